@@ -1,0 +1,39 @@
+# Everything runs in .venv, made on the first call and used again until pyproject.toml changes.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: setup demo test test-slow lint bench clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -c "from discreet.kernels import warm; warm()"
+	touch $(READY)
+
+demo: setup
+	$(BIN)/discreet demo --force
+
+test: setup
+	$(BIN)/python -m pytest -n 2 -m 'not slow'
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Peers are optional: a row whose peer does not install still times ours.
+.venv/.peers: $(READY)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[bench]'
+	touch .venv/.peers
+
+bench: setup .venv/.peers
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean:
+	rm -rf .venv discreet-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Speed and memory beside other packages: ``python -m benchmarks`` from the project's root."""

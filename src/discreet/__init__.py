@@ -1,0 +1,47 @@
+"""Statistical disclosure control: a table in, a table that can be shared out, with the proof.
+
+The whole flow is six names; methods and measures live in the family packages
+(`discreet.rounding`, `discreet.perturbation`, `discreet.risk`, `discreet.utility`).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Imported on first use, so that `discreet --help` does not wait for numpy, pyarrow and numba.
+_HOME = {
+    "protect": "discreet.release",
+    "assess": "discreet.release",
+    "check_release": "discreet.release",
+    "Recipe": "discreet.release",
+    "Roles": "discreet.release",
+    "read_table": "discreet.table",
+    "write_table": "discreet.table",
+}
+__all__ = [
+    "Recipe",
+    "Roles",
+    "__version__",
+    "assess",
+    "check_release",
+    "protect",
+    "read_table",
+    "write_table",
+]
+
+if TYPE_CHECKING:
+    from discreet.release import Recipe, Roles, assess, check_release, protect
+    from discreet.table import read_table, write_table
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'discreet' has no attribute '{name}'")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,5 @@
+"""The command line: `discreet --help`."""
+
+from discreet.cli.main import main
+
+__all__ = ["main"]

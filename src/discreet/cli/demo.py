@@ -1,0 +1,57 @@
+"""The demonstration: an invented table, a shipped recipe, the whole flow."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+from rich.console import Console
+
+from discreet.cli import show
+from discreet.datasets import make_households
+from discreet.errors import BadInput
+from discreet.release import check_release, protect
+from discreet.release.output import is_release
+from discreet.table import write_table
+
+_OURS = {"households.csv", "recipe.toml", "release"}
+
+
+def run_demo(out: Console, folder: Path, rows: int, force: bool) -> None:
+    """Make, protect, check and assess a table of households, all under one folder."""
+    _clear(folder, force)
+    folder.mkdir(parents=True, exist_ok=True)
+    table, recipe, target = folder / "households.csv", folder / "recipe.toml", folder / "release"
+    out.print(
+        f"[bold]1. A table that must be shared.[/bold] {rows:,} invented people in households, "
+        f"2 % of the cells missing: {table}"
+    )
+    write_table(make_households(rows, seed=2024, null_rate=0.02), table)
+    recipe.write_text(files("discreet.cli").joinpath("demo.toml").read_text("utf-8"), "utf-8")
+    out.print(
+        f"[bold]2. A recipe.[/bold] {recipe} says what each column is and what is done: ages above "
+        "85 are cut off, and each income and each fortune is replaced by the mean of at least ten."
+    )
+    with show.progress("protecting"):
+        release = protect(table, recipe)
+        assessment = release.assess()
+        written = release.save(target, assessment=assessment)
+    out.print("[bold]3. What came out.[/bold]")
+    show.release(out, release, assessment, written)
+    out.print("[bold]4. The proof, once more from the files.[/bold]", end=" ")
+    report = check_release(written, target / "internal" / "recipe.toml", target / "internal", table)
+    out.print(f"discreet check {target} --original {table}: {report.summary}.")
+
+
+def _clear(folder: Path, force: bool) -> None:
+    """Remove an earlier demonstration, and nothing else."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    if not force:
+        raise BadInput(f"{folder} exists; choose another place, or replace it with --force")
+    strange = {path.name for path in folder.iterdir()} - _OURS
+    release = folder / "release"
+    if strange or (release.exists() and not is_release(release)):
+        raise BadInput(f"{folder} holds more than a demonstration, so --force does not replace it")
+    shutil.rmtree(folder)

@@ -1,0 +1,201 @@
+"""The commands. Imports of the library are inside them, so that `--help` answers at once."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+
+from discreet.cli import show
+from discreet.errors import BadInput, BrokenPromise
+
+app = typer.Typer(
+    help="Statistical disclosure control: a table in, a table that can be shared out, and the proof.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+RecipeFile = Annotated[Path, typer.Option("--recipe", help="TOML file: roles and steps.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a release that is there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print figures as JSON.")]
+Separator = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
+Decimal = Annotated[Optional[str], typer.Option(help="Decimal mark of the CSV, . or ,")]  # noqa: UP045
+Encoding = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
+
+out = Console(highlight=False)
+
+
+def main() -> None:
+    """Run a command: exit 0 when done, 1 for a failed promise or check, 2 for bad input."""
+    try:
+        app()
+    except BrokenPromise as error:
+        sys.exit(_fail(str(error), 1))
+    except (BadInput, FileNotFoundError) as error:
+        sys.exit(_fail(str(error), 2))
+    except KeyboardInterrupt:
+        sys.exit(_fail("stopped; nothing was written", 130))
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"discreet: {message}", file=sys.stderr)
+    return code
+
+
+def _print_json(content: Any) -> None:
+    print(json.dumps(content, indent=1, ensure_ascii=False))
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from discreet import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def protect(
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet.")],
+    recipe: RecipeFile,
+    out_path: Annotated[
+        Path, typer.Option("--out", help="Folder to write; or a .csv or .parquet file.")
+    ],
+    format: Annotated[
+        str, typer.Option(help="Of the table in the folder: csv or parquet.")
+    ] = "csv",
+    force: Force = False,
+    as_json: Json = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+) -> None:
+    """Protect a table by a recipe; write public/ to share and internal/ to keep."""
+    from discreet.release import Recipe
+    from discreet.release import protect as run
+    from discreet.release.output import check_target
+    from discreet.table import read_table
+
+    rules = Recipe.load(recipe)
+    check_target(out_path, force)
+    with show.progress(f"reading {file.name}"):
+        table = read_table(
+            file,
+            separator=separator,
+            decimal=decimal,
+            encoding=encoding,
+            null_markers=rules.null_markers,
+        )
+    with show.progress("protecting and checking"):
+        release = run(table, rules)
+        release.log["input"]["source"] = file.name
+    with show.progress("assessing"):
+        assessment = release.assess()
+    with show.progress("writing"):
+        written = release.save(out_path, format=format, force=force, assessment=assessment)
+    if as_json:
+        _print_json(
+            {
+                "table": str(written),
+                "log": release.log | {"hash_key": "kept in internal/"},
+                "check": release.check.to_dict(),
+                "assessment": assessment.to_dict(),
+            }
+        )
+    else:
+        show.release(out, release, assessment, written)
+
+
+@app.command()
+def check(
+    release: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
+    original: Annotated[Optional[Path], typer.Option(help="The table it was made from.")] = None,  # noqa: UP045
+    recipe: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Where there is no internal folder: what was promised."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Verify what a release promises; exit 1 where a promise is broken."""
+    from discreet.release import check_release
+    from discreet.release.check import read_release
+
+    table, internal = read_release(release)
+    known = internal.is_dir()
+    if recipe is None and not known:
+        raise BadInput(f"{internal} is not there; give the recipe with --recipe")
+    rules = recipe if recipe is not None else internal / "recipe.toml"
+    report = check_release(table, rules, internal if known else None, original)
+    if as_json:
+        _print_json(report.to_dict())
+    else:
+        show.check(out, report)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def assess(
+    original: Annotated[Path, typer.Argument(help="The table before.")],
+    protected: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
+    recipe: RecipeFile,
+    as_json: Json = False,
+) -> None:
+    """Measure risk and utility, before and after."""
+    from discreet.release import Recipe
+    from discreet.release import assess as measure
+    from discreet.release.check import read_release
+    from discreet.release.evidence import Evidence
+    from discreet.table import read_table
+
+    rules = Recipe.load(recipe)
+    table, internal = read_release(protected)
+    evidence = Evidence.load(internal) if internal.is_dir() else None
+    if evidence is None:
+        print(
+            f"discreet: {internal} is not there, so rows are taken to be in the original's order",
+            file=sys.stderr,
+        )
+    result = measure(
+        read_table(original, null_markers=rules.null_markers),
+        read_table(table, schema=evidence.schema if evidence else None),
+        rules.roles,
+        recipe=rules,
+        rows=evidence.rows if evidence else None,
+    )
+    if as_json:
+        _print_json(result.to_dict())
+    else:
+        show.assessment(out, result)
+
+
+@app.command()
+def methods(as_json: Json = False) -> None:
+    """List the methods with their parameters, effect and promise."""
+    from discreet.registry import methods as registered
+
+    rows = [show.describe(method) for method in registered().values()]
+    if as_json:
+        _print_json(rows)
+    else:
+        show.methods(out, rows)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--out", help="Folder to write.")] = Path("discreet-demo"),
+    rows: Annotated[int, typer.Option(help="People to invent.")] = 10_000,
+    force: Force = False,
+) -> None:
+    """Invent a table of people, protect it, check it and measure it."""
+    from discreet.cli.demo import run_demo
+
+    run_demo(out, folder, rows, force)

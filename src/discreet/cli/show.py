@@ -1,0 +1,158 @@
+"""What the commands print, for people."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from discreet.method import Method
+    from discreet.release import Assessment, CheckReport, Release
+
+_COLOURS = {"verified": "green", "broken": "bold red", "not verifiable": "yellow"}
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Show that something is under way, on a terminal only."""
+    console = Console(stderr=True)
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console.status(f"{escape(what)} ..."):
+        yield
+
+
+def release(out: Console, release: Release, assessment: Assessment, written: Path) -> None:
+    """Print what was done, what was verified, and the first figures."""
+    log = release.log
+    rows, columns = release.protected.shape
+    out.print(f"[bold]Protected[/bold] {rows:,} rows, {columns} columns released.", end=" ")
+    dropped = ", ".join(log["dropped"]) or "none"
+    out.print(f"Dropped: {escape(dropped)}.")
+    for step in log["steps"]:
+        cells = ", ".join(f"{c} {n:,}" for c, n in step["changed_cells"].items())
+        out.print(
+            f"  step {step['step']} {step['method']} ({step['effect']}): "
+            f"cells changed: {escape(cells)}; {step['seconds']:.2f} s"
+        )
+    out.print(f"  nulls: {log['nulls']['policy']}")
+    for warning in log["warnings"]:
+        out.print(f"  [yellow]warning:[/yellow] {escape(warning)}")
+    check(out, release.check)
+    assessment_table(out, assessment)
+    out.print(f"[bold]Share:[/bold] {escape(str(written))}")
+    out.print("[bold]Keep, never share:[/bold] the internal folder beside it")
+
+
+def check(out: Console, report: CheckReport) -> None:
+    """Print the findings of a check."""
+    table = Table("promise", "status", "evidence", title=f"Check: {report.summary}")
+    for finding in report.findings:
+        status = f"[{_COLOURS[finding.status]}]{finding.status}[/]"
+        table.add_row(escape(finding.promise), status, escape(finding.detail))
+    out.print(table)
+    for note in report.notes:
+        out.print(f"Note: {escape(note)}.")
+
+
+def assessment(out: Console, result: Assessment) -> None:
+    """Print an assessment, and what was left out."""
+    assessment_table(out, result)
+    for name, why in result.left_out.items():
+        out.print(f"Left out: {escape(name)}: {escape(why)}.")
+
+
+def assessment_table(out: Console, result: Assessment) -> None:
+    """Print the figures of an assessment."""
+    table = Table("measure", "before", "after", "how to read it", title="Risk and utility")
+    sizes = result.risk.get("class_sizes")
+    if sizes:
+        before, after = sizes["before"], sizes["after"]
+        for key, meaning in (
+            ("unique", f"records unique on {', '.join(sizes['columns'])}"),
+            ("under_3", "records that share these with at most one other"),
+            ("under_5", "records that share these with at most three others"),
+        ):
+            table.add_row(
+                f"class size: {key}", f"{before[key]:,}", f"{after[key]:,}", escape(meaning)
+            )
+    interval = result.risk.get("interval_disclosure")
+    if interval:
+        share = f"{100 * interval['value']:.1f} %"
+        table.add_row(
+            "interval disclosure", "100 %", share, "cells within 5 % of a sd of the truth"
+        )
+        for column, value in interval["columns"].items():
+            table.add_row(f"  {escape(column)}", "100 %", f"{100 * value:.1f} %", "")
+    loss = result.utility.get("il1s")
+    if loss:
+        meaning = "mean change per cell in 1.41 sd; 0 is no loss"
+        table.add_row("information loss (il1s)", "0", f"{loss['value']:.4f}", meaning)
+        for column, value in loss["columns"].items():
+            table.add_row(f"  {escape(column)}", "0", f"{value:.4f}", "")
+        for column in loss["columns"]:
+            moments = result.utility["columns"]["columns"][column]
+            for name in ("mean", "sd"):
+                table.add_row(
+                    f"{name} of {escape(column)}", *(f"{m:,.6g}" for m in moments[name]), ""
+                )
+    out.print(table)
+
+
+def describe(method: type[Method]) -> dict[str, Any]:
+    """Give a method's name, parameters, effect and promise as plain data."""
+    from discreet.registry import parameters
+
+    given, required = {}, []
+    for name, kind, default in parameters(method):
+        if default is inspect.Parameter.empty:
+            required.append(name)
+        else:
+            given[name] = default
+    # Effect and promise depend on parameters; those shown are of the defaults.
+    example = method(**dict.fromkeys(required, 5))
+    return {
+        "method": method.recipe_name,
+        "class": f"{method.__module__.rsplit('.', 1)[0]}.{method.__name__}",
+        "needs": method.needs,
+        "does": method.in_words,
+        "required": required,
+        "optional": given,
+        "types": {name: _type_text(kind) for name, kind, _ in parameters(method)},
+        "effect": example.effect,
+        "promise": example.promise,
+        "random": example.is_random,
+    }
+
+
+def _type_text(kind: Any) -> str:
+    if typing.get_origin(kind) is typing.Literal:
+        return " | ".join(repr(choice) for choice in typing.get_args(kind))
+    return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
+
+
+def methods(out: Console, rows: list[dict[str, Any]]) -> None:
+    """Print the methods."""
+    table = Table("method", "does", "parameters", "effect", "promise", show_lines=True)
+    for row in rows:
+        parameters = [f"{name} (required)" for name in row["required"]]
+        parameters += [f"{name} = {default!r}" for name, default in row["optional"].items()]
+        promise = row["promise"] or "none"
+        table.add_row(
+            f"{row['method']}\n{row['class']}",
+            row["does"],
+            escape("\n".join(parameters)),
+            row["effect"],
+            promise,
+        )
+    out.print(table)

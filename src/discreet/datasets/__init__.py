@@ -1,0 +1,21 @@
+"""Data to try things on: a generator of invented households, and the field's reference files."""
+
+from discreet.datasets.households import make_households
+from discreet.datasets.reference import (
+    adult_hierarchy_paths,
+    data_folder,
+    load_adult,
+    load_census,
+    load_eia,
+    load_tarragona,
+)
+
+__all__ = [
+    "adult_hierarchy_paths",
+    "data_folder",
+    "load_adult",
+    "load_census",
+    "load_eia",
+    "load_tarragona",
+    "make_households",
+]

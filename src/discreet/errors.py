@@ -1,0 +1,29 @@
+"""The two ways a run can end badly: the input is wrong, or a promise does not hold."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class BadInput(ValueError):
+    """The table, the recipe or a parameter cannot be used; one sentence says what to do."""
+
+
+class BrokenPromise(RuntimeError):
+    """The check found that a release does not keep what its recipe promises."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Say which known word an unknown one is likely to mean, as the end of a sentence.
+
+    Examples
+    --------
+    >>> nearest("colums", ["columns", "method"])
+    "did you mean 'columns'?"
+    >>> nearest("zzz", ["oma", "top-bottom"])
+    'known: oma, top-bottom'
+    """
+    known = list(known)
+    close = difflib.get_close_matches(str(word), known, n=1)
+    return f"did you mean '{close[0]}'?" if close else "known: " + ", ".join(known)

@@ -1,0 +1,189 @@
+"""What every method is: a scikit-learn transformer that a recipe can also name.
+
+A method says what it needs, what it does to a column (*coarsens* or *perturbs*), whether it draws
+at random, and what it promises; `protect` runs it, and the check verifies the promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.table.summary import Summary, summarise
+
+Plan = dict[str, Any]
+Value = TypeVar("Value")
+# Rounds the numbers of a column, by its name, to what may be released.
+Rounder = Callable[[str, np.ndarray], np.ndarray]
+
+
+def as_computed(column: str, values: np.ndarray) -> np.ndarray:
+    """Round nothing: what the transformers do."""
+    return values
+
+
+class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Base of every method that a recipe can name.
+
+    Attributes
+    ----------
+    recipe_name : str
+        The name in a recipe's `method`.
+    needs : str
+        The kind of column it treats, as `discreet.table.kind_of` names it.
+    in_words : str
+        What it does to a column, for people who read the released file's codebook.
+    """
+
+    recipe_name: ClassVar[str]
+    needs: ClassVar[str] = "numeric"
+    in_words: ClassVar[str]
+
+    @property
+    def effect(self) -> str:
+        """`"coarsens"` or `"perturbs"`."""
+        return "coarsens"
+
+    @property
+    def is_random(self) -> bool:
+        """True where the result depends on a seed."""
+        return False
+
+    @property
+    def promise(self) -> str | None:
+        """The kind of promise that the check verifies, or None; see `discreet.release.check`."""
+        return None
+
+    def check_params(self) -> None:
+        """Raise `BadInput` where a parameter has a value that cannot be used."""
+
+    def run(
+        self,
+        columns: Mapping[str, np.ndarray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> tuple[dict[str, np.ndarray], dict[str, Plan]]:
+        """Treat some columns (float64, NaN where null): what `protect` calls.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray
+        draws : callable
+            Gives the draws of a column by its name.
+        rounded : callable
+            Rounds a column's numbers to the input's decimals. The results and the plans hold
+            numbers that were rounded.
+
+        Returns
+        -------
+        columns, plans : dict, dict
+        """
+        raise NotImplementedError
+
+
+class ColumnMethod(Method):
+    """Base of the methods that treat each column by itself: count, decide, apply.
+
+    A subclass writes `decide`, from a summary to a plan, and `apply`, from a plan and values to
+    new values. A plan is a dict of numbers, text and arrays with a `kind` that the check knows.
+    """
+
+    random_state: Any = None
+
+    def decide(self, summary: Summary, column: str) -> Plan:
+        """Make the plan of one column from its distinct values and counts."""
+        raise NotImplementedError
+
+    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+        """Give new values by a plan; nulls (NaN) stay."""
+        raise NotImplementedError
+
+    def decide_and_apply(
+        self, values: np.ndarray, column: str, draws: Draws, rounded: Rounder
+    ) -> tuple[np.ndarray, Plan]:
+        """Treat the rows that the plan is made from."""
+        plan = self.decide(summarise(values), column)
+        return rounded(column, self.apply(plan, values, draws)), plan
+
+    def run(
+        self,
+        columns: Mapping[str, np.ndarray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> tuple[dict[str, np.ndarray], dict[str, Plan]]:
+        """Treat each column by itself."""
+        results, plans = {}, {}
+        for name, values in columns.items():
+            results[name], plans[name] = self.decide_and_apply(values, name, draws(name), rounded)
+        return results, plans
+
+    def fit(self, X: Any, y: Any = None) -> ColumnMethod:
+        """Decide on each column of a numeric table or array.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            NaN is a null.
+        y : None
+            Ignored.
+        """
+        columns = self._columns(X, reset=True)
+        self.plan_ = {name: self.decide(summarise(x), name) for name, x in columns.items()}
+        self._learned()
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Apply the plan to rows, new ones too; k held for the rows that it was made from."""
+        check_is_fitted(self)
+        columns = self._columns(X, reset=False)
+        new = [
+            self.apply(self.plan_[name], x, Draws.from_random_state(self.random_state, name))
+            for name, x in columns.items()
+        ]
+        return np.column_stack(new)
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Decide on the columns and treat them."""
+        columns = self._columns(X, reset=True)
+        new, self.plan_ = self.run(
+            columns, lambda name: Draws.from_random_state(self.random_state, name)
+        )
+        self._learned()
+        return np.column_stack(list(new.values()))
+
+    def _learned(self) -> None:
+        """Set the attributes that a family shows after fitting."""
+
+    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
+        self.check_params()
+        if isinstance(X, pa.Table):
+            X = X.to_pandas()
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
+        columns = {str(name): X[:, i] for i, name in enumerate(names)}
+        if reset:
+            for name, values in columns.items():
+                if np.isnan(values).all():
+                    raise BadInput(f"column '{name}' holds only nulls")
+        return columns
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def per_column(parameter: Value | Mapping[str, Value], column: str, name: str) -> Value:
+    """Look up a parameter that may be given once for all columns or column by column."""
+    if not isinstance(parameter, Mapping):
+        return parameter
+    if column not in parameter:
+        raise BadInput(f"{name} is given by column, but not for column '{column}'")
+    return parameter[column]

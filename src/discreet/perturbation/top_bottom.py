@@ -1,0 +1,106 @@
+"""Top and bottom coding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.method import ColumnMethod, Plan, Rounder
+from discreet.table.summary import Summary
+
+
+class TopBottom(ColumnMethod):
+    """Replace values beyond a bound by the bound.
+
+    Parameters
+    ----------
+    lower, upper : float, mapping of str to float, or None
+        Smallest and largest value to release; by column where a mapping. A column that a mapping
+        does not name has no such bound. At least one of the two must be given.
+
+    Attributes
+    ----------
+    plan_ : dict of str to dict
+        Bounds of each column, and how many values lay beyond them.
+
+    See Also
+    --------
+    discreet.rounding.OMA : for a minimum number of records per released value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = np.array([[17.0], [45.0], [103.0]])
+    >>> TopBottom(upper=90).fit_transform(ages).ravel()
+    array([17., 45., 90.])
+    """
+
+    recipe_name: ClassVar[str] = "top-bottom"
+    in_words: ClassVar[str] = "values beyond a bound are replaced by the bound"
+
+    def __init__(
+        self,
+        lower: float | Mapping[str, float] | None = None,
+        upper: float | Mapping[str, float] | None = None,
+    ) -> None:
+        self.lower = lower
+        self.upper = upper
+
+    @property
+    def promise(self) -> str | None:
+        """No released value beyond the bounds."""
+        return "within-bounds"
+
+    def check_params(self) -> None:
+        """Refuse missing, unordered and non-finite bounds."""
+        if self.lower is None and self.upper is None:
+            raise BadInput("top-bottom needs a bound: give lower, upper or both")
+        columns = {*_names(self.lower), *_names(self.upper)} or {""}
+        for column in columns:
+            lower, upper = self._bounds(column)
+            if not lower <= upper:
+                raise BadInput(f"lower = {lower:g} is above upper = {upper:g}")
+
+    def _bounds(self, column: str) -> tuple[float, float]:
+        lower, upper = (
+            bound.get(column) if isinstance(bound, Mapping) else bound
+            for bound in (self.lower, self.upper)
+        )
+        return (-np.inf if lower is None else lower, np.inf if upper is None else upper)
+
+    def decide(self, summary: Summary, column: str) -> Plan:
+        """Take the bounds, and count what lies beyond them."""
+        lower, upper = self._bounds(column)
+        if np.isinf(lower) and np.isinf(upper):
+            raise BadInput(f"top-bottom has neither lower nor upper for column '{column}'")
+        return {
+            "kind": "clip",
+            "lower": None if np.isinf(lower) else float(lower),
+            "upper": None if np.isinf(upper) else float(upper),
+            "below": int(summary.counts[summary.values < lower].sum()),
+            "above": int(summary.counts[summary.values > upper].sum()),
+        }
+
+    def decide_and_apply(
+        self, values: np.ndarray, column: str, draws: Draws, rounded: Rounder
+    ) -> tuple[np.ndarray, Plan]:
+        """Refuse bounds that the column cannot hold: rounded, they could lie beyond themselves."""
+        for bound in self._bounds(column):
+            if np.isfinite(bound) and rounded(column, np.array([bound]))[0] != bound:
+                raise BadInput(
+                    f"the bound {bound:g} has more decimals than column '{column}'; "
+                    'round it, or set precision = "full"'
+                )
+        return super().decide_and_apply(values, column, draws, rounded)
+
+    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+        """Clip to the bounds; NaN stays."""
+        return np.clip(values, plan["lower"], plan["upper"])
+
+
+def _names(bound: Any) -> set[str]:
+    return set(bound) if isinstance(bound, Mapping) else set()

@@ -1,0 +1,54 @@
+"""One place that maps the names in recipes to classes.
+
+A method is found because its family's `__init__` imports it; nothing else is to be registered.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from discreet.errors import BadInput, nearest
+from discreet.method import Method
+
+FAMILIES = ("rounding", "perturbation")
+
+
+@cache
+def methods() -> dict[str, type[Method]]:
+    """Give every method by its recipe name, family by family.
+
+    Examples
+    --------
+    >>> methods()["oma"].__name__
+    'OMA'
+    """
+    found: dict[str, type[Method]] = {}
+    for family in FAMILIES:
+        for member in vars(import_module(f"discreet.{family}")).values():
+            if inspect.isclass(member) and issubclass(member, Method):
+                found[member.recipe_name] = member
+    return found
+
+
+def find_method(name: str) -> type[Method]:
+    """Give the class of a recipe name, or say which name is near."""
+    if name not in methods():
+        raise BadInput(f"there is no method '{name}'; {nearest(name, methods())}")
+    return methods()[name]
+
+
+def parameters(method: type[Method]) -> Iterator[tuple[str, Any, Any]]:
+    """Give name, type and default of the parameters that a recipe may set.
+
+    The default of a parameter that must be given is `inspect.Parameter.empty`. `random_state` is
+    left out: in a recipe all draws come from the release's seed.
+    """
+    hints = typing.get_type_hints(method.__init__)
+    for name, parameter in inspect.signature(method.__init__).parameters.items():
+        if name not in ("self", "random_state"):
+            yield name, hints[name], parameter.default

@@ -1,0 +1,425 @@
+"""The check: does a release keep what its recipe promises?
+
+This code shares nothing with the methods. It reads the recipe, counts in the released table, and,
+given the evidence, applies the plan by itself to the original and compares cell by cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.errors import BadInput
+from discreet.release.evidence import Evidence, content_hmac, file_hmac, plan_files
+from discreet.release.recipe import Recipe, Step
+from discreet.release.replay import replay
+from discreet.table import numbers, read_table, replace_markers, to_arrow, tuple_counts
+
+Status = Literal["verified", "broken", "not verifiable"]
+NEEDS_INTERNAL = "needs the internal folder of the release"
+NEEDS_ORIGINAL = "needs the internal folder and the original table"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One promise, and what became of it."""
+
+    promise: str
+    status: Status
+    detail: str
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What the check found of each promise.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+    notes : tuple of str
+        What is no promise, but should be known.
+    """
+
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True where no promise is broken."""
+        return not self.having("broken")
+
+    def having(self, status: Status) -> list[Finding]:
+        """Give the findings with one status."""
+        return [finding for finding in self.findings if finding.status == status]
+
+    @property
+    def summary(self) -> str:
+        """Count the findings, in a few words."""
+        statuses: tuple[Status, ...] = ("verified", "broken", "not verifiable")
+        return ", ".join(f"{len(self.having(s))} {s}" for s in statuses if self.having(s))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the report as plain data."""
+        return {"ok": self.ok, "summary": self.summary} | asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{f.status:>14}: {f.promise} ({f.detail})" for f in self.findings]
+        return "\n".join([*lines, *self.notes])
+
+
+def check_release(
+    protected: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    internal: Evidence | str | Path | None = None,
+    original: Any = None,
+) -> CheckReport:
+    """Verify what a release promises, as far as the evidence goes.
+
+    Parameters
+    ----------
+    protected : table, or path of the released file
+        In the order of its row map where `internal` is a folder, else in the original's order.
+    recipe : Recipe, dict or path
+    internal : path of the internal folder, optional
+        Adds: the file's hash, the plan's figures.
+    original : table or path, optional
+        Adds, together with `internal`: every cell equals the plan applied.
+
+    Returns
+    -------
+    CheckReport
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> recipe = {"roles": {"identifiers": ["name"], "confidential": ["income"]},
+    ...           "steps": [{"method": "oma", "columns": ["income"], "k": 3}]}
+    >>> print(check_release(pa.table({"income": [10, 10, 10, 50, 50]}), recipe))
+          verified: no identifier is released (none of name)
+          verified: every released column has a role (1 of 1)
+            broken: k = 3 per value in column 'income' (2 records hold 50)
+    not verifiable: ...
+    """
+    from discreet.release.protect import as_recipe
+
+    recipe = as_recipe(recipe)
+    evidence = internal if isinstance(internal, Evidence | None) else Evidence.load(internal)
+    path = Path(protected) if isinstance(protected, str | Path) else None
+    schema = evidence.schema if evidence else None
+    table = to_arrow(protected) if path is None else read_table(path, schema=schema)
+    findings = [*_roles(table, recipe), *_promises(table, recipe)]
+    findings += _evidence(table, path, evidence)
+    findings += _cells(table, recipe, evidence, _read_original(original, recipe))
+    return CheckReport(tuple(findings), tuple(_notes(table, recipe)))
+
+
+def _finding(promise: str, problem: str | None, good: str) -> Finding:
+    return Finding(promise, "broken", problem) if problem else Finding(promise, "verified", good)
+
+
+def _read_original(original: Any, recipe: Recipe) -> pa.Table | None:
+    if original is None:
+        return None
+    if isinstance(original, str | Path):
+        return read_table(original, null_markers=recipe.null_markers)
+    return replace_markers(to_arrow(original), recipe.null_markers)
+
+
+# From the table and the recipe alone
+
+
+def _roles(table: pa.Table, recipe: Recipe) -> list[Finding]:
+    named = recipe.roles.named()
+    hidden = [c for c, r in named.items() if r in ("identifiers", "unit", "weight", "target")]
+    left = [column for column in hidden if column in table.column_names]
+    shown = [column for column in named if column not in hidden]
+    lost = [column for column in shown if column not in table.column_names]
+    strange = [column for column in table.column_names if column not in named]
+    problem = None
+    if lost:
+        problem = f"column '{lost[0]}' is missing"
+    elif strange and recipe.roles.rest != "insensitive":
+        problem = f"column '{strange[0]}' has none"
+    return [
+        _finding(
+            "no identifier is released",
+            f"column '{left[0]}' is there" if left else None,
+            f"none of {', '.join(hidden)}" if hidden else "the recipe names none",
+        ),
+        _finding(
+            "every released column has a role",
+            problem,
+            f"{table.num_columns} of {table.num_columns}",
+        ),
+    ]
+
+
+def _promises(table: pa.Table, recipe: Recipe) -> list[Finding]:
+    findings = []
+    for step in recipe.steps:
+        promise = step.build().promise
+        if promise is None or not step.promise:
+            continue
+        for column in step.columns:
+            if column in table.column_names:
+                findings.append(PROMISES[promise](table[column], step, column))
+    return findings
+
+
+def _k_per_value(column: pa.ChunkedArray, step: Step, name: str) -> Finding:
+    k = step.parameters()["k"]
+    k = k[name] if isinstance(k, Mapping) else k
+    counted = pc.value_counts(column.drop_null())
+    counts = counted.field("counts").to_numpy()
+    rare = None
+    if len(counts) and counts.min() < k:
+        value = counted.field("values")[int(counts.argmin())].as_py()
+        rare = f"{counts.min()} records hold {value}"
+    smallest = counts.min() if len(counts) else 0
+    good = f"{len(counts):,} values, the rarest in {smallest:,} records"
+    return _finding(f"k = {k} per value in column '{name}'", rare, good)
+
+
+def _within_bounds(column: pa.ChunkedArray, step: Step, name: str) -> Finding:
+    bounds = {}
+    for side in ("lower", "upper"):
+        bound = step.parameters()[side]
+        bounds[side] = bound.get(name) if isinstance(bound, Mapping) else bound
+    lower, upper = bounds["lower"], bounds["upper"]
+    said = " and ".join(f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None)
+    problem = None
+    if column.null_count < len(column):
+        values = numbers(column, name).values
+        smallest, largest = np.nanmin(values), np.nanmax(values)
+        if lower is not None and smallest < lower:
+            problem = f"{smallest:g} is below"
+        if upper is not None and largest > upper:
+            problem = f"{largest:g} is above"
+    return _finding(f"column '{name}' stays within {said}", problem, "smallest and largest do")
+
+
+# What a method's `promise` means, by its name.
+PROMISES = {"k-per-value": _k_per_value, "within-bounds": _within_bounds}
+
+
+def _notes(table: pa.Table, recipe: Recipe) -> list[str]:
+    """Say how many records are still unique: k per value in a column is not k-anonymity."""
+    quasi = [column for column in recipe.roles.quasi if column in table.column_names]
+    if not quasi:
+        return []
+    _, counts = tuple_counts(table, quasi)
+    unique = int((counts == 1).sum())
+    return [
+        f"{unique:,} of {table.num_rows:,} records are still unique on the quasi columns together "
+        f"({', '.join(quasi)})"
+    ]
+
+
+# With the internal folder
+
+
+def _evidence(table: pa.Table, path: Path | None, evidence: Evidence | None) -> list[Finding]:
+    same_file = "the released file is the one that was written"
+    same_plan = "plan, recipe and row map are those that were written"
+    figures = "released values and their counts are the plan's"
+    if evidence is None:
+        names = (same_file, same_plan, figures)
+        return [Finding(name, "not verifiable", NEEDS_INTERNAL) for name in names]
+    findings = []
+    if evidence.folder is not None:
+        findings = [_same_file(same_file, path, evidence), _same_plan(same_plan, evidence)]
+        rows = evidence.log["output"]["rows"]
+        problem = None if table.num_rows == rows else f"{table.num_rows:,}, but {rows:,} written"
+        findings.append(_finding("no row was added or lost", problem, f"{rows:,} rows"))
+    problem = next(
+        filter(None, (_differing_count(table, c, p) for c, p in _final_plans(evidence))), None
+    )
+    findings.append(_finding(figures, problem, f"{len(_final_plans(evidence))} columns"))
+    return findings
+
+
+def _same_file(promise: str, path: Path | None, evidence: Evidence) -> Finding:
+    if path is None:
+        return Finding(promise, "not verifiable", "needs the file, not a table in memory")
+    key = bytes.fromhex(evidence.log["hash_key"])
+    same = file_hmac([path], key) == evidence.log["output"]["hmac"]
+    return _finding(promise, None if same else "its keyed hash differs", "keyed hash equal")
+
+
+def _same_plan(promise: str, evidence: Evidence) -> Finding:
+    folder, log = evidence.folder, evidence.log
+    assert folder is not None
+    key = bytes.fromhex(log["hash_key"])
+    files = {
+        "plan": plan_files(folder),
+        "recipe": [folder / "recipe.toml"],
+        "rows": [folder / "rows.parquet"],
+    }
+    other = []
+    for name, paths in files.items():
+        if not all(p.exists() for p in paths) or file_hmac(paths, key) != log[f"{name}_hmac"]:
+            other.append(name)
+    problem = f"the keyed hash of the {other[0]} differs" if other else None
+    return _finding(promise, problem, "keyed hashes equal")
+
+
+def _final_plans(evidence: Evidence) -> list[tuple[str, dict[str, Any]]]:
+    """Give the last plan of each treated column."""
+    plans: dict[str, dict[str, Any]] = {}
+    for step in evidence.plan["steps"]:
+        plans.update(step["columns"])
+    return list(plans.items())
+
+
+def _differing_count(table: pa.Table, name: str, plan: dict[str, Any]) -> str | None:
+    """Compare the values of a column and their counts with the plan's."""
+    if name not in table.column_names:
+        return f"column '{name}' is missing"
+    column = table[name]
+    values = numbers(column, name).values if column.null_count < len(column) else np.array([])
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    if plan["kind"] != "cuts":
+        return None
+    foreign = found[~np.isin(found, plan["points"])]
+    if len(foreign):
+        return f"column '{name}' holds {foreign[0]:.17g}, which is no point of the plan"
+    if plan["encoding"] != "group":
+        return None
+    points, position = np.unique(plan["points"], return_inverse=True)
+    wanted = np.bincount(position, weights=plan["counts"]).astype(np.int64)
+    if not np.array_equal(points, found) or not np.array_equal(wanted, counts):
+        return f"column '{name}' does not hold each point as often as the plan says"
+    return None
+
+
+# With the original too
+
+
+def _cells(
+    table: pa.Table, recipe: Recipe, evidence: Evidence | None, original: pa.Table | None
+) -> list[Finding]:
+    same_input = "the original is the one that was protected"
+    applied = "every treated cell equals the plan applied, nulls in place"
+    untouched = "every other cell equals the original"
+    if evidence is None or original is None:
+        names = (same_input, applied, untouched)
+        return [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
+    key = bytes.fromhex(evidence.log["hash_key"])
+    same = content_hmac(original, key) == evidence.log["input"]["hmac"]
+    findings = [_finding(same_input, None if same else "its keyed hash differs", "hash equal")]
+    rows = np.arange(original.num_rows) if evidence.rows is None else evidence.rows
+    missing = [c for c in table.column_names if c not in original.column_names]
+    problem = None
+    if missing:
+        problem = f"the original has no column '{missing[0]}'"
+    elif len(rows) != table.num_rows:
+        problem = f"the row map has {len(rows):,} rows, the table {table.num_rows:,}"
+    elif len(rows) and (rows.max() >= original.num_rows or rows.min() < 0):
+        problem = "the row map names rows that the original does not have"
+    if problem:
+        return [*findings, *(Finding(name, "broken", problem) for name in (applied, untouched))]
+    findings.append(_applied(applied, table, recipe, evidence, original, rows))
+    findings.append(_untouched(untouched, table, recipe, evidence, original, rows))
+    if recipe.roles.household in table.column_names:
+        findings.append(_households(table, recipe.roles.household, original, rows))
+    return findings
+
+
+def _applied(
+    promise: str,
+    table: pa.Table,
+    recipe: Recipe,
+    evidence: Evidence,
+    original: pa.Table,
+    rows: np.ndarray,
+) -> Finding:
+    treated = [name for name, _ in _final_plans(evidence) if name in table.column_names]
+    cells = 0
+    for name in treated:
+        expected = replay(evidence.plan, recipe, original[name], name)[rows]
+        column = table[name]
+        empty = column.null_count == len(column)
+        found = np.full(len(column), np.nan) if empty else numbers(column, name).values
+        same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+        if not same.all():
+            row = int(np.argmin(same))
+            return Finding(
+                promise,
+                "broken",
+                f"column '{name}', row {row + 1}: {found[row]:.17g}, the plan gives "
+                f"{expected[row]:.17g}; {int((~same).sum()):,} cells differ",
+            )
+        cells += len(found)
+    return Finding(promise, "verified", f"{cells:,} cells")
+
+
+def _untouched(
+    promise: str,
+    table: pa.Table,
+    recipe: Recipe,
+    evidence: Evidence,
+    original: pa.Table,
+    rows: np.ndarray,
+) -> Finding:
+    treated = {name for name, _ in _final_plans(evidence)} | {recipe.roles.household}
+    others = [name for name in table.column_names if name not in treated]
+    wanted = original.select(others).take(pa.array(rows))
+    for name in others:
+        before, after = wanted[name], table[name]
+        if pa.types.is_dictionary(before.type):
+            before = before.cast(before.type.value_type)
+        try:
+            after = after.cast(before.type)
+        except pa.ArrowException:
+            return Finding(promise, "broken", f"column '{name}' is {after.type}, not {before.type}")
+        differing = pc.invert(pc.fill_null(_equal_cells(before, after), False))
+        if pc.any(differing).as_py():
+            row = pc.index(differing, True).as_py()
+            return Finding(promise, "broken", f"column '{name}', row {row + 1} differs")
+    return Finding(promise, "verified", f"{len(others)} columns, {len(others) * len(rows):,} cells")
+
+
+def _equal_cells(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Compare cell by cell; two nulls are equal, and NaN is a null."""
+    if pa.types.is_floating(before.type):
+        before, after = (pc.if_else(pc.is_nan(c), None, c) for c in (before, after))
+    if pa.types.is_nested(before.type):
+        return pa.chunked_array(
+            [[a == b for a, b in zip(before.to_pylist(), after.to_pylist(), strict=True)]]
+        )
+    both_null = pc.and_(pc.is_null(before), pc.is_null(after))
+    return pc.or_kleene(both_null, pc.equal(before, after))
+
+
+def _households(table: pa.Table, name: str, original: pa.Table, rows: np.ndarray) -> Finding:
+    """Verify that old and new household ids are one to one."""
+    old = original[name].take(pa.array(rows))
+    if pa.types.is_dictionary(old.type):
+        old = old.cast(old.type.value_type)
+    pairs, _ = tuple_counts(pa.table({"old": old, "new": table[name]}), ["old", "new"])
+    one_to_one = all(len(pc.unique(pairs[side])) == pairs.num_rows for side in ("old", "new"))
+    nulls = pc.all(pc.equal(pc.is_null(old), pc.is_null(table[name]))).as_py()
+    problem = None if one_to_one and nulls else "some household was split or joined"
+    return _finding(f"household numbers in '{name}' are one to one", problem, f"{pairs.num_rows:,}")
+
+
+def read_release(target: str | Path) -> tuple[Path, Path]:
+    """Find the table and the internal folder of a release folder or of a released file."""
+    from discreet.release.output import internal_of, is_file_target
+
+    target = Path(target)
+    if not target.exists():
+        raise BadInput(f"{target} does not exist")
+    if is_file_target(target):
+        inside = target.parent.name == "public"
+        return target, target.parent.parent / "internal" if inside else internal_of(target)
+    tables = sorted((target / "public").glob("table.*"))
+    if not tables:
+        raise BadInput(f"{target} is not a release: it has no public/table.csv or the like")
+    return tables[0], target / "internal"

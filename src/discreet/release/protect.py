@@ -1,0 +1,251 @@
+"""Protect a table by a recipe: the steps in order, then the check."""
+
+from __future__ import annotations
+
+import platform
+import secrets
+import time
+import warnings
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import discreet
+from discreet.draws import Draws, secret_seed
+from discreet.errors import BadInput, BrokenPromise, nearest
+from discreet.release.check import check_release
+from discreet.release.evidence import Evidence, Plan, content_hmac
+from discreet.release.recipe import Recipe, Step
+from discreet.release.release import Release
+from discreet.table import Numbers, like, numbers, read_table, replace_markers, to_arrow
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic")
+
+
+def protect(table: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Release:
+    """Protect a table by a recipe, and verify what the recipe promises.
+
+    Parameters
+    ----------
+    table : pandas, polars or pyarrow table, or path
+        About people or companies, one row each.
+    recipe : Recipe, dict or path of a TOML file
+        Roles of the columns, and the steps.
+
+    Returns
+    -------
+    Release
+        With the protected table in `table`; `save` writes it to disk.
+
+    Raises
+    ------
+    BadInput
+        Where the table or the recipe cannot be used.
+    BrokenPromise
+        Where the independent check finds that a promise does not hold.
+
+    Examples
+    --------
+    >>> from discreet.datasets import make_households
+    >>> people = make_households(1000, seed=1).select(["name", "income"])
+    >>> release = protect(people, {
+    ...     "roles": {"identifiers": ["name"], "confidential": ["income"]},
+    ...     "steps": [{"method": "oma", "columns": ["income"], "k": 5}],
+    ... })
+    >>> release.table.column_names
+    ['income']
+    >>> release.check.ok
+    True
+    """
+    recipe = as_recipe(recipe)
+    original, native, source = _take(table, recipe)
+    run = _Run(original, recipe)
+    for number, step in enumerate(recipe.steps, start=1):
+        run.do(number, step)
+    run.replace_households()
+    protected, changed = run.result()
+    log = run.log | {"input": run.log["input"] | {"source": source}}
+    evidence = Evidence(run.plan, log)
+    started = time.perf_counter()
+    report = check_release(protected, run.recipe, evidence, original)
+    log["seconds"]["check"] = round(time.perf_counter() - started, 4)
+    if not report.ok:
+        raise BrokenPromise(f"the release does not pass its check:\n{report}")
+    # Null markers became nulls, so columns that no step treats may have changed too.
+    result = like(native, protected, changed | _marked(native, original))
+    return Release(result, run.plan, log, run.recipe, report, protected, original)
+
+
+def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
+    """Take a recipe as an object, a dict or a TOML file."""
+    if isinstance(recipe, Recipe):
+        return recipe
+    return Recipe.from_dict(recipe) if isinstance(recipe, Mapping) else Recipe.load(recipe)
+
+
+def _take(table: Any, recipe: Recipe) -> tuple[pa.Table, Any, str | None]:
+    """Give the input as arrow with nulls for markers, as it came, and its file's name."""
+    if isinstance(table, str | Path):
+        original = read_table(table, null_markers=recipe.null_markers)
+        return original, original, Path(table).name
+    arrow = to_arrow(table)
+    if arrow.num_rows == 0:
+        raise BadInput("the table has no rows")
+    return replace_markers(arrow, recipe.null_markers), table, None
+
+
+def _marked(native: Any, original: pa.Table) -> set[str]:
+    before = to_arrow(native)
+    return {
+        name
+        for name in original.column_names
+        if original[name].null_count != before[name].null_count
+    }
+
+
+class _Run:
+    """One run: the state of the columns as the steps go by, and the log."""
+
+    def __init__(self, original: pa.Table, recipe: Recipe) -> None:
+        self.original = original
+        self.roles = recipe.roles.assign(original.column_names)
+        self.released = recipe.roles.released(original.column_names)
+        for number, step in enumerate(recipe.steps, start=1):
+            _check_columns(step, number, self.roles, self.released)
+        # Numbers of the input with the way back to their type, and what the steps made of them.
+        self.inputs: dict[str, Numbers] = {}
+        self.values: dict[str, np.ndarray] = {}
+        self.precision: dict[str, str] = {}
+        self.replaced: dict[str, pa.Array] = {}
+        self.plan: Plan = {"steps": []}
+        self.log: dict[str, Any] = {}
+        self._begin(recipe)
+
+    def _begin(self, recipe: Recipe) -> None:
+        key = secrets.token_bytes(32)
+        started = time.perf_counter()
+        original = self.original
+        self.log = {
+            "discreet": discreet.__version__,
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in _PACKAGES},
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "hash_key": key.hex(),
+            "input": {
+                "rows": original.num_rows,
+                "columns": original.column_names,
+                "hmac": content_hmac(original, key),
+            },
+            "roles": self.roles,
+            "dropped": [name for name in self.roles if name not in self.released],
+            "nulls": {
+                "policy": "nulls stay in place; they are not imputed, dropped or matched",
+                "cells": {c: original[c].null_count for c in self.released},
+            },
+            "seed": {"drawn": recipe.seed is None, "predictable": recipe.has_predictable_seed},
+            "steps": [],
+            "changed_cells": dict.fromkeys(self.released, 0),
+            "warnings": [],
+            "seconds": {"hash": round(time.perf_counter() - started, 4)},
+        }
+        self.recipe = self._with_seed(recipe)
+
+    def _with_seed(self, recipe: Recipe) -> Recipe:
+        """Fill in a secret seed where the recipe has none that may be used."""
+        if recipe.has_predictable_seed and not recipe.allow_predictable_seed:
+            # No step draws, or the recipe would have been refused; but the row order does.
+            self.log["warnings"].append(
+                f"seed = {recipe.seed} was not used: no step draws, and the order of the written "
+                "rows must stay secret; a secret seed was drawn and kept"
+            )
+            self.log["seed"] = {"drawn": True, "predictable": False}
+        elif recipe.seed is not None:
+            return recipe
+        return recipe.model_copy(update={"seed": secret_seed()})
+
+    def do(self, number: int, step: Step) -> None:
+        """Run one step on its columns."""
+        method = step.build()
+        for column in step.columns:
+            if column not in self.inputs:
+                self.inputs[column] = numbers(self.original[column], column)
+                self.values[column] = self.inputs[column].values
+        before = {column: self.values[column] for column in step.columns}
+        seed = self.recipe.seed
+        assert seed is not None
+        started = time.perf_counter()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            after, plans = method.run(
+                before,
+                lambda column: Draws(seed, number, column),
+                lambda column, values: self.inputs[column].round(values, step.precision),
+            )
+        seconds = time.perf_counter() - started
+        self.values.update(after)
+        self.precision.update(dict.fromkeys(step.columns, step.precision))
+        for column, plan in plans.items():
+            unit = self.inputs[column].unit
+            plans[column] = {"unit": unit} | plan if unit else plan
+        self.plan["steps"].append({"step": number, "method": step.method, "columns": plans})
+        self.log["warnings"] += [f"step {number} ({step.method}): {w.message}" for w in caught]
+        self.log["steps"].append(
+            {
+                "step": number,
+                "method": step.method,
+                "effect": method.effect,
+                "seconds": round(seconds, 4),
+                "changed_cells": {c: _differing(before[c], after[c]) for c in step.columns},
+            }
+        )
+
+    def replace_households(self) -> None:
+        """Replace household ids by random numbers, one a household."""
+        column = self.recipe.roles.household
+        if column is None:
+            return
+        # Sorted, so that the numbers do not depend on the order of rows.
+        present = self.original[column].combine_chunks()
+        if pa.types.is_dictionary(present.type):
+            present = present.dictionary_decode()
+        distinct = pc.unique(present.drop_null())
+        distinct = distinct.take(pc.sort_indices(distinct))
+        assert self.recipe.seed is not None
+        ids = Draws(self.recipe.seed, "household").permutation(len(distinct)) + 1
+        position = pc.index_in(present, value_set=distinct)
+        self.replaced[column] = pa.array(ids).take(position)
+        self.plan["households"] = {"column": column, "ids": len(distinct)}
+        self.log["changed_cells"][column] = len(present) - present.null_count
+
+    def result(self) -> tuple[pa.Table, set[str]]:
+        """Give the protected table and the names of its columns that were treated."""
+        columns = {}
+        for name in self.released:
+            if name in self.replaced:
+                columns[name] = self.replaced[name]
+            elif name in self.values:
+                source = self.inputs[name]
+                columns[name] = source.restore(self.values[name], self.precision[name])
+                self.log["changed_cells"][name] = _differing(source.values, self.values[name])
+            else:
+                columns[name] = self.original[name]
+        return pa.table(columns), set(self.values) | set(self.replaced)
+
+
+def _check_columns(step: Step, number: int, roles: dict[str, str], released: list[str]) -> None:
+    for column in step.columns:
+        where = f"step {number} ({step.method})"
+        if column not in roles:
+            raise BadInput(f"{where}: the table has no column '{column}'; {nearest(column, roles)}")
+        if column not in released:
+            raise BadInput(f"{where} treats '{column}', which is not released ({roles[column]})")
+
+
+def _differing(before: np.ndarray, after: np.ndarray) -> int:
+    return int(((before != after) & ~(np.isnan(before) & np.isnan(after))).sum())

@@ -1,0 +1,255 @@
+"""The recipe: one TOML file that says all that is done to a table."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union
+
+import tomli_w
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
+
+from discreet.draws import PREDICTABLE_BELOW, SEED_BITS
+from discreet.errors import BadInput, nearest
+from discreet.method import Method
+from discreet.registry import find_method, methods, parameters
+from discreet.release.roles import Roles
+
+
+class Step(BaseModel):
+    """One step: a method, its columns and its parameters (fields of the method's own model)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    method: str
+    columns: list[str]
+    promise: bool = True
+    precision: Literal["input", "full"] = "input"
+
+    def parameters(self) -> dict[str, Any]:
+        """Give what the recipe sets for the method itself."""
+        return {
+            name: getattr(self, name)
+            for name in type(self).model_fields
+            if name not in Step.model_fields
+        }
+
+    def build(self) -> Method:
+        """Make the method that the step describes."""
+        return find_method(self.method)(**self.parameters())
+
+    @model_validator(mode="after")
+    def _usable(self) -> Step:
+        if not self.columns:
+            raise ValueError("columns is empty; name the columns to treat")
+        for position, column in enumerate(self.columns):
+            if column in self.columns[:position]:
+                raise ValueError(f"column '{column}' is listed twice")
+        for name, value in self.parameters().items():
+            for column in value if isinstance(value, Mapping) else ():
+                if column not in self.columns:
+                    raise ValueError(
+                        f"{name} names '{column}', which is not among the step's columns; "
+                        + nearest(column, self.columns)
+                    )
+        self.build().check_params()
+        return self
+
+
+@cache
+def _step_models() -> dict[str, type[Step]]:
+    """Give a model per method, made from the signature of its class."""
+    models = {}
+    for name, method in methods().items():
+        fields: dict[str, Any] = {"method": (Literal[name], ...)}
+        for parameter, kind, default in parameters(method):
+            fields[parameter] = (kind, ... if default is inspect.Parameter.empty else default)
+        models[name] = create_model(f"{method.__name__}Step", __base__=Step, **fields)
+    return models
+
+
+class Recipe(BaseModel):
+    """All that is done to a table, validated.
+
+    Attributes
+    ----------
+    roles : Roles
+    steps : list of steps
+        In order. Each has `method`, `columns`, the method's parameters, `promise` (default true)
+        and `precision` ("input": the input's type and decimals; "full": as computed).
+    null_markers : list of str
+        Cells of the input that stand for a missing value, besides the empty cell.
+    seed : int
+        For a rerun that gives the same bytes. Left out, a secret one is drawn and kept.
+    allow_predictable_seed : bool
+        Accept a seed below 2^64 with a step that draws at random.
+
+    Examples
+    --------
+    >>> recipe = Recipe.from_dict({
+    ...     "roles": {"identifiers": ["name"], "confidential": ["salary"]},
+    ...     "steps": [{"method": "oma", "columns": ["salary"], "k": 5}],
+    ... })
+    >>> print(recipe.dump())
+    null_markers = []
+    allow_predictable_seed = false
+    <BLANKLINE>
+    [roles]
+    ...
+    >>> Recipe.from_toml(recipe.dump()) == recipe
+    True
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, validate_default=True)
+
+    null_markers: list[str] = Field(default_factory=list)
+    seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = None
+    allow_predictable_seed: bool = False
+    roles: Roles
+    steps: list[SerializeAsAny[Step]] = Field(default_factory=list)
+
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _by_method(cls, steps: Any) -> Any:
+        """Give each step the model of its method."""
+        if not isinstance(steps, list):
+            return steps
+        return [_read_step(step, number) for number, step in enumerate(steps, start=1)]
+
+    @model_validator(mode="after")
+    def _rules(self) -> Recipe:
+        named = self.roles.named()
+        held: dict[str, int] = {}
+        for number, step in enumerate(self.steps, start=1):
+            where = f"step {number} ({step.method})"
+            for column in step.columns:
+                role = named.get(column)
+                if role in ("identifiers", "unit", "household"):
+                    raise ValueError(f"{where} treats '{column}', whose role is {role}")
+                if column in held:
+                    raise ValueError(
+                        f"{where} would alter '{column}' after step {held[column]} "
+                        f"({self.steps[held[column] - 1].method}) promised something of it; "
+                        f"set promise = false in step {held[column]}, or leave the column out"
+                    )
+                if column in self.roles.untouched:
+                    raise ValueError(f"{where} treats '{column}', which untouched lists")
+            method = step.build()
+            if method.promise and step.promise:
+                held.update(dict.fromkeys(step.columns, number))
+            if self.roles.unit is not None:
+                raise ValueError(
+                    f"{where} counts rows and cannot count units yet; remove the role unit "
+                    "after reducing the table to one row a unit"
+                )
+            if method.is_random and self.has_predictable_seed and not self.allow_predictable_seed:
+                raise ValueError(
+                    f"seed = {self.seed} can be found by trying, which undoes {where}; leave "
+                    "seed out (a secret one is drawn and kept with the release), or set "
+                    "allow_predictable_seed = true"
+                )
+        treated = {column for step in self.steps for column in step.columns}
+        for column in self.roles.quasi:
+            if column not in treated and column not in self.roles.untouched:
+                raise ValueError(
+                    f"no step treats the quasi column '{column}'; add a step, or list it under "
+                    "untouched to release it as it is"
+                )
+        return self
+
+    @property
+    def has_predictable_seed(self) -> bool:
+        """True where a seed is given that could be found by trying all."""
+        return self.seed is not None and self.seed < PREDICTABLE_BELOW
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recipe:
+        """Read a recipe from a TOML file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise BadInput(f"the recipe {path} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise BadInput(f"the recipe {path} is not valid UTF-8") from None
+        return cls.from_toml(text, source=str(path))
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "the recipe") -> Recipe:
+        """Read a recipe from TOML text."""
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise BadInput(f"{source} is not TOML: {error}") from None
+        return cls.from_dict(content, source=source)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], source: str = "the recipe") -> Recipe:
+        """Make a recipe from a dict of the TOML file's shape."""
+        try:
+            return cls.model_validate(dict(content))
+        except ValidationError as error:
+            raise BadInput(f"{source}: {_say(error, cls)}") from None
+
+    def dump(self, path: str | Path | None = None) -> str:
+        """Give the recipe as TOML text, every parameter spelt out; write it where a path is given."""
+        text = tomli_w.dumps(self.model_dump(exclude_none=True))
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Give the JSON schema of a recipe, for editors that complete and check as one types."""
+        steps = Annotated[Union[tuple(_step_models().values())], Discriminator("method")]  # noqa: UP007
+        whole = create_model("Recipe", __base__=cls, steps=(list[steps], ...))  # type: ignore[valid-type]
+        return whole.model_json_schema()
+
+
+def _read_step(step: Any, number: int) -> Any:
+    if isinstance(step, Step) or not isinstance(step, Mapping):
+        return step
+    if "method" not in step:
+        raise ValueError(f"step {number} has no method")
+    name = step["method"]
+    models = _step_models()
+    if not isinstance(name, str) or name not in models:
+        raise ValueError(f"step {number}: there is no method '{name}'; {nearest(name, models)}")
+    try:
+        return models[name].model_validate(dict(step))
+    except ValidationError as error:
+        raise ValueError(f"step {number} ({name}): {_say(error, models[name])}") from None
+
+
+def _say(error: ValidationError, model: type[BaseModel]) -> str:
+    """Say in one sentence what is wrong: the first field's complaints, joined."""
+    problems = error.errors()
+    first = problems[0]
+    field = str(first["loc"][0]) if first["loc"] else ""
+    if first["type"] == "value_error":
+        return str(first["ctx"]["error"])
+    place = ".".join(str(part) for part in first["loc"] if isinstance(part, str))
+    if first["type"] == "extra_forbidden":
+        inside = Roles if field == "roles" else model
+        key = str(first["loc"][-1])
+        return f"unknown key '{place}'; {nearest(key, inside.model_fields)}"
+    if first["type"] == "missing":
+        return f"'{place}' is missing"
+    # A union complains once for each of its members.
+    same = [p for p in problems if p["loc"][:1] == first["loc"][:1] and p["type"] != "missing"]
+    wanted = dict.fromkeys(p["msg"].removeprefix("Input should be ") for p in same)
+    where = place if field == "roles" else field
+    return f"'{where}' should be {' or '.join(wanted)}, not {first['input']!r}"

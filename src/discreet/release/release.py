@@ -1,0 +1,165 @@
+"""A release: the protected table, what was decided, and what was done."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from discreet.draws import Draws
+from discreet.errors import BadInput, BrokenPromise
+from discreet.release.assess import Assessment, assess
+from discreet.release.check import CheckReport, check_release
+from discreet.release.codebook import codebook
+from discreet.release.evidence import Evidence, Plan, file_hmac, plan_files, save_plan
+from discreet.release.output import is_file_target, written_whole
+from discreet.release.recipe import Recipe
+from discreet.table import write_table
+from discreet.table.files import FORMATS, format_of
+
+README = """\
+This folder is internal. Never share it.
+
+It holds what proves the release and what would undo it: the seed, the plan, the map from released
+to original rows, hashes of the input with their key. Share `public/` only.
+
+recipe.toml      the recipe with its seed; a rerun with it gives the same table, byte for byte
+plan.json        what each step decided
+log.json         versions, keyed hashes, timings, warnings, cells changed
+rows.parquet     the original row (from 0) of each released row
+schema.arrow     the types of the released columns
+check.json       what the independent check found
+assessment.json  risk and utility before and after
+"""
+
+
+@dataclass
+class Release:
+    """What `protect` gives back.
+
+    Attributes
+    ----------
+    table : pandas, polars or pyarrow table
+        The protected table, of the kind, order and index of the input.
+    plan : dict
+        What each step decided.
+    log : dict
+        What was done: versions, keyed hash of the input, timings, warnings, cells changed.
+    recipe : Recipe
+        The recipe with its seed: run again, it gives the same table.
+    check : CheckReport
+        What the independent check verified.
+    """
+
+    table: Any
+    plan: Plan
+    log: dict[str, Any]
+    recipe: Recipe
+    check: CheckReport
+    protected: pa.Table = field(repr=False)
+    original: pa.Table = field(repr=False)
+
+    def assess(self) -> Assessment:
+        """Measure risk and utility, before and after."""
+        return assess(self.original, self.protected, self.recipe.roles, recipe=self.recipe)
+
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "csv",
+        force: bool = False,
+        assessment: Assessment | None = None,
+    ) -> Path:
+        """Write the release: `public/` to share, `internal/` to keep.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Where to; with a table's suffix (`release.csv`) the table is written there, and
+            `release.internal/` beside it.
+        format : {"csv", "parquet"}
+            Of the table, where `folder` is a folder.
+        force : bool
+            Replace a release that is there.
+        assessment : Assessment, optional
+            Taken as it is; measured where not given.
+
+        Returns
+        -------
+        Path
+            Of the released table.
+
+        Notes
+        -----
+        Rows are written in random order; `internal/rows.parquet` maps them back. The folder
+        appears whole or not at all, after the written file was read again and checked.
+        """
+        target = Path(folder)
+        single = is_file_target(target)
+        if format not in FORMATS.values():
+            known = ", ".join(dict.fromkeys(FORMATS.values()))
+            raise BadInput(f"there is no format '{format}'; known: {known}")
+        name = target.name if single else f"table.{format}"
+        with written_whole(target, force) as part:
+            public, internal = part / "public", part / "internal"
+            public.mkdir()
+            internal.mkdir(mode=0o700)
+            rows = Draws(self.seed, "row order").permutation(len(self.protected))
+            released = self.protected.take(pa.array(rows))
+            write_table(released, public / name)
+            if not single:
+                (public / "codebook.md").write_text(codebook(self.recipe, released), "utf-8")
+            evidence = Evidence(self.plan, self._full_log(public / name), rows, released.schema)
+            self._save_internal(internal, evidence, assessment or self.assess())
+            report = check_release(public / name, self.recipe, internal)
+            if not report.ok:
+                raise BrokenPromise(f"the written release does not pass its check:\n{report}")
+        return target if single else target / "public" / name
+
+    @property
+    def seed(self) -> int:
+        """The seed that every draw of this release came from."""
+        assert self.recipe.seed is not None  # `protect` drew one where none was given.
+        return self.recipe.seed
+
+    def _full_log(self, table: Path) -> dict[str, Any]:
+        key = bytes.fromhex(self.log["hash_key"])
+        output = {
+            "format": format_of(table),
+            "rows": len(self.protected),
+            "hmac": file_hmac([table], key),
+        }
+        return self.log | {"output": output}
+
+    def _save_internal(self, folder: Path, evidence: Evidence, assessment: Assessment) -> None:
+        (folder / "README.txt").write_text(README, encoding="utf-8")
+        self.recipe.dump(folder / "recipe.toml")
+        save_plan(evidence.plan, folder)
+        parquet.write_table(
+            pa.table({"original_row": evidence.rows}), folder / "rows.parquet", compression="zstd"
+        )
+        assert evidence.schema is not None
+        (folder / "schema.arrow").write_bytes(evidence.schema.serialize().to_pybytes())
+        _write_json(folder / "check.json", self.check.to_dict())
+        _write_json(folder / "assessment.json", assessment.to_dict())
+        key = bytes.fromhex(self.log["hash_key"])
+        hashes = {
+            "plan_hmac": file_hmac(plan_files(folder), key),
+            "recipe_hmac": file_hmac([folder / "recipe.toml"], key),
+            "rows_hmac": file_hmac([folder / "rows.parquet"], key),
+        }
+        _write_json(folder / "log.json", evidence.log | hashes)
+
+    def __repr__(self) -> str:
+        rows, columns = self.protected.shape
+        return f"<Release of {rows:,} rows and {columns} columns, {self.check.summary}>"
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,85 @@
+"""Apply a plan again, for the check: written from the definition of plans, not from the methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.release.evidence import Plan
+from discreet.release.recipe import Recipe
+from discreet.table import numbers
+
+
+def replay(plan: Plan, recipe: Recipe, column: pa.ChunkedArray, name: str) -> np.ndarray:
+    """Give what the plan makes of an original column, in the original's order.
+
+    Parameters
+    ----------
+    plan : dict
+        Of the whole release.
+    recipe : Recipe
+        With the seed that was used.
+    column : pyarrow.ChunkedArray
+    name : str
+
+    Returns
+    -------
+    ndarray of float64
+        NaN where null.
+    """
+    values = numbers(column, name).values
+    for step in plan["steps"]:
+        if name in step["columns"]:
+            one = step["columns"][name]
+            if one["kind"] not in KINDS:
+                raise BadInput(f"the plan of column '{name}' is of an unknown kind, {one['kind']}")
+            present = ~np.isnan(values)
+            draws = Draws(recipe.seed or 0, step["step"], name)
+            new = KINDS[one["kind"]](one, values[present], np.flatnonzero(present), draws)
+            values = np.full(len(values), np.nan)
+            values[present] = new
+    return values
+
+
+def _clip(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
+    new = x.copy()
+    if plan["lower"] is not None:
+        new[new < plan["lower"]] = plan["lower"]
+    if plan["upper"] is not None:
+        new[new > plan["upper"]] = plan["upper"]
+    return new
+
+
+def _cuts(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
+    points = np.asarray(plan["points"], dtype=np.float64)
+    if plan["encoding"] == "group":
+        # The group of x is the number of cuts that are not above it.
+        group = np.digitize(x, plan["cuts"])
+        if "splits" in plan:
+            _split(plan["splits"], x, group)
+        return points[group]
+    points = np.unique(points)
+    above = np.minimum(np.searchsorted(points, x), len(points) - 1)
+    below = np.maximum(above - 1, 0)
+    x = np.minimum(np.maximum(x, points[0]), points[-1])
+    if plan["encoding"] == "nearest":
+        return np.where(points[above] - x < x - points[below], points[above], points[below])
+    width = points[above] - points[below]
+    share = np.divide(x - points[below], width, out=np.zeros_like(x), where=width > 0)
+    return np.where(draws.uniform(rows) < share, points[above], points[below])
+
+
+def _split(splits: dict[str, Any], x: np.ndarray, group: np.ndarray) -> None:
+    """Share out equal values at a border among their groups, in row order."""
+    (where,) = np.nonzero(np.isin(x, splits["value"]))
+    in_order = where[np.argsort(x[where], kind="stable")]
+    # Shares are listed by value, then by group. An edited plan may list too many or too few.
+    shares = np.repeat(splits["group"], splits["count"])
+    group[in_order] = np.resize(shares, len(in_order))
+
+
+KINDS = {"clip": _clip, "cuts": _cuts}

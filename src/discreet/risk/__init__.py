@@ -1,0 +1,4 @@
+"""Risk: what an intruder could still learn from a release."""
+
+from discreet.risk.frequency import class_size_risk as class_size_risk
+from discreet.risk.interval import interval_disclosure as interval_disclosure

@@ -1,0 +1,24 @@
+"""Tables: reading and writing files, the kinds of columns, nulls, and the counting.
+
+Inside Discreet every table is a `pyarrow.Table`: exact types, true nulls. Frames of pandas, polars
+and pyarrow come in through `to_arrow` and go back as they came through `like`.
+"""
+
+from discreet.table.columns import Numbers, kind_of, numbers
+from discreet.table.files import read_table, write_table
+from discreet.table.native import like, replace_markers, to_arrow
+from discreet.table.summary import Summary, summarise, tuple_counts
+
+__all__ = [
+    "Numbers",
+    "Summary",
+    "kind_of",
+    "like",
+    "numbers",
+    "read_table",
+    "replace_markers",
+    "summarise",
+    "to_arrow",
+    "tuple_counts",
+    "write_table",
+]

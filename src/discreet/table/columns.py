@@ -1,0 +1,241 @@
+"""The kinds of columns, and numeric columns as float64 and back.
+
+Numbers are integers, floats, decimals, dates, datetimes and durations. The last three count units
+since 1970 (or of length), in the coarsest unit that holds every value exactly, so that results
+are as fine as the input was and no finer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.errors import BadInput
+from discreet.table.csv import LARGEST_EXACT_INTEGER
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_MOST_DECIMALS = 12
+
+
+def kind_of(kind: pa.DataType) -> str:
+    """Name the kind of a column by its type.
+
+    Examples
+    --------
+    >>> kind_of(pa.date32()), kind_of(pa.string()), kind_of(pa.bool_())
+    ('numeric', 'text', 'boolean')
+    """
+    types = pa.types
+    if types.is_boolean(kind):
+        return "boolean"
+    if (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_date(kind)
+        or types.is_timestamp(kind)
+        or types.is_duration(kind)
+    ):
+        return "numeric"
+    if types.is_dictionary(kind):
+        return "ordered" if kind.ordered else "categorical"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    return "text" if types.is_null(kind) else "other"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A numeric column as float64, and the way back to its own type.
+
+    Attributes
+    ----------
+    values : ndarray of float64
+        NaN where null.
+    type : pyarrow.DataType
+        The type to give back.
+    decimals : int or None
+        Digits behind the point in the input; None where they are too many to count.
+    scale : int
+        Units of the type in one number: 1, but 86,400,000,000 for midnights kept in microseconds.
+    """
+
+    values: np.ndarray
+    type: pa.DataType
+    decimals: int | None
+    scale: int = 1
+
+    @property
+    def unit(self) -> str | None:
+        """What one number means in a date, datetime or duration column."""
+        if not pa.types.is_temporal(self.type):
+            return None
+        names = {1: "seconds", 60: "minutes", 3600: "hours", 86400: "days"}
+        per_second = 1 if pa.types.is_date(self.type) else _PER_SECOND[self.type.unit]
+        seconds = 86400 if pa.types.is_date(self.type) else self.scale / per_second
+        name = names.get(int(seconds)) if seconds >= 1 else f"{seconds:g} seconds"
+        return name if pa.types.is_duration(self.type) else f"{name} since 1970-01-01"
+
+    def round(self, values: np.ndarray, precision: str = "input") -> np.ndarray:
+        """Round to the input's decimals, half to even; `"full"` leaves plain numbers as they are."""
+        if self.decimals is not None and (precision == "input" or self._always_rounds):
+            # Adding 0.0 turns -0.0, as of a small negative number, into 0.0.
+            values = np.round(values, self.decimals) + 0.0
+        if pa.types.is_floating(self.type) and self.type.bit_width < 64:
+            narrow = np.float32 if self.type.bit_width == 32 else np.float16
+            values = values.astype(narrow).astype(np.float64)
+        return values
+
+    @property
+    def _always_rounds(self) -> bool:
+        return pa.types.is_temporal(self.type) or pa.types.is_decimal(self.type)
+
+    def restore(self, values: np.ndarray, precision: str = "input") -> pa.Array:
+        """Give numbers back in the column's own type; with `"full"` precision, integers as floats."""
+        mask = np.isnan(values)
+        rounded = self.round(values, precision)
+        kind = self.type
+        if pa.types.is_floating(kind) or (precision == "full" and pa.types.is_integer(kind)):
+            kind = kind if pa.types.is_floating(kind) else pa.float64()
+            return pa.array(rounded, pa.float64(), mask=mask).cast(kind, safe=False)
+        whole = np.where(mask, 0.0, rounded)
+        if pa.types.is_decimal(kind):
+            unscaled = np.rint(whole * 10.0**kind.scale).astype(np.int64)
+            digits = pa.array(unscaled, mask=mask).cast(pa.decimal128(19, 0))
+            return _shift(digits, kind)
+        integers = np.rint(whole).astype(np.int64) * self.scale
+        return pa.array(integers, pa.int64(), mask=mask).cast(_storage(kind)).cast(kind)
+
+
+def _shift(unscaled: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Move the decimal point of whole decimals: same digits, another scale."""
+    widened = unscaled.cast(pa.decimal128(38, 0))
+    return pa.Array.from_buffers(
+        pa.decimal128(38, kind.scale), len(widened), widened.buffers(), offset=widened.offset
+    ).cast(kind)
+
+
+def _storage(kind: pa.DataType) -> pa.DataType:
+    """Integer type that a type can be cast from."""
+    return (
+        pa.int32()
+        if pa.types.is_date32(kind) or pa.types.is_time32(kind)
+        else (kind if pa.types.is_integer(kind) else pa.int64())
+    )
+
+
+def numbers(column: pa.ChunkedArray, name: str) -> Numbers:
+    """Take a column as float64, or say in one sentence why it cannot be.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    name : str
+        The column's name, for messages.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([pa.array([1.25, None, 3.5])])
+    >>> numbers(column, "height")
+    Numbers(values=array([1.25,  nan, 3.5 ]), type=DataType(double), decimals=2, scale=1)
+    """
+    kind = column.type
+    if column.null_count == len(column):
+        raise BadInput(f"column '{name}' holds only nulls")
+    if kind_of(kind) != "numeric":
+        raise BadInput(_say_not_numeric(column, name))
+    if pa.types.is_floating(kind):
+        values = column.cast(pa.float64()).to_numpy() + 0.0
+        _refuse(np.isinf(values), column, name, "is infinite; remove it or mark it as missing")
+        if np.isnan(values).all():
+            raise BadInput(f"column '{name}' holds only nulls")
+        return Numbers(values, kind, _decimals(values))
+    if pa.types.is_decimal(kind):
+        values = column.cast(pa.float64()).to_numpy()
+        _refuse_large(values * 10.0**kind.scale, column, name)
+        return Numbers(values + 0.0, kind, kind.scale)
+    integers = column.cast(_storage(kind) if not pa.types.is_integer(kind) else kind)
+    scale = _coarsest(integers, kind)
+    if scale > 1:
+        integers = pc.divide(integers.cast(pa.int64()), scale)
+    _refuse_large(integers.cast(pa.float64(), safe=False).to_numpy(), column, name)
+    values = integers.cast(pa.float64(), safe=False).to_numpy()
+    return Numbers(values + 0.0, kind, 0, scale)
+
+
+def _coarsest(integers: pa.ChunkedArray, kind: pa.DataType) -> int:
+    """Units of the type in the coarsest of day, hour, minute, second, ... that divides all."""
+    if pa.types.is_date64(kind):
+        return 86_400_000
+    if not (pa.types.is_timestamp(kind) or pa.types.is_duration(kind)):
+        return 1
+    present = integers.cast(pa.int64()).drop_null().to_numpy()
+    second = _PER_SECOND[kind.unit]
+    steps = [second * 86400, second * 3600, second * 60, second]
+    steps += [s for s in (10**6, 10**3) if s < second]
+    return next((step for step in steps if not (present % step).any()), 1)
+
+
+def _decimals(values: np.ndarray) -> int | None:
+    """Smallest number of decimals that holds every value exactly; None past 12."""
+    present = values[~np.isnan(values)]
+    for decimals in range(_MOST_DECIMALS + 1):
+        # A short look first: most columns are settled by it.
+        if (np.round(present[:100], decimals) != present[:100]).any():
+            continue
+        if (np.round(present, decimals) == present).all():
+            return decimals
+    return None
+
+
+def _refuse(bad: np.ndarray, column: pa.ChunkedArray, name: str, why: str) -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise BadInput(f"column '{name}', row {row + 1}: {column[row].as_py()} {why}")
+
+
+def _refuse_large(values: np.ndarray, column: pa.ChunkedArray, name: str) -> None:
+    why = (
+        "has more digits than a float64 can hold exactly (2^53); "
+        "release it as text, or drop or shorten it"
+    )
+    _refuse(np.abs(values) > LARGEST_EXACT_INTEGER, column, name, why)
+
+
+def _say_not_numeric(column: pa.ChunkedArray, name: str) -> str:
+    """Name the first cell that is not a number."""
+    kind = kind_of(column.type)
+    if kind != "text":
+        return f"column '{name}' is {kind}, but this step needs numbers"
+    for row, cell in enumerate(column, start=1):
+        text = cell.as_py()
+        if text is not None and not _is_number(text):
+            return (
+                f"column '{name}', row {row}: '{text}' is not a number; "
+                "correct it, or list it in null_markers if it marks a missing value"
+            )
+    return _say_number_as_text(column, name)
+
+
+def _say_number_as_text(column: pa.ChunkedArray, name: str) -> str:
+    for row, cell in enumerate(column, start=1):
+        text = cell.as_py()
+        if text is not None and abs(float(text)) > LARGEST_EXACT_INTEGER:
+            return (
+                f"column '{name}', row {row}: {text} has more digits than a float64 can hold "
+                "exactly (2^53); release it as text, or drop or shorten it"
+            )
+    first: Any = next(cell.as_py() for cell in column if cell.is_valid)
+    return f"column '{name}' holds numbers as text, such as '{first}'; convert it to numbers first"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,136 @@
+"""How a CSV file is written: its encoding, separator and quote character, found by looking."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import BadInput
+
+SEPARATORS = (",", ";", "\t", "|")
+_SAMPLE_BYTES = 1 << 18
+_SAMPLE_ROWS = 1000
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Western European letters and punctuation as cp1252 writes them. Rarer ones are left out, so that
+# damaged UTF-8 is not mistaken for cp1252.
+_CP1252 = frozenset(
+    "€‚„…‘’“”–—ŠšŽžŒœ ¡£§«°»¿ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûü".encode(
+        "cp1252"
+    )
+)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What it takes to read a CSV file, and its header."""
+
+    encoding: str
+    separator: str
+    quote: str
+    header: tuple[str, ...]
+
+
+def find_dialect(
+    path: Path, separator: str | None, quote: str | None, encoding: str | None
+) -> Dialect:
+    """Find out what was not given by looking at the file.
+
+    Parameters
+    ----------
+    path : Path
+        A file that exists.
+    separator, quote, encoding : str or None
+        What the caller knows already.
+    """
+    encoding = encoding or _find_encoding(path)
+    with path.open("rb") as file:
+        raw = file.read(_SAMPLE_BYTES)
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(raw)
+    except LookupError:
+        raise BadInput(f"'{encoding}' is not an encoding that Python knows") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} cannot be read as {encoding}: {error.reason}") from None
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise BadInput(f"{path} is empty: it has no header and no rows")
+    whole = len(raw) < _SAMPLE_BYTES
+    quote = quote or ("'" if _quoted_by(text, "'") > _quoted_by(text, '"') else '"')
+    separator = separator or max(SEPARATORS, key=lambda s: _fit(text, s, quote, whole))
+    header = next(csv.reader(io.StringIO(text), delimiter=separator, quotechar=quote))
+    return Dialect(encoding, separator, quote, tuple(header))
+
+
+def _quoted_by(text: str, quote: str) -> int:
+    """Count the cells that start with this quote character."""
+    return sum(text.count(separator + quote) for separator in (*SEPARATORS, "\n"))
+
+
+def _fit(text: str, separator: str, quote: str, whole: bool) -> tuple[float, int]:
+    """Judge a separator: the share of rows as long as the header, then the number of columns."""
+    rows = []
+    for row in csv.reader(io.StringIO(text), delimiter=separator, quotechar=quote):
+        rows.append(len(row))
+        if len(rows) == _SAMPLE_ROWS:
+            break
+    else:
+        # The last row of a sample may be cut off.
+        rows = rows if whole else rows[:-1]
+    columns = rows[0] if rows else 0
+    if columns < 2:
+        return (0.0, 1)
+    return (sum(length == columns for length in rows) / len(rows), columns)
+
+
+def _find_encoding(path: Path) -> str:
+    """Take UTF-8, or what a byte-order mark says, or cp1252 where all high bytes fit it."""
+    if path.stat().st_size == 0:
+        raise BadInput(f"{path} is empty: it has no header and no rows")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        for mark, encoding in _MARKS:
+            if view[: len(mark)] == mark:
+                return encoding
+        broken = _broken_utf8(view)
+        if broken is None:
+            return "utf-8"
+        if _looks_like_cp1252(view):
+            return "cp1252"
+        line = view[:broken].count(b"\n") + 1
+        raise BadInput(
+            f"{path} is not valid UTF-8: byte 0x{view[broken]:02x} in line {line}; "
+            "if it has another encoding, name it (for example cp1252)"
+        )
+
+
+_PIECE = 1 << 24
+
+
+def _broken_utf8(view: mmap.mmap) -> int | None:
+    """Position of the first byte that is not UTF-8, reading in pieces."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(view), _PIECE):
+        piece = view[start : start + _PIECE]
+        held = len(decoder.getstate()[0])
+        try:
+            decoder.decode(piece, final=start + _PIECE >= len(view))
+        except UnicodeDecodeError as error:
+            return start - held + error.start
+    return None
+
+
+def _looks_like_cp1252(view: mmap.mmap) -> bool:
+    """True where every byte above 127 is a common cp1252 letter, and none are UTF-8 pairs."""
+    common = bytes(sorted(_CP1252))
+    for start in range(0, len(view), _PIECE):
+        high = view[start : start + _PIECE].translate(None, bytes(range(128)))
+        if high.translate(None, common):
+            return False
+    return True
