@@ -33,8 +33,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from discreet.release import Recipe, Roles, assess, check_release, protect
-    from discreet.table import read_table, write_table
+    from discreet.release import Recipe as Recipe
+    from discreet.release import Roles as Roles
+    from discreet.release import assess as assess
+    from discreet.release import check_release as check_release
+    from discreet.release import protect as protect
+    from discreet.table import read_table as read_table
+    from discreet.table import write_table as write_table
 
 
 def __getattr__(name: str) -> Any:

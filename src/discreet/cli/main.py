@@ -14,7 +14,7 @@ from discreet.cli import show
 from discreet.errors import BadInput, BrokenPromise
 
 app = typer.Typer(
-    help="Statistical disclosure control: a table in, a table that can be shared out, and the proof.",
+    help="Statistical disclosure control: give a table, get one that can be shared, and the proof.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -114,7 +114,7 @@ def describe(method: type[Method]) -> dict[str, Any]:
     from discreet.registry import parameters
 
     given, required = {}, []
-    for name, kind, default in parameters(method):
+    for name, _, default in parameters(method):
         if default is inspect.Parameter.empty:
             required.append(name)
         else:

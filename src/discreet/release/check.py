@@ -1,4 +1,4 @@
-"""The check: does a release keep what its recipe promises?
+"""The check: whether a release keeps what its recipe promises.
 
 This code shares nothing with the methods. It reads the recipe, counts in the released table, and,
 given the evidence, applies the plan by itself to the original and compares cell by cell.
@@ -106,7 +106,7 @@ def check_release(
             broken: k = 3 per value in column 'income' (2 records hold 50)
     not verifiable: ...
     """
-    from discreet.release.protect import as_recipe
+    from discreet.release.protection import as_recipe
 
     recipe = as_recipe(recipe)
     evidence = internal if isinstance(internal, Evidence | None) else Evidence.load(internal)
@@ -326,8 +326,9 @@ def _cells(
         return [*findings, *(Finding(name, "broken", problem) for name in (applied, untouched))]
     findings.append(_applied(applied, table, recipe, evidence, original, rows))
     findings.append(_untouched(untouched, table, recipe, evidence, original, rows))
-    if recipe.roles.household in table.column_names:
-        findings.append(_households(table, recipe.roles.household, original, rows))
+    household = recipe.roles.household
+    if household is not None and household in table.column_names:
+        findings.append(_households(table, household, original, rows))
     return findings
 
 

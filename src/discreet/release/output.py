@@ -16,7 +16,7 @@ _UNFINISHED = "UNFINISHED"
 
 
 def is_file_target(target: Path) -> bool:
-    """True where the output is to be one file with its internal folder beside it."""
+    """Tell whether the output is to be one file with its internal folder beside it."""
     return target.suffix.lower() in FORMATS
 
 
@@ -30,7 +30,7 @@ def internal_of(target: Path) -> Path:
 
 
 def is_release(folder: Path) -> bool:
-    """True for a folder that `Release.save` wrote."""
+    """Tell whether `Release.save` wrote a folder."""
     return (folder / "public").is_dir() and (folder / "internal" / "log.json").is_file()
 
 

@@ -205,7 +205,7 @@ class Recipe(BaseModel):
             raise BadInput(f"{source}: {_say(error, cls)}") from None
 
     def dump(self, path: str | Path | None = None) -> str:
-        """Give the recipe as TOML text, every parameter spelt out; write it where a path is given."""
+        """Give the recipe as TOML text, every parameter spelt out; write it to a path if given."""
         text = tomli_w.dumps(self.model_dump(exclude_none=True))
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
@@ -214,8 +214,9 @@ class Recipe(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Give the JSON schema of a recipe, for editors that complete and check as one types."""
-        steps = Annotated[Union[tuple(_step_models().values())], Discriminator("method")]  # noqa: UP007
-        whole = create_model("Recipe", __base__=cls, steps=(list[steps], ...))  # type: ignore[valid-type]
+        one: Any = Union[tuple(_step_models().values())]  # noqa: UP007
+        steps: Any = list[Annotated[one, Discriminator("method")]]
+        whole = create_model("Recipe", __base__=cls, steps=(steps, ...))
         return whole.model_json_schema()
 
 

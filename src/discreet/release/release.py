@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, BrokenPromise
-from discreet.release.assess import Assessment, assess
+from discreet.release.assessment import Assessment, assess
 from discreet.release.check import CheckReport, check_release
 from discreet.release.codebook import codebook
 from discreet.release.evidence import Evidence, Plan, file_hmac, plan_files, save_plan

@@ -81,7 +81,7 @@ class Numbers:
         return name if pa.types.is_duration(self.type) else f"{name} since 1970-01-01"
 
     def round(self, values: np.ndarray, precision: str = "input") -> np.ndarray:
-        """Round to the input's decimals, half to even; `"full"` leaves plain numbers as they are."""
+        """Round to the input's decimals, half to even; `"full"` leaves plain numbers alone."""
         if self.decimals is not None and (precision == "input" or self._always_rounds):
             # Adding 0.0 turns -0.0, as of a small negative number, into 0.0.
             values = np.round(values, self.decimals) + 0.0
@@ -95,7 +95,7 @@ class Numbers:
         return pa.types.is_temporal(self.type) or pa.types.is_decimal(self.type)
 
     def restore(self, values: np.ndarray, precision: str = "input") -> pa.Array:
-        """Give numbers back in the column's own type; with `"full"` precision, integers as floats."""
+        """Give numbers back in the column's own type; with `"full"`, integers become floats."""
         mask = np.isnan(values)
         rounded = self.round(values, precision)
         kind = self.type

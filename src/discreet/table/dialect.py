@@ -127,7 +127,7 @@ def _broken_utf8(view: mmap.mmap) -> int | None:
 
 
 def _looks_like_cp1252(view: mmap.mmap) -> bool:
-    """True where every byte above 127 is a common cp1252 letter, and none are UTF-8 pairs."""
+    """Tell whether every byte above 127 is a common cp1252 letter, and none are UTF-8 pairs."""
     common = bytes(sorted(_CP1252))
     for start in range(0, len(view), _PIECE):
         high = view[start : start + _PIECE].translate(None, bytes(range(128)))

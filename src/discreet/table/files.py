@@ -38,7 +38,7 @@ def read_table(
     null_markers: Sequence[str] = (),
     schema: pa.Schema | None = None,
 ) -> pa.Table:
-    """Read a table from a CSV or Parquet file.
+    r"""Read a table from a CSV or Parquet file.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def read_table(
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "people.csv")
-    >>> _ = path.write_text("zip;height\\n01234;1,80\\n20095;?\\n")
+    >>> _ = path.write_text("zip;height\n01234;1,80\n20095;?\n")
     >>> read_table(path, null_markers=["?"]).to_pylist()
     [{'zip': '01234', 'height': 1.8}, {'zip': '20095', 'height': None}]
     """

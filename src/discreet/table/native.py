@@ -82,7 +82,7 @@ def like(original: Any, result: pa.Table, changed: Iterable[str]) -> Any:
 
 
 def _same_family(frame: Any, result: pa.Table, name: str) -> bool:
-    """True where the arrow type is still the original's, so that the old dtype can be restored."""
+    """Tell whether the arrow type is still the original's, so that its dtype can be restored."""
     return frame[name].to_arrow().type == result.schema.field(name).type
 
 

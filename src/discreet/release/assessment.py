@@ -82,7 +82,8 @@ def assess(
     >>> original = pa.table({"age": [31, 32, 45, 46], "pay": [10.0, 12.0, 30.0, 34.0]})
     >>> protected = pa.table({"age": [31, 31, 45, 45], "pay": [11.0, 11.0, 32.0, 32.0]})
     >>> result = assess(original, protected, {"quasi": ["age"], "confidential": ["pay"]})
-    >>> result.risk["class_sizes"]["before"]["unique"], result.risk["class_sizes"]["after"]["unique"]
+    >>> sizes = result.risk["class_sizes"]
+    >>> sizes["before"]["unique"], sizes["after"]["unique"]
     (4, 0)
     """
     roles = roles if isinstance(roles, Roles) else Roles.model_validate(dict(roles))
@@ -96,7 +97,8 @@ def assess(
             "give the release folder, whose row map says which belong together"
         )
     left_out = {"score": "needs record linkage, which is not measured yet"}
-    risk, utility = {}, {}
+    risk: dict[str, Any] = {}
+    utility: dict[str, Any] = {}
     quasi = [c for c in roles.quasi if c in before.column_names and c in after.column_names]
     if quasi:
         risk["class_sizes"] = {
