@@ -1,20 +1,31 @@
-"""What all rounding methods share: from a partition of the sorted values to a plan, and its use.
+"""What the rounding methods share: a method partitions the sorted values, the rest is here.
 
-A method partitions the sorted records of one column; here each part gets its rounding point and
-the plan is drawn up: cuts between the parts, points, counts. A value x belongs to the part
-`searchsorted(cuts, x, side="right")`.
+`GroupRounding` is the base of the methods with a minimum group size k, `PartRounding` of those that
+cut without one (and can merge what came out too small), `PointRounding` of those among them that
+are told how many points to make.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+import warnings
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.kernels.parts import spread
+from discreet.kernels.sorting import sort_rows
 from discreet.method import ColumnMethod, Plan, Rounder
+from discreet.rounding._plans import (
+    check_length,
+    draw_up,
+    merge_small,
+    nearest_point,
+    represent,
+    stochastic_point,
+)
+from discreet.rounding._sizes import Size, check_size, group_size, point_count
 from discreet.table.summary import Summary, summarise_sorted
 
 Representative = Literal["mean", "median", "midpoint"]
@@ -22,10 +33,8 @@ Encoding = Literal["group", "nearest", "stochastic"]
 
 
 class Rounding(ColumnMethod):
-    """Base of the rounding methods; a subclass writes `partition`."""
+    """Base of the rounding methods; a subclass writes `plan`."""
 
-    keep_ties: bool = True
-    representative: str
     encoding: str
 
     @property
@@ -39,27 +48,22 @@ class Rounding(ColumnMethod):
         return self.encoding == "stochastic"
 
     def check_params(self) -> None:
-        """Refuse unknown representatives and encodings."""
-        one_of("representative", self.representative, Representative)
+        """Refuse unknown encodings."""
         one_of("encoding", self.encoding, Encoding)
 
-    def partition(self, summary: Summary, column: str) -> np.ndarray:
-        """Cut the sorted records into parts.
-
-        Returns
-        -------
-        ndarray of int64
-            End position (exclusive) of each part among the sorted records; the last is n. With
-            `keep_ties` no end lies between equal values.
-        """
+    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+        """Make the plan of one column, but for its encoding."""
         raise NotImplementedError
 
-    def decide(self, summary: Summary, column: str) -> Plan:
-        """Partition, and give each part its point."""
+    def decide(self, summary: Summary, column: str, draws: Draws | None = None) -> Plan:
+        """Partition, and give each part its point; draws, if any, come from `random_state`."""
         if summary.n == 0:
             raise BadInput(f"column '{column}' holds only nulls")
-        ends = self.partition(summary, column)
-        return draw_up(summary, ends, self.representative) | {"encoding": self.encoding}
+        if len(summary.values) == 1:
+            warnings.warn(f"column '{column}' is constant: it gets one point", stacklevel=2)
+        if draws is None:
+            draws = Draws.from_random_state(self.random_state, column)
+        return self.plan(summary, column, draws) | {"encoding": self.encoding}
 
     def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Replace each value by a rounding point, as the encoding says."""
@@ -75,23 +79,26 @@ class Rounding(ColumnMethod):
         return np.where(np.isnan(values), np.nan, new)
 
     def decide_and_apply(
-        self, values: np.ndarray, column: str, draws: Draws, rounded: Rounder
+        self,
+        values: np.ndarray,
+        column: str,
+        draws: Draws,
+        rounded: Rounder,
+        target: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Plan]:
         """Sort once, decide, and spread the points over the sorted rows.
 
         This is quicker than looking up each row's part, and it splits equal values at a border
-        in row order where `keep_ties` is off.
+        in row order where equal values may be split.
         """
-        order = np.argsort(values, kind="quicksort" if self.keep_ties else "stable")
-        ordered = values[order]
-        n = int(np.searchsorted(ordered, np.nan))
-        plan = self.decide(summarise_sorted(ordered[:n], len(values) - n), column)
+        ordered, rows = sort_rows(np.ascontiguousarray(values))
+        codes = None if target is None else target[rows]
+        summary = summarise_sorted(ordered, len(values) - len(ordered), codes)
+        plan = self.decide(summary, column, draws)
         plan["points"] = rounded(column, plan["points"])
         if plan["encoding"] != "group":
             return self.apply(plan, values, draws), plan
-        new = np.full(len(values), np.nan)
-        new[order[:n]] = np.repeat(plan["points"], plan["counts"])
-        return new, plan
+        return spread(plan["points"], np.cumsum(plan["counts"]), rows, len(values)), plan
 
     def _learned(self) -> None:
         self.rounding_sets_ = {c: np.unique(plan["points"]) for c, plan in self.plan_.items()}
@@ -100,9 +107,11 @@ class Rounding(ColumnMethod):
 
 
 class GroupRounding(Rounding):
-    """Base of the methods with a minimum group size k."""
+    """Base of the methods with a minimum group size k; a subclass writes `groups`."""
 
-    k: Any
+    k: Size
+    representative: str
+    keep_ties: bool
 
     @property
     def promise(self) -> str | None:
@@ -110,11 +119,93 @@ class GroupRounding(Rounding):
         return "k-per-value" if self.encoding == "group" else None
 
     def check_params(self) -> None:
-        """Refuse a k that is not a whole number of at least 1."""
+        """Refuse a k that is no size, and an unknown representative."""
         super().check_params()
-        for k in self.k.values() if isinstance(self.k, Mapping) else [self.k]:
-            if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-                raise BadInput(f"k must be a whole number of at least 1, not {k!r}")
+        one_of("representative", self.representative, Representative)
+        check_size("k", self.k)
+
+    def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
+        """Give the ends of the groups of sorted values, which `counts` forbids to split.
+
+        Without counts, each value is one record. There are k or more records.
+        """
+        raise NotImplementedError
+
+    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+        """Group the records, or, with `keep_ties`, the distinct values."""
+        k = group_size(self.k, summary, column)
+        check_length(summary, k, "k", column)
+        if len(summary.values) == summary.n:
+            ends = self.groups(summary.values, None, k)
+        elif self.keep_ties:
+            ends = self.groups(summary.values, summary.counts, k)
+            ends = np.cumsum(summary.counts)[ends - 1]
+        else:
+            ends = self.groups(np.repeat(summary.values, summary.counts), None, k)
+        return draw_up(summary, ends, self.representative) | {"k": k}
+
+
+class PartRounding(Rounding):
+    """Base of the methods without a minimum group size; a subclass writes `parts`."""
+
+    representative: str
+    min_count: int
+
+    @property
+    def promise(self) -> str | None:
+        """At least `min_count` records per released value, kept by the group encoding alone."""
+        return "k-per-value" if self.encoding == "group" and self.min_count > 1 else None
+
+    def check_params(self) -> None:
+        """Refuse a `min_count` that is no number of records, and an unknown representative."""
+        super().check_params()
+        one_of("representative", self.representative, Representative)
+        at_least_one("min_count", self.min_count)
+
+    def parts(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
+        """Give the ends (exclusive, among the distinct values) of the parts."""
+        raise NotImplementedError
+
+    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+        """Cut, and merge what is too small."""
+        check_length(summary, self.min_count, "min_count", column)
+        ends = self.parts(summary, column, draws)
+        points = represent(summary.values, summary.counts, ends, self.representative)
+        ends, points = merge_small(summary, ends, points, self.min_count, self.representative)
+        records = np.cumsum(summary.counts)[ends - 1]
+        return draw_up(summary, records, self.representative, points)
+
+
+class PointRounding(PartRounding):
+    """Base of the methods with a number of points; a subclass writes `cut`."""
+
+    n_points: Size
+    # Why a column with enough distinct values may get fewer points.
+    fewer_because: ClassVar[str] = ""
+
+    def check_params(self) -> None:
+        """Refuse a number of points that is no size."""
+        super().check_params()
+        check_size("n_points", self.n_points)
+
+    def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
+        """Give the ends (exclusive, among the distinct values) of c parts, or of fewer."""
+        raise NotImplementedError
+
+    def parts(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
+        """Cut into the number of parts that is asked for, and say where there are fewer."""
+        c = point_count(self.n_points, summary, column)
+        ends = self.cut(summary, c, draws)
+        if len(ends) < c and len(summary.values) > 1:
+            why = (
+                f"it has only {len(summary.values)} distinct values"
+                if len(summary.values) < c
+                else self.fewer_because
+            )
+            warnings.warn(
+                f"column '{column}' gets {len(ends)} points, not {c}: {why}", stacklevel=2
+            )
+        return ends
 
 
 def one_of(name: str, value: object, choices: Any) -> None:
@@ -124,98 +215,7 @@ def one_of(name: str, value: object, choices: Any) -> None:
         raise BadInput(f"{name} must be one of {known}, not {value!r}")
 
 
-def draw_up(summary: Summary, ends: np.ndarray, representative: str) -> Plan:
-    """Draw up the plan of a partition.
-
-    Parameters
-    ----------
-    summary : Summary
-    ends : ndarray of int64
-        End position of each part among the sorted records; an end between equal values splits
-        them.
-    representative : {"mean", "median", "midpoint"}
-
-    Returns
-    -------
-    dict
-        `kind`, `cuts`, `points`, `counts`, and, where equal values are split, `splits`: value,
-        group and count of each share, to be taken in row order.
-
-    Examples
-    --------
-    >>> plan = draw_up(Summary(np.array([1.0, 2.0, 9.0]), np.array([1, 1, 2])), np.array([2, 4]),
-    ...                "mean")
-    >>> plan["cuts"], plan["points"], plan["counts"]
-    (array([5.5]), array([1.5, 9. ]), array([2, 2]))
-    """
-    totals = np.cumsum(summary.counts)
-    # Segments: the records of one value in one part.
-    borders = (
-        totals if np.isin(ends, totals, assume_unique=True).all() else np.union1d(totals, ends)
-    )
-    value = summary.values[np.searchsorted(totals, borders)]
-    group = np.searchsorted(ends, borders)
-    share = np.diff(borders, prepend=0)
-    starts = np.searchsorted(group, np.arange(len(ends)))
-    counts = np.diff(ends, prepend=0)
-    first, last = value[starts], value[np.append(starts[1:], len(value)) - 1]
-    if representative == "mean":
-        # About the part's first value, where nothing cancels.
-        points = first + np.add.reduceat((value - first[group]) * share, starts) / counts
-    elif representative == "median":
-        low = summary.values[np.searchsorted(totals, ends - counts + (counts - 1) // 2, "right")]
-        high = summary.values[np.searchsorted(totals, ends - counts + counts // 2, "right")]
-        points = low + (high - low) / 2
-    else:
-        points = first + (last - first) / 2
-    # Rounding errors must not put a point outside its part.
-    points = np.clip(points, first, last)
-    plan: Plan = {
-        "kind": "cuts",
-        "cuts": _cuts(last[:-1], first[1:]),
-        "points": points,
-        "counts": counts,
-    }
-    if len(borders) > len(totals):
-        _settle_splits(plan, value, group, share)
-    return plan
-
-
-def _cuts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Cut between neighbouring parts with edges a < b: their middle, or b where that is a."""
-    middle = a + (b - a) / 2
-    return np.where(middle == a, b, middle)
-
-
-def _settle_splits(plan: Plan, value: np.ndarray, group: np.ndarray, share: np.ndarray) -> None:
-    """List the split values, and set the cuts so that each goes to the part with most of it."""
-    distinct, position = np.unique(value, return_inverse=True)
-    split = np.bincount(position)[position] > 1
-    plan["splits"] = {"value": value[split], "group": group[split], "count": share[split]}
-    # The segment with the largest share of each value; the first on a tie.
-    largest = np.lexsort((np.arange(len(value)), -share, position))
-    winner = np.empty(len(distinct), dtype=np.int64)
-    heads = np.flatnonzero(np.diff(position[largest], prepend=-1))
-    winner[position[largest][heads]] = group[largest][heads]
-    inside = np.flatnonzero(np.diff(position) == 0)
-    border = group[inside]
-    v = value[inside]
-    plan["cuts"][border] = np.where(winner[position[inside]] > border, v, np.nextafter(v, np.inf))
-
-
-def nearest_point(points: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Closest of the sorted points to each value; the lower one on a tie."""
-    upper = np.searchsorted(points, values, side="left").clip(max=len(points) - 1)
-    lower = (upper - 1).clip(min=0)
-    return np.where(points[upper] - values < values - points[lower], points[upper], points[lower])
-
-
-def stochastic_point(points: np.ndarray, values: np.ndarray, draws: Draws) -> np.ndarray:
-    """One of the two neighbouring points, at random, so that the mean stays the value."""
-    inside = np.clip(values, points[0], points[-1])
-    upper = np.searchsorted(points, inside, side="left").clip(1, max(1, len(points) - 1))
-    if len(points) == 1:
-        return np.full(len(values), points[0])
-    low, high = points[upper - 1], points[upper]
-    chance = (inside - low) / (high - low)
-    return np.where(draws.uniform(np.arange(len(values))) < chance, high, low)
+def at_least_one(name: str, value: Any) -> None:
+    """Refuse what is not a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.errors import BadInput
 from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts
-from discreet.method import per_column
 from discreet.rounding._base import Encoding, GroupRounding, Representative, one_of
-from discreet.table.summary import Summary
+from discreet.rounding._sizes import Size
 
 Objective = Literal["l2", "l1"]
 
@@ -24,7 +21,7 @@ class OMA(GroupRounding):
 
     Parameters
     ----------
-    k : int or mapping of str to int
+    k : int, "freedman-diaconis", or mapping of str to either
         Smallest number of records that a released value stands for; by column where a mapping.
     objective : {"l2", "l1"}
         What is minimised: squared distances to the group's mean, or absolute ones to its median.
@@ -69,7 +66,7 @@ class OMA(GroupRounding):
 
     def __init__(
         self,
-        k: int | Mapping[str, int],
+        k: Size,
         *,
         objective: Objective = "l2",
         representative: Representative = "mean",
@@ -89,17 +86,8 @@ class OMA(GroupRounding):
         super().check_params()
         one_of("objective", self.objective, Objective)
 
-    def partition(self, summary: Summary, column: str) -> np.ndarray:
+    def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Find the optimal partition."""
-        k = per_column(self.k, column, "k")
-        if summary.n < k:
-            raise BadInput(
-                f"column '{column}' has {summary.n} values (n_samples = {summary.n}), "
-                f"fewer than k = {k}"
-            )
-        squares = self.objective == "l2"
-        if self.keep_ties and len(summary.values) < summary.n:
-            solve = oma_l2_counts if squares else oma_l1_counts
-            return np.cumsum(summary.counts)[solve(summary.values, summary.counts, k) - 1]
-        records = np.repeat(summary.values, summary.counts)
-        return (oma_l2 if squares else oma_l1)(records, k)
+        if counts is None:
+            return (oma_l2 if self.objective == "l2" else oma_l1)(values, k)
+        return (oma_l2_counts if self.objective == "l2" else oma_l1_counts)(values, counts, k)

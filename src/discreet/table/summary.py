@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from discreet.kernels.parts import class_counts, distinct
+from discreet.kernels.sorting import sort, sort_rows
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -24,11 +27,14 @@ class Summary:
         How many records hold each value; at least 1.
     nulls : int
         Records without a value.
+    classes : ndarray of int32 or None
+        For supervised methods: how many of the records of each value (row) are of each class.
     """
 
     values: np.ndarray
     counts: np.ndarray
     nulls: int = 0
+    classes: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -36,28 +42,37 @@ class Summary:
         return int(self.counts.sum())
 
 
-def summarise(values: np.ndarray) -> Summary:
+def summarise(values: np.ndarray, target: np.ndarray | None = None) -> Summary:
     """Count the distinct values of an array; NaN is a null.
+
+    Parameters
+    ----------
+    values : ndarray
+    target : ndarray of int, optional
+        The class of each row, as 0, 1, ...; adds `classes`.
 
     Examples
     --------
     >>> summarise(np.array([3.0, 1.0, np.nan, 3.0]))
-    Summary(values=array([1., 3.]), counts=array([1, 2]), nulls=1)
+    Summary(values=array([1., 3.]), counts=array([1, 2]), nulls=1, classes=None)
     """
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    # NaN sorts last.
-    n = int(np.searchsorted(ordered, np.nan))
-    return summarise_sorted(ordered[:n], len(ordered) - n)
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if target is None:
+        ordered = sort(values)
+        return summarise_sorted(ordered, len(values) - len(ordered))
+    ordered, rows = sort_rows(values)
+    return summarise_sorted(ordered, len(values) - len(ordered), target[rows])
 
 
-def summarise_sorted(ordered: np.ndarray, nulls: int = 0) -> Summary:
-    """Count the distinct values of a sorted array without NaN."""
-    # Adding 0.0 turns -0.0 into 0.0.
-    ordered = ordered + 0.0
-    first = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    return Summary(ordered[starts], np.diff(starts, append=len(ordered)), nulls)
+def summarise_sorted(
+    ordered: np.ndarray, nulls: int = 0, target: np.ndarray | None = None
+) -> Summary:
+    """Count the distinct values of a sorted array without NaN and -0.0."""
+    values, counts = distinct(ordered)
+    if target is None:
+        return Summary(values, counts, nulls)
+    classes = class_counts(counts, target, int(target.max(initial=0)) + 1)
+    return Summary(values, counts, nulls, classes)
 
 
 def tuple_counts(table: pa.Table, columns: list[str]) -> tuple[pa.Table, np.ndarray]:

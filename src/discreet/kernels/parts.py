@@ -1,0 +1,66 @@
+"""Passes over sorted values and their parts that numpy would make with many temporaries."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def distinct(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct values of sorted ones, and how often each occurs."""
+    n = ordered.size
+    size = 1 if n else 0
+    for i in range(1, n):
+        size += ordered[i] != ordered[i - 1]
+    counts = np.ones(size, np.int64)
+    if size == n:
+        return ordered, counts
+    values = np.empty(size)
+    at = 0
+    values[0] = ordered[0]
+    for i in range(1, n):
+        if ordered[i] == values[at]:
+            counts[at] += 1
+        else:
+            at += 1
+            values[at] = ordered[i]
+    return values, counts
+
+
+@njit(cache=True)
+def class_counts(counts: np.ndarray, codes: np.ndarray, classes: int) -> np.ndarray:
+    """Count the classes 0..classes-1 of the records of each value; codes are in sorted order."""
+    table = np.zeros((counts.size, classes), np.int32)
+    record = 0
+    for i in range(counts.size):
+        for _ in range(counts[i]):
+            table[i, codes[record]] += 1
+            record += 1
+    return table
+
+
+@njit(cache=True)
+def part_means(values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the mean of each part, summed about its first value, where nothing cancels."""
+    means = np.empty(ends.size)
+    start = 0
+    for part in range(ends.size):
+        first = values[start]
+        total, records = 0.0, 0
+        for i in range(start, ends[part]):
+            total += (values[i] - first) * counts[i]
+            records += counts[i]
+        means[part] = first + total / records
+        start = ends[part]
+    return means
+
+
+@njit(cache=True)
+def spread(points: np.ndarray, ends: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Give each row its part's point, NaN where it has none; `rows` are in sorted order."""
+    new = np.full(n, np.nan)
+    start = 0
+    for part in range(ends.size):
+        for i in range(start, ends[part]):
+            new[rows[i]] = points[part]
+        start = ends[part]
+    return new

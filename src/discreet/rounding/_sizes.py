@@ -1,0 +1,103 @@
+"""How many points or how large groups: quantiles, and the rule of Freedman and Diaconis (1981)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.method import per_column
+from discreet.table.summary import Summary
+
+Rule = Literal["freedman-diaconis"]
+RULE = "freedman-diaconis"
+Size = int | Rule | Mapping[str, int | Rule]
+# The least that a rule may let a point stand for: two can work each other out.
+LEAST = 3
+
+
+def check_size(name: str, size: Any) -> None:
+    """Refuse a size that is neither a whole number of at least 1 nor the rule's name."""
+    for one in size.values() if isinstance(size, Mapping) else [size]:
+        whole = isinstance(one, int | np.integer) and not isinstance(one, bool)
+        if not (whole and one >= 1) and not (isinstance(one, str) and one == RULE):
+            raise BadInput(f"{name} must be a whole number of at least 1 or '{RULE}', not {one!r}")
+
+
+def group_size(k: Size, summary: Summary, column: str) -> int:
+    """Give the k of a column, by the rule where it says so: at least 3 then."""
+    size = per_column(k, column, "k")
+    if not isinstance(size, str):
+        return int(size)
+    raw = summary.n // freedman_diaconis(summary, column)
+    if raw < LEAST:
+        warnings.warn(
+            f"column '{column}': the Freedman-Diaconis rule gives k = {raw}; k = {LEAST} is used",
+            stacklevel=2,
+        )
+    return max(LEAST, raw)
+
+
+def point_count(n_points: Size, summary: Summary, column: str) -> int:
+    """Give the number of points of a column, by the rule where it says so: at most n/3 then."""
+    size = per_column(n_points, column, "n_points")
+    if not isinstance(size, str):
+        return int(size)
+    raw = freedman_diaconis(summary, column)
+    most = max(1, summary.n // LEAST)
+    if raw > most:
+        warnings.warn(
+            f"column '{column}': the Freedman-Diaconis rule gives {raw} points for {summary.n} "
+            f"values; {most} are used",
+            stacklevel=2,
+        )
+    return min(raw, most)
+
+
+def freedman_diaconis(summary: Summary, column: str) -> int:
+    """Give the rule's number of classes, ceil(range / width), width = 2 IQR / n^(1/3).
+
+    Where the interquartile range is 0, Scott's width 3.49 s / n^(1/3) serves.
+
+    Examples
+    --------
+    >>> freedman_diaconis(Summary(np.arange(1000.0), np.ones(1000, dtype=np.int64)), "age")
+    10
+    """
+    quartiles = quantiles(summary, 4)
+    spread = float(summary.values[-1] - summary.values[0])
+    if spread == 0:
+        warnings.warn(f"column '{column}' is constant: it gets one group", stacklevel=2)
+        return 1
+    width = 2 * (quartiles[3] - quartiles[1]) / np.cbrt(summary.n)
+    if width == 0:
+        warnings.warn(
+            f"column '{column}' has interquartile range 0: Scott's rule is used instead of "
+            "Freedman and Diaconis's",
+            stacklevel=2,
+        )
+        centred = summary.values - np.average(summary.values, weights=summary.counts)
+        deviation = math.sqrt((summary.counts * centred**2).sum() / (summary.n - 1))
+        width = 3.49 * deviation / np.cbrt(summary.n)
+    return math.ceil(spread / width)
+
+
+def quantiles(summary: Summary, parts: int) -> np.ndarray:
+    """Give the quantiles 0/parts, 1/parts, ..., 1, interpolated as R's type 7.
+
+    Examples
+    --------
+    >>> quantiles(Summary(np.array([1.0, 2.0, 10.0]), np.array([1, 2, 1])), 2)
+    array([ 1.,  2., 10.])
+    """
+    # Position (n - 1) * i / parts, in whole numbers: a quantile that is a value equals it.
+    position, rest = np.divmod((summary.n - 1) * np.arange(parts + 1), parts)
+    totals = np.cumsum(summary.counts)
+    low = summary.values[np.searchsorted(totals, position, side="right")]
+    following = np.minimum(position + 1, summary.n - 1)
+    high = summary.values[np.searchsorted(totals, following, side="right")]
+    return low + rest / parts * (high - low)
