@@ -17,6 +17,8 @@ SHAPES = {
     "normal": np.random.default_rng(2).normal(size=5000),
     "far and close together": 1e9 + 1e-3 * np.random.default_rng(3).normal(size=5000),
     "wide": np.random.default_rng(4).lognormal(0, 200, 5000),
+    "clusters": np.random.default_rng(5).choice([-1e9, 0.0, 1e6], 5000)
+    + 1e-6 * np.random.default_rng(6).normal(size=5000),
     "extremes": np.array([1.0, -np.inf, np.inf, 5e-324, -5e-324, 1.8e308, -1.8e308, 0.0]),
 }
 

@@ -73,9 +73,9 @@ class Rounding(ColumnMethod):
                 np.searchsorted(plan["cuts"], values, side="right").clip(max=len(points) - 1)
             ]
         elif plan["encoding"] == "nearest":
-            new = nearest_point(np.unique(points), values)
+            new = nearest_point(_distinct(points), values)
         else:
-            new = stochastic_point(np.unique(points), values, draws)
+            new = stochastic_point(_distinct(points), values, draws)
         return np.where(np.isnan(values), np.nan, new)
 
     def decide_and_apply(
@@ -101,7 +101,7 @@ class Rounding(ColumnMethod):
         return spread(plan["points"], np.cumsum(plan["counts"]), rows, len(values)), plan
 
     def _learned(self) -> None:
-        self.rounding_sets_ = {c: np.unique(plan["points"]) for c, plan in self.plan_.items()}
+        self.rounding_sets_ = {c: _distinct(plan["points"]) for c, plan in self.plan_.items()}
         self.group_sizes_ = {c: plan["counts"] for c, plan in self.plan_.items()}
         self.n_points_ = {c: len(points) for c, points in self.rounding_sets_.items()}
 
@@ -206,6 +206,11 @@ class PointRounding(PartRounding):
                 f"column '{column}' gets {len(ends)} points, not {c}: {why}", stacklevel=2
             )
         return ends
+
+
+def _distinct(points: np.ndarray) -> np.ndarray:
+    """Drop repeated points; parts come in order, so their points do."""
+    return points[np.append(True, np.diff(points) > 0)]
 
 
 def one_of(name: str, value: object, choices: Any) -> None:
