@@ -38,12 +38,15 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The name in a recipe's `method`.
     needs : str
         The kind of column it treats, as `discreet.table.kind_of` names it.
+    supervised : bool
+        True where it needs classes: `y`, or in a recipe the column with the role target.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
     """
 
     recipe_name: ClassVar[str]
     needs: ClassVar[str] = "numeric"
+    supervised: ClassVar[bool] = False
     in_words: ClassVar[str]
 
     @property
@@ -69,6 +72,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         columns: Mapping[str, np.ndarray],
         draws: Callable[[str], Draws],
         rounded: Rounder = as_computed,
+        target: np.ndarray | None = None,
     ) -> tuple[dict[str, np.ndarray], dict[str, Plan]]:
         """Treat some columns (float64, NaN where null): what `protect` calls.
 
@@ -80,6 +84,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rounded : callable
             Rounds a column's numbers to the input's decimals. The results and the plans hold
             numbers that were rounded.
+        target : ndarray of int, optional
+            The class of each row, as 0, 1, ...; for supervised methods.
 
         Returns
         -------
@@ -106,10 +112,15 @@ class ColumnMethod(Method):
         raise NotImplementedError
 
     def decide_and_apply(
-        self, values: np.ndarray, column: str, draws: Draws, rounded: Rounder
+        self,
+        values: np.ndarray,
+        column: str,
+        draws: Draws,
+        rounded: Rounder,
+        target: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Plan]:
         """Treat the rows that the plan is made from."""
-        plan = self.decide(summarise(values), column)
+        plan = self.decide(summarise(values, target), column)
         return rounded(column, self.apply(plan, values, draws)), plan
 
     def run(
@@ -117,11 +128,14 @@ class ColumnMethod(Method):
         columns: Mapping[str, np.ndarray],
         draws: Callable[[str], Draws],
         rounded: Rounder = as_computed,
+        target: np.ndarray | None = None,
     ) -> tuple[dict[str, np.ndarray], dict[str, Plan]]:
         """Treat each column by itself."""
         results, plans = {}, {}
         for name, values in columns.items():
-            results[name], plans[name] = self.decide_and_apply(values, name, draws(name), rounded)
+            results[name], plans[name] = self.decide_and_apply(
+                values, name, draws(name), rounded, target
+            )
         return results, plans
 
     def fit(self, X: Any, y: Any = None) -> ColumnMethod:
@@ -131,11 +145,12 @@ class ColumnMethod(Method):
         ----------
         X : array or table of shape (n_samples, n_features)
             NaN is a null.
-        y : None
-            Ignored.
+        y : array of shape (n_samples,), optional
+            The class of each row, for supervised methods; the others ignore it.
         """
         columns = self._columns(X, reset=True)
-        self.plan_ = {name: self.decide(summarise(x), name) for name, x in columns.items()}
+        target = self._classes(y, len(next(iter(columns.values()))))
+        self.plan_ = {name: self.decide(summarise(x, target), name) for name, x in columns.items()}
         self._learned()
         return self
 
@@ -153,10 +168,16 @@ class ColumnMethod(Method):
         """Decide on the columns and treat them."""
         columns = self._columns(X, reset=True)
         new, self.plan_ = self.run(
-            columns, lambda name: Draws.from_random_state(self.random_state, name)
+            columns,
+            lambda name: Draws.from_random_state(self.random_state, name),
+            target=self._classes(y, len(next(iter(columns.values())))),
         )
         self._learned()
         return np.column_stack(list(new.values()))
+
+    def _classes(self, y: Any, n: int) -> np.ndarray | None:
+        """Give the class of each row as 0, 1, ..., for supervised methods."""
+        return None
 
     def _learned(self) -> None:
         """Set the attributes that a family shows after fitting."""

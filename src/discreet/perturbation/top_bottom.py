@@ -86,7 +86,12 @@ class TopBottom(ColumnMethod):
         }
 
     def decide_and_apply(
-        self, values: np.ndarray, column: str, draws: Draws, rounded: Rounder
+        self,
+        values: np.ndarray,
+        column: str,
+        draws: Draws,
+        rounded: Rounder,
+        target: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Plan]:
         """Refuse bounds that the column cannot hold: rounded, they could lie beyond themselves."""
         for bound in self._bounds(column):
@@ -95,7 +100,7 @@ class TopBottom(ColumnMethod):
                     f"the bound {bound:g} has more decimals than column '{column}'; "
                     'round it, or set precision = "full"'
                 )
-        return super().decide_and_apply(values, column, draws, rounded)
+        return super().decide_and_apply(values, column, draws, rounded, target)
 
     def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Clip to the bounds; NaN stays."""

@@ -113,7 +113,7 @@ def check_release(
     path = Path(protected) if isinstance(protected, str | Path) else None
     schema = evidence.schema if evidence else None
     table = to_arrow(protected) if path is None else read_table(path, schema=schema)
-    findings = [*_roles(table, recipe), *_promises(table, recipe)]
+    findings = [*_roles(table, recipe), *_promises(table, recipe, evidence)]
     findings += _evidence(table, path, evidence)
     findings += _cells(table, recipe, evidence, _read_original(original, recipe))
     return CheckReport(tuple(findings), tuple(_notes(table, recipe)))
@@ -160,21 +160,31 @@ def _roles(table: pa.Table, recipe: Recipe) -> list[Finding]:
     ]
 
 
-def _promises(table: pa.Table, recipe: Recipe) -> list[Finding]:
+def _promises(table: pa.Table, recipe: Recipe, evidence: Evidence | None) -> list[Finding]:
     findings = []
-    for step in recipe.steps:
+    for number, step in enumerate(recipe.steps):
         promise = step.build().promise
         if promise is None or not step.promise:
             continue
         for column in step.columns:
             if column in table.column_names:
-                findings.append(PROMISES[promise](table[column], step, column))
+                plan = evidence.plan["steps"][number]["columns"][column] if evidence else None
+                findings.append(PROMISES[promise](table[column], step, column, plan))
     return findings
 
 
-def _k_per_value(column: pa.ChunkedArray, step: Step, name: str) -> Finding:
-    k = step.parameters()["k"]
+def _k_per_value(
+    column: pa.ChunkedArray, step: Step, name: str, plan: dict[str, Any] | None
+) -> Finding:
+    # Methods call the least number of records per value by one of these names.
+    given = step.parameters()
+    k = next(given[key] for key in ("k", "min_count", "min_attraction") if key in given)
     k = k[name] if isinstance(k, Mapping) else k
+    if isinstance(k, str):
+        rule = f"k per value in column '{name}', k by the rule {k}"
+        if plan is None:
+            return Finding(rule, "not verifiable", NEEDS_INTERNAL)
+        k = plan["k"]
     counted = pc.value_counts(column.drop_null())
     counts = counted.field("counts").to_numpy()
     rare = None
@@ -186,7 +196,9 @@ def _k_per_value(column: pa.ChunkedArray, step: Step, name: str) -> Finding:
     return _finding(f"k = {k} per value in column '{name}'", rare, good)
 
 
-def _within_bounds(column: pa.ChunkedArray, step: Step, name: str) -> Finding:
+def _within_bounds(
+    column: pa.ChunkedArray, step: Step, name: str, plan: dict[str, Any] | None
+) -> Finding:
     bounds = {}
     for side in ("lower", "upper"):
         bound = step.parameters()[side]
@@ -284,10 +296,11 @@ def _differing_count(table: pa.Table, name: str, plan: dict[str, Any]) -> str | 
     column = table[name]
     values = numbers(column, name).values if column.null_count < len(column) else np.array([])
     found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    if plan["kind"] != "cuts":
+    if plan["kind"] not in ("cuts", "multiples"):
         return None
     foreign = found[~np.isin(found, plan["points"])]
-    if len(foreign):
+    # Multiples of a base that no value is nearest to can still be drawn.
+    if len(foreign) and (plan["kind"] == "cuts" or plan["encoding"] == "group"):
         return f"column '{name}' holds {foreign[0]:.17g}, which is no point of the plan"
     if plan["encoding"] != "group":
         return None

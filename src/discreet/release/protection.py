@@ -25,6 +25,8 @@ from discreet.release.recipe import Recipe, Step
 from discreet.release.release import Release
 from discreet.table import Numbers, like, numbers, read_table, replace_markers, to_arrow
 
+# With two records at a point, each could work out the other's value.
+FEWEST_PER_POINT = 3
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic")
 
 
@@ -179,6 +181,7 @@ class _Run:
         before = {column: self.values[column] for column in step.columns}
         seed = self.recipe.seed
         assert seed is not None
+        target = self._target() if method.supervised else None
         started = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
@@ -186,7 +189,9 @@ class _Run:
                 before,
                 lambda column: Draws(seed, number, column),
                 lambda column, values: self.inputs[column].round(values, step.precision),
+                target,
             )
+        _refuse_rare_points(step, number, plans)
         seconds = time.perf_counter() - started
         self.values.update(after)
         self.precision.update(dict.fromkeys(step.columns, step.precision))
@@ -204,6 +209,21 @@ class _Run:
                 "changed_cells": {c: _differing(before[c], after[c]) for c in step.columns},
             }
         )
+
+    def _target(self) -> np.ndarray:
+        """Give the class of each row as 0, 1, ..., in the order of the classes."""
+        column = self.recipe.roles.target
+        assert column is not None
+        classes = self.original[column].combine_chunks()
+        if classes.null_count:
+            raise BadInput(f"the target '{column}' holds nulls; give each row a class")
+        if pa.types.is_dictionary(classes.type):
+            classes = classes.dictionary_decode()
+        distinct = pc.unique(classes)
+        if len(distinct) < 2:
+            raise BadInput(f"the target '{column}' holds one class only, {distinct[0]}")
+        distinct = distinct.take(pc.sort_indices(distinct))
+        return pc.index_in(classes, value_set=distinct).to_numpy()
 
     def replace_households(self) -> None:
         """Replace household ids by random numbers, one a household."""
@@ -245,6 +265,24 @@ def _check_columns(step: Step, number: int, roles: dict[str, str], released: lis
             raise BadInput(f"{where}: the table has no column '{column}'; {nearest(column, roles)}")
         if column not in released:
             raise BadInput(f"{where} treats '{column}', which is not released ({roles[column]})")
+
+
+def _refuse_rare_points(step: Step, number: int, plans: dict[str, Plan]) -> None:
+    """Refuse points of one or two records, unless the step says how few may share a point.
+
+    The point of one record is that record's own value.
+    """
+    if "min_count" not in step.parameters() or "min_count" in step.model_fields_set:
+        return
+    for column, plan in plans.items():
+        _, point = np.unique(plan["points"], return_inverse=True)
+        smallest = int(np.bincount(point, plan["counts"]).min())
+        if smallest < FEWEST_PER_POINT:
+            raise BadInput(
+                f"step {number} ({step.method}): a point of column '{column}' stands for "
+                f"{smallest} record{'s' * (smallest > 1)}; set min_count = {FEWEST_PER_POINT} or "
+                "more to merge such parts, or min_count = 1 to release them knowingly"
+            )
 
 
 def _differing(before: np.ndarray, after: np.ndarray) -> int:

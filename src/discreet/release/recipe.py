@@ -148,6 +148,10 @@ class Recipe(BaseModel):
                 if column in self.roles.untouched:
                     raise ValueError(f"{where} treats '{column}', which untouched lists")
             method = step.build()
+            if method.supervised and self.roles.target is None:
+                raise ValueError(f"{where} needs classes: give the role target to their column")
+            if method.supervised and self.roles.target in step.columns:
+                raise ValueError(f"{where} treats '{self.roles.target}', the target it aims at")
             if method.promise and step.promise:
                 held.update(dict.fromkeys(step.columns, number))
             if self.roles.unit is not None:

@@ -31,7 +31,8 @@ def replay(plan: Plan, recipe: Recipe, column: pa.ChunkedArray, name: str) -> np
     ndarray of float64
         NaN where null.
     """
-    values = numbers(column, name).values
+    source = numbers(column, name)
+    values = source.values
     for step in plan["steps"]:
         if name in step["columns"]:
             one = step["columns"][name]
@@ -41,7 +42,7 @@ def replay(plan: Plan, recipe: Recipe, column: pa.ChunkedArray, name: str) -> np
             draws = Draws(recipe.seed or 0, step["step"], name)
             new = KINDS[one["kind"]](one, values[present], np.flatnonzero(present), draws)
             values = np.full(len(values), np.nan)
-            values[present] = new
+            values[present] = source.round(new, recipe.steps[step["step"] - 1].precision)
     return values
 
 
@@ -82,4 +83,15 @@ def _split(splits: dict[str, Any], x: np.ndarray, group: np.ndarray) -> None:
     group[in_order] = np.resize(shares, len(in_order))
 
 
-KINDS = {"clip": _clip, "cuts": _cuts}
+def _multiples(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
+    quotient = x / plan["base"]
+    below = np.floor(quotient)
+    share = quotient - below
+    if plan["encoding"] == "group":
+        up = share >= 0.5
+    else:
+        up = share > (0.5 if plan["encoding"] == "nearest" else draws.uniform(rows))
+    return np.where(up, below + 1, below) * plan["base"]
+
+
+KINDS = {"clip": _clip, "cuts": _cuts, "multiples": _multiples}

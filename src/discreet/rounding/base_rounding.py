@@ -1,0 +1,190 @@
+"""Rounding to multiples of a base."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.method import Plan, Rounder
+from discreet.rounding._base import Encoding, Rounding, at_least_one
+from discreet.rounding._plans import check_length
+from discreet.table.summary import Summary, summarise
+
+
+class BaseRounding(Rounding):
+    """Multiples of a base: a value x becomes the multiple r with r - b/2 <= x < r + b/2.
+
+    Give the base itself, or `min_attraction` to take the smallest base for which every released
+    multiple stands for so many records.
+
+    Parameters
+    ----------
+    base : float, optional
+        Above 0.
+    min_attraction : int, optional
+        Smallest number of records that a released multiple may stand for.
+    bases : list of float, optional
+        What `min_attraction` chooses from; left out, 1, 2, 2.5 and 5 times powers of ten.
+    encoding : {"group", "nearest", "stochastic"}
+        `"group"` rounds halves up, `"nearest"` down, and `"stochastic"` takes one of the two
+        neighbouring multiples at random so that means are kept. Only `"group"` promises
+        `min_attraction`.
+    random_state : int, RandomState instance or None
+        For the stochastic encoding.
+
+    Attributes
+    ----------
+    rounding_sets_ : dict of str to ndarray
+        Multiples that occur, of each column.
+    group_sizes_ : dict of str to ndarray
+        Records at each multiple.
+    n_points_ : dict of str to int
+    plan_ : dict of str to dict
+        Base, multiples and counts of each column.
+
+    See Also
+    --------
+    OMA : for a minimum number of records per released value at the least loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = np.array([[21.0], [22.0], [24.0], [37.0], [39.0]])
+    >>> BaseRounding(base=5).fit_transform(ages).ravel()
+    array([20., 20., 25., 35., 40.])
+
+    With base 5, 24 and 39 would be alone:
+
+    >>> rounding = BaseRounding(min_attraction=2)
+    >>> rounding.fit_transform(ages).ravel()
+    array([20., 20., 20., 40., 40.])
+    >>> rounding.plan_["x0"]["base"]
+    10.0
+    """
+
+    recipe_name: ClassVar[str] = "base"
+    in_words: ClassVar[str] = "each value is rounded to a multiple of a base"
+
+    def __init__(
+        self,
+        base: float | None = None,
+        *,
+        min_attraction: int | None = None,
+        bases: list[float] | None = None,
+        encoding: Encoding = "group",
+        random_state: Any = None,
+    ) -> None:
+        self.base = base
+        self.min_attraction = min_attraction
+        self.bases = bases
+        self.encoding = encoding
+        self.random_state = random_state
+
+    @property
+    def promise(self) -> str | None:
+        """At least `min_attraction` records per multiple, kept by the group encoding alone."""
+        return "k-per-value" if self.encoding == "group" and self.min_attraction else None
+
+    def check_params(self) -> None:
+        """Refuse both or neither of base and `min_attraction`, and bases that are not above 0."""
+        super().check_params()
+        if (self.base is None) == (self.min_attraction is None):
+            raise BadInput("give either base or min_attraction")
+        if self.min_attraction is not None:
+            at_least_one("min_attraction", self.min_attraction)
+        if self.bases is not None and (self.base is not None or not self.bases):
+            raise BadInput("bases lists what min_attraction chooses from; give it with that only")
+        for base in [self.base] if self.base is not None else self.bases or []:
+            if not 0 < base < math.inf:
+                raise BadInput(f"a base must be a number above 0, not {base!r}")
+
+    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+        """Take the base, or choose it, and count the records at each multiple."""
+        base = self.base
+        if base is None:
+            base = self._smallest_base(summary, column)
+        points, counts = _count_multiples(summary, base)
+        return {"kind": "multiples", "base": float(base), "points": points, "counts": counts}
+
+    def _smallest_base(self, summary: Summary, column: str) -> float:
+        least = self.min_attraction
+        assert least is not None
+        check_length(summary, least, "min_attraction", column)
+        # Neighbours of the outermost values: most small bases are ruled out by these alone.
+        totals = np.cumsum(summary.counts)
+        inner = np.searchsorted(totals, [least - 1, summary.n - least], side="right")
+        ends = summary.values[[0, -1]]
+        for base in sorted(self.bases) if self.bases else _round_bases(summary.values):
+            if (multiple(ends, base) != multiple(summary.values[inner], base)).any():
+                continue
+            if _count_multiples(summary, base)[1].min() >= least:
+                return base
+        raise BadInput(
+            f"column '{column}': no base of {self.bases} leaves {least} records at each multiple; "
+            "list a larger one"
+        )
+
+    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+        """Round to multiples, as the encoding says; NaN stays."""
+        base = plan["base"]
+        if plan["encoding"] == "group":
+            return multiple(values, base)
+        share, below = np.modf(values / base)
+        below = np.where(share < 0, below - 1, below)
+        share = np.where(share < 0, share + 1, share)
+        if plan["encoding"] == "nearest":
+            return (below + (share > 0.5)) * base + 0.0
+        return (below + (draws.uniform(np.arange(len(values))) < share)) * base + 0.0
+
+    def decide_and_apply(
+        self,
+        values: np.ndarray,
+        column: str,
+        draws: Draws,
+        rounded: Rounder,
+        target: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, Plan]:
+        """Round each value by itself."""
+        plan = self.decide(summarise(values), column, draws)
+        plan["points"] = rounded(column, plan["points"])
+        return rounded(column, self.apply(plan, values, draws)), plan
+
+
+def multiple(values: np.ndarray, base: float) -> np.ndarray:
+    """Round to multiples of a base, halves up.
+
+    Examples
+    --------
+    >>> multiple(np.array([-2.5, 2.4999, 2.5, 7.4]), 5)
+    array([0., 0., 5., 5.])
+    """
+    quotient = values / base
+    below = np.floor(quotient)
+    # Not floor(quotient + 0.5): adding rounds up what lies just under a half.
+    below += quotient - below >= 0.5
+    return below * base + 0.0
+
+
+def _count_multiples(summary: Summary, base: float) -> tuple[np.ndarray, np.ndarray]:
+    rounded = multiple(summary.values, base)
+    starts = np.flatnonzero(np.append(True, rounded[1:] != rounded[:-1]))
+    return rounded[starts], np.add.reduceat(summary.counts, starts)
+
+
+def _round_bases(values: np.ndarray) -> Iterable[float]:
+    """Give 1, 2, 2.5, 5 times powers of ten, from below the smallest gap to one for all values."""
+    gap = np.diff(values).min(initial=np.inf) if len(values) > 1 else 1.0
+    largest = max(abs(values[0]), abs(values[-1]))
+    power = math.floor(math.log10(gap))
+    while True:
+        for factor in ("1", "2", "2.5", "5"):
+            base = float(f"{factor}e{power}")
+            yield base
+            if base > 2 * largest:
+                return
+        power += 1

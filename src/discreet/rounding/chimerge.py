@@ -1,0 +1,87 @@
+"""Intervals merged while their classes are alike (Kerber 1992)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.stats import chi2
+
+from discreet.errors import BadInput
+from discreet.kernels.supervised import chimerge
+from discreet.rounding._base import Encoding, Representative
+from discreet.rounding._supervised import SupervisedRounding
+
+
+class ChiMerge(SupervisedRounding):
+    """Intervals that merge while the classes in them do not differ significantly.
+
+    Each distinct value starts as an interval. The two neighbours with the smallest chi-square are
+    merged while it is under the quantile 1 - `alpha` with classes - 1 degrees of freedom. The
+    classes are `y`; in a recipe, the column whose role is target.
+
+    Parameters
+    ----------
+    alpha : float
+        Level of significance, between 0 and 1; the smaller, the fewer points.
+    representative : {"mean", "median", "midpoint"}
+        The value that stands for a part.
+    encoding : {"group", "nearest", "stochastic"}
+        Replace a value by its own part's point, by the closest point, or by one of the two
+        neighbouring points at random so that means are kept. Only `"group"` promises `min_count`.
+    min_count : int
+        A part of fewer records is merged with the neighbour whose point is nearest. A recipe that
+        does not state it is refused where a point would stand for fewer than 3 records.
+    random_state : int, RandomState instance or None
+        For the stochastic encoding.
+
+    Attributes
+    ----------
+    rounding_sets_ : dict of str to ndarray
+        Sorted points of each column.
+    group_sizes_ : dict of str to ndarray
+        Records in each part.
+    n_points_ : dict of str to int
+    plan_ : dict of str to dict
+        Cuts, points and counts of each column.
+
+    See Also
+    --------
+    MDLP : from the whole to parts, by entropy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> age = np.array([[18.0], [20.0], [22.0], [24.0], [30.0], [33.0], [36.0], [40.0]])
+    >>> has_children = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    >>> ChiMerge().fit_transform(age, has_children).ravel()
+    array([21.  , 21.  , 21.  , 21.  , 34.75, 34.75, 34.75, 34.75])
+    """
+
+    recipe_name: ClassVar[str] = "chimerge"
+    in_words: ClassVar[str] = "each value is replaced by the centre of its interval"
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.05,
+        representative: Representative = "mean",
+        encoding: Encoding = "group",
+        min_count: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.representative = representative
+        self.encoding = encoding
+        self.min_count = min_count
+        self.random_state = random_state
+
+    def check_params(self) -> None:
+        """Refuse an alpha that is no level of significance."""
+        super().check_params()
+        if not 0 < self.alpha < 1:
+            raise BadInput(f"alpha must be between 0 and 1, not {self.alpha!r}")
+
+    def cut(self, classes: np.ndarray) -> np.ndarray:
+        """Merge while neighbours are alike."""
+        return chimerge(classes, float(chi2.ppf(1 - self.alpha, classes.shape[1] - 1)))

@@ -1,0 +1,112 @@
+"""K-means in one dimension: the optimum, or the classic search for a local one."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.kernels.kmeans import kmeans_l1, kmeans_l2, lloyd
+from discreet.rounding._base import Encoding, PointRounding, Representative, one_of
+from discreet.rounding._sizes import Size
+from discreet.table.summary import Summary
+
+Objective = Literal["l2", "l1"]
+Solver = Literal["optimal", "lloyd"]
+
+
+class KMeans(PointRounding):
+    """The parts with the least sum of squares within them.
+
+    In one dimension clusters are intervals, and the best of all partitions can be found.
+
+    Parameters
+    ----------
+    n_points : int, "freedman-diaconis", or mapping of str to either
+        Number of points; by column where a mapping. A column with fewer distinct values gets
+        fewer, with a warning.
+    solver : {"optimal", "lloyd"}
+        The global optimum; or Lloyd's iteration from one random start, as in the literature.
+    objective : {"l2", "l1"}
+        What the optimum minimises: squared distances to means, or absolute ones to medians.
+    representative : {"mean", "median", "midpoint"}
+        The value that stands for a part.
+    encoding : {"group", "nearest", "stochastic"}
+        Replace a value by its own part's point, by the closest point, or by one of the two
+        neighbouring points at random so that means are kept. Only `"group"` promises `min_count`.
+    min_count : int
+        A part of fewer records is merged with the neighbour whose point is nearest. A recipe that
+        does not state it is refused where a point would stand for fewer than 3 records.
+    random_state : int, RandomState instance or None
+        For the stochastic encoding and Lloyd's start.
+
+    Attributes
+    ----------
+    rounding_sets_ : dict of str to ndarray
+        Sorted points of each column.
+    group_sizes_ : dict of str to ndarray
+        Records in each part.
+    n_points_ : dict of str to int
+    plan_ : dict of str to dict
+        Cuts, points and counts of each column.
+
+    See Also
+    --------
+    OMA : for a minimum number of records per released value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> minutes = np.array([[0.0], [5.0], [10.0], [12.0], [28.0], [90.0]])
+    >>> KMeans(n_points=3).fit_transform(minutes).ravel()
+    array([ 6.75,  6.75,  6.75,  6.75, 28.  , 90.  ])
+    """
+
+    recipe_name: ClassVar[str] = "kmeans"
+    in_words: ClassVar[str] = "each value is replaced by the centre of a cluster of similar values"
+    fewer_because: ClassVar[str] = "the other clusters ran empty"
+
+    def __init__(
+        self,
+        n_points: Size,
+        *,
+        solver: Solver = "optimal",
+        objective: Objective = "l2",
+        representative: Representative = "mean",
+        encoding: Encoding = "group",
+        min_count: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_points = n_points
+        self.solver = solver
+        self.objective = objective
+        self.representative = representative
+        self.encoding = encoding
+        self.min_count = min_count
+        self.random_state = random_state
+
+    @property
+    def is_random(self) -> bool:
+        """True for Lloyd's solver too, which starts at random."""
+        return super().is_random or self.solver == "lloyd"
+
+    def check_params(self) -> None:
+        """Refuse unknown solvers and objectives, and l1 with Lloyd's solver."""
+        super().check_params()
+        one_of("solver", self.solver, Solver)
+        one_of("objective", self.objective, Objective)
+        if self.solver == "lloyd" and self.objective == "l1":
+            raise BadInput("solver = 'lloyd' minimises squares; use 'optimal' with objective 'l1'")
+
+    def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
+        """Solve for c clusters, or for as many as there are distinct values."""
+        c = min(c, len(summary.values))
+        if self.solver == "lloyd":
+            # Distinct values, drawn without replacement, are the first centres.
+            words = draws.words(np.arange(len(summary.values)), stream=1)
+            centres = np.sort(summary.values[np.argpartition(words, c - 1)[:c]])
+            return lloyd(summary.values, summary.counts, centres)
+        solve = kmeans_l2 if self.objective == "l2" else kmeans_l1
+        return solve(summary.values, summary.counts, c)

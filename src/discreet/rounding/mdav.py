@@ -1,0 +1,81 @@
+"""MDAV microaggregation of one column at a time (Domingo-Ferrer and Torra 2005)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.kernels.mdav import mdav
+from discreet.rounding._base import Encoding, GroupRounding, Representative
+from discreet.rounding._sizes import Size
+
+
+class MDAV(GroupRounding):
+    """Groups of k values from the outside in, by maximum distance to the average.
+
+    While 3k or more values are left, k are taken from the end farther from their mean and k from
+    the other end; if then 2k or more are left, k more from the farther end; the rest is one group.
+
+    Parameters
+    ----------
+    k : int, "freedman-diaconis", or mapping of str to either
+        Smallest number of records that a released value stands for; by column where a mapping.
+    representative : {"mean", "median", "midpoint"}
+        The value that stands for a group.
+    encoding : {"group", "nearest", "stochastic"}
+        Replace a value by its own group's point, by the closest point, or by one of the two
+        neighbouring points at random so that means are kept. Only `"group"` promises k.
+    keep_ties : bool
+        True: equal values are never split, the plan is a function of the value and groups may
+        exceed k. False: groups of k records but for the last one, equal values at a border are split in row
+        order.
+    random_state : int, RandomState instance or None
+        For the stochastic encoding.
+
+    Attributes
+    ----------
+    rounding_sets_ : dict of str to ndarray
+        Sorted points of each column.
+    group_sizes_ : dict of str to ndarray
+        Records in each part.
+    n_points_ : dict of str to int
+    plan_ : dict of str to dict
+        Cuts, points and counts of each column.
+
+    See Also
+    --------
+    OMA : the optimal groups, as quick to find.
+    VMDAV : groups of varying size.
+
+    Examples
+    --------
+    Of the three commuting times that remain at first, two are far out:
+
+    >>> import numpy as np
+    >>> minutes = np.array([[5.0], [8.0], [10.0], [11.0], [40.0], [95.0]])
+    >>> MDAV(k=2).fit_transform(minutes).ravel()
+    array([ 6.5,  6.5, 10.5, 10.5, 67.5, 67.5])
+    """
+
+    recipe_name: ClassVar[str] = "mdav"
+    in_words: ClassVar[str] = "each value is replaced by the centre of a group of similar values"
+
+    def __init__(
+        self,
+        k: Size,
+        *,
+        representative: Representative = "mean",
+        encoding: Encoding = "group",
+        keep_ties: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.representative = representative
+        self.encoding = encoding
+        self.keep_ties = keep_ties
+        self.random_state = random_state
+
+    def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
+        """Take groups from the two ends."""
+        return mdav(values, counts, k)

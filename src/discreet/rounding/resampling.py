@@ -1,0 +1,221 @@
+"""Resampling-based discretization (RBD): points from bootstrapped centres."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.special import betaincinv
+
+from discreet.draws import Draws
+from discreet.kernels.bootstrap import bootstrap_means
+from discreet.kernels.kmeans import kmeans_l2
+from discreet.method import Plan
+from discreet.rounding._base import (
+    Encoding,
+    PointRounding,
+    Representative,
+    at_least_one,
+    one_of,
+)
+from discreet.rounding._plans import check_length, draw_up, merge_small, represent
+from discreet.rounding._sizes import Size
+from discreet.rounding.equal_frequency import equal_frequency_ends
+from discreet.rounding.equal_width import equal_width_ends
+from discreet.table.summary import Summary, summarise
+
+Centre = Literal["mean", "median"]
+Discretizer = Literal["kmeans", "equal-width", "equal-frequency"]
+# Above this many values the mean of a bootstrap sample is drawn from its normal limit.
+MOST_RESAMPLED = 10_000
+# Words drawn at a time: 8 MB.
+BLOCK = 1 << 20
+
+
+class Resampling(PointRounding):
+    """Points made from the centres of bootstrap samples; each value goes to the nearest.
+
+    The column is cut into parts of equal frequency. From a part of m values, up to `max_draws`
+    samples of size m are drawn with replacement, and the centre of each is kept. All centres are
+    discretized into the points.
+
+    Parameters
+    ----------
+    n_points : int, "freedman-diaconis", or mapping of str to either
+        Number of points; by column where a mapping. A column with fewer distinct values gets
+        fewer, with a warning.
+    n_quantiles : int
+        Parts to resample from.
+    max_draws : int
+        Most samples per part; a part of fewer values is sampled once per value.
+    centre : {"mean", "median"}
+        What is kept of a sample. In parts of more than 10,000 values means are drawn from their
+        normal limit; medians are drawn exactly always.
+    discretizer : {"kmeans", "equal-width", "equal-frequency"}
+        How the centres become points.
+    representative : {"mean", "median", "midpoint"}
+        The value that stands for a part.
+    encoding : {"group", "nearest", "stochastic"}
+        Replace a value by its own part's point, by the closest point, or by one of the two
+        neighbouring points at random so that means are kept. Only `"group"` promises `min_count`.
+    min_count : int
+        A part of fewer records is merged with the neighbour whose point is nearest. A recipe that
+        does not state it is refused where a point would stand for fewer than 3 records.
+    random_state : int, RandomState instance or None
+        For the samples and the stochastic encoding.
+
+    Attributes
+    ----------
+    rounding_sets_ : dict of str to ndarray
+        Sorted points of each column.
+    group_sizes_ : dict of str to ndarray
+        Records in each part.
+    n_points_ : dict of str to int
+    plan_ : dict of str to dict
+        Cuts, points and counts of each column.
+
+    See Also
+    --------
+    KMeans : points from the values themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> minutes = np.array([[0.0], [5.0], [10.0], [12.0], [28.0], [90.0]] * 4)
+    >>> resampling = Resampling(n_points=2, n_quantiles=2, random_state=1)
+    >>> resampling.fit_transform(minutes)[:6].ravel().round()
+    array([ 5.,  5.,  5.,  5., 42., 42.])
+    """
+
+    recipe_name: ClassVar[str] = "resampling"
+    in_words: ClassVar[str] = "each value is replaced by the nearest of some typical values"
+    fewer_because: ClassVar[str] = "the other points have no value nearest to them"
+
+    def __init__(
+        self,
+        n_points: Size,
+        *,
+        n_quantiles: int = 10,
+        max_draws: int = 2000,
+        centre: Centre = "mean",
+        discretizer: Discretizer = "kmeans",
+        representative: Representative = "mean",
+        encoding: Encoding = "group",
+        min_count: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_points = n_points
+        self.n_quantiles = n_quantiles
+        self.max_draws = max_draws
+        self.centre = centre
+        self.discretizer = discretizer
+        self.representative = representative
+        self.encoding = encoding
+        self.min_count = min_count
+        self.random_state = random_state
+
+    @property
+    def is_random(self) -> bool:
+        """Always: the points come from random samples."""
+        return True
+
+    def check_params(self) -> None:
+        """Refuse unknown centres and discretizers, and numbers below 1."""
+        super().check_params()
+        one_of("centre", self.centre, Centre)
+        one_of("discretizer", self.discretizer, Discretizer)
+        at_least_one("n_quantiles", self.n_quantiles)
+        at_least_one("max_draws", self.max_draws)
+
+    def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
+        """Discretize the centres, as `discretizer` says."""
+        if self.discretizer == "kmeans":
+            return kmeans_l2(summary.values, summary.counts, min(c, len(summary.values)))
+        ends = equal_width_ends if self.discretizer == "equal-width" else equal_frequency_ends
+        return ends(summary, c)
+
+    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+        """Make points from the centres, and send each value to the nearest."""
+        check_length(summary, self.min_count, "min_count", column)
+        centres = summarise(self._centres(summary, column, draws))
+        ends = self.parts(centres, column, draws)
+        points = represent(centres.values, centres.counts, ends, self.representative)
+        # A value halfway between two points goes to the lower one.
+        borders = points[:-1] + np.diff(points) / 2
+        ends = np.append(
+            np.searchsorted(summary.values, borders, side="right"), len(summary.values)
+        )
+        filled = np.diff(ends, prepend=0) > 0
+        ends, points = merge_small(summary, ends[filled], points[filled], self.min_count, None)
+        records = np.cumsum(summary.counts)[ends - 1]
+        return draw_up(summary, records, self.representative, points)
+
+    def _centres(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
+        start, centres = 0, []
+        ends = equal_frequency_ends(summary, self.n_quantiles)
+        for part, end in enumerate(ends):
+            inside = Summary(summary.values[start:end], summary.counts[start:end])
+            # Streams of the part's own: stream 0 serves the stochastic encoding.
+            streams = (1 + 2 * part, 2 + 2 * part)
+            samples = min(inside.n, self.max_draws)
+            if self.centre == "median":
+                centres.append(_medians(inside, samples, draws, streams))
+            elif inside.n <= MOST_RESAMPLED:
+                centres.append(_means(inside, samples, draws, streams[0]))
+            else:
+                centres.append(_limit_means(inside, samples, draws, streams[0]))
+            start = end
+        if self.centre == "mean" and summary.n > MOST_RESAMPLED * len(ends):
+            warnings.warn(
+                f"column '{column}': means of samples of more than {MOST_RESAMPLED:,} values are "
+                "drawn from their normal limit",
+                stacklevel=2,
+            )
+        return np.concatenate(centres)
+
+
+def _means(part: Summary, samples: int, draws: Draws, stream: int) -> np.ndarray:
+    """Draw samples and take their means, a block of samples at a time."""
+    records = np.repeat(part.values, part.counts)
+    words = -(-len(records) // 2)
+    size = max(1, BLOCK // words)
+    means = []
+    for first in range(0, samples, size):
+        rows = np.arange(first * words, min(first + size, samples) * words)
+        means.append(bootstrap_means(records, draws.words(rows, stream).reshape(-1, words)))
+    return np.concatenate(means)
+
+
+def _limit_means(part: Summary, samples: int, draws: Draws, stream: int) -> np.ndarray:
+    """Draw means from the normal distribution that they tend to."""
+    first = part.values[0]
+    mean = np.average(part.values - first, weights=part.counts)
+    variance = np.average((part.values - first - mean) ** 2, weights=part.counts)
+    error = np.sqrt(variance / part.n)
+    means = first + mean + error * draws.normal(np.arange(samples), stream)
+    return np.clip(means, first, part.values[-1])
+
+
+def _medians(
+    part: Summary, samples: int, draws: Draws, streams: tuple[int, int]
+) -> np.ndarray:
+    """Draw the medians of samples of all m values, without drawing the samples.
+
+    A sample picks positions m * U in the sorted values, so its r-th smallest value lies at
+    position m * U(r), and the r-th smallest of m uniform numbers has a beta distribution. Given
+    it, the next one is 1 - (1 - U(r)) V^(1 / (m - r)).
+    """
+    m = part.n
+    rows = np.arange(samples)
+    r = (m + 1) // 2
+    lower = betaincinv(r, m - r + 1, draws.uniform(rows, streams[0]))
+    upper = lower
+    if m % 2 == 0:
+        upper = 1 - (1 - lower) * draws.uniform(rows, streams[1]) ** (1 / (m - r))
+    totals = np.cumsum(part.counts)
+    low, high = (
+        part.values[np.searchsorted(totals, np.minimum(m * u, m - 1).astype(np.int64), "right")]
+        for u in (lower, upper)
+    )
+    return low + (high - low) / 2

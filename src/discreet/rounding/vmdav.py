@@ -1,0 +1,93 @@
+"""V-MDAV microaggregation of one column at a time (Solanas and Martinez-Balleste 2006)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.kernels.mdav import vmdav
+from discreet.rounding._base import Encoding, GroupRounding, Representative
+from discreet.rounding._sizes import Size
+
+
+class VMDAV(GroupRounding):
+    """Groups of k to 2k-1 values from the outside in, larger where values lie close together.
+
+    A group starts with the k values at the end farther from the column's mean and grows inwards
+    while the next value is near to it: no farther than `gamma` times that value's distance to its
+    own next neighbour. Fewer than k values left over join the group with the nearest centre.
+
+    Parameters
+    ----------
+    k : int, "freedman-diaconis", or mapping of str to either
+        Smallest number of records that a released value stands for; by column where a mapping.
+    gamma : float
+        How readily a group grows; 0 gives groups of k.
+    representative : {"mean", "median", "midpoint"}
+        The value that stands for a group.
+    encoding : {"group", "nearest", "stochastic"}
+        Replace a value by its own group's point, by the closest point, or by one of the two
+        neighbouring points at random so that means are kept. Only `"group"` promises k.
+    keep_ties : bool
+        True: equal values are never split, the plan is a function of the value and groups may
+        exceed 2k-1. False: groups of single records, equal values at a border are split in row
+        order.
+    random_state : int, RandomState instance or None
+        For the stochastic encoding.
+
+    Attributes
+    ----------
+    rounding_sets_ : dict of str to ndarray
+        Sorted points of each column.
+    group_sizes_ : dict of str to ndarray
+        Records in each part.
+    n_points_ : dict of str to int
+    plan_ : dict of str to dict
+        Cuts, points and counts of each column.
+
+    See Also
+    --------
+    OMA : the optimal groups, as quick to find.
+    MDAV : groups of k.
+
+    Examples
+    --------
+    The third time is so near to the first two that it joins them:
+
+    >>> import numpy as np
+    >>> minutes = np.array([[5.0], [8.0], [9.0], [40.0], [42.0]])
+    >>> VMDAV(k=2).fit_transform(minutes).ravel()
+    array([ 7.33333333,  7.33333333,  7.33333333, 41.        , 41.        ])
+    """
+
+    recipe_name: ClassVar[str] = "vmdav"
+    in_words: ClassVar[str] = "each value is replaced by the centre of a group of similar values"
+
+    def __init__(
+        self,
+        k: Size,
+        *,
+        gamma: float = 0.2,
+        representative: Representative = "mean",
+        encoding: Encoding = "group",
+        keep_ties: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.gamma = gamma
+        self.representative = representative
+        self.encoding = encoding
+        self.keep_ties = keep_ties
+        self.random_state = random_state
+
+    def check_params(self) -> None:
+        """Refuse a gamma below 0, and what all group methods refuse."""
+        super().check_params()
+        if not self.gamma >= 0:
+            raise BadInput(f"gamma must be 0 or more, not {self.gamma!r}")
+
+    def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
+        """Take groups from the two ends, and let them grow."""
+        return vmdav(values, counts, k, float(self.gamma))
