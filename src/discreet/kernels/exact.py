@@ -7,7 +7,7 @@ _SPLITTER = 134217729.0  # 2**27 + 1 cuts a double into two halves of 26 bits (V
 
 @njit(cache=True)
 def two_sum(a: float, b: float) -> tuple[float, float]:
-    """a + b as rounded sum and exact error (Knuth)."""
+    """Return a + b as rounded sum and exact error (Knuth)."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -15,7 +15,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 @njit(cache=True)
 def two_prod(a: float, b: float) -> tuple[float, float]:
-    """a * b as rounded product and exact error (Dekker)."""
+    """Return a * b as rounded product and exact error (Dekker)."""
     p = a * b
     t = _SPLITTER * a
     a_high = t - (t - a)
@@ -28,7 +28,7 @@ def two_prod(a: float, b: float) -> tuple[float, float]:
 
 @njit(cache=True)
 def add_pair(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
-    """Sum of two pairs of doubles."""
+    """Return the sum of two pairs of doubles."""
     s, e = two_sum(a, b)
     e += a_low + b_low
     high = s + e

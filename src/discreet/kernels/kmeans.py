@@ -279,7 +279,7 @@ def _live_positions(sums: Sums, grid: Ints, known: Ints, price: float) -> Ints:
         # both bounds leave out the values between the first and last position of the bin itself
         forward, _ = _priced_paths(*sums, tail, head, price)
         backward, _ = _priced_paths(*sums, head[::-1].copy(), tail[::-1].copy(), price)
-        live = forward + backward[::-1] <= 0.99*cost + price * clusters
+        live = forward + backward[::-1] <= 0.99 * cost + price * clusters
         head, tail = head[live], tail[live]
         size = tail - head + 1
         # two more passes, over the parts, would cost more than they save in the one that follows

@@ -27,6 +27,7 @@ from discreet.kernels.exact import add_pair, two_prod, two_sum
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+
 @njit(cache=True)
 def _times_over(a: float, a_low: float, b: float, b_low: float, w: float) -> tuple[float, float]:
     """a * b / w for pairs a and b and a plain w."""

@@ -25,12 +25,14 @@ def check_size(name: str, size: Any) -> None:
     for one in size.values() if isinstance(size, Mapping) else [size]:
         whole = isinstance(one, int | np.integer) and not isinstance(one, bool)
         if not (whole and one >= 1) and not (isinstance(one, str) and one == RULE):
-            raise BadInput(f"{name} must be a whole number of at least 1 or '{RULE}', not {one!r}")
+            raise BadInput(
+                f"{name} must be a whole number of at least 1, not {one!r} (or the rule '{RULE}')"
+            )
 
 
 def group_size(k: Size, summary: Summary, column: str) -> int:
     """Give the k of a column, by the rule where it says so: at least 3 then."""
-    size = per_column(k, column, "k")
+    size: Any = per_column(k, column, "k")
     if not isinstance(size, str):
         return int(size)
     raw = summary.n // freedman_diaconis(summary, column)
@@ -44,7 +46,7 @@ def group_size(k: Size, summary: Summary, column: str) -> int:
 
 def point_count(n_points: Size, summary: Summary, column: str) -> int:
     """Give the number of points of a column, by the rule where it says so: at most n/3 then."""
-    size = per_column(n_points, column, "n_points")
+    size: Any = per_column(n_points, column, "n_points")
     if not isinstance(size, str):
         return int(size)
     raw = freedman_diaconis(summary, column)

@@ -106,7 +106,8 @@ class KMeans(PointRounding):
         if self.solver == "lloyd":
             # Distinct values, drawn without replacement, are the first centres.
             words = draws.words(np.arange(len(summary.values)), stream=1)
-            centres = np.sort(summary.values[np.argpartition(words, c - 1)[:c]])
-            return lloyd(summary.values, summary.counts, centres)
+            centres = summary.values[np.argpartition(words, c - 1)[:c]]
+            _, ends = lloyd(summary.values, summary.counts, centres)
+            return np.unique(ends[ends > 0])
         solve = kmeans_l2 if self.objective == "l2" else kmeans_l1
         return solve(summary.values, summary.counts, c)

@@ -28,8 +28,8 @@ class MDAV(GroupRounding):
         neighbouring points at random so that means are kept. Only `"group"` promises k.
     keep_ties : bool
         True: equal values are never split, the plan is a function of the value and groups may
-        exceed k. False: groups of k records but for the last one, equal values at a border are split in row
-        order.
+        exceed k. False: groups of k records but for the last one, equal values at a border are
+        split in row order.
     random_state : int, RandomState instance or None
         For the stochastic encoding.
 

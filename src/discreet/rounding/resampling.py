@@ -197,9 +197,7 @@ def _limit_means(part: Summary, samples: int, draws: Draws, stream: int) -> np.n
     return np.clip(means, first, part.values[-1])
 
 
-def _medians(
-    part: Summary, samples: int, draws: Draws, streams: tuple[int, int]
-) -> np.ndarray:
+def _medians(part: Summary, samples: int, draws: Draws, streams: tuple[int, int]) -> np.ndarray:
     """Draw the medians of samples of all m values, without drawing the samples.
 
     A sample picks positions m * U in the sorted values, so its r-th smallest value lies at
