@@ -38,12 +38,15 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The name in a recipe's `method`.
     needs : str
         The kind of column it treats, as `discreet.table.kind_of` names it.
+    takes_dates : bool
+        Dates, datetimes and durations are numbers to it; not where its parameters are values.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
     """
 
     recipe_name: ClassVar[str]
     needs: ClassVar[str] = "numeric"
+    takes_dates: ClassVar[bool] = True
     in_words: ClassVar[str]
 
     @property

@@ -19,7 +19,7 @@ from discreet.errors import BadInput
 from discreet.release.evidence import Evidence, content_hmac, file_hmac, plan_files
 from discreet.release.recipe import Recipe, Step
 from discreet.release.replay import replay
-from discreet.table import numbers, read_table, replace_markers, to_arrow, tuple_counts
+from discreet.table import float_values, read_table, replace_markers, to_arrow, tuple_counts
 
 Status = Literal["verified", "broken", "not verifiable"]
 NEEDS_INTERNAL = "needs the internal folder of the release"
@@ -194,8 +194,8 @@ def _within_bounds(column: pa.ChunkedArray, step: Step, name: str) -> Finding:
     lower, upper = bounds["lower"], bounds["upper"]
     said = " and ".join(f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None)
     problem = None
-    if column.null_count < len(column):
-        values = numbers(column, name).values
+    values = float_values(column, name)
+    if not np.isnan(values).all():
         smallest, largest = np.nanmin(values), np.nanmax(values)
         if lower is not None and smallest < lower:
             problem = f"{smallest:g} is below"
@@ -281,8 +281,7 @@ def _differing_count(table: pa.Table, name: str, plan: dict[str, Any]) -> str | 
     """Compare the values of a column and their counts with the plan's."""
     if name not in table.column_names:
         return f"column '{name}' is missing"
-    column = table[name]
-    values = numbers(column, name).values if column.null_count < len(column) else np.array([])
+    values = float_values(table[name], name)
     found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if plan["kind"] != "cuts":
         return None
@@ -344,9 +343,7 @@ def _applied(
     cells = 0
     for name in treated:
         expected = replay(evidence.plan, recipe, original[name], name)[rows]
-        column = table[name]
-        empty = column.null_count == len(column)
-        found = np.full(len(column), np.nan) if empty else numbers(column, name).values
+        found = float_values(table[name], name)
         same = (found == expected) | (np.isnan(found) & np.isnan(expected))
         if not same.all():
             row = int(np.argmin(same))

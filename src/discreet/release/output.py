@@ -74,12 +74,13 @@ def check_target(target: Path, force: bool) -> None:
     force : bool
         A release that is there may be replaced.
     """
-    for goal in {internal_of(target), target} if is_file_target(target) else {target}:
+    goals = [target, internal_of(target)] if is_file_target(target) else [target]
+    for goal in goals:
         _clear_leftovers(goal)
     parent = next(path for path in target.absolute().parents if path.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise BadInput(f"cannot write to {parent}: it is not a folder that you may write in")
-    existing = [path for path in {target, internal_of(target)} if os.path.lexists(path)]
+    existing = [goal for goal in goals if os.path.lexists(goal)]
     if is_file_target(target) and (internal_of(target) / _UNFINISHED).exists():
         # A run was killed between the two renames; what it left was never a release.
         existing.remove(internal_of(target))

@@ -176,6 +176,11 @@ class _Run:
             if column not in self.inputs:
                 self.inputs[column] = numbers(self.original[column], column)
                 self.values[column] = self.inputs[column].values
+            if self.inputs[column].unit is not None and not method.takes_dates:
+                raise BadInput(
+                    f"step {number} ({step.method}) takes plain numbers, but column '{column}' "
+                    f"holds {self.inputs[column].type}"
+                )
         before = {column: self.values[column] for column in step.columns}
         seed = self.recipe.seed
         assert seed is not None

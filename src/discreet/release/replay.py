@@ -11,7 +11,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
 from discreet.release.recipe import Recipe
-from discreet.table import numbers
+from discreet.table import float_values
 
 
 def replay(plan: Plan, recipe: Recipe, column: pa.ChunkedArray, name: str) -> np.ndarray:
@@ -31,7 +31,7 @@ def replay(plan: Plan, recipe: Recipe, column: pa.ChunkedArray, name: str) -> np
     ndarray of float64
         NaN where null.
     """
-    values = numbers(column, name).values
+    values = float_values(column, name)
     for step in plan["steps"]:
         if name in step["columns"]:
             one = step["columns"][name]
