@@ -238,7 +238,8 @@ def _read_step(step: Any, number: int) -> Any:
 def _say(error: ValidationError, model: type[BaseModel]) -> str:
     """Say in one sentence what is wrong: the first field's complaints, joined."""
     problems = error.errors()
-    first = problems[0]
+    # An unknown key is often the misspelt name of one that is missing.
+    first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
     field = str(first["loc"][0]) if first["loc"] else ""
     if first["type"] == "value_error":
         return str(first["ctx"]["error"])
