@@ -255,6 +255,18 @@ def test_separator_decimal_and_encoding_can_be_given(place, run):
     code, _, err = run(*PROTECT, "--separator", ":", "--decimal", ",", "--encoding", "cp850")
     assert (code, err) == (0, "")
     assert read_table("out/public/table.csv")["pay"].to_pylist() == [2.0, 2.0]
+    given = ("--separator", ":", "--decimal", ",", "--encoding", "cp850")
+    assert run("check", "out", "--original", "in.csv", *given)[0] == 0
+    assert run("assess", "in.csv", "out", "--recipe", "recipe.toml", *given)[0] == 0
+    assert run("check", "out", "--original", "in.csv")[0] == 2
+
+
+def test_a_guessed_encoding_is_told(place, run):
+    (place / "in.csv").write_bytes(
+        (place / "in.csv").read_text().replace("Clara", "Chloé").encode("cp1252", "ignore")
+    )
+    code, _, err = run(*PROTECT)
+    assert (code, err) == (0, "discreet: warning: in.csv is not UTF-8 and was read as cp1252\n")
 
 
 def test_no_traceback_and_exit_codes_in_a_process_of_its_own(place):

@@ -56,6 +56,13 @@ def test_rows_that_do_not_match_are_refused():
         assess(ORIGINAL, PROTECTED.slice(1), ROLES)
 
 
+def test_wrong_roles_are_refused_in_one_sentence():
+    with pytest.raises(BadInput, match=r"^roles: unknown key 'quasy'; did you mean 'quasi'\?$"):
+        assess(ORIGINAL, PROTECTED, {"quasy": ["age"]})
+    with pytest.raises(BadInput, match=r"^roles: 'quasi' should be a valid list, not 'age'$"):
+        assess(ORIGINAL, PROTECTED, {"quasi": "age"})
+
+
 def test_household_numbers_are_not_measured(households, recipe_text):
     result = protect(households, Recipe.from_toml(recipe_text)).assess()
     assert result.utility["il1s"]["columns"].keys() == {"age", "income", "assets"}

@@ -227,6 +227,28 @@ def test_the_note_counts_unique_records(place):
     assert report.notes[0].startswith(f"{unique} of 500 records are still unique")
 
 
+def test_tables_in_memory_shuffled_or_not(pristine, households, recipe_text):
+    """Without the seed in the recipe at hand: the internal folder has it."""
+    folder = pristine / "release"
+    recipe = Recipe.from_toml(recipe_text)
+    shuffled = read_table(folder / "public" / "table.csv")
+    rows = parquet.read_table(folder / "internal" / "rows.parquet")["original_row"].to_numpy()
+    in_order = shuffled.take(pa.array(np.argsort(rows)))
+    for table in (shuffled, in_order, in_order.to_pandas()):
+        report = check_release(table, recipe, folder / "internal", pristine / "original.csv")
+        assert report.ok
+        assert [f.promise for f in report.having("not verifiable")] == [FILE]
+
+
+def test_random_draws_are_replayed_from_the_seed_in_internal(tmp_path):
+    table = pa.table({"x": np.arange(50)})
+    step = {"method": "oma", "columns": ["x"], "k": 5, "encoding": "stochastic"}
+    recipe = {"roles": {"confidential": ["x"]}, "steps": [step]}
+    release = protect(table, recipe)
+    release.save(tmp_path / "out")
+    assert check_release(release.table, recipe, tmp_path / "out" / "internal", table).ok
+
+
 @pytest.mark.parametrize("encoding", ["group", "nearest", "stochastic"])
 @pytest.mark.parametrize("keep_ties", [True, False])
 def test_every_encoding_can_be_replayed(encoding, keep_ties):

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import io
 import json
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ class Evidence:
     Attributes
     ----------
     plan, log : dict
+    seed : int
+        What the draws came from.
     rows : ndarray of int64 or None
         For each released row the position of its original, from 0; None: rows are in order.
     schema : pyarrow.Schema or None
@@ -39,6 +42,7 @@ class Evidence:
 
     plan: Plan
     log: dict[str, Any]
+    seed: int
     rows: np.ndarray | None = None
     schema: pa.Schema | None = None
     folder: Path | None = None
@@ -51,6 +55,7 @@ class Evidence:
             return cls(
                 plan=load_plan(folder),
                 log=json.loads((folder / "log.json").read_text(encoding="utf-8")),
+                seed=tomllib.loads((folder / "recipe.toml").read_text(encoding="utf-8"))["seed"],
                 rows=parquet.read_table(folder / "rows.parquet")["original_row"].to_numpy(),
                 schema=pa.ipc.read_schema(pa.BufferReader((folder / "schema.arrow").read_bytes())),
                 folder=folder,

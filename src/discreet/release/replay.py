@@ -10,19 +10,18 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
-from discreet.release.recipe import Recipe
 from discreet.table import float_values
 
 
-def replay(plan: Plan, recipe: Recipe, column: pa.ChunkedArray, name: str) -> np.ndarray:
+def replay(plan: Plan, seed: int, column: pa.ChunkedArray, name: str) -> np.ndarray:
     """Give what the plan makes of an original column, in the original's order.
 
     Parameters
     ----------
     plan : dict
         Of the whole release.
-    recipe : Recipe
-        With the seed that was used.
+    seed : int
+        What the draws came from.
     column : pyarrow.ChunkedArray
     name : str
 
@@ -38,7 +37,7 @@ def replay(plan: Plan, recipe: Recipe, column: pa.ChunkedArray, name: str) -> np
             if one["kind"] not in KINDS:
                 raise BadInput(f"the plan of column '{name}' is of an unknown kind, {one['kind']}")
             present = ~np.isnan(values)
-            draws = Draws(recipe.seed or 0, step["step"], name)
+            draws = Draws(seed, step["step"], name)
             new = KINDS[one["kind"]](one, values[present], np.flatnonzero(present), draws)
             values = np.full(len(values), np.nan)
             values[present] = new

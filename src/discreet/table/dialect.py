@@ -7,6 +7,7 @@ import csv
 import io
 import mmap
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,6 +104,7 @@ def _find_encoding(path: Path) -> str:
         if broken is None:
             return "utf-8"
         if _looks_like_cp1252(view):
+            warnings.warn(f"{path} is not UTF-8 and was read as cp1252", stacklevel=2)
             return "cp1252"
         line = view[:broken].count(b"\n") + 1
         raise BadInput(
