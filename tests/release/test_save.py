@@ -209,9 +209,14 @@ def test_killed_at_any_moment(tmp_path, households, recipe_text, target, stop, e
         assert existing
         table = tmp_path / target / "public" / "table.csv" if target == "out" else tmp_path / target
         assert read_table(table).num_rows == 100
+    internal = tmp_path / ("out/internal" if target == "out" else "out.internal")
+    if (internal / "UNFINISHED").exists():
+        with pytest.raises(
+            BadInput, match="is of a run that was stopped while it wrote; run it again"
+        ):
+            check_release(tmp_path / target, tmp_path / "recipe.toml", internal)
     release = protect(tmp_path / "in.csv", tmp_path / "recipe.toml")
     path = release.save(tmp_path / target, force=existing)
-    internal = tmp_path / ("out/internal" if target == "out" else "out.internal")
     assert check_release(path, release.recipe, internal, tmp_path / "in.csv").ok
     names = {"in.csv", "recipe.toml", target} | ({"out.internal"} if target == "out.csv" else set())
     assert {p.name for p in tmp_path.iterdir()} == names

@@ -20,6 +20,8 @@ from discreet.errors import BadInput
 from discreet.table.files import for_csv
 
 LONGEST_JSON_ARRAY = 10_000
+# Marks an internal folder whose table is not in its place yet.
+UNFINISHED = "UNFINISHED"
 Plan = dict[str, Any]
 
 
@@ -51,6 +53,8 @@ class Evidence:
     def load(cls, folder: str | Path) -> Evidence:
         """Read a release's `internal/` folder."""
         folder = Path(folder)
+        if (folder / UNFINISHED).exists():
+            raise BadInput(f"{folder} is of a run that was stopped while it wrote; run it again")
         try:
             return cls(
                 plan=load_plan(folder),
