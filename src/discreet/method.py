@@ -40,6 +40,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The kind of column it treats, as `discreet.table.kind_of` names it.
     supervised : bool
         True where it needs classes: `y`, or in a recipe the column with the role target.
+    takes_dates : bool
+        Dates, datetimes and durations are numbers to it; not where its parameters are values.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
     """
@@ -47,6 +49,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     recipe_name: ClassVar[str]
     needs: ClassVar[str] = "numeric"
     supervised: ClassVar[bool] = False
+    takes_dates: ClassVar[bool] = True
     in_words: ClassVar[str]
 
     @property

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 from rich.console import Console
 
 from discreet.cli import show
 from discreet.errors import BadInput, BrokenPromise
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from discreet.release import Recipe
 
 app = typer.Typer(
     help="Statistical disclosure control: give a table, get one that can be shared, and the proof.",
@@ -25,6 +31,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace a release that is 
 Json = Annotated[bool, typer.Option("--json", help="Print figures as JSON.")]
 Separator = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
 Decimal = Annotated[Optional[str], typer.Option(help="Decimal mark of the CSV, . or ,")]  # noqa: UP045
+Quote = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
 Encoding = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
 
 out = Console(highlight=False)
@@ -32,6 +39,7 @@ out = Console(highlight=False)
 
 def main() -> None:
     """Run a command: exit 0 when done, 1 for a failed promise or check, 2 for bad input."""
+    warnings.showwarning = _warn
     try:
         app()
     except BrokenPromise as error:
@@ -45,6 +53,24 @@ def main() -> None:
 def _fail(message: str, code: int) -> int:
     print(f"discreet: {message}", file=sys.stderr)
     return code
+
+
+def _warn(message: Warning | str, *where: Any, **more: Any) -> None:
+    print(f"discreet: warning: {message}", file=sys.stderr)
+
+
+def _read(path: Path, recipe: Recipe, *dialect: str | None) -> pa.Table:
+    from discreet.table import read_table
+
+    separator, decimal, quote, encoding = dialect
+    return read_table(
+        path,
+        separator=separator,
+        decimal=decimal,
+        quote=quote,
+        encoding=encoding,
+        null_markers=recipe.null_markers,
+    )
 
 
 def _print_json(content: Any) -> None:
@@ -76,24 +102,18 @@ def protect(
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
+    quote: Quote = None,
     encoding: Encoding = None,
 ) -> None:
     """Protect a table by a recipe; write public/ to share and internal/ to keep."""
     from discreet.release import Recipe
     from discreet.release import protect as run
     from discreet.release.output import check_target
-    from discreet.table import read_table
 
     rules = Recipe.load(recipe)
     check_target(out_path, force)
     with show.progress(f"reading {file.name}"):
-        table = read_table(
-            file,
-            separator=separator,
-            decimal=decimal,
-            encoding=encoding,
-            null_markers=rules.null_markers,
-        )
+        table = _read(file, rules, separator, decimal, quote, encoding)
     with show.progress("protecting and checking"):
         release = run(table, rules)
         release.log["input"]["source"] = file.name
@@ -123,17 +143,22 @@ def check(
         typer.Option(help="Where there is no internal folder: what was promised."),
     ] = None,
     as_json: Json = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
 ) -> None:
     """Verify what a release promises; exit 1 where a promise is broken."""
-    from discreet.release import check_release
+    from discreet.release import Recipe, check_release
     from discreet.release.check import read_release
 
     table, internal = read_release(release)
     known = internal.is_dir()
     if recipe is None and not known:
         raise BadInput(f"{internal} is not there; give the recipe with --recipe")
-    rules = recipe if recipe is not None else internal / "recipe.toml"
-    report = check_release(table, rules, internal if known else None, original)
+    rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
+    before = original and _read(original, rules, separator, decimal, quote, encoding)
+    report = check_release(table, rules, internal if known else None, before)
     if as_json:
         _print_json(report.to_dict())
     else:
@@ -148,6 +173,10 @@ def assess(
     protected: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
     recipe: RecipeFile,
     as_json: Json = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
 ) -> None:
     """Measure risk and utility, before and after."""
     from discreet.release import Recipe
@@ -165,7 +194,7 @@ def assess(
             file=sys.stderr,
         )
     result = measure(
-        read_table(original, null_markers=rules.null_markers),
+        _read(original, rules, separator, decimal, quote, encoding),
         read_table(table, schema=evidence.schema if evidence else None),
         rules.roles,
         recipe=rules,

@@ -120,7 +120,7 @@ def describe(method: type[Method]) -> dict[str, Any]:
         else:
             given[name] = default
     # Effect and promise depend on parameters; those shown are of the defaults.
-    example = method(**dict.fromkeys(required, 5))
+    example = method(**dict.fromkeys(required))
     return {
         "method": method.recipe_name,
         "class": f"{method.__module__.rsplit('.', 1)[0]}.{method.__name__}",

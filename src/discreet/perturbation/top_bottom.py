@@ -40,6 +40,7 @@ class TopBottom(ColumnMethod):
     """
 
     recipe_name: ClassVar[str] = "top-bottom"
+    takes_dates: ClassVar[bool] = False
     in_words: ClassVar[str] = "values beyond a bound are replaced by the bound"
 
     def __init__(

@@ -86,7 +86,7 @@ def assess(
     >>> sizes["before"]["unique"], sizes["after"]["unique"]
     (4, 0)
     """
-    roles = roles if isinstance(roles, Roles) else Roles.model_validate(dict(roles))
+    roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
     markers = recipe.null_markers if recipe else []
     before, after = replace_markers(to_arrow(original), markers), to_arrow(protected)
     if rows is not None:

@@ -19,11 +19,13 @@ from discreet.errors import BadInput
 from discreet.release.evidence import Evidence, content_hmac, file_hmac, plan_files
 from discreet.release.recipe import Recipe, Step
 from discreet.release.replay import replay
-from discreet.table import numbers, read_table, replace_markers, to_arrow, tuple_counts
+from discreet.table import float_values, read_table, replace_markers, to_arrow, tuple_counts
 
 Status = Literal["verified", "broken", "not verifiable"]
 NEEDS_INTERNAL = "needs the internal folder of the release"
 NEEDS_ORIGINAL = "needs the internal folder and the original table"
+APPLIED = "every treated cell equals the plan applied, nulls in place"
+UNTOUCHED = "every other cell equals the original"
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def check_release(
     Parameters
     ----------
     protected : table, or path of the released file
-        In the order of its row map where `internal` is a folder, else in the original's order.
+        A table may be in the original's order, as `Release.table` is, or in the written file's.
     recipe : Recipe, dict or path
     internal : path of the internal folder, optional
         Adds: the file's hash, the plan's figures.
@@ -115,7 +117,7 @@ def check_release(
     table = to_arrow(protected) if path is None else read_table(path, schema=schema)
     findings = [*_roles(table, recipe), *_promises(table, recipe, evidence)]
     findings += _evidence(table, path, evidence)
-    findings += _cells(table, recipe, evidence, _read_original(original, recipe))
+    findings += _against_original(table, path, recipe, evidence, _read_original(original, recipe))
     return CheckReport(tuple(findings), tuple(_notes(table, recipe)))
 
 
@@ -206,8 +208,8 @@ def _within_bounds(
     lower, upper = bounds["lower"], bounds["upper"]
     said = " and ".join(f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None)
     problem = None
-    if column.null_count < len(column):
-        values = numbers(column, name).values
+    values = float_values(column, name)
+    if not np.isnan(values).all():
         smallest, largest = np.nanmin(values), np.nanmax(values)
         if lower is not None and smallest < lower:
             problem = f"{smallest:g} is below"
@@ -293,14 +295,12 @@ def _differing_count(table: pa.Table, name: str, plan: dict[str, Any]) -> str | 
     """Compare the values of a column and their counts with the plan's."""
     if name not in table.column_names:
         return f"column '{name}' is missing"
-    column = table[name]
-    values = numbers(column, name).values if column.null_count < len(column) else np.array([])
+    values = float_values(table[name], name)
     found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if plan["kind"] not in ("cuts", "multiples"):
         return None
     foreign = found[~np.isin(found, plan["points"])]
-    # Multiples of a base that no value is nearest to can still be drawn.
-    if len(foreign) and (plan["kind"] == "cuts" or plan["encoding"] == "group"):
+    if len(foreign):
         return f"column '{name}' holds {foreign[0]:.17g}, which is no point of the plan"
     if plan["encoding"] != "group":
         return None
@@ -314,72 +314,74 @@ def _differing_count(table: pa.Table, name: str, plan: dict[str, Any]) -> str | 
 # With the original too
 
 
-def _cells(
-    table: pa.Table, recipe: Recipe, evidence: Evidence | None, original: pa.Table | None
+def _against_original(
+    table: pa.Table,
+    path: Path | None,
+    recipe: Recipe,
+    evidence: Evidence | None,
+    original: pa.Table | None,
 ) -> list[Finding]:
     same_input = "the original is the one that was protected"
-    applied = "every treated cell equals the plan applied, nulls in place"
-    untouched = "every other cell equals the original"
     if evidence is None or original is None:
-        names = (same_input, applied, untouched)
+        names = (same_input, APPLIED, UNTOUCHED)
         return [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
     key = bytes.fromhex(evidence.log["hash_key"])
     same = content_hmac(original, key) == evidence.log["input"]["hmac"]
     findings = [_finding(same_input, None if same else "its keyed hash differs", "hash equal")]
-    rows = np.arange(original.num_rows) if evidence.rows is None else evidence.rows
+    in_order = np.arange(original.num_rows)
+    rows = in_order if evidence.rows is None else evidence.rows
+    cells = _cells(table, recipe, evidence, original, rows)
+    if path is None and evidence.rows is not None and any(f.status == "broken" for f in cells):
+        # A table in memory may never have been shuffled.
+        unshuffled = _cells(table, recipe, evidence, original, in_order)
+        cells = cells if any(f.status == "broken" for f in unshuffled) else unshuffled
+    return findings + cells
+
+
+def _cells(
+    table: pa.Table, recipe: Recipe, evidence: Evidence, original: pa.Table, rows: np.ndarray
+) -> list[Finding]:
     missing = [c for c in table.column_names if c not in original.column_names]
     problem = None
     if missing:
         problem = f"the original has no column '{missing[0]}'"
     elif len(rows) != table.num_rows:
-        problem = f"the row map has {len(rows):,} rows, the table {table.num_rows:,}"
+        problem = f"there are {len(rows):,} original rows, but {table.num_rows:,} in the table"
     elif len(rows) and (rows.max() >= original.num_rows or rows.min() < 0):
         problem = "the row map names rows that the original does not have"
     if problem:
-        return [*findings, *(Finding(name, "broken", problem) for name in (applied, untouched))]
-    findings.append(_applied(applied, table, recipe, evidence, original, rows))
-    findings.append(_untouched(untouched, table, recipe, evidence, original, rows))
+        return [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
+    findings = [
+        _applied(table, evidence, original, rows),
+        _untouched(table, recipe, evidence, original, rows),
+    ]
     household = recipe.roles.household
     if household is not None and household in table.column_names:
         findings.append(_households(table, household, original, rows))
     return findings
 
 
-def _applied(
-    promise: str,
-    table: pa.Table,
-    recipe: Recipe,
-    evidence: Evidence,
-    original: pa.Table,
-    rows: np.ndarray,
-) -> Finding:
+def _applied(table: pa.Table, evidence: Evidence, original: pa.Table, rows: np.ndarray) -> Finding:
     treated = [name for name, _ in _final_plans(evidence) if name in table.column_names]
     cells = 0
     for name in treated:
-        expected = replay(evidence.plan, recipe, original[name], name)[rows]
-        column = table[name]
-        empty = column.null_count == len(column)
-        found = np.full(len(column), np.nan) if empty else numbers(column, name).values
+        expected = replay(evidence.plan, evidence.seed, original[name], name)[rows]
+        found = float_values(table[name], name)
         same = (found == expected) | (np.isnan(found) & np.isnan(expected))
         if not same.all():
             row = int(np.argmin(same))
             return Finding(
-                promise,
+                APPLIED,
                 "broken",
                 f"column '{name}', row {row + 1}: {found[row]:.17g}, the plan gives "
                 f"{expected[row]:.17g}; {int((~same).sum()):,} cells differ",
             )
         cells += len(found)
-    return Finding(promise, "verified", f"{cells:,} cells")
+    return Finding(APPLIED, "verified", f"{cells:,} cells")
 
 
 def _untouched(
-    promise: str,
-    table: pa.Table,
-    recipe: Recipe,
-    evidence: Evidence,
-    original: pa.Table,
-    rows: np.ndarray,
+    table: pa.Table, recipe: Recipe, evidence: Evidence, original: pa.Table, rows: np.ndarray
 ) -> Finding:
     treated = {name for name, _ in _final_plans(evidence)} | {recipe.roles.household}
     others = [name for name in table.column_names if name not in treated]
@@ -391,12 +393,16 @@ def _untouched(
         try:
             after = after.cast(before.type)
         except pa.ArrowException:
-            return Finding(promise, "broken", f"column '{name}' is {after.type}, not {before.type}")
+            return Finding(
+                UNTOUCHED, "broken", f"column '{name}' is {after.type}, not {before.type}"
+            )
         differing = pc.invert(pc.fill_null(_equal_cells(before, after), False))
         if pc.any(differing).as_py():
             row = pc.index(differing, True).as_py()
-            return Finding(promise, "broken", f"column '{name}', row {row + 1} differs")
-    return Finding(promise, "verified", f"{len(others)} columns, {len(others) * len(rows):,} cells")
+            return Finding(UNTOUCHED, "broken", f"column '{name}', row {row + 1} differs")
+    return Finding(
+        UNTOUCHED, "verified", f"{len(others)} columns, {len(others) * len(rows):,} cells"
+    )
 
 
 def _equal_cells(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:

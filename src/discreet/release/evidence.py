@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import io
 import json
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from discreet.errors import BadInput
 from discreet.table.files import for_csv
 
 LONGEST_JSON_ARRAY = 10_000
+# Marks an internal folder whose table is not in its place yet.
+UNFINISHED = "UNFINISHED"
 Plan = dict[str, Any]
 
 
@@ -29,6 +32,8 @@ class Evidence:
     Attributes
     ----------
     plan, log : dict
+    seed : int
+        What the draws came from.
     rows : ndarray of int64 or None
         For each released row the position of its original, from 0; None: rows are in order.
     schema : pyarrow.Schema or None
@@ -39,6 +44,7 @@ class Evidence:
 
     plan: Plan
     log: dict[str, Any]
+    seed: int
     rows: np.ndarray | None = None
     schema: pa.Schema | None = None
     folder: Path | None = None
@@ -47,10 +53,13 @@ class Evidence:
     def load(cls, folder: str | Path) -> Evidence:
         """Read a release's `internal/` folder."""
         folder = Path(folder)
+        if (folder / UNFINISHED).exists():
+            raise BadInput(f"{folder} is of a run that was stopped while it wrote; run it again")
         try:
             return cls(
                 plan=load_plan(folder),
                 log=json.loads((folder / "log.json").read_text(encoding="utf-8")),
+                seed=tomllib.loads((folder / "recipe.toml").read_text(encoding="utf-8"))["seed"],
                 rows=parquet.read_table(folder / "rows.parquet")["original_row"].to_numpy(),
                 schema=pa.ipc.read_schema(pa.BufferReader((folder / "schema.arrow").read_bytes())),
                 folder=folder,

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.errors import BadInput
+from discreet.release.evidence import UNFINISHED
 from discreet.table.files import FORMATS
-
-_UNFINISHED = "UNFINISHED"
 
 
 def is_file_target(target: Path) -> bool:
@@ -74,13 +73,14 @@ def check_target(target: Path, force: bool) -> None:
     force : bool
         A release that is there may be replaced.
     """
-    for goal in {internal_of(target), target} if is_file_target(target) else {target}:
+    goals = [target, internal_of(target)] if is_file_target(target) else [target]
+    for goal in goals:
         _clear_leftovers(goal)
     parent = next(path for path in target.absolute().parents if path.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise BadInput(f"cannot write to {parent}: it is not a folder that you may write in")
-    existing = [path for path in {target, internal_of(target)} if os.path.lexists(path)]
-    if is_file_target(target) and (internal_of(target) / _UNFINISHED).exists():
+    existing = [goal for goal in goals if os.path.lexists(goal)]
+    if is_file_target(target) and (internal_of(target) / UNFINISHED).exists():
         # A run was killed between the two renames; what it left was never a release.
         existing.remove(internal_of(target))
     if not existing:
@@ -103,11 +103,11 @@ def _publish(part: Path, target: Path) -> None:
         return
     # The table comes last: where it is, its proof is too.
     internal = internal_of(target)
-    (part / "internal" / _UNFINISHED).touch()
+    (part / "internal" / UNFINISHED).touch()
     _put_in_place(part / "internal", internal)
     (table,) = (part / "public").iterdir()
     _put_in_place(table, target)
-    (internal / _UNFINISHED).unlink()
+    (internal / UNFINISHED).unlink()
 
 
 def _beside(target: Path, purpose: str) -> Path:

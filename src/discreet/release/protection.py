@@ -73,7 +73,7 @@ def protect(table: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Rele
     run.replace_households()
     protected, changed = run.result()
     log = run.log | {"input": run.log["input"] | {"source": source}}
-    evidence = Evidence(run.plan, log)
+    evidence = Evidence(run.plan, log, run.seed)
     started = time.perf_counter()
     report = check_release(protected, run.recipe, evidence, original)
     log["seconds"]["check"] = round(time.perf_counter() - started, 4)
@@ -158,6 +158,11 @@ class _Run:
         }
         self.recipe = self._with_seed(recipe)
 
+    @property
+    def seed(self) -> int:
+        assert self.recipe.seed is not None  # `_with_seed` drew one where none was given.
+        return self.recipe.seed
+
     def _with_seed(self, recipe: Recipe) -> Recipe:
         """Fill in a secret seed where the recipe has none that may be used."""
         if recipe.has_predictable_seed and not recipe.allow_predictable_seed:
@@ -178,16 +183,19 @@ class _Run:
             if column not in self.inputs:
                 self.inputs[column] = numbers(self.original[column], column)
                 self.values[column] = self.inputs[column].values
+            if self.inputs[column].unit is not None and not method.takes_dates:
+                raise BadInput(
+                    f"step {number} ({step.method}) takes plain numbers, but column '{column}' "
+                    f"holds {self.inputs[column].type}"
+                )
         before = {column: self.values[column] for column in step.columns}
-        seed = self.recipe.seed
-        assert seed is not None
         target = self._target() if method.supervised else None
         started = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             after, plans = method.run(
                 before,
-                lambda column: Draws(seed, number, column),
+                lambda column: Draws(self.seed, number, column),
                 lambda column, values: self.inputs[column].round(values, step.precision),
                 target,
             )
@@ -236,8 +244,7 @@ class _Run:
             present = present.dictionary_decode()
         distinct = pc.unique(present.drop_null())
         distinct = distinct.take(pc.sort_indices(distinct))
-        assert self.recipe.seed is not None
-        ids = Draws(self.recipe.seed, "household").permutation(len(distinct)) + 1
+        ids = Draws(self.seed, "household").permutation(len(distinct)) + 1
         position = pc.index_in(present, value_set=distinct)
         self.replaced[column] = pa.array(ids).take(position)
         self.plan["households"] = {"column": column, "ids": len(distinct)}

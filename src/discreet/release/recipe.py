@@ -27,6 +27,7 @@ from discreet.errors import BadInput, nearest
 from discreet.method import Method
 from discreet.registry import find_method, methods, parameters
 from discreet.release.roles import Roles
+from discreet.release.wording import say
 
 
 class Step(BaseModel):
@@ -206,7 +207,7 @@ class Recipe(BaseModel):
         try:
             return cls.model_validate(dict(content))
         except ValidationError as error:
-            raise BadInput(f"{source}: {_say(error, cls)}") from None
+            raise BadInput(f"{source}: {say(error, cls)}") from None
 
     def dump(self, path: str | Path | None = None) -> str:
         """Give the recipe as TOML text, every parameter spelt out; write it to a path if given."""
@@ -236,25 +237,4 @@ def _read_step(step: Any, number: int) -> Any:
     try:
         return models[name].model_validate(dict(step))
     except ValidationError as error:
-        raise ValueError(f"step {number} ({name}): {_say(error, models[name])}") from None
-
-
-def _say(error: ValidationError, model: type[BaseModel]) -> str:
-    """Say in one sentence what is wrong: the first field's complaints, joined."""
-    problems = error.errors()
-    first = problems[0]
-    field = str(first["loc"][0]) if first["loc"] else ""
-    if first["type"] == "value_error":
-        return str(first["ctx"]["error"])
-    place = ".".join(str(part) for part in first["loc"] if isinstance(part, str))
-    if first["type"] == "extra_forbidden":
-        inside = Roles if field == "roles" else model
-        key = str(first["loc"][-1])
-        return f"unknown key '{place}'; {nearest(key, inside.model_fields)}"
-    if first["type"] == "missing":
-        return f"'{place}' is missing"
-    # A union complains once for each of its members.
-    same = [p for p in problems if p["loc"][:1] == first["loc"][:1] and p["type"] != "missing"]
-    wanted = dict.fromkeys(p["msg"].removeprefix("Input should be ") for p in same)
-    where = place if field == "roles" else field
-    return f"'{where}' should be {' or '.join(wanted)}, not {first['input']!r}"
+        raise ValueError(f"step {number} ({name}): {say(error, models[name])}") from None

@@ -114,7 +114,9 @@ class Release:
             write_table(released, public / name)
             if not single:
                 (public / "codebook.md").write_text(codebook(self.recipe, released), "utf-8")
-            evidence = Evidence(self.plan, self._full_log(public / name), rows, released.schema)
+            evidence = Evidence(
+                self.plan, self._full_log(public / name), self.seed, rows, released.schema
+            )
             self._save_internal(internal, evidence, assessment or self.assess())
             report = check_release(public / name, self.recipe, internal)
             if not report.ok:

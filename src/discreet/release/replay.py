@@ -10,19 +10,18 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
-from discreet.release.recipe import Recipe
-from discreet.table import numbers
+from discreet.table import float_values
 
 
-def replay(plan: Plan, recipe: Recipe, column: pa.ChunkedArray, name: str) -> np.ndarray:
+def replay(plan: Plan, seed: int, column: pa.ChunkedArray, name: str) -> np.ndarray:
     """Give what the plan makes of an original column, in the original's order.
 
     Parameters
     ----------
     plan : dict
         Of the whole release.
-    recipe : Recipe
-        With the seed that was used.
+    seed : int
+        What the draws came from.
     column : pyarrow.ChunkedArray
     name : str
 
@@ -31,18 +30,17 @@ def replay(plan: Plan, recipe: Recipe, column: pa.ChunkedArray, name: str) -> np
     ndarray of float64
         NaN where null.
     """
-    source = numbers(column, name)
-    values = source.values
+    values = float_values(column, name)
     for step in plan["steps"]:
         if name in step["columns"]:
             one = step["columns"][name]
             if one["kind"] not in KINDS:
                 raise BadInput(f"the plan of column '{name}' is of an unknown kind, {one['kind']}")
             present = ~np.isnan(values)
-            draws = Draws(recipe.seed or 0, step["step"], name)
+            draws = Draws(seed, step["step"], name)
             new = KINDS[one["kind"]](one, values[present], np.flatnonzero(present), draws)
             values = np.full(len(values), np.nan)
-            values[present] = source.round(new, recipe.steps[step["step"] - 1].precision)
+            values[present] = new
     return values
 
 
@@ -91,7 +89,9 @@ def _multiples(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Dra
         up = share >= 0.5
     else:
         up = share > (0.5 if plan["encoding"] == "nearest" else draws.uniform(rows))
-    return np.where(up, below + 1, below) * plan["base"]
+    at = np.searchsorted(plan["multiples"], below + up)
+    # An edited plan may lack a multiple.
+    return np.asarray(plan["points"])[np.minimum(at, len(plan["points"]) - 1)]
 
 
 KINDS = {"clip": _clip, "cuts": _cuts, "multiples": _multiples}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import BadInput, nearest
+from discreet.release.wording import say
 
 LISTS = ("identifiers", "quasi", "confidential", "insensitive")
 SINGLE = ("household", "weight", "target", "unit")
@@ -78,6 +79,14 @@ class Roles(BaseModel):
             if column not in self.quasi:
                 raise ValueError(f"untouched lists '{column}', which is not a quasi column")
         return self
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Roles:
+        """Make roles from a dict of the recipe's shape, or say in one sentence what is wrong."""
+        try:
+            return cls.model_validate(dict(content))
+        except ValidationError as error:
+            raise BadInput(f"roles: {say(error, cls)}") from None
 
     def _columns_of(self, role: str) -> list[str]:
         value = getattr(self, role)

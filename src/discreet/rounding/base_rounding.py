@@ -68,6 +68,7 @@ class BaseRounding(Rounding):
     """
 
     recipe_name: ClassVar[str] = "base"
+    takes_dates: ClassVar[bool] = False
     in_words: ClassVar[str] = "each value is rounded to a multiple of a base"
 
     def __init__(
@@ -105,11 +106,20 @@ class BaseRounding(Rounding):
 
     def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
         """Take the base, or choose it, and count the records at each multiple."""
-        base = self.base
-        if base is None:
-            base = self._smallest_base(summary, column)
-        points, counts = _count_multiples(summary, base)
-        return {"kind": "multiples", "base": float(base), "points": points, "counts": counts}
+        base = float(self._smallest_base(summary, column) if self.base is None else self.base)
+        below, share = _below(summary.values, base)
+        at = below + (share > 0.5 if self.encoding == "nearest" else share >= 0.5)
+        # Either neighbour can be drawn, even one that no value is nearest to.
+        either = np.concatenate([below, below + (share > 0)])
+        multiples = np.unique(either if self.encoding == "stochastic" else at)
+        counts = np.bincount(np.searchsorted(multiples, at), summary.counts, len(multiples))
+        return {
+            "kind": "multiples",
+            "base": base,
+            "multiples": multiples,
+            "points": multiples * base + 0.0,
+            "counts": counts.astype(np.int64),
+        }
 
     def _smallest_base(self, summary: Summary, column: str) -> float:
         least = self.min_attraction
@@ -118,11 +128,11 @@ class BaseRounding(Rounding):
         # Neighbours of the outermost values: most small bases are ruled out by these alone.
         totals = np.cumsum(summary.counts)
         inner = np.searchsorted(totals, [least - 1, summary.n - least], side="right")
-        ends = summary.values[[0, -1]]
+        outer = summary.values[[0, *inner, -1]]
         for base in sorted(self.bases) if self.bases else _round_bases(summary.values):
-            if (multiple(ends, base) != multiple(summary.values[inner], base)).any():
-                continue
-            if _count_multiples(summary, base)[1].min() >= least:
+            below, share = _below(outer, base)
+            at = below + (share >= 0.5)
+            if at[0] == at[1] and at[2] == at[3] and _attracted(summary, base).min() >= least:
                 return base
         raise BadInput(
             f"column '{column}': no base of {self.bases} leaves {least} records at each multiple; "
@@ -131,15 +141,14 @@ class BaseRounding(Rounding):
 
     def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Round to multiples, as the encoding says; NaN stays."""
-        base = plan["base"]
+        below, share = _below(values, plan["base"])
         if plan["encoding"] == "group":
-            return multiple(values, base)
-        share, below = np.modf(values / base)
-        below = np.where(share < 0, below - 1, below)
-        share = np.where(share < 0, share + 1, share)
-        if plan["encoding"] == "nearest":
-            return (below + (share > 0.5)) * base + 0.0
-        return (below + (draws.uniform(np.arange(len(values))) < share)) * base + 0.0
+            up = share >= 0.5
+        elif plan["encoding"] == "nearest":
+            up = share > 0.5
+        else:
+            up = draws.uniform(np.arange(len(values))) < share
+        return (below + up) * plan["base"] + 0.0
 
     def decide_and_apply(
         self,
@@ -155,25 +164,22 @@ class BaseRounding(Rounding):
         return rounded(column, self.apply(plan, values, draws)), plan
 
 
-def multiple(values: np.ndarray, base: float) -> np.ndarray:
-    """Round to multiples of a base, halves up.
+def _below(values: np.ndarray, base: float) -> tuple[np.ndarray, np.ndarray]:
+    """Give the multiple (in bases) at or below each value, and the share of a base beyond it.
 
-    Examples
-    --------
-    >>> multiple(np.array([-2.5, 2.4999, 2.5, 7.4]), 5)
-    array([0., 0., 5., 5.])
+    The nearest multiple follows from the share, and not as floor(x / base + 0.5): adding would
+    round up what lies just under a half.
     """
     quotient = values / base
     below = np.floor(quotient)
-    # Not floor(quotient + 0.5): adding rounds up what lies just under a half.
-    below += quotient - below >= 0.5
-    return below * base + 0.0
+    return below, quotient - below
 
 
-def _count_multiples(summary: Summary, base: float) -> tuple[np.ndarray, np.ndarray]:
-    rounded = multiple(summary.values, base)
-    starts = np.flatnonzero(np.append(True, rounded[1:] != rounded[:-1]))
-    return rounded[starts], np.add.reduceat(summary.counts, starts)
+def _attracted(summary: Summary, base: float) -> np.ndarray:
+    """Count the records in each set of attraction that is not empty."""
+    below, share = _below(summary.values, base)
+    at = below + (share >= 0.5)
+    return np.add.reduceat(summary.counts, np.flatnonzero(np.append(True, at[1:] != at[:-1])))
 
 
 def _round_bases(values: np.ndarray) -> Iterable[float]:

@@ -4,7 +4,7 @@ Inside Discreet every table is a `pyarrow.Table`: exact types, true nulls. Frame
 and pyarrow come in through `to_arrow` and go back as they came through `like`.
 """
 
-from discreet.table.columns import Numbers, kind_of, numbers
+from discreet.table.columns import Numbers, float_values, kind_of, numbers
 from discreet.table.files import read_table, write_table
 from discreet.table.native import like, replace_markers, to_arrow
 from discreet.table.summary import Summary, summarise, tuple_counts
@@ -12,6 +12,7 @@ from discreet.table.summary import Summary, summarise, tuple_counts
 __all__ = [
     "Numbers",
     "Summary",
+    "float_values",
     "kind_of",
     "like",
     "numbers",

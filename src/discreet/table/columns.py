@@ -143,26 +143,41 @@ def numbers(column: pa.ChunkedArray, name: str) -> Numbers:
     >>> numbers(column, "height")
     Numbers(values=array([1.25,  nan, 3.5 ]), type=DataType(double), decimals=2, scale=1)
     """
-    kind = column.type
     if column.null_count == len(column):
         raise BadInput(f"column '{name}' holds only nulls")
+    taken = _take(column, name)
+    if np.isnan(taken.values).all():
+        raise BadInput(f"column '{name}' holds only nulls")
+    return taken
+
+
+def float_values(column: pa.ChunkedArray, name: str) -> np.ndarray:
+    """Take a column's values as float64, NaN where null; a column of nulls is NaN throughout."""
+    if column.null_count == len(column):
+        return np.full(len(column), np.nan)
+    return _take(column, name).values
+
+
+def _take(column: pa.ChunkedArray, name: str) -> Numbers:
+    kind = column.type
     if kind_of(kind) != "numeric":
         raise BadInput(_say_not_numeric(column, name))
     if pa.types.is_floating(kind):
         values = column.cast(pa.float64()).to_numpy() + 0.0
         _refuse(np.isinf(values), column, name, "is infinite; remove it or mark it as missing")
-        if np.isnan(values).all():
-            raise BadInput(f"column '{name}' holds only nulls")
         return Numbers(values, kind, _decimals(values))
     if pa.types.is_decimal(kind):
         values = column.cast(pa.float64()).to_numpy()
-        _refuse_large(values * 10.0**kind.scale, column, name)
+        # One digit to spare: the product is rounded.
+        _refuse_large(np.abs(values * 10.0**kind.scale) >= LARGEST_EXACT_INTEGER, column, name)
         return Numbers(values + 0.0, kind, kind.scale)
     integers = column.cast(_storage(kind) if not pa.types.is_integer(kind) else kind)
     scale = _coarsest(integers, kind)
     if scale > 1:
         integers = pc.divide(integers.cast(pa.int64()), scale)
-    _refuse_large(integers.cast(pa.float64(), safe=False).to_numpy(), column, name)
+    above = pc.greater(integers, LARGEST_EXACT_INTEGER)
+    large = pc.or_(above, pc.less(integers, -LARGEST_EXACT_INTEGER))
+    _refuse_large(pc.fill_null(large, False).to_numpy(), column, name)
     values = integers.cast(pa.float64(), safe=False).to_numpy()
     return Numbers(values + 0.0, kind, 0, scale)
 
@@ -198,12 +213,12 @@ def _refuse(bad: np.ndarray, column: pa.ChunkedArray, name: str, why: str) -> No
         raise BadInput(f"column '{name}', row {row + 1}: {column[row].as_py()} {why}")
 
 
-def _refuse_large(values: np.ndarray, column: pa.ChunkedArray, name: str) -> None:
+def _refuse_large(large: np.ndarray, column: pa.ChunkedArray, name: str) -> None:
     why = (
         "has more digits than a float64 can hold exactly (2^53); "
         "release it as text, or drop or shorten it"
     )
-    _refuse(np.abs(values) > LARGEST_EXACT_INTEGER, column, name, why)
+    _refuse(large, column, name, why)
 
 
 def _say_not_numeric(column: pa.ChunkedArray, name: str) -> str:

@@ -124,9 +124,9 @@ def _cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
 
 def _typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     """Give a text column the narrowest type that keeps what it says, or leave it text."""
-    first = next((cell.as_py() for cell in column if cell.is_valid), None)
-    if first is None:
+    if column.null_count == len(column):
         return column
+    first = column[pc.index(pc.is_valid(column), True).as_py()].as_py()
     if first in ("true", "false"):
         values = set(pc.unique(column.drop_null()).to_pylist())
         return column.cast(pa.bool_()) if values <= {"true", "false"} else column

@@ -6,6 +6,8 @@ import codecs
 import csv
 import io
 import mmap
+import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,6 +104,7 @@ def _find_encoding(path: Path) -> str:
         if broken is None:
             return "utf-8"
         if _looks_like_cp1252(view):
+            warnings.warn(f"{path} is not UTF-8 and was read as cp1252", stacklevel=2)
             return "cp1252"
         line = view[:broken].count(b"\n") + 1
         raise BadInput(
@@ -127,7 +130,9 @@ def _broken_utf8(view: mmap.mmap) -> int | None:
 
 
 def _looks_like_cp1252(view: mmap.mmap) -> bool:
-    """Tell whether every byte above 127 is a common cp1252 letter, and none are UTF-8 pairs."""
+    """Tell whether every byte above 127 is a common cp1252 letter, and no two are a UTF-8 pair."""
+    if re.search(rb"[\xc2-\xdf][\x80-\xbf]", view):
+        return False
     common = bytes(sorted(_CP1252))
     for start in range(0, len(view), _PIECE):
         high = view[start : start + _PIECE].translate(None, bytes(range(128)))

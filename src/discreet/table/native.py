@@ -78,7 +78,7 @@ def like(original: Any, result: pa.Table, changed: Iterable[str]) -> Any:
         for name in changed
         if new.schema[name] != frame.schema[name] and _same_family(frame, result, name)
     ]
-    return frame.with_columns(new.with_columns(*casts).get_columns()).to_native()
+    return frame.with_columns(list(new.with_columns(*casts).iter_columns())).to_native()
 
 
 def _same_family(frame: Any, result: pa.Table, name: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.table.columns import kind_of, numbers
+from discreet.table.columns import float_values, kind_of
 from discreet.table.native import to_arrow
 
 
@@ -37,7 +37,9 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
         if name in before.column_names
         and kind_of(before[name].type) == kind_of(after[name].type) == "numeric"
     ]
-    return {name: (_values(before, name), _values(after, name)) for name in shared}
+    return {
+        name: (float_values(before[name], name), float_values(after[name], name)) for name in shared
+    }
 
 
 def _as_table(table: Any) -> pa.Table:
@@ -46,10 +48,3 @@ def _as_table(table: Any) -> pa.Table:
         array = array.reshape(len(array), -1)
         return pa.table({f"x{i}": array[:, i] for i in range(array.shape[1])})
     return to_arrow(table)
-
-
-def _values(table: pa.Table, name: str) -> np.ndarray:
-    column = table[name]
-    if column.null_count == len(column):
-        return np.full(len(column), np.nan)
-    return numbers(column, name).values

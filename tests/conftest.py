@@ -1,0 +1,40 @@
+import pyarrow as pa
+import pytest
+from hypothesis import settings
+
+from discreet.datasets import make_households
+
+# Machines differ too much for a deadline per example; the suite as a whole has one.
+settings.register_profile("discreet", deadline=None)
+settings.load_profile("discreet")
+
+RECIPE = """\
+[roles]
+identifiers = ["name"]
+quasi = ["region", "age", "sex"]
+confidential = ["income", "assets"]
+untouched = ["region", "sex"]
+household = "household_id"
+weight = "weight"
+rest = "drop"
+
+[[steps]]
+method = "top-bottom"
+columns = ["age"]
+upper = 85
+
+[[steps]]
+method = "oma"
+columns = ["income", "assets"]
+k = 5
+"""
+
+
+@pytest.fixture(scope="session")
+def households() -> pa.Table:
+    return make_households(500, seed=3, null_rate=0.03)
+
+
+@pytest.fixture(scope="session")
+def recipe_text() -> str:
+    return RECIPE

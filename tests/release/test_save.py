@@ -1,0 +1,249 @@
+"""What is written, what is not, and what a killed run leaves."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import discreet
+from discreet import Recipe, check_release, protect, read_table, write_table
+from discreet.errors import BadInput
+from discreet.release.evidence import load_plan, save_plan
+
+
+@pytest.fixture
+def release(households, recipe_text):
+    return protect(households, Recipe.from_toml(recipe_text))
+
+
+def tree(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))
+
+
+def test_a_folder_to_share_and_one_to_keep(release, tmp_path):
+    path = release.save(tmp_path / "out")
+    assert path == tmp_path / "out" / "public" / "table.csv"
+    assert tree(tmp_path) == sorted([
+        "out", "out/public", "out/public/table.csv", "out/public/codebook.md", "out/internal",
+        *(f"out/internal/{name}" for name in (
+            "README.txt", "recipe.toml", "plan.json", "log.json", "rows.parquet", "schema.arrow",
+            "check.json", "assessment.json",
+        )),
+    ])  # fmt: skip
+    assert stat.S_IMODE((tmp_path / "out" / "internal").stat().st_mode) == 0o700
+    assert "Never share" in (tmp_path / "out" / "internal" / "README.txt").read_text()
+
+
+def test_rows_are_written_in_random_order_and_mapped(release, tmp_path):
+    release.save(tmp_path / "out", format="parquet")
+    written = parquet.read_table(tmp_path / "out" / "public" / "table.parquet")
+    rows = parquet.read_table(tmp_path / "out" / "internal" / "rows.parquet")["original_row"]
+    assert sorted(rows.to_pylist()) == list(range(500))
+    assert abs(np.corrcoef(rows.to_numpy(), np.arange(500))[0, 1]) < 0.2
+    assert written.equals(release.table.take(rows))
+
+
+def test_a_file_with_its_internal_folder_beside_it(release, tmp_path):
+    path = release.save(tmp_path / "shared.csv")
+    assert path == tmp_path / "shared.csv"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["shared.csv", "shared.internal"]
+    report = check_release(path, release.recipe, tmp_path / "shared.internal")
+    assert report.ok
+    with pytest.raises(BadInput, match="exists; choose another place, or replace it with --force"):
+        release.save(tmp_path / "shared.csv")
+    release.save(tmp_path / "shared.csv", force=True)
+
+
+def test_a_rerun_from_internal_gives_identical_bytes(release, households, tmp_path):
+    release.save(tmp_path / "one")
+    again = protect(households, tmp_path / "one" / "internal" / "recipe.toml")
+    again.save(tmp_path / "two")
+    for name in ("public/table.csv", "public/codebook.md", "internal/plan.json",
+                 "internal/recipe.toml", "internal/rows.parquet", "internal/assessment.json"):  # fmt: skip
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), (
+            name
+        )
+
+
+def test_nothing_in_public_tells_of_seed_plan_hashes_or_identifiers(
+    tmp_path, households, recipe_text
+):
+    # Figures of a plan that cannot be released values: cuts, with more decimals than the data.
+    frame = households.to_pandas().set_index("postcode")
+    recipe = Recipe.from_toml(recipe_text)
+    release = protect(frame, recipe)
+    release.save(tmp_path / "out")
+    log = json.loads((tmp_path / "out" / "internal" / "log.json").read_text())
+    public = b"".join(
+        p.read_bytes() for p in sorted((tmp_path / "out" / "public").iterdir())
+    ).decode()
+    secret = [str(release.seed), f"{release.seed:x}", log["hash_key"]]
+    secret += [value for key, value in log.items() if key.endswith("_hmac")]
+    secret += [log["input"]["hmac"], log["output"]["hmac"], "seed", "hmac"]
+    released = {f"{x:g}" for c in ("income", "assets") for x in release.protected[c].to_numpy()}
+    for step in release.plan["steps"]:
+        for plan in step["columns"].values():
+            secret += [f"{cut!r}" for cut in plan.get("cuts", np.array([])).tolist() if f"{cut:g}" not in released]  # fmt: skip
+    secret += frame["name"].dropna().tolist() + [p for p in frame.index if isinstance(p, str)]
+    assert len(secret) > 1000
+    found = [s for s in secret if re.search(rf"(?<![\\d.]){re.escape(s)}(?![\\d])", public)]
+    assert found == []
+
+
+def test_a_pandas_index_is_not_written(tmp_path):
+    frame = pd.DataFrame({"x": [1, 2, 9, 10]}, index=pd.Index(list("pqrs"), name="person"))
+    recipe = {
+        "roles": {"confidential": ["x"]},
+        "steps": [{"method": "oma", "columns": ["x"], "k": 2}],
+    }
+    release = protect(frame, recipe)
+    assert release.table.index.equals(frame.index)
+    release.save(tmp_path / "out")
+    assert read_table(tmp_path / "out" / "public" / "table.csv").column_names == ["x"]
+
+
+def test_existing_places_are_not_replaced_unasked(release, tmp_path):
+    release.save(tmp_path / "out")
+    before = (tmp_path / "out" / "internal" / "log.json").read_bytes()
+    with pytest.raises(
+        BadInput, match=r"out exists; choose another place, or replace it with --force"
+    ):
+        release.save(tmp_path / "out")
+    assert (tmp_path / "out" / "internal" / "log.json").read_bytes() == before
+    release.save(tmp_path / "out", force=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(
+        BadInput, match="exists and is not a release, so --force does not replace it"
+    ):
+        release.save(tmp_path / "mine", force=True)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "out"]
+
+
+def test_a_place_that_cannot_be_written(release, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match="it is not a folder that you may write in"):
+        release.save(tmp_path / "file" / "out")
+    with pytest.raises(BadInput, match="there is no format 'xls'; known: csv, parquet"):
+        release.save(tmp_path / "out", format="xls")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_error_while_writing_leaves_nothing(release, tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("discreet.release.release.save_plan", fail)
+    with pytest.raises(BadInput, match=r"cannot write to .*: No space left on device"):
+        release.save(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_long_arrays_of_a_plan_go_to_parquet(tmp_path):
+    plan = {"steps": [{"step": 1, "columns": {"a/b": {"kind": "cuts", "cuts": np.arange(10_001.0), "points": np.array([0.1, 1e300]), "counts": np.array([], dtype=np.int64)}}}]}  # fmt: skip
+    save_plan(plan, tmp_path)
+    assert len(tree(tmp_path)) == 2
+    assert (tmp_path / "plan.json").stat().st_size < 1000
+    back = load_plan(tmp_path)["steps"][0]["columns"]["a/b"]
+    for key in ("cuts", "points", "counts"):
+        assert np.array_equal(back[key], plan["steps"][0]["columns"]["a/b"][key])
+
+
+RUN = """
+import sys, time
+from pathlib import Path
+import discreet.release.output as output, discreet.release.release as release
+from discreet import protect
+stop, folder = sys.argv[1], Path(sys.argv[2])
+
+def wait(name, original):
+    def wrapped(*args, **kwargs):
+        if name == stop:
+            print("here", flush=True)
+            time.sleep(60)
+        return original(*args, **kwargs)
+    return wrapped
+
+for module, name in ((release, "write_table"), (release, "save_plan"), (release, "check_release"),
+                     (output, "_publish")):
+    setattr(module, name, wait(name, getattr(module, name)))
+rename = output.os.rename
+output.os.rename = wait("first rename", rename)
+output.os.replace = wait("second rename", output.os.replace)
+protect(folder / "in.csv", folder / "recipe.toml").save(folder / sys.argv[3], force=True)
+print("done", flush=True)
+"""
+STOPS = ["write_table", "save_plan", "check_release", "_publish", "second rename"]
+CASES = [(target, stop, False) for target in ("out", "out.csv") for stop in STOPS]
+CASES += [("out", "_publish", True), ("out", "first rename", True), ("out", "second rename", True)]
+CASES += [("out.csv", "second rename", True)]
+
+
+@pytest.mark.parametrize(("target", "stop", "existing"), CASES)
+def test_killed_at_any_moment(tmp_path, households, recipe_text, target, stop, existing):
+    write_table(households.slice(0, 100), tmp_path / "in.csv")
+    (tmp_path / "recipe.toml").write_text(recipe_text)
+    before = (tmp_path / "in.csv").read_bytes()
+    if existing:
+        protect(tmp_path / "in.csv", tmp_path / "recipe.toml").save(tmp_path / target)
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, stop, str(tmp_path), target], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "here\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert (tmp_path / "in.csv").read_bytes() == before
+    if (tmp_path / target).exists():
+        # What is there is whole: the earlier release.
+        assert existing
+        table = tmp_path / target / "public" / "table.csv" if target == "out" else tmp_path / target
+        assert read_table(table).num_rows == 100
+    internal = tmp_path / ("out/internal" if target == "out" else "out.internal")
+    if (internal / "UNFINISHED").exists():
+        with pytest.raises(
+            BadInput, match="is of a run that was stopped while it wrote; run it again"
+        ):
+            check_release(tmp_path / target, tmp_path / "recipe.toml", internal)
+    release = protect(tmp_path / "in.csv", tmp_path / "recipe.toml")
+    path = release.save(tmp_path / target, force=existing)
+    assert check_release(path, release.recipe, internal, tmp_path / "in.csv").ok
+    names = {"in.csv", "recipe.toml", target} | ({"out.internal"} if target == "out.csv" else set())
+    assert {p.name for p in tmp_path.iterdir()} == names
+
+
+def test_killed_at_random_moments(tmp_path, households, recipe_text):
+    write_table(households, tmp_path / "in.csv")
+    (tmp_path / "recipe.toml").write_text(recipe_text)
+    command = [sys.executable, "-m", "discreet", "protect", str(tmp_path / "in.csv"), "--recipe",
+               str(tmp_path / "recipe.toml"), "--out", str(tmp_path / "out")]  # fmt: skip
+    started = time.perf_counter()
+    assert subprocess.run([*command, "--force"], capture_output=True).returncode == 0
+    whole = time.perf_counter() - started
+    for share in (0.5, 0.7, 0.8, 0.9, 0.95):
+        subprocess.run(["rm", "-rf", str(tmp_path / "out")], check=True)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(whole * share)
+        process.kill()
+        process.wait()
+        if (tmp_path / "out").exists():
+            folder = tmp_path / "out"
+            assert check_release(folder / "public" / "table.csv", folder / "internal" / "recipe.toml", folder / "internal").ok  # fmt: skip
+    assert subprocess.run([*command, "--force"], capture_output=True).returncode == 0
+    assert sorted(os.listdir(tmp_path)) == ["in.csv", "out", "recipe.toml"]
+
+
+def test_release_describes_itself(release):
+    assert repr(release) == "<Release of 500 rows and 6 columns, 10 verified>"
+    assert discreet.__version__ == release.log["discreet"]
+    assert isinstance(release.table, pa.Table)

@@ -1,0 +1,101 @@
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import BadInput
+from discreet.table import kind_of, numbers
+
+
+def column(cells, kind=None):
+    return pa.chunked_array([pa.array(cells, kind)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (pa.int8(), "numeric"),
+        (pa.float32(), "numeric"),
+        (pa.decimal128(5, 2), "numeric"),
+        (pa.date32(), "numeric"),
+        (pa.timestamp("ns", tz="UTC"), "numeric"),
+        (pa.duration("s"), "numeric"),
+        (pa.bool_(), "boolean"),
+        (pa.dictionary(pa.int8(), pa.string(), ordered=True), "ordered"),
+        (pa.dictionary(pa.int8(), pa.string()), "categorical"),
+        (pa.string(), "text"),
+        (pa.list_(pa.int8()), "other"),
+    ],
+)
+def test_kinds(kind, name):
+    assert kind_of(kind) == name
+
+
+KINDS = [
+    (st.integers(-(2**53), 2**53), pa.int64()),
+    (st.decimals(-(10**9), 10**9, places=3), pa.decimal128(15, 3)),
+    (st.dates(), pa.date32()),
+    (st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)), pa.timestamp("us")),
+    (st.timedeltas(dt.timedelta(-1000), dt.timedelta(1000)), pa.duration("us")),
+    (st.floats(allow_nan=False, allow_infinity=False, width=32), pa.float32()),
+    (st.floats(-1e15, 1e15), pa.float64()),
+]
+
+
+@pytest.mark.parametrize(("cells", "kind"), KINDS, ids=[str(kind) for _, kind in KINDS])
+@given(data=st.data())
+def test_there_and_back(cells, kind, data):
+    values = data.draw(st.lists(st.none() | cells, min_size=1).filter(lambda v: any(c is not None for c in v)))  # fmt: skip
+    before = column(values, kind)
+    taken = numbers(before, "x")
+    after = taken.restore(taken.values)
+    assert after.type == kind
+    assert after.to_pylist() == before.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimals"),
+    [([1.0, 2.0], 0), ([1.25, 3.0], 2), ([0.1, None], 1), ([1 / 3], None), ([1e300, 0.5], 1)],
+)
+def test_decimals_of_floats(cells, decimals):
+    assert numbers(column(cells), "x").decimals == decimals
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "unit", "first"),
+    [
+        ([dt.date(1970, 1, 3)], pa.date32(), "days since 1970-01-01", 2),
+        ([dt.datetime(1970, 1, 3)], pa.timestamp("ns"), "days since 1970-01-01", 2),
+        ([dt.datetime(1970, 1, 1, 2)], pa.timestamp("us"), "hours since 1970-01-01", 2),
+        ([dt.datetime(1970, 1, 1, 0, 0, 1, 500000)], pa.timestamp("us"), "0.001 seconds since 1970-01-01", 1500),
+        ([dt.timedelta(minutes=3)], pa.duration("ns"), "minutes", 3),
+    ],
+)  # fmt: skip
+def test_temporal_columns_count_in_the_coarsest_unit(cells, kind, unit, first):
+    taken = numbers(column(cells, kind), "t")
+    assert taken.unit == unit
+    assert taken.values[0] == first
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (column([None, None], pa.float64()), "column 'x' holds only nulls"),
+        (column([np.nan, np.nan]), "column 'x' holds only nulls"),
+        (column([1.0, np.inf]), "column 'x', row 2: inf is infinite; remove it or mark it as missing"),
+        (column([1, 2**53 + 1]), "column 'x', row 2: 9007199254740993 has more digits than a float64 can hold exactly (2^53); release it as text, or drop or shorten it"),
+        (column([Decimal("12345678901234567.89")]), "column 'x', row 1: 12345678901234567.89 has more digits"),
+        (column(["1", None, "x7"]), "column 'x', row 3: 'x7' is not a number; correct it, or list it in null_markers if it marks a missing value"),
+        (column(["12", "13"]), "column 'x' holds numbers as text, such as '12'; convert it to numbers first"),
+        (column(["12345678901234567890", "1"]), "column 'x', row 1: 12345678901234567890 has more digits"),
+        (column([True, False]), "column 'x' is boolean, but this step needs numbers"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_number_is_refused(cells, message):
+    with pytest.raises(BadInput) as caught:
+        numbers(cells, "x")
+    assert str(caught.value).startswith(message)

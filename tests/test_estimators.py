@@ -1,0 +1,65 @@
+"""scikit-learn's own checks, on every method that can be fitted and then applied."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from discreet.perturbation import TopBottom
+from discreet.registry import methods
+from discreet.rounding import OMA
+
+# A small k, because scikit-learn's checks use few rows.
+EXAMPLES = [OMA(k=2), OMA(k=2, keep_ties=False), OMA(k=2, encoding="nearest"), TopBottom(upper=1)]
+RANDOM = OMA(k=2, encoding="stochastic", random_state=0)
+DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order draw otherwise"
+ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
+
+
+def expected(estimator):
+    failing = {"check_array_api_input": ARRAY_API}
+    if estimator.is_random:
+        failing["check_methods_sample_order_invariance"] = DRAWS_BY_ROW
+        failing["check_methods_subset_invariance"] = DRAWS_BY_ROW
+    return failing
+
+
+@parametrize_with_checks([*EXAMPLES, RANDOM], expected_failed_checks=expected)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_no_method_is_left_out():
+    assert {type(example) for example in EXAMPLES} == set(methods().values())
+
+
+@pytest.mark.parametrize("method", EXAMPLES, ids=str)
+def test_frames_come_back_as_asked_with_their_names(method):
+    table = pd.DataFrame({"a": [0.5, 2.0, 3.0, 9.0], "b": [1, 2, 3, np.nan]}, index=list("wxyz"))
+    out = clone(method).set_output(transform="pandas").fit_transform(table)
+    assert list(out.columns) == ["a", "b"]
+    assert list(out.index) == list("wxyz")
+    assert (out.dtypes == np.float64).all()
+    assert out["b"].isna().tolist() == [False, False, False, True]
+    again = (
+        clone(method)
+        .set_output(transform="polars")
+        .fit_transform(pl.DataFrame(table.to_dict("list")))
+    )
+    assert isinstance(again, pl.DataFrame)
+    assert again.columns == ["a", "b"]
+
+
+def test_in_a_pipeline_and_a_column_transformer():
+    table = pd.DataFrame({"age": [20, 30, 40, 99], "income": [1.0, 2.0, 3.0, 4.0]})
+    steps = ColumnTransformer(
+        [("top", TopBottom(upper=60), ["age"]), ("oma", OMA(k=2), ["income"])]
+    )
+    out = make_pipeline(steps, StandardScaler()).fit_transform(table)
+    assert np.allclose(out.mean(axis=0), 0)
+    assert len(np.unique(out[:, 1])) == 2
