@@ -141,7 +141,7 @@ def test_bad_input_is_refused_in_one_sentence(table, recipe, message):
 
 
 def test_a_method_that_breaks_its_promise_is_found_out(monkeypatch):
-    monkeypatch.setattr(OMA, "partition", lambda self, summary, column: np.array([1, summary.n]))
+    monkeypatch.setattr(OMA, "groups", lambda self, values, counts, k: np.array([1, len(values)]))
     with pytest.raises(
         BrokenPromise, match=r"broken: k = 2 per value in column 'x' \(1 records hold 1\)"
     ):
@@ -150,7 +150,7 @@ def test_a_method_that_breaks_its_promise_is_found_out(monkeypatch):
 
 def test_a_method_that_alters_a_null_is_found_out(monkeypatch):
     monkeypatch.setattr(
-        OMA, "run", lambda self, columns, draws, rounded: (
+        OMA, "run", lambda self, columns, draws, rounded, target: (
             {"x": np.full(4, 5.0)},
             {"x": {"kind": "cuts", "encoding": "group", "cuts": np.array([]), "points": np.array([5.0]), "counts": np.array([4])}},
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +11,11 @@ from sklearn.utils.validation import column_or_1d
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.method import Plan, Rounder, as_computed
 from discreet.rounding._base import PartRounding
 from discreet.table.summary import Summary
+
+MOST_CLASSES = 1000
 
 
 class SupervisedRounding(PartRounding):
@@ -49,9 +53,29 @@ class SupervisedRounding(PartRounding):
         labels, codes = np.unique(y, return_inverse=True)
         if len(labels) < 2:
             raise BadInput(f"y holds one class only; {name} needs two or more")
+        _refuse_many(codes)
         return codes
+
+    def run(
+        self,
+        columns: Mapping[str, np.ndarray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+        target: np.ndarray | None = None,
+    ) -> tuple[dict[str, np.ndarray], dict[str, Plan]]:
+        """Refuse so many classes that counting each at each value would fill the memory."""
+        _refuse_many(target)
+        return super().run(columns, draws, rounded, target)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _refuse_many(codes: np.ndarray | None) -> None:
+    if codes is not None and codes.max(initial=0) >= MOST_CLASSES:
+        raise BadInput(
+            f"the target has {codes.max() + 1:,} classes; more than {MOST_CLASSES:,} are no classes "
+            "but values: cut them into fewer"
+        )

@@ -13,6 +13,7 @@ from discreet.errors import BadInput
 from discreet.method import Plan, Rounder
 from discreet.rounding._base import Encoding, Rounding, at_least_one
 from discreet.rounding._plans import check_length
+from discreet.table.csv import LARGEST_EXACT_INTEGER
 from discreet.table.summary import Summary, summarise
 
 
@@ -29,7 +30,8 @@ class BaseRounding(Rounding):
     min_attraction : int, optional
         Smallest number of records that a released multiple may stand for.
     bases : list of float, optional
-        What `min_attraction` chooses from; left out, 1, 2, 2.5 and 5 times powers of ten.
+        What `min_attraction` chooses from; left out, 1, 2, 2.5 and 5 times powers of ten, from
+        the power of ten at or below the smallest gap between values on.
     encoding : {"group", "nearest", "stochastic"}
         `"group"` rounds halves up, `"nearest"` down, and `"stochastic"` takes one of the two
         neighbouring multiples at random so that means are kept. Only `"group"` promises
@@ -107,6 +109,11 @@ class BaseRounding(Rounding):
     def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
         """Take the base, or choose it, and count the records at each multiple."""
         base = float(self._smallest_base(summary, column) if self.base is None else self.base)
+        if max(abs(summary.values[0]), abs(summary.values[-1])) > base * LARGEST_EXACT_INTEGER:
+            raise BadInput(
+                f"base = {base:g} is finer than float64 can tell the values of column '{column}' "
+                "apart; give a larger one"
+            )
         below, share = _below(summary.values, base)
         at = below + (share > 0.5 if self.encoding == "nearest" else share >= 0.5)
         # Either neighbour can be drawn, even one that no value is nearest to.
@@ -186,7 +193,8 @@ def _round_bases(values: np.ndarray) -> Iterable[float]:
     """Give 1, 2, 2.5, 5 times powers of ten, from below the smallest gap to one for all values."""
     gap = np.diff(values).min(initial=np.inf) if len(values) > 1 else 1.0
     largest = max(abs(values[0]), abs(values[-1]))
-    power = math.floor(math.log10(gap))
+    # Nor below what a float as large as these can tell apart.
+    power = math.floor(math.log10(max(gap, largest * 1e-15)))
     while True:
         for factor in ("1", "2", "2.5", "5"):
             base = float(f"{factor}e{power}")

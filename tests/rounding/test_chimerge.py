@@ -1,0 +1,75 @@
+"""ChiMerge against a plain version that looks at all neighbours each time."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from discreet.errors import BadInput
+from discreet.rounding import ChiMerge
+
+rows = st.lists(
+    st.tuples(st.integers(0, 10), st.sampled_from("abc")), min_size=2, max_size=40
+).filter(lambda rows: len({label for _, label in rows}) > 1)
+
+
+def chi_square(a, b):
+    """Exact chi-square of two intervals' class counts."""
+    total = Fraction(0)
+    for found_a, found_b in zip(a, b, strict=True):
+        for found, size in ((found_a, sum(a)), (found_b, sum(b))):
+            expected = Fraction(size * (found_a + found_b), sum(a) + sum(b)) or Fraction(1, 10)
+            total += (found - expected) ** 2 / expected
+    return total
+
+
+def textbook(rows, alpha):
+    labels = sorted({label for _, label in rows})
+    intervals = [
+        [sum(row == (value, label) for row in rows) for label in labels]
+        for value in sorted({value for value, _ in rows})
+    ]
+    threshold = chi2.ppf(1 - alpha, len(labels) - 1)
+    while len(intervals) > 1:
+        found = [chi_square(a, b) for a, b in zip(intervals, intervals[1:], strict=False)]
+        smallest = min(found)
+        if abs(float(smallest) - threshold) < 1e-9 or any(
+            0 < abs(float(other - smallest)) < 1e-9 for other in found
+        ):
+            return None  # left to rounding errors
+        if smallest > threshold:
+            break
+        i = found.index(smallest)
+        merged = [a + b for a, b in zip(intervals[i], intervals[i + 1], strict=True)]
+        intervals[i : i + 2] = [merged]
+    return [sum(interval) for interval in intervals]
+
+
+@given(rows, st.sampled_from([0.01, 0.05, 0.3, 0.9]))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_merges_are_those_of_the_textbook(rows, alpha):
+    sizes = textbook(rows, alpha)
+    if sizes is None:
+        return
+    values = np.array([[float(value)] for value, _ in rows])
+    method = ChiMerge(alpha=alpha).fit(values, [label for _, label in rows])
+    # Equal chi-squares that differ in the last digit may merge in another order.
+    found = method.group_sizes_["x0"].tolist()
+    assert sum(found) == sum(sizes)
+    assert found == sizes or len(found) == len(sizes)
+
+
+def test_a_smaller_alpha_leaves_fewer_points():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 1))
+    y = (x.ravel() + rng.normal(size=400) > 0).astype(int)
+    counts = [ChiMerge(alpha=alpha).fit(x, y).n_points_["x0"] for alpha in (0.5, 0.05, 1e-6)]
+    assert counts[0] > counts[1] > counts[2] >= 2
+
+
+def test_an_alpha_that_is_no_level_is_refused():
+    with pytest.raises(BadInput, match="alpha must be between 0 and 1, not 1"):
+        ChiMerge(alpha=1).fit([[1.0], [2.0]], [0, 1])
