@@ -175,7 +175,7 @@ BAD = {
     "unknown method": (recipe_with('"oma"', '"omma"'), "recipe.toml: step 2: there is no method 'omma'; did you mean 'oma'?"),
     "unknown parameter": (recipe_with("k = 5", "kk = 5"), "recipe.toml: step 2 (oma): unknown key 'kk'; did you mean 'k'?"),
     "unknown recipe key": (recipe_with("[roles]", "sead = 1\n[roles]"), "recipe.toml: unknown key 'sead'; did you mean 'seed'?"),
-    "wrong type": (recipe_with("k = 5", 'k = "5"'), "recipe.toml: step 2 (oma): 'k' should be a valid integer or a valid dictionary, not '5'"),
+    "wrong type": (recipe_with("k = 5", 'k = "5"'), "recipe.toml: step 2 (oma): 'k' should be a valid integer or 'freedman-diaconis' or a valid dictionary, not '5'"),
     "output exists": (make_out, "out exists; choose another place, or replace it with --force"),
     "folder not writable": (lambda place, text: (place / "out").symlink_to("/proc/version/out"), "out exists; choose another place"),
     "broken UTF-8": (table_of(HEADER.encode() + b"\xc3\xa9\xff,n,1,f,1,1,1,1\n"), "in.csv is not valid UTF-8: byte 0xff in line 2"),

@@ -56,7 +56,7 @@ def test_the_smallest_base_that_keeps_the_sets_of_attraction(values, least):
 def test_bases_of_ones_own_and_none_that_works():
     x = np.array([[21.0], [22.0], [24.0], [37.0], [39.0]])
     assert BaseRounding(min_attraction=2, bases=[60, 7, 20]).fit(x).plan_["x0"]["base"] == 20
-    with pytest.raises(BadInput, match="no base of .* leaves 2 records at each multiple"):
+    with pytest.raises(BadInput, match=r"no base of .* leaves 2 records at each multiple"):
         BaseRounding(min_attraction=2, bases=[5]).fit(x)
 
 

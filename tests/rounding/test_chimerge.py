@@ -1,5 +1,6 @@
 """ChiMerge against a plain version that looks at all neighbours each time."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -34,7 +35,7 @@ def textbook(rows, alpha):
     ]
     threshold = chi2.ppf(1 - alpha, len(labels) - 1)
     while len(intervals) > 1:
-        found = [chi_square(a, b) for a, b in zip(intervals, intervals[1:], strict=False)]
+        found = [chi_square(a, b) for a, b in itertools.pairwise(intervals)]
         smallest = min(found)
         if abs(float(smallest) - threshold) < 1e-9 or any(
             0 < abs(float(other - smallest)) < 1e-9 for other in found

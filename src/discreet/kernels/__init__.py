@@ -11,9 +11,13 @@ def warm() -> None:
     import numpy as np
 
     from discreet.kernels.oma import oma_l2, oma_l2_counts
+    from discreet.kernels.parts import distinct, part_means, spread
     from discreet.kernels.philox import philox
+    from discreet.kernels.sorting import sort, sort_rows
 
-    values = np.arange(8.0)
+    _, rows = sort_rows(np.arange(8.0))
+    values, counts = distinct(sort(np.arange(8.0)))
     oma_l2(values, 2)
-    oma_l2_counts(values, np.ones(8, dtype=np.int64), 2)
+    ends = oma_l2_counts(values, counts, 2)
+    spread(part_means(values, counts, ends), ends, rows, 8)
     philox(np.uint64(1), np.uint64(2), np.arange(3, dtype=np.uint64), np.uint64(0))

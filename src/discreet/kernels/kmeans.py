@@ -13,12 +13,12 @@ Everything below rests on it, on any subset of the positions.
    is found by secants between a path with fewer and one with more clusters. If c lies on a straight
    piece of the cost curve, the two paths are both optimal at its price and `_splice` joins them
    into one of c clusters at no extra cost (Aggarwal, Schieber and Tokuyama 1994).
-3. Which positions matter (`_live_positions`). Positions are put in bins. Leaving the bin of a cut
-   free of cost bounds the cost of every partition with a cut in that bin from below: one forward
-   and one backward priced pass give the bound for all the bins. A bin whose bound exceeds the cost
-   of a known partition holds no cut of the optimum. Bins that survive are split, until few
-   positions are left. Step 2 on those gives the optimum of the whole; when nothing can be dropped
-   it runs on all positions, in O(n log n) per price.
+3. Which positions matter (`_live`). Positions are put in bins. A path of bins, whose clusters leave
+   out the values inside the bins, bounds from below the cost of all partitions with cuts in those
+   bins. One forward and one backward priced pass give the least such bound through every bin; if
+   it exceeds the cost of a known partition, the bin holds no cut of the optimum. Bins that stay
+   are split, until few positions are left. Step 2 on those gives the optimum of the whole; where
+   little can be dropped it runs on (nearly) all positions, in O(n log n) per price.
 
 Coarse grids only supply good first prices and the known partition; the result does not depend on
 how good they are. All is exact up to rounding, see `kmeans_cost`.
@@ -54,7 +54,7 @@ _ROUNDING = 1e-9  # error of the plain formula, relative to the optimum, that is
 
 
 def kmeans_l2(values: Floats, counts: Ints, c: int) -> Ints:
-    """Ends (exclusive) of the c clusters with the least sum of squares about their means."""
+    """Return the ends (exclusive) of the c clusters of least sum of squares about their means."""
     if c == 1 or c == values.size:
         return _trivial(values.size, c)
     scale, median = standardise(values, counts)
@@ -64,19 +64,21 @@ def kmeans_l2(values: Floats, counts: Ints, c: int) -> Ints:
         del table
         table, low = prefix_sums(values, counts, scale, median, True)
         path = _optimal_path((table, low, False), c)
+    assert path is not None  # sums as pairs leave no doubt
     return path[1:]
 
 
 def kmeans_l1(values: Floats, counts: Ints, c: int) -> Ints:
-    """Ends (exclusive) of the c clusters with the least sum of distances to their medians."""
+    """Return the ends (exclusive) of the c clusters of least sum of distances to their medians."""
     if c == 1 or c == values.size:
         return _trivial(values.size, c)
     scale, median = standardise(values, counts)
     table, low = prefix_sums(values, counts, scale, median, True)
-    return _optimal_path((table, low, True), c)[1:]
+    path = _optimal_path((table, low, True), c)
+    assert path is not None  # sums as pairs leave no doubt
+    return path[1:]
 
 
-@njit(cache=True)
 def lloyd(
     values: Floats, counts: Ints, centres: Floats, max_iter: int = 10_000
 ) -> tuple[Floats, Ints]:
@@ -87,21 +89,30 @@ def lloyd(
     """
     scale, median = standardise(values, counts)
     table, low = prefix_sums(values, counts, scale, median, True)
-    centres = np.sort(centres)
-    ends = np.zeros(centres.size, np.int64)
+    centres = np.sort(centres.astype(np.float64))
+    ends = np.full(centres.size, -1)
+    ends[-1] = values.size
     for _ in range(max_iter):
-        middles = 0.5 * centres[:-1] + 0.5 * centres[1:]
-        new_ends = np.append(np.searchsorted(values, middles, side="right"), values.size)
-        if np.array_equal(new_ends, ends):
+        if not _lloyd_step(values, table, low, scale, values[median], centres, ends):
             break
-        ends = new_ends
-        start = 0
-        for k in range(centres.size):
-            if ends[k] > start:
-                mean = cluster_mean(table, low, start, ends[k])
-                centres[k] = values[median] + mean / scale
-            start = ends[k]
     return centres, ends
+
+
+@njit(cache=True)
+def _lloyd_step(values, table, low, scale, median, centres, ends) -> bool:
+    """Assign the values, then move the centres, in place; whether an assignment changed."""
+    changed = False
+    for k in range(centres.size - 1):
+        middle = 0.5 * centres[k] + 0.5 * centres[k + 1]
+        end = np.searchsorted(values, middle, side="right")
+        changed |= end != ends[k]
+        ends[k] = end
+    start = 0
+    for k in range(centres.size):
+        if ends[k] > start:
+            centres[k] = median + cluster_mean(table, low, start, ends[k]) / scale
+        start = ends[k]
+    return changed
 
 
 def _trivial(n: int, c: int) -> Ints:
@@ -112,21 +123,18 @@ def _optimal_path(sums: Sums, c: int) -> Ints | None:
     """Optimal path of c clusters, 1 < c < n, or None if rounding errors leave it in doubt."""
     table = sums[0]
     n = table.shape[0] - 1
-    positions = np.arange(n + 1)
-    fewer, more = positions[[0, n]], positions
     coarse = max(_COARSE, 64 * c)
-    if n >= 4 * coarse:
+    fine = min(n // 64, max(4 * _COARSE, 4 * c**3))  # drops bins if the values are near uniform
+    fewer = np.array([0, n])
+    if n < 4 * coarse:
+        positions = more = np.arange(n + 1)
+    else:
         grid = _grid(table, coarse)
         fewer = _best_path(sums, grid, c - 1, fewer, grid)
         more = _best_path(sums, grid, c + 1, fewer, grid)
         if not _trusted(sums, more):
             return None
-    fine = min(n // 64, max(4 * _COARSE, 4 * c**3))  # drops bins if the values are near uniform
-    if fine >= _COARSE:
-        grid = _merge(_grid(table, fine), fewer, more)
-        known = _best_path(sums, grid, c, fewer, more)
-        live = _live_positions(sums, grid, known, _price(sums, fewer, more))
-        positions = _merge(live, fewer, more, known)
+        positions = np.arange(n + 1) if fine < _COARSE else _live(sums, c, fine, fewer, more)
     path = _best_path(sums, positions, c, fewer, more)
     return path if _trusted(sums, path) else None
 
@@ -156,35 +164,37 @@ def _merge(*paths: Ints) -> Ints:
 
 
 def _noise(sums: Sums, clusters: int) -> float:
-    """Rounding error of the cost of a path, at most; that of pairs of doubles is neglected."""
+    """Return what rounding may change in the cost of a path; nothing, if the sums are pairs."""
     table, low, _ = sums
     return 4 * clusters * _EPS * (table[-1, 2] - table[0, 2]) if low is None else 0.0
 
 
 def _trusted(sums: Sums, path: Ints) -> bool:
+    """Whether the cost of a path stands out from the rounding errors."""
     return _noise(sums, path.size - 1) <= _ROUNDING * path_cost(*sums, path)
 
 
 def _price(sums: Sums, fewer: Ints, more: Ints) -> float:
-    """The price at which two paths cost the same."""
+    """Return the price at which two paths cost the same."""
     return (path_cost(*sums, fewer) - path_cost(*sums, more)) / (more.size - fewer.size)
 
 
 def _best_path(sums: Sums, positions: Ints, c: int, fewer: Ints, more: Ints) -> Ints:
     """Optimal path of c clusters on `positions`, given two paths on them with c between."""
+    for path in (fewer, more):
+        if path.size - 1 == c:
+            return path
     for _ in range(_MAX_PRICES):
-        if fewer.size - 1 == c:
-            return fewer
-        if more.size - 1 == c:
-            return more
         price = _price(sums, fewer, more)
         line = path_cost(*sums, fewer) + price * (fewer.size - 1)
         _, predecessor = _priced_paths(*sums, positions, positions, price)
         path = _trace(positions, predecessor)
+        if path.size - 1 == c:
+            return path
         value = path_cost(*sums, path) + price * (path.size - 1)
         if value >= line * (1 - _EPS * path.size) - _noise(sums, path.size):
             break  # nothing below the line: c is on a straight piece of the cost curve
-        if path.size - 1 <= c:
+        if path.size - 1 < c:
             fewer = path
         else:
             more = path
@@ -245,7 +255,7 @@ def _priced_paths(table, low, l1, tail, head, price):
 
 @njit(cache=True)
 def _trace(positions: Ints, predecessor) -> Ints:
-    """The path that ends in the last position."""
+    """Return the path that ends in the last position."""
     clusters = 0
     j = positions.size - 1
     while j > 0:
@@ -270,26 +280,42 @@ def _splice(fewer: Ints, more: Ints, c: int) -> Ints:
     return np.concatenate((more[: i + lead + 1], fewer[i + 1 :]))
 
 
-def _live_positions(sums: Sums, grid: Ints, known: Ints, price: float) -> Ints:
-    """Every position at which a path that costs no more than `known` can cut, and some others."""
-    clusters = known.size - 1
-    cost = path_cost(*sums, known) * (1 + _ROUNDING) + 2 * _noise(sums, clusters)
+def _live(sums: Sums, c: int, size: int, fewer: Ints, more: Ints) -> Ints:
+    """Every position where an optimal path of c clusters can cut, and some others.
+
+    Starts from a grid of the given size; `fewer` and `more` have c - 1 and c + 1 clusters.
+    """
+    grid = _merge(_grid(sums[0], size), fewer, more)
+    known = _best_path(sums, grid, c, fewer, more)
+    price = max(_price(sums, fewer, more), 0.0)  # two cuts in a bin may be counted as one
+    budget = path_cost(*sums, known) * (1 + _ROUNDING) + 2 * _noise(sums, c) + c * price
     head, tail = grid, np.append(grid[1:] - 1, grid[-1])  # first and last position of each bin
     while True:
-        # both bounds leave out the values between the first and last position of the bin itself
         forward, _ = _priced_paths(*sums, tail, head, price)
         backward, _ = _priced_paths(*sums, head[::-1].copy(), tail[::-1].copy(), price)
-        live = forward + backward[::-1] <= 0.99 * cost + price * clusters
+        live = forward + backward[::-1] <= budget
         head, tail = head[live], tail[live]
-        size = tail - head + 1
+        left = np.sum(tail - head + 1)
         # two more passes, over the parts, would cost more than they save in the one that follows
-        if 2 * size.size > live.size or size.sum() <= 8 * _SPLIT * size.size:
-            return _split(head, size, size)[0]
-        head, tail = _split(head, size, np.minimum(size, _SPLIT))
+        if 2 * head.size > live.size or left <= 8 * _SPLIT * head.size:
+            return _merge(_split(head, tail, left)[0], fewer, more, known)
+        head, tail = _split(head, tail, _SPLIT)
 
 
-def _split(head: Ints, size: Ints, parts: Ints) -> tuple[Ints, Ints]:
-    """First and last positions of the bins when each is split evenly."""
-    head, size, pieces = (np.repeat(a, parts) for a in (head, size, parts))
-    part = np.arange(pieces.size) - np.repeat(np.cumsum(parts) - parts, parts)
-    return head + part * size // pieces, head + (part + 1) * size // pieces - 1
+@njit(cache=True)
+def _split(head: Ints, tail: Ints, most: int) -> tuple[Ints, Ints]:
+    """First and last positions of the bins when each is split evenly into up to `most` parts."""
+    total = 0
+    for b in range(head.size):
+        total += min(most, tail[b] - head[b] + 1)
+    new_head = np.empty(total, np.int64)
+    new_tail = np.empty(total, np.int64)
+    at = 0
+    for b in range(head.size):
+        size = tail[b] - head[b] + 1
+        parts = min(most, size)
+        for part in range(parts):
+            new_head[at] = head[b] + part * size // parts
+            new_tail[at] = head[b] + (part + 1) * size // parts - 1
+            at += 1
+    return new_head, new_tail

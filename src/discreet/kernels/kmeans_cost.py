@@ -3,12 +3,12 @@
 A position p in 0..n is a place to cut: before value p. Row p of `table` holds the weight W, the
 weighted sum S1 and the weighted sum of squares S2 over the values from the median to p, negative
 left of the median, so that far values burden no sums but those beyond them. Values are taken as
-distances from the median, scaled by a power of two to a spread near one (no overflow, no underflow).
+distances from the median, scaled by a power of two to a spread near one: no overflow, no underflow.
 
 - l2: the sum of squares of values i..j-1 about their mean is S2 - S1 * S1 / W, each taken between i
   and j.
-- l1: the sum of absolute deviations from the median q is the sum right of q minus the sum left of q,
-  minus value q times the excess of weight on the right.
+- l1: the sum of absolute deviations from the cluster's median q is the sum right of q minus the sum
+  left of q, minus value q times the excess of weight on the right.
 
 The l2 formula subtracts two nearly equal numbers. Its error is a few ulps of S2 over all the data:
 harmless unless the clusters are extremely tight within the range of the data. For those (and for
@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 
 @njit(cache=True)
 def _times_over(a: float, a_low: float, b: float, b_low: float, w: float) -> tuple[float, float]:
-    """a * b / w for pairs a and b and a plain w."""
+    """Return a * b / w for pairs a and b and a plain w."""
     p, e = two_prod(a, b)
     e += a * b_low + a_low * b
     high = p / w
@@ -40,7 +40,7 @@ def _times_over(a: float, a_low: float, b: float, b_low: float, w: float) -> tup
 
 @njit(cache=True)
 def standardise(values: Floats, counts: Ints) -> tuple[float, int]:
-    """A power of two that scales the spread to about one, and the index of the weighted median."""
+    """Return a power of two that scales the spread to about one, and the index of the median."""
     spread = 0.5 * values[-1] - 0.5 * values[0]
     scale = math.ldexp(1.0, -max(math.frexp(spread)[1], -1000))
     left = counts.sum() // 2

@@ -76,6 +76,6 @@ class SupervisedRounding(PartRounding):
 def _refuse_many(codes: np.ndarray | None) -> None:
     if codes is not None and codes.max(initial=0) >= MOST_CLASSES:
         raise BadInput(
-            f"the target has {codes.max() + 1:,} classes; more than {MOST_CLASSES:,} are no classes "
-            "but values: cut them into fewer"
+            f"the target has {codes.max() + 1:,} classes; more than {MOST_CLASSES:,} are values "
+            "rather than classes: cut them into fewer"
         )
