@@ -52,7 +52,7 @@ def recipe(**step):
         ([1, 2], {"upper": 1.5}, "the bound 1.5 has more decimals than column 'a'; round it, or set precision"),
         ([dt.date(2020, 1, 1)], {"upper": 5}, "step 1 (top-bottom) takes plain numbers, but column 'a' holds date32"),
         ([1, 2], {"upper": {}}, "top-bottom has neither lower nor upper for column 'a'"),
-        ([1, 2], {"upper": float("nan")}, "the recipe: step 1 (top-bottom): lower = -inf is above upper = nan"),
+        ([1, 2], {"upper": float("nan")}, "the recipe: step 1 (top-bottom): a bound must be a number, not nan"),
     ],
 )  # fmt: skip
 def test_errors(cells, step, message):

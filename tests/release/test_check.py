@@ -9,9 +9,10 @@ import pytest
 from pyarrow import parquet
 
 from discreet import Recipe, check_release, protect, read_table, write_table
+from discreet.errors import BadInput
 
 FILE = "the released file is the one that was written"
-PROOF = "plan, recipe and row map are those that were written"
+PROOF = "plan, recipe, row map and what else is kept are those that were written"
 ROWS = "no row was added or lost"
 FIGURES = "released values and their counts are the plan's"
 INPUT = "the original is the one that was protected"
@@ -177,7 +178,7 @@ def test_a_plan_edited(place, figure):
 
 def test_a_plan_edited_together_with_its_hash(place):
     """Whoever has the key can forge hashes, but not the original."""
-    from discreet.release.evidence import file_hmac, plan_files
+    from discreet.release.evidence import file_hmac
 
     internal = place / "release" / "internal"
     plan = json.loads((internal / "plan.json").read_text())
@@ -187,7 +188,8 @@ def test_a_plan_edited_together_with_its_hash(place):
     counts[1], counts[2] = counts[2], counts[1]
     (internal / "plan.json").write_text(json.dumps(plan))
     log = json.loads((internal / "log.json").read_text())
-    log["plan_hmac"] = file_hmac(plan_files(internal), bytes.fromhex(log["hash_key"]))
+    key = bytes.fromhex(log["hash_key"])
+    log["files"]["internal/plan.json"] = file_hmac(internal / "plan.json", key)
     (internal / "log.json").write_text(json.dumps(log))
     assert broken(place, original=False) == set()
     assert broken(place) == {CELLS}
@@ -205,6 +207,75 @@ def test_a_recipe_edited(place):
     path = place / "release" / "internal" / "recipe.toml"
     path.write_text(path.read_text().replace("k = 5", "k = 4"))
     assert broken(place, original=False) == {PROOF}
+
+
+def test_another_recipe_is_not_taken_for_the_one_that_was_used(place, recipe_text):
+    folder = place / "release"
+    weak = Recipe.from_toml(recipe_text.replace("k = 5", "k = 2"))
+    report = check_release(folder / "public" / "table.csv", weak, folder / "internal")
+    assert [f.detail for f in report.having("broken")] == [
+        "the recipe that it is checked by is another"
+    ]
+
+
+@pytest.mark.parametrize("name", ["schema.arrow", "check.json", "assessment.json", "README.txt"])
+def test_any_kept_file_edited(place, name):
+    path = place / "release" / "internal" / name
+    if name == "schema.arrow":
+        schema = pa.ipc.read_schema(pa.BufferReader(path.read_bytes()))
+        position = schema.names.index("age")
+        path.write_bytes(
+            schema.set(position, pa.field("age", pa.float64())).serialize().to_pybytes()
+        )
+    else:
+        path.write_bytes(path.read_bytes() + b"\n")
+    assert broken(place, original=False) == {PROOF}
+
+
+@pytest.mark.parametrize("name", ["names.csv", "codebook.md"])
+def test_a_file_added_or_edited_in_public(place, name):
+    (place / "release" / "public" / name).write_text("Ann, Bob")
+    assert broken(place, original=False) == {FILE}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("log.json", "{}"), ("log.json", "[]"), ("plan.json", "{}"), ("plan.json", "[]"),
+     ("plan.json", '{"steps": [{}]}'), ("rows.parquet", ""), ("recipe.toml", "x = 1")],
+)  # fmt: skip
+def test_internal_files_that_make_no_sense(place, name, content):
+    (place / "release" / "internal" / name).write_text(content)
+    with pytest.raises(BadInput, match=r"is not the internal folder of a release|unknown key"):
+        check(place)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [lambda plan: plan.pop("points"), lambda plan: plan["points"].pop(), lambda plan: plan.update(points=["a"])],
+)  # fmt: skip
+def test_a_plan_that_cannot_be_applied(place, edit):
+    path = place / "release" / "internal" / "plan.json"
+    plan = json.loads(path.read_text())
+    edit(plan["steps"][1]["columns"]["income"])
+    path.write_text(json.dumps(plan))
+    assert broken(place) >= {PROOF, FIGURES, CELLS}
+
+
+def test_a_plan_without_its_steps(households, recipe_text):
+    from discreet.release.evidence import Evidence
+
+    release = protect(households, Recipe.from_toml(recipe_text))
+    evidence = Evidence({"steps": []}, release.log, release.recipe)
+    report = check_release(release.table, release.recipe, evidence, households)
+    assert {f.promise for f in report.having("broken")} >= {FIGURES, OTHERS}
+
+
+def test_a_row_map_that_loses_a_row(place):
+    path = place / "release" / "internal" / "rows.parquet"
+    rows = parquet.read_table(path)["original_row"].to_numpy().copy()
+    rows[0] = rows[1]
+    parquet.write_table(pa.table({"original_row": rows}), path)
+    assert broken(place) >= {PROOF, CELLS, OTHERS}
 
 
 def test_another_original(place):

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -109,13 +110,87 @@ def test_seeds():
     assert not drawn[0].log["seed"]["predictable"]
 
 
-def test_a_small_seed_that_no_step_needs_is_not_used_for_the_row_order():
-    release = discreet.protect(pa.table({"x": [1, 2, 9, 10]}), {**oma(), "seed": 7})
-    assert release.recipe.seed >= 2**127
+def test_row_order_never_comes_from_a_small_seed(tmp_path):
+    table = pa.table({"x": np.arange(50)})
+    recipe = {**oma(), "seed": 7, "allow_predictable_seed": True}
+    orders = []
+    for name in "ab":
+        release = discreet.protect(table, recipe)
+        assert release.recipe.order_seed >= 2**127
+        release.save(tmp_path / name)
+        orders.append((tmp_path / name / "public" / "table.csv").read_bytes())
+    assert orders[0] != orders[1]
+    with pytest.raises(
+        BadInput, match="'order_seed' should be greater than or equal to 18446744073709551616"
+    ):
+        discreet.protect(table, {**oma(), "order_seed": 7})
+
+
+def test_a_predictable_seed_that_is_allowed_is_told():
+    recipe = {**oma(5, encoding="stochastic"), "seed": 7, "allow_predictable_seed": True}
+    release = discreet.protect(pa.table({"x": np.arange(50)}), recipe)
     assert release.log["warnings"] == [
-        "seed = 7 was not used: no step draws, and the order of the written rows must stay secret; "
-        "a secret seed was drawn and kept"
+        "seed = 7 can be found by trying, and then undoes the random steps"
     ]
+
+
+def test_rounding_of_an_earlier_step_is_replayed():
+    recipe = oma(3, precision="full", promise=False)
+    recipe["steps"].append({"method": "top-bottom", "columns": ["x"], "upper": 50})
+    assert discreet.protect(pa.table({"x": [1, 2, 5, 7, 8, 60, 61]}), recipe).check.verified
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (
+            pa.array([[1], [2]]),
+            "column 'y' holds list<item: int64>, which cannot be released; drop it, or turn",
+        ),
+        (pa.array([b"a", b"b"]), "column 'y' holds binary, which cannot be released"),
+    ],
+)
+def test_types_that_cannot_be_released_are_named(column, message):
+    table = pa.table({"x": [1, 2], "y": column})
+    with pytest.raises(BadInput, match=re.escape(message)):
+        discreet.protect(table, {**oma(), "roles": {"rest": "insensitive"}})
+    # Dropped, they do no harm.
+    discreet.protect(table, {**oma(), "roles": {"confidential": ["x"], "rest": "drop"}})
+
+
+def test_bounds_that_the_type_cannot_hold():
+    step = {"method": "top-bottom", "columns": ["x"], "lower": 300}
+    with pytest.raises(BadInput, match="column 'x': uint8 cannot hold 300"):
+        discreet.protect(
+            pa.table({"x": pa.array([1, 2], pa.uint8())}), {**CONFIDENTIAL, "steps": [step]}
+        )
+
+
+def test_float32_keeps_its_decimals():
+    table = pa.table({"x": pa.array([0.1, 0.2, 0.3, 0.4, 0.7], pa.float32())})
+    out = discreet.protect(table, oma(5)).table["x"].to_numpy()
+    assert set(out) == {np.float32(0.3)}
+
+
+def test_odd_types_pass_through(tmp_path):
+    import datetime as dt
+
+    table = pa.table({
+        "x": [1, 2],
+        "none": pa.nulls(2),
+        "view": pa.array(["a", "b"], pa.string_view()),
+        "time": pa.array([dt.time(1, 2, 3), None]),
+        "code": pa.array([2**60, 2**60 + 1]),
+        "huge": pa.array([2**64 - 1, 1], pa.uint64()),
+        "half": pa.array([0.5, 1.5], pa.float16()),
+        "ns": pa.array([2**60, 2**60 + 1], pa.timestamp("ns")),
+        "parquet": ["u", "v"],
+    })  # fmt: skip
+    recipe = {**oma(), "roles": {"confidential": ["x"], "rest": "insensitive"}}
+    release = discreet.protect(table, recipe)
+    assert release.table.schema == table.schema
+    for kind in ("csv", "parquet"):
+        release.save(tmp_path / kind, format=kind)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import discreet
 from discreet import Recipe, check_release, protect, read_table, write_table
 from discreet.errors import BadInput
 from discreet.release.evidence import load_plan, save_plan
+from discreet.release.output import find_release
 
 
 @pytest.fixture
@@ -87,16 +88,16 @@ def test_nothing_in_public_tells_of_seed_plan_hashes_or_identifiers(
     public = b"".join(
         p.read_bytes() for p in sorted((tmp_path / "out" / "public").iterdir())
     ).decode()
-    secret = [str(release.seed), f"{release.seed:x}", log["hash_key"]]
-    secret += [value for key, value in log.items() if key.endswith("_hmac")]
-    secret += [log["input"]["hmac"], log["output"]["hmac"], "seed", "hmac"]
+    seeds = (release.recipe.seed, release.recipe.order_seed)
+    secret = [text for seed in seeds for text in (str(seed), f"{seed:x}")] + [log["hash_key"]]
+    secret += [log["input"]["hmac"], *log["files"].values(), "seed", "hmac"]
     released = {f"{x:g}" for c in ("income", "assets") for x in release.protected[c].to_numpy()}
     for step in release.plan["steps"]:
         for plan in step["columns"].values():
             secret += [f"{cut!r}" for cut in plan.get("cuts", np.array([])).tolist() if f"{cut:g}" not in released]  # fmt: skip
     secret += frame["name"].dropna().tolist() + [p for p in frame.index if isinstance(p, str)]
     assert len(secret) > 1000
-    found = [s for s in secret if re.search(rf"(?<![\\d.]){re.escape(s)}(?![\\d])", public)]
+    found = [s for s in secret if re.search(rf"(?<![\d.]){re.escape(s)}(?!\d)", public)]
     assert found == []
 
 
@@ -131,12 +132,81 @@ def test_existing_places_are_not_replaced_unasked(release, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "out"]
 
 
+def test_the_input_is_never_replaced(tmp_path, households, recipe_text):
+    for name in ("in.csv", "rel/in.csv", "in.internal/in.csv"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        write_table(households, path)
+        release = protect(path, Recipe.from_toml(recipe_text))
+        target = tmp_path / {"in.csv": "in.csv", "rel/in.csv": "rel"}.get(name, "in.parquet")
+        with pytest.raises(BadInput, match="would replace the input"):
+            release.save(target, force=True)
+        assert path.exists()
+
+
+def test_foreign_folders_beside_a_file_are_not_replaced(release, tmp_path):
+    (tmp_path / "shared.internal").mkdir()
+    (tmp_path / "shared.internal" / "thesis.txt").touch()
+    refused = "exists and is not a release, so --force does not replace it"
+    with pytest.raises(BadInput, match=refused):
+        release.save(tmp_path / "shared.csv", force=True)
+    release.save(tmp_path / "a.csv")
+    with pytest.raises(BadInput, match=refused):
+        release.save(tmp_path / "a.parquet", force=True)
+    (tmp_path / "plain.csv").write_text("a\n1\n")
+    with pytest.raises(BadInput, match=refused):
+        release.save(tmp_path / "plain.csv", force=True)
+
+
+@pytest.mark.parametrize("target", ["out", "out.csv"])
+def test_of_two_runs_at_once_the_later_fails(release, tmp_path, target, monkeypatch):
+    import discreet.release.output as output
+
+    publish = output._publish
+
+    def late(part, goal, force):
+        monkeypatch.setattr(output, "_publish", publish)
+        release.save(tmp_path / target)
+        publish(part, goal, force)
+
+    monkeypatch.setattr(output, "_publish", late)
+    with pytest.raises(BadInput, match=r"cannot write to .*(exists|not empty)"):
+        release.save(tmp_path / target)
+    table, internal = find_release(tmp_path / target)
+    assert check_release(table, release.recipe, internal, release.original).verified
+
+
+def test_labels_that_no_row_holds_are_not_written(tmp_path):
+    labels = pd.CategoricalDtype(["Zoe Miller HIV", "flu", "cold"])
+    frame = pd.DataFrame({"x": range(8), "d": pd.Series(["flu", "cold"] * 4, dtype=labels)})
+    step = {"method": "oma", "columns": ["x"], "k": 2}
+    release = protect(frame, {"roles": {"rest": "insensitive"}, "steps": [step]})
+    path = release.save(tmp_path / "out", format="parquet")
+    assert b"Zoe" not in path.read_bytes()
+    assert parquet.read_table(path)["d"].chunk(0).dictionary.to_pylist() == ["cold", "flu"]
+    assert release.table["d"].dtype == labels
+
+
+def test_an_index_that_came_through_parquet_is_not_written(tmp_path):
+    frame = pd.DataFrame({"x": range(8)}, index=[f"person {i}" for i in range(8)])
+    frame.to_parquet(tmp_path / "in.parquet")
+    step = {"method": "oma", "columns": ["x"], "k": 2}
+    for table in (tmp_path / "in.parquet", pa.Table.from_pandas(frame)):
+        release = protect(table, {"roles": {"rest": "insensitive"}, "steps": [step]})
+        assert release.protected.column_names == ["x"]
+
+
 def test_a_place_that_cannot_be_written(release, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="it is not a folder that you may write in"):
         release.save(tmp_path / "file" / "out")
     with pytest.raises(BadInput, match="there is no format 'xls'; known: csv, parquet"):
         release.save(tmp_path / "out", format="xls")
+    with pytest.raises(BadInput, match=r"out.csv is a csv file, but the format is parquet"):
+        release.save(tmp_path / "out.csv", format="parquet")
+    for place in ("/", ".", ".."):
+        with pytest.raises(BadInput, match="cannot be written; name a folder or file that is to"):
+            release.save(place, force=True)
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
@@ -179,15 +249,20 @@ for module, name in ((release, "write_table"), (release, "save_plan"), (release,
                      (output, "_publish")):
     setattr(module, name, wait(name, getattr(module, name)))
 rename = output.os.rename
-output.os.rename = wait("first rename", rename)
-output.os.replace = wait("second rename", output.os.replace)
-protect(folder / "in.csv", folder / "recipe.toml").save(folder / sys.argv[3], force=True)
+renames = iter(("first rename", "second rename", "third rename"))
+output.os.rename = lambda *args: wait(next(renames, ""), rename)(*args)
+output.os.replace = wait("table", output.os.replace)
+output.os.link = wait("table", output.os.link)
+output._remove_old = wait("tidy", output._remove_old)
+force = sys.argv[4] == "True"
+protect(folder / "in.csv", folder / "recipe.toml").save(folder / sys.argv[3], force=force)
 print("done", flush=True)
 """
-STOPS = ["write_table", "save_plan", "check_release", "_publish", "second rename"]
+STOPS = ["write_table", "save_plan", "check_release", "first rename", "tidy"]
 CASES = [(target, stop, False) for target in ("out", "out.csv") for stop in STOPS]
-CASES += [("out", "_publish", True), ("out", "first rename", True), ("out", "second rename", True)]
-CASES += [("out.csv", "second rename", True)]
+CASES += [("out", stop, True) for stop in ("_publish", "first rename", "second rename", "tidy")]
+CASES += [("out.csv", "table", False)]
+CASES += [("out.csv", s, True) for s in ("first rename", "second rename", "table", "tidy")]
 
 
 @pytest.mark.parametrize(("target", "stop", "existing"), CASES)
@@ -198,25 +273,25 @@ def test_killed_at_any_moment(tmp_path, households, recipe_text, target, stop, e
     if existing:
         protect(tmp_path / "in.csv", tmp_path / "recipe.toml").save(tmp_path / target)
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, stop, str(tmp_path), target], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", RUN, stop, str(tmp_path), target, str(existing)],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout.readline() == "here\n"
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert (tmp_path / "in.csv").read_bytes() == before
-    if (tmp_path / target).exists():
-        # What is there is whole: the earlier release.
-        assert existing
-        table = tmp_path / target / "public" / "table.csv" if target == "out" else tmp_path / target
-        assert read_table(table).num_rows == 100
     internal = tmp_path / ("out/internal" if target == "out" else "out.internal")
-    if (internal / "UNFINISHED").exists():
-        with pytest.raises(
-            BadInput, match="is of a run that was stopped while it wrote; run it again"
-        ):
-            check_release(tmp_path / target, tmp_path / "recipe.toml", internal)
+    whole = existing or stop == "tidy"
+    if whole:
+        # The next command that looks finds a whole release: the earlier one, or the new one.
+        table, proof = find_release(tmp_path / target)
+        assert proof == internal
+        assert check_release(table, proof / "recipe.toml", proof, tmp_path / "in.csv").verified
+    else:
+        assert not (tmp_path / target).exists()
     release = protect(tmp_path / "in.csv", tmp_path / "recipe.toml")
-    path = release.save(tmp_path / target, force=existing)
+    path = release.save(tmp_path / target, force=whole)
     assert check_release(path, release.recipe, internal, tmp_path / "in.csv").ok
     names = {"in.csv", "recipe.toml", target} | ({"out.internal"} if target == "out.csv" else set())
     assert {p.name for p in tmp_path.iterdir()} == names

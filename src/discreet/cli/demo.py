@@ -46,6 +46,8 @@ def run_demo(out: Console, folder: Path, rows: int, force: bool) -> None:
 
 def _clear(folder: Path, force: bool) -> None:
     """Remove an earlier demonstration, and nothing else."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder} is a file; choose another place")
     if not folder.exists() or not any(folder.iterdir()):
         return
     if not force:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 from rich.console import Console
 
 from discreet.cli import show
 from discreet.errors import BadInput, BrokenPromise
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from discreet.release import Recipe
 
 app = typer.Typer(
     help="Statistical disclosure control: give a table, get one that can be shared, and the proof.",
@@ -40,14 +36,15 @@ out = Console(highlight=False)
 def main() -> None:
     """Run a command: exit 0 when done, 1 for a failed promise or check, 2 for bad input."""
     warnings.showwarning = _warn
+    if hasattr(signal, "SIGPIPE"):
+        # A reader that stops listening, such as `head`, is no failed check.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         app()
     except BrokenPromise as error:
         sys.exit(_fail(str(error), 1))
     except (BadInput, FileNotFoundError) as error:
         sys.exit(_fail(str(error), 2))
-    except KeyboardInterrupt:
-        sys.exit(_fail("stopped; nothing was written", 130))
 
 
 def _fail(message: str, code: int) -> int:
@@ -57,20 +54,6 @@ def _fail(message: str, code: int) -> int:
 
 def _warn(message: Warning | str, *where: Any, **more: Any) -> None:
     print(f"discreet: warning: {message}", file=sys.stderr)
-
-
-def _read(path: Path, recipe: Recipe, *dialect: str | None) -> pa.Table:
-    from discreet.table import read_table
-
-    separator, decimal, quote, encoding = dialect
-    return read_table(
-        path,
-        separator=separator,
-        decimal=decimal,
-        quote=quote,
-        encoding=encoding,
-        null_markers=recipe.null_markers,
-    )
 
 
 def _print_json(content: Any) -> None:
@@ -95,9 +78,7 @@ def protect(
     out_path: Annotated[
         Path, typer.Option("--out", help="Folder to write; or a .csv or .parquet file.")
     ],
-    format: Annotated[
-        str, typer.Option(help="Of the table in the folder: csv or parquet.")
-    ] = "csv",
+    format: Annotated[Optional[str], typer.Option(help="csv (default) or parquet.")] = None,  # noqa: UP045
     force: Force = False,
     as_json: Json = False,
     separator: Separator = None,
@@ -107,16 +88,19 @@ def protect(
 ) -> None:
     """Protect a table by a recipe; write public/ to share and internal/ to keep."""
     from discreet.release import Recipe
-    from discreet.release import protect as run
     from discreet.release.output import check_target
+    from discreet.release.protection import protect_read, read_original
+    from discreet.release.release import released_name
 
     rules = Recipe.load(recipe)
-    check_target(out_path, force)
+    released_name(out_path, format)
+    check_target(out_path, force, file)
+    dialect = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
     with show.progress(f"reading {file.name}"):
-        table = _read(file, rules, separator, decimal, quote, encoding)
+        table = read_original(file, rules, **dialect)
     with show.progress("protecting and checking"):
-        release = run(table, rules)
-        release.log["input"]["source"] = file.name
+        release = protect_read(table, rules, file)
+        release.log["input"]["dialect"] = {k: v for k, v in dialect.items() if v is not None}
     with show.progress("assessing"):
         assessment = release.assess()
     with show.progress("writing"):
@@ -150,14 +134,16 @@ def check(
 ) -> None:
     """Verify what a release promises; exit 1 where a promise is broken."""
     from discreet.release import Recipe, check_release
-    from discreet.release.check import read_release
+    from discreet.release.output import find_release
+    from discreet.release.protection import read_original
 
-    table, internal = read_release(release)
+    table, internal = find_release(release)
     known = internal.is_dir()
     if recipe is None and not known:
         raise BadInput(f"{internal} is not there; give the recipe with --recipe")
     rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
-    before = original and _read(original, rules, separator, decimal, quote, encoding)
+    dialect = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    before = original and read_original(original, rules, **dialect)
     report = check_release(table, rules, internal if known else None, before)
     if as_json:
         _print_json(report.to_dict())
@@ -181,25 +167,27 @@ def assess(
     """Measure risk and utility, before and after."""
     from discreet.release import Recipe
     from discreet.release import assess as measure
-    from discreet.release.check import read_release
-    from discreet.release.evidence import Evidence
+    from discreet.release.evidence import Evidence, content_hmac
+    from discreet.release.output import find_release
+    from discreet.release.protection import read_original
     from discreet.table import read_table
 
     rules = Recipe.load(recipe)
-    table, internal = read_release(protected)
-    evidence = Evidence.load(internal) if internal.is_dir() else None
-    if evidence is None:
+    dialect = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    before = read_original(original, rules, **dialect)
+    table, internal = find_release(protected)
+    if internal.is_dir():
+        evidence = Evidence.load(internal)
+        if content_hmac(before, evidence.key) != evidence.log["input"]["hmac"]:
+            raise BadInput(f"{original} is not the table that {protected} was made from")
+        after, rows = read_table(table, schema=evidence.schema), evidence.rows
+    else:
+        after, rows = read_table(table, numeric=rules.treated), None
         print(
             f"discreet: {internal} is not there, so rows are taken to be in the original's order",
             file=sys.stderr,
         )
-    result = measure(
-        _read(original, rules, separator, decimal, quote, encoding),
-        read_table(table, schema=evidence.schema if evidence else None),
-        rules.roles,
-        recipe=rules,
-        rows=evidence.rows if evidence else None,
-    )
+    result = measure(before, after, rules.roles, recipe=rules, rows=rows)
     if as_json:
         _print_json(result.to_dict())
     else:
@@ -221,7 +209,7 @@ def methods(as_json: Json = False) -> None:
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option("--out", help="Folder to write.")] = Path("discreet-demo"),
-    rows: Annotated[int, typer.Option(help="People to invent.")] = 10_000,
+    rows: Annotated[int, typer.Option(help="People to invent.", min=100)] = 10_000,
     force: Force = False,
 ) -> None:
     """Invent a table of people, protect it, check it and measure it."""

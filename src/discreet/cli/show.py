@@ -50,7 +50,7 @@ def release(out: Console, release: Release, assessment: Assessment, written: Pat
         out.print(f"  [yellow]warning:[/yellow] {escape(warning)}")
     check(out, release.check)
     assessment_table(out, assessment)
-    out.print(f"[bold]Share:[/bold] {escape(str(written))}")
+    out.print(f"[bold]Share:[/bold] {escape(str(written))}", soft_wrap=True)
     out.print("[bold]Keep, never share:[/bold] the internal folder beside it")
 
 

@@ -63,6 +63,8 @@ class TopBottom(ColumnMethod):
         columns = {*_names(self.lower), *_names(self.upper)} or {""}
         for column in columns:
             lower, upper = self._bounds(column)
+            if np.isnan(lower) or np.isnan(upper):
+                raise BadInput("a bound must be a number, not nan")
             if not lower <= upper:
                 raise BadInput(f"lower = {lower:g} is above upper = {upper:g}")
 

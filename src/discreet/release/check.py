@@ -1,7 +1,8 @@
 """The check: whether a release keeps what its recipe promises.
 
-This code shares nothing with the methods. It reads the recipe, counts in the released table, and,
-given the evidence, applies the plan by itself to the original and compares cell by cell.
+A method's class says which promise it makes; whether that holds is found out here, by code that
+shares nothing with the methods: it reads the recipe, counts in the released table, and, given the
+evidence, applies the plan by itself to the original and compares cell by cell.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.errors import BadInput
-from discreet.release.evidence import Evidence, content_hmac, file_hmac, plan_files
-from discreet.release.recipe import Recipe, Step
+from discreet.release.evidence import Evidence, content_hmac, file_hmac
+from discreet.release.recipe import Recipe, Step, as_recipe
 from discreet.release.replay import replay
 from discreet.table import float_values, normalise, read_table, to_arrow, tuple_counts
 
@@ -55,6 +55,11 @@ class CheckReport:
     def ok(self) -> bool:
         """True where no promise is broken."""
         return not self.having("broken")
+
+    @property
+    def verified(self) -> bool:
+        """True where every promise is verified: what `protect` demands."""
+        return all(finding.status == "verified" for finding in self.findings)
 
     def having(self, status: Status) -> list[Finding]:
         """Give the findings with one status."""
@@ -108,15 +113,20 @@ def check_release(
             broken: k = 3 per value in column 'income' (2 records hold 50)
     not verifiable: ...
     """
-    from discreet.release.protection import as_recipe
-
     recipe = as_recipe(recipe)
     evidence = internal if isinstance(internal, Evidence | None) else Evidence.load(internal)
     path = Path(protected) if isinstance(protected, str | Path) else None
     schema = evidence.schema if evidence else None
-    table = to_arrow(protected) if path is None else read_table(path, schema=schema)
+    if path is None:
+        table = normalise(to_arrow(protected), [])
+    elif evidence is None:
+        table = read_table(path, numeric=recipe.treated)
+    else:
+        # A released file is read as `write_table` writes it, and never guessed at.
+        separator = "\t" if path.suffix.lower() == ".tsv" else ","
+        table = read_table(path, schema=schema, separator=separator, quote='"', encoding="utf-8")
     findings = [*_roles(table, recipe), *_promises(table, recipe, evidence)]
-    findings += _evidence(table, path, evidence)
+    findings += _evidence(table, path, recipe, evidence)
     findings += _against_original(table, path, recipe, evidence, _read_original(original, recipe))
     return CheckReport(tuple(findings), tuple(_notes(table, recipe)))
 
@@ -129,7 +139,7 @@ def _read_original(original: Any, recipe: Recipe) -> pa.Table | None:
     if original is None:
         return None
     if isinstance(original, str | Path):
-        return read_table(original, null_markers=recipe.null_markers)
+        return read_table(original, null_markers=recipe.null_markers, numeric=recipe.treated)
     return normalise(to_arrow(original), recipe.null_markers)
 
 
@@ -170,9 +180,14 @@ def _promises(table: pa.Table, recipe: Recipe, evidence: Evidence | None) -> lis
             continue
         for column in step.columns:
             if column in table.column_names:
-                plan = evidence.plan["steps"][number]["columns"][column] if evidence else None
+                plan = _plan_of(evidence, number, column)
                 findings.append(PROMISES[promise](table[column], step, column, plan))
     return findings
+
+
+def _plan_of(evidence: Evidence | None, step: int, column: str) -> dict[str, Any] | None:
+    steps = evidence.plan["steps"] if evidence else []
+    return steps[step]["columns"].get(column) if step < len(steps) else None
 
 
 def _k_per_value(
@@ -195,6 +210,8 @@ def _k_per_value(
         rare = f"{counts.min()} records hold {value}"
     smallest = counts.min() if len(counts) else 0
     good = f"{len(counts):,} values, the rarest in {smallest:,} records"
+    if 0 < column.null_count < k:
+        good += f"; but only {column.null_count} nulls, which show as well"
     return _finding(f"k = {k} per value in column '{name}'", rare, good)
 
 
@@ -238,48 +255,68 @@ def _notes(table: pa.Table, recipe: Recipe) -> list[str]:
 # With the internal folder
 
 
-def _evidence(table: pa.Table, path: Path | None, evidence: Evidence | None) -> list[Finding]:
+def _evidence(
+    table: pa.Table, path: Path | None, recipe: Recipe, evidence: Evidence | None
+) -> list[Finding]:
     same_file = "the released file is the one that was written"
-    same_plan = "plan, recipe and row map are those that were written"
+    same_proof = "plan, recipe, row map and what else is kept are those that were written"
     figures = "released values and their counts are the plan's"
     if evidence is None:
-        names = (same_file, same_plan, figures)
+        names = (same_file, same_proof, figures)
         return [Finding(name, "not verifiable", NEEDS_INTERNAL) for name in names]
     findings = []
     if evidence.folder is not None:
-        findings = [_same_file(same_file, path, evidence), _same_plan(same_plan, evidence)]
+        findings = [
+            _same_file(same_file, path, evidence),
+            _same_proof(same_proof, recipe, evidence),
+        ]
         rows = evidence.log["output"]["rows"]
         problem = None if table.num_rows == rows else f"{table.num_rows:,}, but {rows:,} written"
         findings.append(_finding("no row was added or lost", problem, f"{rows:,} rows"))
-    problem = next(
-        filter(None, (_differing_count(table, c, p) for c, p in _final_plans(evidence))), None
-    )
-    findings.append(_finding(figures, problem, f"{len(_final_plans(evidence))} columns"))
+    plans = _final_plans(evidence)
+    try:
+        problem = _other_steps(recipe, evidence) or next(
+            filter(None, (_differing_count(table, c, p) for c, p in plans)), None
+        )
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        problem = f"the plan cannot be read: {error!r}"
+    findings.append(_finding(figures, problem, f"{len(plans)} columns"))
     return findings
+
+
+def _other_steps(recipe: Recipe, evidence: Evidence) -> str | None:
+    """Compare the plan's steps and columns with the recipe's."""
+    wanted = [(step.method, set(step.columns)) for step in recipe.steps]
+    found = [(step["method"], set(step["columns"])) for step in evidence.plan["steps"]]
+    return None if found == wanted else "the plan's steps are not the recipe's"
 
 
 def _same_file(promise: str, path: Path | None, evidence: Evidence) -> Finding:
     if path is None:
         return Finding(promise, "not verifiable", "needs the file, not a table in memory")
-    key = bytes.fromhex(evidence.log["hash_key"])
-    same = file_hmac([path], key) == evidence.log["output"]["hmac"]
-    return _finding(promise, None if same else "its keyed hash differs", "keyed hash equal")
+    assert evidence.folder is not None
+    files = evidence.log["files"]
+    problem = None
+    if file_hmac(path, evidence.key) != files.get(f"public/{path.name}"):
+        problem = "its keyed hash differs"
+    elif path.parent == evidence.folder.parent / "public":
+        there = {f"public/{p.name}": file_hmac(p, evidence.key) for p in path.parent.iterdir()}
+        written = {name: known for name, known in files.items() if name.startswith("public/")}
+        other = dict(set(there.items()) ^ set(written.items()))
+        problem = f"{min(other)} is not as it was written" if other else None
+    return _finding(promise, problem, "keyed hash equal")
 
 
-def _same_plan(promise: str, evidence: Evidence) -> Finding:
-    folder, log = evidence.folder, evidence.log
-    assert folder is not None
-    key = bytes.fromhex(log["hash_key"])
-    files = {
-        "plan": plan_files(folder),
-        "recipe": [folder / "recipe.toml"],
-        "rows": [folder / "rows.parquet"],
-    }
-    other = []
-    for name, paths in files.items():
-        if not all(p.exists() for p in paths) or file_hmac(paths, key) != log[f"{name}_hmac"]:
-            other.append(name)
-    problem = f"the keyed hash of the {other[0]} differs" if other else None
+def _same_proof(promise: str, recipe: Recipe, evidence: Evidence) -> Finding:
+    assert evidence.folder is not None
+    problem = None
+    if recipe.without_seeds() != evidence.recipe.without_seeds():
+        problem = "the recipe that it is checked by is another"
+    for name, known in evidence.log["files"].items():
+        if name.startswith("internal/"):
+            path = evidence.folder / name.removeprefix("internal/")
+            if not path.is_file() or file_hmac(path, evidence.key) != known:
+                problem = f"the keyed hash of {path.name} differs"
     return _finding(promise, problem, "keyed hashes equal")
 
 
@@ -325,8 +362,9 @@ def _against_original(
     if evidence is None or original is None:
         names = (same_input, APPLIED, UNTOUCHED)
         return [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
-    key = bytes.fromhex(evidence.log["hash_key"])
-    same = content_hmac(original, key) == evidence.log["input"]["hmac"]
+    same = evidence.original is original or (
+        content_hmac(original, evidence.key) == evidence.log["input"]["hmac"]
+    )
     findings = [_finding(same_input, None if same else "its keyed hash differs", "hash equal")]
     in_order = np.arange(original.num_rows)
     rows = in_order if evidence.rows is None else evidence.rows
@@ -347,8 +385,8 @@ def _cells(
         problem = f"the original has no column '{missing[0]}'"
     elif len(rows) != table.num_rows:
         problem = f"there are {len(rows):,} original rows, but {table.num_rows:,} in the table"
-    elif len(rows) and (rows.max() >= original.num_rows or rows.min() < 0):
-        problem = "the row map names rows that the original does not have"
+    elif not np.array_equal(np.sort(rows), np.arange(original.num_rows)):
+        problem = "the row map does not name each row of the original once"
     if problem:
         return [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
     findings = [
@@ -365,7 +403,10 @@ def _applied(table: pa.Table, evidence: Evidence, original: pa.Table, rows: np.n
     treated = [name for name, _ in _final_plans(evidence) if name in table.column_names]
     cells = 0
     for name in treated:
-        expected = replay(evidence.plan, evidence.seed, original[name], name)[rows]
+        try:
+            expected = replay(evidence.plan, evidence.recipe.seed or 0, original[name], name)[rows]
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            return Finding(APPLIED, "broken", f"the plan of '{name}' cannot be applied: {error!r}")
         found = float_values(table[name], name)
         same = (found == expected) | (np.isnan(found) & np.isnan(expected))
         if not same.all():
@@ -427,19 +468,3 @@ def _households(table: pa.Table, name: str, original: pa.Table, rows: np.ndarray
     nulls = pc.all(pc.equal(pc.is_null(old), pc.is_null(table[name]))).as_py()
     problem = None if one_to_one and nulls else "some household was split or joined"
     return _finding(f"household numbers in '{name}' are one to one", problem, f"{pairs.num_rows:,}")
-
-
-def read_release(target: str | Path) -> tuple[Path, Path]:
-    """Find the table and the internal folder of a release folder or of a released file."""
-    from discreet.release.output import internal_of, is_file_target
-
-    target = Path(target)
-    if not target.exists():
-        raise BadInput(f"{target} does not exist")
-    if is_file_target(target):
-        inside = target.parent.name == "public"
-        return target, target.parent.parent / "internal" if inside else internal_of(target)
-    tables = sorted((target / "public").glob("table.*"))
-    if not tables:
-        raise BadInput(f"{target} is not a release: it has no public/table.csv or the like")
-    return tables[0], target / "internal"

@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import io
 import json
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,14 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from discreet.errors import BadInput
+from discreet.release.recipe import Recipe
 from discreet.table.files import for_csv
 
 LONGEST_JSON_ARRAY = 10_000
 # Marks an internal folder whose table is not in its place yet.
 UNFINISHED = "UNFINISHED"
+# Stands in a plan's JSON for an array in a file of its own. No column can be called this there.
+FILE_KEY = "$array in file"
 Plan = dict[str, Any]
 
 
@@ -32,22 +34,30 @@ class Evidence:
     Attributes
     ----------
     plan, log : dict
-    seed : int
-        What the draws came from.
+    recipe : Recipe
+        As it was run, with its seeds.
     rows : ndarray of int64 or None
         For each released row the position of its original, from 0; None: rows are in order.
     schema : pyarrow.Schema or None
         Types of the released columns.
     folder : Path or None
         Where it was read from.
+    original : pyarrow.Table or None
+        The input itself, in the process that protects it: no need to hash it again.
     """
 
     plan: Plan
     log: dict[str, Any]
-    seed: int
+    recipe: Recipe
     rows: np.ndarray | None = None
     schema: pa.Schema | None = None
     folder: Path | None = None
+    original: pa.Table | None = None
+
+    @property
+    def key(self) -> bytes:
+        """The key of the hashes."""
+        return bytes.fromhex(self.log["hash_key"])
 
     @classmethod
     def load(cls, folder: str | Path) -> Evidence:
@@ -56,16 +66,45 @@ class Evidence:
         if (folder / UNFINISHED).exists():
             raise BadInput(f"{folder} is of a run that was stopped while it wrote; run it again")
         try:
-            return cls(
+            evidence = cls(
                 plan=load_plan(folder),
-                log=json.loads((folder / "log.json").read_text(encoding="utf-8")),
-                seed=tomllib.loads((folder / "recipe.toml").read_text(encoding="utf-8"))["seed"],
+                log=_read_json(folder / "log.json"),
+                recipe=Recipe.load(folder / "recipe.toml"),
                 rows=parquet.read_table(folder / "rows.parquet")["original_row"].to_numpy(),
                 schema=pa.ipc.read_schema(pa.BufferReader((folder / "schema.arrow").read_bytes())),
                 folder=folder,
             )
-        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+            evidence._check_shape()
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             raise BadInput(f"{folder} is not the internal folder of a release: {error}") from None
+        return evidence
+
+    def _check_shape(self) -> None:
+        """Raise where the files do not have the parts that the check looks at."""
+        _ = self.key, self.log["input"]["hmac"], self.log["output"]["rows"]
+        for files in (self.log["files"], self.plan):
+            if not isinstance(files, dict):
+                raise TypeError("a part of it is no table of names")
+        for step in self.plan["steps"]:
+            for plan in step["columns"].values():
+                _ = step["step"], step["method"], plan["kind"]
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
+    """Tell whether an internal folder is that of a released file, by its name and its hash."""
+    try:
+        log = _read_json(internal / "log.json")
+        named = f"public/{table.name}"
+        if not unchanged:
+            return named in log["files"]
+        key = bytes.fromhex(log["hash_key"])
+        return file_hmac(table, key) == log["files"][named]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 # Hashes
@@ -86,14 +125,23 @@ def content_hmac(table: pa.Table, key: bytes) -> str:
     return digest.hexdigest()
 
 
-def file_hmac(paths: list[Path], key: bytes) -> str:
-    """Hash files with a key, in the order given."""
+def file_hmac(path: Path, key: bytes) -> str:
+    """Hash a file with a key."""
     digest = hmac.new(key, digestmod=hashlib.sha256)
-    for path in paths:
-        with path.open("rb") as file:
-            while piece := file.read(1 << 22):
-                digest.update(piece)
+    with path.open("rb") as file:
+        while piece := file.read(1 << 22):
+            digest.update(piece)
     return digest.hexdigest()
+
+
+def folder_hmacs(folder: Path, key: bytes) -> dict[str, str]:
+    """Hash all files of a release's two folders, but the log, which holds the hashes."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        path.relative_to(folder).as_posix(): file_hmac(path, key)
+        for path in files
+        if path.name != "log.json"
+    }
 
 
 # Plans
@@ -109,7 +157,7 @@ def save_plan(plan: Plan, folder: Path) -> None:
             return [plain(item, f"{name}-{i + 1}") for i, item in enumerate(value)]
         if isinstance(value, np.ndarray) and len(value) > LONGEST_JSON_ARRAY:
             parquet.write_table(pa.table({"value": value}), folder / f"{name}.parquet")
-            return {"parquet": f"{name}.parquet"}
+            return {FILE_KEY: f"{name}.parquet"}
         if isinstance(value, np.ndarray):
             return value.tolist()
         return value
@@ -122,17 +170,12 @@ def load_plan(folder: Path) -> Plan:
     """Read a plan that `save_plan` wrote."""
 
     def arrays(value: Any) -> Any:
-        if isinstance(value, dict) and value.keys() == {"parquet"}:
-            return parquet.read_table(folder / Path(value["parquet"]).name)["value"].to_numpy()
+        if isinstance(value, dict) and value.keys() == {FILE_KEY}:
+            return parquet.read_table(folder / Path(value[FILE_KEY]).name)["value"].to_numpy()
         if isinstance(value, dict):
             return {key: arrays(item) for key, item in value.items()}
         if isinstance(value, list) and all(isinstance(item, int | float) for item in value):
             return np.array(value, dtype=None if value else np.float64)
         return [arrays(item) for item in value] if isinstance(value, list) else value
 
-    return arrays(json.loads((folder / "plan.json").read_text(encoding="utf-8")))
-
-
-def plan_files(folder: Path) -> list[Path]:
-    """Give the files of a plan, in a fixed order."""
-    return [folder / "plan.json", *sorted(folder.glob("plan-*.parquet"))]
+    return arrays(_read_json(folder / "plan.json"))

@@ -21,9 +21,9 @@ from discreet.draws import Draws, secret_seed
 from discreet.errors import BadInput, BrokenPromise, nearest
 from discreet.release.check import check_release
 from discreet.release.evidence import Evidence, Plan, content_hmac
-from discreet.release.recipe import Recipe, Step
+from discreet.release.recipe import Recipe, Step, as_recipe
 from discreet.release.release import Release
-from discreet.table import Numbers, like, normalise, numbers, read_table, to_arrow
+from discreet.table import Numbers, kind_of, like, normalise, numbers, read_table, to_arrow
 
 # With two records at a point, each could work out the other's value.
 FEWEST_PER_POINT = 3
@@ -66,49 +66,38 @@ def protect(table: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Rele
     True
     """
     recipe = as_recipe(recipe)
-    original, native, source = _take(table, recipe)
+    if isinstance(table, str | Path):
+        return protect_read(read_original(table, recipe), recipe, Path(table))
+    return protect_read(table, recipe)
+
+
+def protect_read(table: Any, recipe: Recipe, source: Path | None = None) -> Release:
+    """Protect a table that was read already; `source` is the file that it came from."""
+    arrow = to_arrow(table)
+    if arrow.num_rows == 0:
+        raise BadInput("the table has no rows")
+    original = normalise(arrow, recipe.null_markers)
     run = _Run(original, recipe)
+    run.log["input"]["source"] = None if source is None else source.name
     for number, step in enumerate(recipe.steps, start=1):
         run.do(number, step)
     run.replace_households()
     protected, changed = run.result()
-    log = run.log | {"input": run.log["input"] | {"source": source}}
-    evidence = Evidence(run.plan, log, run.seed)
+    evidence = Evidence(run.plan, run.log, run.recipe, original=original)
     started = time.perf_counter()
     report = check_release(protected, run.recipe, evidence, original)
-    log["seconds"]["check"] = round(time.perf_counter() - started, 4)
-    if not report.ok:
+    run.log["seconds"]["check"] = round(time.perf_counter() - started, 4)
+    if not report.verified:
         raise BrokenPromise(f"the release does not pass its check:\n{report}")
     # Null markers became nulls, so columns that no step treats may have changed too.
-    result = like(native, protected, changed | _marked(native, original))
-    return Release(result, run.plan, log, run.recipe, report, protected, original)
+    changed |= {c for c in arrow.column_names if original[c].null_count != arrow[c].null_count}
+    result = like(table, protected, changed)
+    return Release(result, run.plan, run.log, run.recipe, report, protected, original, source)
 
 
-def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
-    """Take a recipe as an object, a dict or a TOML file."""
-    if isinstance(recipe, Recipe):
-        return recipe
-    return Recipe.from_dict(recipe) if isinstance(recipe, Mapping) else Recipe.load(recipe)
-
-
-def _take(table: Any, recipe: Recipe) -> tuple[pa.Table, Any, str | None]:
-    """Give the input as arrow with nulls for markers, as it came, and its file's name."""
-    if isinstance(table, str | Path):
-        original = read_table(table, null_markers=recipe.null_markers)
-        return original, original, Path(table).name
-    arrow = to_arrow(table)
-    if arrow.num_rows == 0:
-        raise BadInput("the table has no rows")
-    return normalise(arrow, recipe.null_markers), table, None
-
-
-def _marked(native: Any, original: pa.Table) -> set[str]:
-    before = to_arrow(native)
-    return {
-        name
-        for name in original.column_names
-        if original[name].null_count != before[name].null_count
-    }
+def read_original(path: str | Path, recipe: Recipe, **dialect: str | None) -> pa.Table:
+    """Read a table as a recipe means it: its null markers, its numeric columns."""
+    return read_table(path, null_markers=recipe.null_markers, numeric=recipe.treated, **dialect)
 
 
 class _Run:
@@ -120,6 +109,8 @@ class _Run:
         self.released = recipe.roles.released(original.column_names)
         for number, step in enumerate(recipe.steps, start=1):
             _check_columns(step, number, self.roles, self.released)
+        for column in self.released:
+            _refuse_strange(original[column].type, column)
         # Numbers of the input with the way back to their type, and what the steps made of them.
         self.inputs: dict[str, Numbers] = {}
         self.values: dict[str, np.ndarray] = {}
@@ -156,25 +147,18 @@ class _Run:
             "warnings": [],
             "seconds": {"hash": round(time.perf_counter() - started, 4)},
         }
-        self.recipe = self._with_seed(recipe)
+        if recipe.has_predictable_seed and any(step.build().is_random for step in recipe.steps):
+            self.log["warnings"].append(
+                f"seed = {recipe.seed} can be found by trying, and then undoes the random steps"
+            )
+        secret = {"seed": secret_seed(), "order_seed": secret_seed()}
+        drawn = {name: seed for name, seed in secret.items() if getattr(recipe, name) is None}
+        self.recipe = recipe.model_copy(update=drawn)
 
     @property
     def seed(self) -> int:
-        assert self.recipe.seed is not None  # `_with_seed` drew one where none was given.
+        assert self.recipe.seed is not None  # One was drawn where none was given.
         return self.recipe.seed
-
-    def _with_seed(self, recipe: Recipe) -> Recipe:
-        """Fill in a secret seed where the recipe has none that may be used."""
-        if recipe.has_predictable_seed and not recipe.allow_predictable_seed:
-            # No step draws, or the recipe would have been refused; but the row order does.
-            self.log["warnings"].append(
-                f"seed = {recipe.seed} was not used: no step draws, and the order of the written "
-                "rows must stay secret; a secret seed was drawn and kept"
-            )
-            self.log["seed"] = {"drawn": True, "predictable": False}
-        elif recipe.seed is not None:
-            return recipe
-        return recipe.model_copy(update={"seed": secret_seed()})
 
     def do(self, number: int, step: Step) -> None:
         """Run one step on its columns."""
@@ -205,7 +189,8 @@ class _Run:
         self.precision.update(dict.fromkeys(step.columns, step.precision))
         for column, plan in plans.items():
             unit = self.inputs[column].unit
-            plans[column] = {"unit": unit} | plan if unit else plan
+            plans[column] = ({"unit": unit} if unit else {}) | plan
+            plans[column]["precision"] = step.precision
         self.plan["steps"].append({"step": number, "method": step.method, "columns": plans})
         self.log["warnings"] += [f"step {number} ({step.method}): {w.message}" for w in caught]
         self.log["steps"].append(
@@ -244,7 +229,8 @@ class _Run:
             present = present.dictionary_decode()
         distinct = pc.unique(present.drop_null())
         distinct = distinct.take(pc.sort_indices(distinct))
-        ids = Draws(self.seed, "household").permutation(len(distinct)) + 1
+        assert self.recipe.order_seed is not None
+        ids = Draws(self.recipe.order_seed, "household").permutation(len(distinct)) + 1
         position = pc.index_in(present, value_set=distinct)
         self.replaced[column] = pa.array(ids).take(position)
         self.plan["households"] = {"column": column, "ids": len(distinct)}
@@ -258,11 +244,22 @@ class _Run:
                 columns[name] = self.replaced[name]
             elif name in self.values:
                 source = self.inputs[name]
-                columns[name] = source.restore(self.values[name], self.precision[name])
+                try:
+                    columns[name] = source.restore(self.values[name], self.precision[name])
+                except BadInput as error:
+                    raise BadInput(f"column '{name}': {error}") from None
                 self.log["changed_cells"][name] = _differing(source.values, self.values[name])
             else:
                 columns[name] = self.original[name]
         return pa.table(columns), set(self.values) | set(self.replaced)
+
+
+def _refuse_strange(kind: pa.DataType, column: str) -> None:
+    if kind_of(kind) == "other" and not pa.types.is_time(kind):
+        raise BadInput(
+            f"column '{column}' holds {kind}, which cannot be released; drop it, or turn it into "
+            "text or numbers"
+        )
 
 
 def _check_columns(step: Step, number: int, roles: dict[str, str], released: list[str]) -> None:

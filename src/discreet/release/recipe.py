@@ -97,6 +97,9 @@ class Recipe(BaseModel):
         For a rerun that gives the same bytes. Left out, a secret one is drawn and kept.
     allow_predictable_seed : bool
         Accept a seed below 2^64 with a step that draws at random.
+    order_seed : int
+        For the order of the written rows and the numbers of households; drawn in secret and kept
+        for a rerun. Never small, because it would give the original order away.
 
     Examples
     --------
@@ -119,6 +122,7 @@ class Recipe(BaseModel):
     null_markers: list[str] = Field(default_factory=list)
     seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = None
     allow_predictable_seed: bool = False
+    order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = None
     roles: Roles
     steps: list[SerializeAsAny[Step]] = Field(default_factory=list)
 
@@ -166,14 +170,22 @@ class Recipe(BaseModel):
                     "seed out (a secret one is drawn and kept with the release), or set "
                     "allow_predictable_seed = true"
                 )
-        treated = {column for step in self.steps for column in step.columns}
         for column in self.roles.quasi:
-            if column not in treated and column not in self.roles.untouched:
+            if column not in self.treated and column not in self.roles.untouched:
                 raise ValueError(
                     f"no step treats the quasi column '{column}'; add a step, or list it under "
                     "untouched to release it as it is"
                 )
         return self
+
+    @property
+    def treated(self) -> list[str]:
+        """The columns that steps treat, in order."""
+        return list(dict.fromkeys(column for step in self.steps for column in step.columns))
+
+    def without_seeds(self) -> Recipe:
+        """Give what was asked for, apart from what chance decided."""
+        return self.model_copy(update={"seed": None, "order_seed": None})
 
     @property
     def has_predictable_seed(self) -> bool:
@@ -223,6 +235,17 @@ class Recipe(BaseModel):
         steps: Any = list[Annotated[one, Discriminator("method")]]
         whole = create_model("Recipe", __base__=cls, steps=(steps, ...))
         return whole.model_json_schema()
+
+
+def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
+    """Take a recipe as an object, a dict or a TOML file."""
+    if isinstance(recipe, Recipe):
+        return recipe
+    if isinstance(recipe, Mapping):
+        return Recipe.from_dict(recipe)
+    if isinstance(recipe, str | Path):
+        return Recipe.load(recipe)
+    raise BadInput(f"a recipe must be a Recipe, a dict or a path, not {type(recipe).__name__}")
 
 
 def _read_step(step: Any, number: int) -> Any:

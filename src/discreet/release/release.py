@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
@@ -15,7 +16,7 @@ from discreet.errors import BadInput, BrokenPromise
 from discreet.release.assessment import Assessment, assess
 from discreet.release.check import CheckReport, check_release
 from discreet.release.codebook import codebook
-from discreet.release.evidence import Evidence, Plan, file_hmac, plan_files, save_plan
+from discreet.release.evidence import Evidence, Plan, folder_hmacs, save_plan
 from discreet.release.output import is_file_target, written_whole
 from discreet.release.recipe import Recipe
 from discreet.table import write_table
@@ -27,7 +28,7 @@ This folder is internal. Never share it.
 It holds what proves the release and what would undo it: the seed, the plan, the map from released
 to original rows, hashes of the input with their key. Share `public/` only.
 
-recipe.toml      the recipe with its seed; a rerun with it gives the same table, byte for byte
+recipe.toml      the recipe with its seeds; a rerun with it gives the same table, byte for byte
 plan.json        what each step decided
 log.json         versions, keyed hashes, timings, warnings, cells changed
 rows.parquet     the original row (from 0) of each released row
@@ -62,6 +63,7 @@ class Release:
     check: CheckReport
     protected: pa.Table = field(repr=False)
     original: pa.Table = field(repr=False)
+    source: Path | None = field(default=None, repr=False)
 
     def assess(self) -> Assessment:
         """Measure risk and utility, before and after."""
@@ -71,7 +73,7 @@ class Release:
         self,
         folder: str | Path,
         *,
-        format: str = "csv",
+        format: str | None = None,
         force: bool = False,
         assessment: Assessment | None = None,
     ) -> Path:
@@ -82,8 +84,8 @@ class Release:
         folder : str or Path
             Where to; with a table's suffix (`release.csv`) the table is written there, and
             `release.internal/` beside it.
-        format : {"csv", "parquet"}
-            Of the table, where `folder` is a folder.
+        format : {"csv", "parquet"}, optional
+            Of the table; CSV where neither this nor a suffix says otherwise.
         force : bool
             Replace a release that is there.
         assessment : Assessment, optional
@@ -100,66 +102,56 @@ class Release:
         appears whole or not at all, after the written file was read again and checked.
         """
         target = Path(folder)
-        single = is_file_target(target)
-        if format not in FORMATS.values():
-            known = ", ".join(dict.fromkeys(FORMATS.values()))
-            raise BadInput(f"there is no format '{format}'; known: {known}")
-        name = target.name if single else f"table.{format}"
-        with written_whole(target, force) as part:
+        name = released_name(target, format)
+        with written_whole(target, force, self.source) as part:
             public, internal = part / "public", part / "internal"
             public.mkdir()
             internal.mkdir(mode=0o700)
-            rows = Draws(self.seed, "row order").permutation(len(self.protected))
+            assert self.recipe.order_seed is not None  # `protect` drew one.
+            rows = Draws(self.recipe.order_seed, "row order").permutation(len(self.protected))
             released = self.protected.take(pa.array(rows))
             write_table(released, public / name)
-            if not single:
+            if not is_file_target(target):
                 (public / "codebook.md").write_text(codebook(self.recipe, released), "utf-8")
-            evidence = Evidence(
-                self.plan, self._full_log(public / name), self.seed, rows, released.schema
-            )
-            self._save_internal(internal, evidence, assessment or self.assess())
-            report = check_release(public / name, self.recipe, internal)
-            if not report.ok:
+            self._save_internal(internal, rows, released.schema, assessment or self.assess())
+            key = bytes.fromhex(self.log["hash_key"])
+            output = {"format": format_of(Path(name)), "rows": len(released)}
+            log = self.log | {"output": output, "files": folder_hmacs(part, key)}
+            _write_json(internal / "log.json", log)
+            evidence = replace(Evidence.load(internal), original=self.original)
+            report = check_release(public / name, self.recipe, evidence, self.original)
+            if not report.verified:
                 raise BrokenPromise(f"the written release does not pass its check:\n{report}")
-        return target if single else target / "public" / name
+        return target if is_file_target(target) else target / "public" / name
 
-    @property
-    def seed(self) -> int:
-        """The seed that every draw of this release came from."""
-        assert self.recipe.seed is not None  # `protect` drew one where none was given.
-        return self.recipe.seed
-
-    def _full_log(self, table: Path) -> dict[str, Any]:
-        key = bytes.fromhex(self.log["hash_key"])
-        output = {
-            "format": format_of(table),
-            "rows": len(self.protected),
-            "hmac": file_hmac([table], key),
-        }
-        return self.log | {"output": output}
-
-    def _save_internal(self, folder: Path, evidence: Evidence, assessment: Assessment) -> None:
+    def _save_internal(
+        self, folder: Path, rows: np.ndarray, schema: pa.Schema, assessment: Assessment
+    ) -> None:
         (folder / "README.txt").write_text(README, encoding="utf-8")
         self.recipe.dump(folder / "recipe.toml")
-        save_plan(evidence.plan, folder)
-        parquet.write_table(
-            pa.table({"original_row": evidence.rows}), folder / "rows.parquet", compression="zstd"
-        )
-        assert evidence.schema is not None
-        (folder / "schema.arrow").write_bytes(evidence.schema.serialize().to_pybytes())
+        save_plan(self.plan, folder)
+        row_map = pa.table({"original_row": rows})
+        parquet.write_table(row_map, folder / "rows.parquet", compression="zstd")
+        (folder / "schema.arrow").write_bytes(schema.serialize().to_pybytes())
         _write_json(folder / "check.json", self.check.to_dict())
         _write_json(folder / "assessment.json", assessment.to_dict())
-        key = bytes.fromhex(self.log["hash_key"])
-        hashes = {
-            "plan_hmac": file_hmac(plan_files(folder), key),
-            "recipe_hmac": file_hmac([folder / "recipe.toml"], key),
-            "rows_hmac": file_hmac([folder / "rows.parquet"], key),
-        }
-        _write_json(folder / "log.json", evidence.log | hashes)
 
     def __repr__(self) -> str:
         rows, columns = self.protected.shape
         return f"<Release of {rows:,} rows and {columns} columns, {self.check.summary}>"
+
+
+def released_name(target: Path, format: str | None) -> str:
+    """Name the released table's file: as the target says, or `table` in the format's suffix."""
+    if is_file_target(target):
+        if format is not None and format != format_of(target):
+            raise BadInput(f"{target} is a {format_of(target)} file, but the format is {format}")
+        return target.name
+    format = format or "csv"
+    if format not in FORMATS.values():
+        known = ", ".join(dict.fromkeys(FORMATS.values()))
+        raise BadInput(f"there is no format '{format}'; known: {known}")
+    return f"table.{format}"
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

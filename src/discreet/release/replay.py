@@ -10,7 +10,7 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
-from discreet.table import float_values
+from discreet.table import numbers
 
 
 def replay(plan: Plan, seed: int, column: pa.ChunkedArray, name: str) -> np.ndarray:
@@ -30,7 +30,8 @@ def replay(plan: Plan, seed: int, column: pa.ChunkedArray, name: str) -> np.ndar
     ndarray of float64
         NaN where null.
     """
-    values = float_values(column, name)
+    source = numbers(column, name)
+    values = source.values
     for step in plan["steps"]:
         if name in step["columns"]:
             one = step["columns"][name]
@@ -41,6 +42,7 @@ def replay(plan: Plan, seed: int, column: pa.ChunkedArray, name: str) -> np.ndar
             new = KINDS[one["kind"]](one, values[present], np.flatnonzero(present), draws)
             values = np.full(len(values), np.nan)
             values[present] = new
+            values = source.round(values, one["precision"])
     return values
 
 
