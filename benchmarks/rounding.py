@@ -6,7 +6,6 @@ in its time.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -152,9 +151,14 @@ def prepared(name: str, n: int) -> Case:
 
 
 for name in (*METHODS, *SUPERVISED):
-    growth(name, sizes=(10_000, 100_000, 1_000_000, 10_000_000))(partial(prepared, name))
+
+    @growth(f"{name}, cost against n", sizes=(10_000, 100_000, 1_000_000, 10_000_000))
+    def _(n: int, name: str = name) -> Case:
+        return prepared(name, n)
 
     # Without Resampling, whose memory is that of its draws.
     if not name.startswith("resampling"):
-        goal = 3.0 if "mdav" in name else None
-        row(f"{name} n=1e7", seconds=goal, memory=True)(partial(prepared, name, 10_000_000))
+
+        @row(f"{name} n=1e7", seconds=3.0 if "mdav" in name else None, memory=True)
+        def _(name: str = name) -> Case:
+            return prepared(name, 10_000_000)
