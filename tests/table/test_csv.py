@@ -1,4 +1,5 @@
 import codecs
+import re
 
 import pyarrow as pa
 import pytest
@@ -68,7 +69,12 @@ def test_decimal_comma_is_found_where_it_cannot_be_mistaken(write):
     [
         (["1", "", "-30"], pa.int64()),
         (["1.5", "", "2"], pa.float64()),
-        (["1e3", "2.5", "+7"], pa.float64()),
+        (["1e-07", "2.5", "1e+21"], pa.float64()),
+        (["1E5", "2E5", "12"], pa.string()),
+        (["10.1", "10.10", "10.2"], pa.string()),
+        (["1.50", "2.25", ""], pa.float64()),
+        (["+4915112345678", "+4915112345679", ""], pa.string()),
+        (["2020-01-31T12:30:00+02:00", "2020-01-31T12:30:00+02:00", ""], pa.string()),
         (["01234", "20095", "30000"], pa.string()),
         (["0", "10", "20"], pa.int64()),
         (["0.5", "10", "20"], pa.float64()),
@@ -88,6 +94,50 @@ def test_types_are_taken_only_where_nothing_is_lost(write, cells, kind):
     column = read_table(write(text))["v"]
     assert column.type == kind
     assert column.null_count == cells.count("")
+
+
+def test_columns_that_are_numbers_for_certain_may_be_spelt_in_any_way(write):
+    path = write("a,b\n10.1,+5\n10.10,1E5\n")
+    assert read_table(path)["a"].type == pa.string()
+    table = read_table(path, numeric=["a", "b"])
+    assert table.to_pydict() == {"a": [10.1, 10.1], "b": [5.0, 100000.0]}
+
+
+def test_apostrophes_are_not_quotes(write):
+    rows = [f"{i},Jansen,{i}" for i in range(60)]
+    rows[5], rows[45] = "5,'t Hooft,5", "45,'s Gravesande,45"
+    table = read_table(write("id,name,n\n" + "\n".join(rows)))
+    assert table.num_rows == 60
+    assert table["name"][5].as_py() == "'t Hooft"
+    lists = read_table(write("id,tags\n1,\"['a','b','c']\"\n2,\"['d','e']\"\n"))
+    assert lists["tags"].to_pylist() == ["['a','b','c']", "['d','e']"]
+
+
+def test_a_given_decimal_mark_is_obeyed(write):
+    table = read_table(write("turnover;price\n1.234;1,5\n"), decimal=",")
+    assert table.to_pydict() == {"turnover": ["1.234"], "price": [1.5]}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"decimal": "x"}, "the decimal mark must be a point or a comma, not 'x'"),
+        ({"separator": "||"}, "the separator must be one character, not '||'"),
+        ({"quote": ""}, "the quote must be one character, not ''"),
+        ({"encoding": "rot13"}, "'rot13' is not an encoding of text that Python knows"),
+        ({"encoding": "nonsense"}, "'nonsense' is not an encoding of text that Python knows"),
+    ],
+)
+def test_wrong_options_are_refused(write, given, message):
+    with pytest.raises(BadInput, match=re.escape(message)):
+        read_table(write("a,b\n1,2\n"), **given)
+
+
+def test_long_cells_and_carriage_returns(write):
+    long = "x" * 200_000
+    assert read_table(write(f"a,b\n1,{long}\n2,y\n"))["b"].to_pylist() == [long, "y"]
+    assert read_table(write('a,b\n1,"two\rlines"\n2,y\n'))["b"].to_pylist() == ["two\rlines", "y"]
+    assert read_table(write("a,b\r\n1,2\r\n"))["b"].to_pylist() == [2]
 
 
 def test_a_late_surprise_makes_the_column_text(write):

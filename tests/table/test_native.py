@@ -222,7 +222,7 @@ def test_precision_full_gives_what_was_computed():
     [
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "the table has two columns named 'a'"),
         (pd.DataFrame([[1, 2]]), "column names must be text, but one is 0"),
-        (pd.DataFrame({"a": ["x", 1]}), "a column mixes types: "),
+        (pd.DataFrame({"a": ["x", 1]}), "a column mixes types or has one that is not supported: "),
         ([1, 2], "a table must be a pandas, polars or pyarrow table, not list"),
         (pd.DataFrame({"a": []}), "the table has no rows"),
     ],

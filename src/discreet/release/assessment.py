@@ -15,7 +15,7 @@ from discreet.errors import BadInput
 from discreet.release.recipe import Recipe
 from discreet.release.roles import Roles
 from discreet.risk import class_size_risk, interval_disclosure
-from discreet.table import replace_markers, to_arrow
+from discreet.table import normalise, to_arrow
 from discreet.table.pairs import numeric_pairs
 from discreet.utility import il1s
 
@@ -88,7 +88,7 @@ def assess(
     """
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
     markers = recipe.null_markers if recipe else []
-    before, after = replace_markers(to_arrow(original), markers), to_arrow(protected)
+    before, after = normalise(to_arrow(original), markers), to_arrow(protected)
     if rows is not None:
         before = before.take(pa.array(rows))
     if before.num_rows != after.num_rows:

@@ -19,7 +19,7 @@ from discreet.errors import BadInput
 from discreet.release.evidence import Evidence, content_hmac, file_hmac, plan_files
 from discreet.release.recipe import Recipe, Step
 from discreet.release.replay import replay
-from discreet.table import float_values, read_table, replace_markers, to_arrow, tuple_counts
+from discreet.table import float_values, normalise, read_table, to_arrow, tuple_counts
 
 Status = Literal["verified", "broken", "not verifiable"]
 NEEDS_INTERNAL = "needs the internal folder of the release"
@@ -130,7 +130,7 @@ def _read_original(original: Any, recipe: Recipe) -> pa.Table | None:
         return None
     if isinstance(original, str | Path):
         return read_table(original, null_markers=recipe.null_markers)
-    return replace_markers(to_arrow(original), recipe.null_markers)
+    return normalise(to_arrow(original), recipe.null_markers)
 
 
 # From the table and the recipe alone

@@ -23,7 +23,7 @@ from discreet.release.check import check_release
 from discreet.release.evidence import Evidence, Plan, content_hmac
 from discreet.release.recipe import Recipe, Step
 from discreet.release.release import Release
-from discreet.table import Numbers, like, numbers, read_table, replace_markers, to_arrow
+from discreet.table import Numbers, like, normalise, numbers, read_table, to_arrow
 
 # With two records at a point, each could work out the other's value.
 FEWEST_PER_POINT = 3
@@ -99,7 +99,7 @@ def _take(table: Any, recipe: Recipe) -> tuple[pa.Table, Any, str | None]:
     arrow = to_arrow(table)
     if arrow.num_rows == 0:
         raise BadInput("the table has no rows")
-    return replace_markers(arrow, recipe.null_markers), table, None
+    return normalise(arrow, recipe.null_markers), table, None
 
 
 def _marked(native: Any, original: pa.Table) -> set[str]:

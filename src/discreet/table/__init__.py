@@ -6,7 +6,7 @@ and pyarrow come in through `to_arrow` and go back as they came through `like`.
 
 from discreet.table.columns import Numbers, float_values, kind_of, numbers
 from discreet.table.files import read_table, write_table
-from discreet.table.native import like, replace_markers, to_arrow
+from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise, tuple_counts
 
 __all__ = [
@@ -15,9 +15,9 @@ __all__ = [
     "float_values",
     "kind_of",
     "like",
+    "normalise",
     "numbers",
     "read_table",
-    "replace_markers",
     "summarise",
     "to_arrow",
     "tuple_counts",

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
-from discreet.table.csv import LARGEST_EXACT_INTEGER
 
+# Past this float64 does not hold every integer.
+LARGEST_EXACT_INTEGER = 2**53
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _MOST_DECIMALS = 12
 
@@ -85,10 +86,7 @@ class Numbers:
         if self.decimals is not None and (precision == "input" or self._always_rounds):
             # Adding 0.0 turns -0.0, as of a small negative number, into 0.0.
             values = np.round(values, self.decimals) + 0.0
-        if pa.types.is_floating(self.type) and self.type.bit_width < 64:
-            narrow = np.float32 if self.type.bit_width == 32 else np.float16
-            values = values.astype(narrow).astype(np.float64)
-        return values
+        return _narrowed(values, self.type) if pa.types.is_floating(self.type) else values
 
     @property
     def _always_rounds(self) -> bool:
@@ -103,6 +101,17 @@ class Numbers:
             kind = kind if pa.types.is_floating(kind) else pa.float64()
             return pa.array(rounded, pa.float64(), mask=mask).cast(kind, safe=False)
         whole = np.where(mask, 0.0, rounded)
+        largest = np.abs(whole).max(initial=0.0)
+        digits_behind = kind.scale if pa.types.is_decimal(kind) else 0
+        if largest * 10.0**digits_behind > LARGEST_EXACT_INTEGER:
+            raise BadInput(f"{kind} cannot hold {largest:g} exactly")
+        try:
+            return self._from_whole(whole, mask)
+        except pa.ArrowInvalid:
+            raise BadInput(f"{kind} cannot hold {largest:g}") from None
+
+    def _from_whole(self, whole: np.ndarray, mask: np.ndarray) -> pa.Array:
+        kind = self.type
         if pa.types.is_decimal(kind):
             unscaled = np.rint(whole * 10.0**kind.scale).astype(np.int64)
             digits = pa.array(unscaled, mask=mask).cast(pa.decimal128(19, 0))
@@ -152,34 +161,50 @@ def numbers(column: pa.ChunkedArray, name: str) -> Numbers:
 
 
 def float_values(column: pa.ChunkedArray, name: str) -> np.ndarray:
-    """Take a column's values as float64, NaN where null; a column of nulls is NaN throughout."""
+    """Take a column's values as float64 for measuring, NaN where null.
+
+    A column of nulls is NaN throughout, and an integer too large for float64 is rounded.
+    """
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
-    return _take(column, name).values
+    return _take(column, name, exact=False).values
 
 
-def _take(column: pa.ChunkedArray, name: str) -> Numbers:
+def _take(column: pa.ChunkedArray, name: str, exact: bool = True) -> Numbers:
     kind = column.type
     if kind_of(kind) != "numeric":
         raise BadInput(_say_not_numeric(column, name))
     if pa.types.is_floating(kind):
         values = column.cast(pa.float64()).to_numpy() + 0.0
-        _refuse(np.isinf(values), column, name, "is infinite; remove it or mark it as missing")
-        return Numbers(values, kind, _decimals(values))
+        if exact:
+            why = "is infinite; remove it or mark it as missing"
+            _refuse(np.isinf(values), column, name, why)
+        return Numbers(values, kind, _decimals(values, kind))
     if pa.types.is_decimal(kind):
         values = column.cast(pa.float64()).to_numpy()
-        # One digit to spare: the product is rounded.
-        _refuse_large(np.abs(values * 10.0**kind.scale) >= LARGEST_EXACT_INTEGER, column, name)
+        if exact:
+            # One digit to spare: the product is rounded.
+            large = np.abs(values * 10.0**kind.scale) >= LARGEST_EXACT_INTEGER
+            _refuse_large(large, column, name)
         return Numbers(values + 0.0, kind, kind.scale)
     integers = column.cast(_storage(kind) if not pa.types.is_integer(kind) else kind)
     scale = _coarsest(integers, kind)
     if scale > 1:
         integers = pc.divide(integers.cast(pa.int64()), scale)
-    above = pc.greater(integers, LARGEST_EXACT_INTEGER)
-    large = pc.or_(above, pc.less(integers, -LARGEST_EXACT_INTEGER))
-    _refuse_large(pc.fill_null(large, False).to_numpy(), column, name)
+    if exact:
+        _refuse_large(_beyond_float64(integers), column, name)
     values = integers.cast(pa.float64(), safe=False).to_numpy()
     return Numbers(values + 0.0, kind, 0, scale)
+
+
+def _beyond_float64(integers: pa.ChunkedArray) -> np.ndarray:
+    limit = pa.scalar(LARGEST_EXACT_INTEGER)
+    if pa.types.is_unsigned_integer(integers.type):
+        large = pc.greater(integers.cast(pa.uint64()), limit.cast(pa.uint64()))
+    else:
+        integers = integers.cast(pa.int64())
+        large = pc.or_(pc.greater(integers, limit), pc.less(integers, pc.negate(limit)))
+    return pc.fill_null(large, False).to_numpy()
 
 
 def _coarsest(integers: pa.ChunkedArray, kind: pa.DataType) -> int:
@@ -195,16 +220,24 @@ def _coarsest(integers: pa.ChunkedArray, kind: pa.DataType) -> int:
     return next((step for step in steps if not (present % step).any()), 1)
 
 
-def _decimals(values: np.ndarray) -> int | None:
+def _decimals(values: np.ndarray, kind: pa.DataType) -> int | None:
     """Smallest number of decimals that holds every value exactly; None past 12."""
-    present = values[~np.isnan(values)]
+    present = values[np.isfinite(values)]
     for decimals in range(_MOST_DECIMALS + 1):
         # A short look first: most columns are settled by it.
-        if (np.round(present[:100], decimals) != present[:100]).any():
-            continue
-        if (np.round(present, decimals) == present).all():
+        if all(
+            (_narrowed(np.round(some, decimals), kind) == some).all()
+            for some in (present[:100], present)
+        ):
             return decimals
     return None
+
+
+def _narrowed(values: np.ndarray, kind: pa.DataType) -> np.ndarray:
+    """Give float64 values as a float32 column would hold them."""
+    if kind.bit_width == 64:
+        return values
+    return values.astype(np.float32 if kind.bit_width == 32 else np.float16).astype(np.float64)
 
 
 def _refuse(bad: np.ndarray, column: pa.ChunkedArray, name: str, why: str) -> None:
@@ -229,6 +262,11 @@ def _say_not_numeric(column: pa.ChunkedArray, name: str) -> str:
     for row, cell in enumerate(column, start=1):
         text = cell.as_py()
         if text is not None and not _is_number(text):
+            if _is_number(text.replace(".", "").replace(",", ".")):
+                return (
+                    f"column '{name}', row {row}: '{text}' is not a number with a decimal point; "
+                    "if the comma is its decimal mark, say so (decimal), and take out other marks"
+                )
             return (
                 f"column '{name}', row {row}: '{text}' is not a number; "
                 "correct it, or list it in null_markers if it marks a missing value"

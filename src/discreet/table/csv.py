@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from discreet.errors import BadInput
+from discreet.table.columns import LARGEST_EXACT_INTEGER
 from discreet.table.dialect import Dialect, find_dialect
 
-LARGEST_EXACT_INTEGER = 2**53
 _TEXT = pa.large_string()
 
 
@@ -29,9 +29,12 @@ def read_csv(
     quote: str | None = None,
     encoding: str | None = None,
     null_markers: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     schema: pa.Schema | None = None,
 ) -> pa.Table:
     """Read a CSV file; see `discreet.read_table` for the parameters."""
+    if decimal not in (None, ".", ","):
+        raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
     dialect = find_dialect(path, separator, quote, encoding)
     _check_header(path, dialect.header)
     table = _read_text(path, dialect, null_markers)
@@ -39,14 +42,17 @@ def read_csv(
         raise BadInput(f"{path} has a header but no rows")
     if schema is not None:
         return _cast(table, schema, path)
-    columns = {name: _typed(table[name], ".") for name in table.column_names}
-    if decimal is None:
-        decimal = _find_decimal(dialect, columns)
-    if decimal != ".":
+    columns = {
+        name: _typed(table[name], decimal or ".", strict=name not in numeric)
+        for name in table.column_names
+    }
+    points = any(pa.types.is_floating(column.type) for column in columns.values())
+    # A decimal comma is taken unasked only where it cannot be mistaken.
+    if decimal is None and dialect.separator != "," and not points:
         for name, column in columns.items():
             if pa.types.is_large_string(column.type):
-                columns[name] = _typed(column, decimal)
-    return pa.table({name: _plain_text(column) for name, column in columns.items()})
+                columns[name] = _typed(column, ",", strict=name not in numeric)
+    return pa.table({name: _short_text(column) for name, column in columns.items()})
 
 
 def _check_header(path: Path, header: tuple[str, ...]) -> None:
@@ -66,7 +72,7 @@ def _read_text(path: Path, dialect: Dialect, null_markers: Sequence[str]) -> pa.
 
     try:
         table = arrow_csv.read_csv(
-            path,
+            pa.OSFile(str(path)),
             read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=1 << 23),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=dialect.separator,
@@ -111,19 +117,29 @@ def _cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
         try:
-            column = table[name]
-            columns[name] = (
-                column.cast(pa.int64()).cast(kind)
-                if pa.types.is_duration(kind)
-                else column.cast(kind)
-            )
+            columns[name] = _from_text(table[name], kind)
         except pa.ArrowInvalid as error:
             raise BadInput(f"{path}: column '{name}' does not hold {kind}: {error}") from None
     return pa.table(columns)
 
 
-def _typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
-    """Give a text column the narrowest type that keeps what it says, or leave it text."""
+def _from_text(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if pa.types.is_duration(kind):
+        return column.cast(pa.int64()).cast(kind)
+    if pa.types.is_time(kind):
+        # Text does not cast to times of day; datetimes of one day do.
+        whole = pc.binary_join_element_wise("1970-01-01", column.cast(pa.string()), " ")
+        unit = "ns" if kind.unit == "ns" else "us"
+        return whole.cast(pa.timestamp(unit)).cast(pa.time64(unit)).cast(kind)
+    return column.cast(kind)
+
+
+def _typed(column: pa.ChunkedArray, decimal: str, strict: bool) -> pa.ChunkedArray:
+    """Give a text column the narrowest type that keeps what it says, or leave it text.
+
+    Strict: cells that are spelt differently (10.1 and 10.10, +49 and 49) must stay different, or
+    they are codes. A column that a step treats as numbers need not be.
+    """
     if column.null_count == len(column):
         return column
     first = column[pc.index(pc.is_valid(column), True).as_py()].as_py()
@@ -132,17 +148,29 @@ def _typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
         return column.cast(pa.bool_()) if values <= {"true", "false"} else column
     if first[:1] not in "+-.,0123456789infINF ":
         return column
-    if decimal != ".":
+    text = column
+    if decimal == ",":
         if pc.any(pc.match_substring(column, ".")).as_py():
             return column
-        column_to_parse = pc.replace_substring(column, decimal, ".")
-    else:
-        column_to_parse = column
-    for parse in (_as_integers, _as_floats, _as_dates):
-        parsed = parse(column_to_parse)
-        if parsed is not None:
-            return parsed
-    return column
+        text = pc.replace_substring(column, ",", ".")
+    integers = _as_integers(text)
+    if integers is not None:
+        return integers
+    parsed = _as_floats(text)
+    parsed = _as_dates(text) if parsed is None else parsed
+    if parsed is None or (strict and _merges(text, parsed)):
+        return column
+    return parsed
+
+
+def _merges(text: pa.ChunkedArray, parsed: pa.ChunkedArray) -> bool:
+    """Tell whether a type would lose how cells are spelt: +49, 1E5, 10.1 and 10.10, +02:00."""
+    codes = r"^\+|^\d+[eE]\d+$"
+    codes += r"|[+-]\d\d:?\d\d$" if pa.types.is_timestamp(parsed.type) else ""
+    if pc.any(pc.match_substring_regex(text, codes)).as_py():
+        return True
+    present = text.filter(pc.is_valid(parsed))
+    return pc.count_distinct(present).as_py() != pc.count_distinct(parsed).as_py()
 
 
 def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -180,11 +208,8 @@ def _as_dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return None
 
 
-def _find_decimal(dialect: Dialect, columns: dict[str, pa.ChunkedArray]) -> str:
-    """Take the comma only where it cannot be mistaken: no comma separator, no decimal points."""
-    points = any(pa.types.is_floating(column.type) for column in columns.values())
-    return "." if dialect.separator == "," or points else ","
-
-
-def _plain_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+def _short_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give text in the usual type, unless it is too long for its offsets."""
+    if pa.types.is_large_string(column.type) and column.nbytes < 1 << 30:
+        return column.cast(pa.string())
+    return column

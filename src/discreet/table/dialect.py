@@ -8,6 +8,7 @@ import io
 import mmap
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,35 +53,69 @@ def find_dialect(
     separator, quote, encoding : str or None
         What the caller knows already.
     """
+    for name, mark in (("separator", separator), ("quote", quote)):
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in "\r\n"):
+            raise BadInput(f"the {name} must be one character, not {mark!r}")
     encoding = encoding or _find_encoding(path)
     with path.open("rb") as file:
         raw = file.read(_SAMPLE_BYTES)
-    try:
-        text = codecs.getincrementaldecoder(encoding)().decode(raw)
-    except LookupError:
-        raise BadInput(f"'{encoding}' is not an encoding that Python knows") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path} cannot be read as {encoding}: {error.reason}") from None
-    text = text.removeprefix("\ufeff")
+    text = _decode(path, raw, encoding).removeprefix("\ufeff")
     if not text.strip():
         raise BadInput(f"{path} is empty: it has no header and no rows")
     whole = len(raw) < _SAMPLE_BYTES
-    quote = quote or ("'" if _quoted_by(text, "'") > _quoted_by(text, '"') else '"')
-    separator = separator or max(SEPARATORS, key=lambda s: _fit(text, s, quote, whole))
-    header = next(csv.reader(io.StringIO(text), delimiter=separator, quotechar=quote))
+    # Cells may be as long as they like.
+    csv.field_size_limit(1 << 31)
+    try:
+        if quote is None:
+            quote = "'" if _quotes_with_apostrophes(text, separator, whole) else '"'
+        separator = separator or max(SEPARATORS, key=lambda s: _fit(text, s, quote, whole))
+        header = next(_rows(text, separator, quote))
+    except csv.Error as error:
+        raise BadInput(
+            f"{path} cannot be read as CSV: {error}; does it lack a closing quote, or end its "
+            "lines with a carriage return alone?"
+        ) from None
     return Dialect(encoding, separator, quote, tuple(header))
 
 
-def _quoted_by(text: str, quote: str) -> int:
-    """Count the cells that start with this quote character."""
-    return sum(text.count(separator + quote) for separator in (*SEPARATORS, "\n"))
+def _decode(path: Path, raw: bytes, encoding: str) -> str:
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        text = decoder.decode(raw)
+        if isinstance(text, str):
+            return text
+    except (UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise BadInput(f"{path} cannot be read as {encoding}: {error.reason}") from None
+    except Exception:
+        # Codecs that are no encodings of text fail in many ways.
+        pass
+    raise BadInput(f"'{encoding}' is not an encoding of text that Python knows")
+
+
+def _rows(text: str, separator: str, quote: str) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, quotechar=quote)
+
+
+def _quotes_with_apostrophes(text: str, separator: str | None, whole: bool) -> bool:
+    """Tell whether cells are quoted by ' and not only begin with one, as 't Hooft does."""
+    if '"' in text:
+        return False
+    for one in (separator,) if separator else SEPARATORS:
+        mark = re.escape(one)
+        opened = len(re.findall(rf"(?:^|{mark})'", text, re.MULTILINE))
+        closed = len(re.findall(rf"'(?:{mark}|\r?$)", text, re.MULTILINE))
+        if opened and opened == closed and _fit(text, one, "'", whole)[0] == 1:
+            return True
+    return False
 
 
 def _fit(text: str, separator: str, quote: str, whole: bool) -> tuple[float, int]:
     """Judge a separator: the share of rows as long as the header, then the number of columns."""
     rows = []
-    for row in csv.reader(io.StringIO(text), delimiter=separator, quotechar=quote):
-        rows.append(len(row))
+    for row in _rows(text, separator, quote):
+        if row:
+            rows.append(len(row))
         if len(rows) == _SAMPLE_ROWS:
             break
     else:

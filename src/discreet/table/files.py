@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from discreet.errors import BadInput, nearest
 from discreet.table.csv import read_csv
-from discreet.table.native import replace_markers, to_arrow
+from discreet.table.native import normalise, tidy_dictionary, to_arrow
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
@@ -36,6 +36,7 @@ def read_table(
     quote: str | None = None,
     encoding: str | None = None,
     null_markers: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     schema: pa.Schema | None = None,
 ) -> pa.Table:
     r"""Read a table from a CSV or Parquet file.
@@ -49,6 +50,9 @@ def read_table(
         is taken only where the separator is not a comma and no column has decimal points.
     null_markers : sequence of str
         Cells that stand for a missing value, besides the empty cell.
+    numeric : sequence of str
+        Columns of a CSV that are numbers for certain, however they are spelt. In others `10.1`
+        beside `10.10`, or a leading `+`, makes a column text, because they may be codes.
     schema : pyarrow.Schema, optional
         Types of a CSV's columns where they are known; found by looking where not.
 
@@ -71,7 +75,13 @@ def read_table(
         raise BadInput(f"{path} does not exist")
     if not path.is_file():
         raise BadInput(f"{path} is not a file")
-    if format_of(path) == "csv":
+    kind = format_of(path)
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    if kind == "csv":
         return read_csv(
             path,
             separator=separator,
@@ -79,15 +89,16 @@ def read_table(
             quote=quote,
             encoding=encoding,
             null_markers=null_markers,
+            numeric=numeric,
             schema=schema,
         )
     try:
-        table = parquet.read_table(path)
+        table = parquet.read_table(pa.OSFile(str(path)))
     except (pa.ArrowInvalid, OSError) as error:
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
     if table.num_rows == 0:
         raise BadInput(f"{path} has no rows")
-    return replace_markers(to_arrow(table), null_markers)
+    return normalise(to_arrow(table), null_markers)
 
 
 def write_table(table: Any, path: str | Path) -> None:
@@ -118,9 +129,14 @@ def write_table(table: Any, path: str | Path) -> None:
         columns = {name: for_csv(name, column) for name, column in columns.items()}
         delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
         options = arrow_csv.WriteOptions(delimiter=delimiter)
-        arrow_csv.write_csv(pa.table(columns), path, options)
-    else:
-        parquet.write_table(pa.table(columns), path, compression="zstd")
+        with pa.OSFile(str(path), "wb") as file:
+            arrow_csv.write_csv(pa.table(columns), file, options)
+        return
+    for name, column in columns.items():
+        if pa.types.is_dictionary(column.type):
+            columns[name] = tidy_dictionary(column)
+    with pa.OSFile(str(path), "wb") as file:
+        parquet.write_table(pa.table(columns), file, compression="zstd")
 
 
 def _nan_to_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -135,6 +151,10 @@ def for_csv(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         column = column.cast(column.type.value_type)
     if pa.types.is_duration(column.type):
         return column.cast(pa.int64())
+    if pa.types.is_time(column.type):
+        return column.cast(pa.string())
+    if pa.types.is_float16(column.type):
+        return column.cast(pa.float32())
     if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
         raise BadInput(f"column '{name}' holds {column.type}, which CSV cannot; use Parquet")
     return column

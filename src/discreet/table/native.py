@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
+
+# Past this a column of text may not fit 32-bit offsets once its pieces are joined.
+_LARGE_TEXT = 1 << 30
 
 
 def to_arrow(table: Any) -> pa.Table:
@@ -23,7 +28,7 @@ def to_arrow(table: Any) -> pa.Table:
     """
     if isinstance(table, pa.Table):
         _check_names(table.column_names)
-        return table
+        return table.select(_without_index(table)).replace_schema_metadata(None)
     try:
         frame = nw.from_native(table, eager_only=True)
         _check_names(frame.columns)
@@ -31,14 +36,12 @@ def to_arrow(table: Any) -> pa.Table:
     except nw.exceptions.DuplicateError:
         _check_names(list(table.columns))
         raise
-    except TypeError as error:
-        if isinstance(error, pa.ArrowTypeError):
-            raise BadInput(f"a column mixes types: {error}") from None
+    except (pa.ArrowException, NotImplementedError) as error:
+        raise BadInput(f"a column mixes types or has one that is not supported: {error}") from None
+    except TypeError:
         raise BadInput(
             f"a table must be a pandas, polars or pyarrow table, not {type(table).__name__}"
         ) from None
-    except pa.ArrowInvalid as error:
-        raise BadInput(f"a column mixes types: {error}") from None
     return arrow.select(frame.columns).replace_schema_metadata(None)
 
 
@@ -47,9 +50,19 @@ def _check_names(names: Sequence[Any]) -> None:
     for name in names:
         if not isinstance(name, str):
             raise BadInput(f"column names must be text, but one is {name!r}")
+        if not name:
+            raise BadInput("one column's name is empty; give it one")
         if name in seen:
             raise BadInput(f"the table has two columns named '{name}'")
         seen.add(name)
+
+
+def _without_index(table: pa.Table) -> list[str]:
+    """Leave out an unnamed pandas index, which is an identifier that nobody meant to share."""
+    pandas = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
+    index = [c for c in pandas.get("index_columns", []) if isinstance(c, str)]
+    unnamed = {c for c in index if c.startswith("__index_level_")}
+    return [name for name in table.column_names if name not in unnamed]
 
 
 def like(original: Any, result: pa.Table, changed: Iterable[str]) -> Any:
@@ -64,10 +77,14 @@ def like(original: Any, result: pa.Table, changed: Iterable[str]) -> Any:
     changed : iterable of str
         The columns whose cells are to be taken from `result`.
     """
+    changed = [name for name in result.column_names if name in set(changed)]
     if isinstance(original, pa.Table):
+        for name in result.column_names:
+            if name not in changed:
+                position = result.column_names.index(name)
+                result = result.set_column(position, original.schema.field(name), original[name])
         return result
     frame = nw.from_native(original, eager_only=True).select(result.column_names)
-    changed = [name for name in result.column_names if name in set(changed)]
     if not changed:
         return frame.to_native()
     if frame.implementation.is_pandas():
@@ -98,44 +115,105 @@ def _like_pandas(frame: Any, result: pa.Table, changed: list[str]) -> Any:
     return frame
 
 
-def replace_markers(table: pa.Table, markers: Sequence[str]) -> pa.Table:
-    """Turn empty text cells and the null markers into nulls, and NaN too.
+def normalise(table: pa.Table, markers: Sequence[str]) -> pa.Table:
+    """Turn what means a null into a null, -0.0 into 0.0, and odd types into plain ones.
+
+    A null is an empty text, NaN, or a marker; a marker that reads as a number or a date is one in
+    columns of numbers or dates too.
 
     Examples
     --------
-    >>> replace_markers(pa.table({"a": ["x", "*", ""]}), ["*"])["a"].to_pylist()
-    ['x', None, None]
+    >>> table = pa.table({"a": ["x", "*", ""], "b": [1, -99, 3], "c": [0.5, float("nan"), 2.0]})
+    >>> normalise(table, ["*", "-99"]).to_pydict()
+    {'a': ['x', None, None], 'b': [1, None, 3], 'c': [0.5, None, 2.0]}
     """
-    found = pa.array(["", *markers], pa.string())
     for position, name in enumerate(table.column_names):
-        column = table[name]
-        new = _without(column, found)
-        if new is not column:
-            table = table.set_column(position, name, new)
+        column = _plain(table[name])
+        column = _without(column, ["", *markers])
+        if column is not table[name]:
+            table = table.set_column(position, name, column)
     return table
 
 
-def _without(column: pa.ChunkedArray, markers: pa.Array) -> pa.ChunkedArray:
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        # Only the dictionary is looked at, not the rows.
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give a column in a type that the rest of the code knows, where there is one."""
+    kind, types = column.type, pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        column = pa.chunked_array([c.storage for c in column.chunks], kind.storage_type)
+        kind = column.type
+    if types.is_run_end_encoded(kind):
+        column = pa.chunked_array([pc.run_end_decode(c) for c in column.chunks], kind.value_type)
+        kind = column.type
+    if types.is_null(kind) or types.is_string_view(kind):
+        return column.cast(pa.string())
+    if types.is_decimal(kind) and kind.bit_width < 128:
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    if types.is_float16(kind):
+        return column.cast(pa.float32())
+    if types.is_string(kind) and column.nbytes > _LARGE_TEXT:
+        return column.cast(pa.large_string())
+    if types.is_dictionary(kind):
         column = column.unify_dictionaries()
         labels = column.chunk(0).dictionary if column.num_chunks else pa.array([], kind.value_type)
-        if not _is_text(labels.type) or not _holds(labels, markers):
-            return column
-        plain = _without(column.cast(kind.value_type), markers)
-        kept = labels.filter(pc.invert(pc.is_in(labels, value_set=markers.cast(labels.type))))
-        codes = pc.index_in(plain, value_set=kept).combine_chunks().cast(kind.index_type)
-        return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, kept, ordered=kind.ordered)])
-    if _is_text(kind) and _holds(column, markers):
-        mask = pc.is_in(column, value_set=markers.cast(kind))
-        return pc.if_else(mask, pa.scalar(None, kind), column)
+        # A null among the labels is a null among the cells.
+        return tidy_dictionary(column) if labels.null_count else column
     return column
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+def tidy_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Keep the labels that are used, in their order where that means something, else sorted.
+
+    An unused label, or labels in order of first appearance, would tell of other rows.
+    """
+    kind = column.type
+    plain = column.cast(kind.value_type)
+    used = pc.unique(plain.drop_null())
+    if kind.ordered:
+        labels = column.unify_dictionaries().chunk(0).dictionary.drop_null()
+        used = labels.filter(pc.is_in(labels, value_set=used))
+    else:
+        used = used.take(pc.sort_indices(used))
+    codes = pc.index_in(plain, value_set=used).combine_chunks().cast(pa.int32())
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, used, ordered=kind.ordered)])
+
+
+def _without(column: pa.ChunkedArray, markers: Sequence[str]) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_floating(kind):
+        values = column.to_numpy()
+        if (np.signbit(values) & (values == 0)).any():
+            column = pc.add(column, pa.scalar(0.0, kind))
+        if np.isnan(values).sum() > column.null_count:
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    if pa.types.is_dictionary(kind):
+        # Only the labels are looked at, not the rows.
+        labels = column.chunk(0).dictionary if column.num_chunks else pa.array([], kind.value_type)
+        found = _as_type(markers, labels.type)
+        if not _holds(labels, found):
+            return column
+        plain = column.cast(kind.value_type)
+        plain = pc.if_else(pc.is_in(plain, value_set=found), pa.scalar(None, plain.type), plain)
+        kept = labels.filter(pc.invert(pc.is_in(labels, value_set=found)))
+        codes = pc.index_in(plain, value_set=kept).combine_chunks().cast(pa.int32())
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, kept, ordered=kind.ordered)])
+    found = _as_type(markers, kind)
+    if _holds(column, found):
+        return pc.if_else(pc.is_in(column, value_set=found), pa.scalar(None, kind), column)
+    return column
+
+
+def _as_type(markers: Sequence[str], kind: pa.DataType) -> pa.Array:
+    """Give the markers that can be read as a type, in that type."""
+    readable: list[Any] = []
+    if pa.types.is_boolean(kind):  # "1" would read as true
+        return pa.array(readable, kind)
+    for marker in markers:
+        try:
+            readable.append(pa.array([marker], pa.string()).cast(kind)[0].as_py())
+        except pa.ArrowException:
+            continue
+    return pa.array(readable, kind)
 
 
 def _holds(column: Any, markers: pa.Array) -> bool:
-    return bool(pc.any(pc.is_in(column, value_set=markers.cast(column.type))).as_py())
+    return bool(len(markers)) and bool(pc.any(pc.is_in(column, value_set=markers)).as_py())
