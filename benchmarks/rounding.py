@@ -5,8 +5,8 @@ scikit-learn's KBinsDiscretizer is always there. Peers return labels and not val
 in its time.
 """
 
+import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,10 @@ def run(method: str, x: Column, *arguments: Any, **parameters: Any) -> Any:
     import discreet.rounding
 
     y = parameters.pop("y", None)
-    return getattr(discreet.rounding, method)(*arguments, **parameters).fit_transform(
-        x.reshape(-1, 1), y
-    )
+    rounding = getattr(discreet.rounding, method)(*arguments, **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # fewer points, normal limits
+        return rounding.fit_transform(x.reshape(-1, 1), y)
 
 
 def sse_ratio(x: Column, ours: Any, labels: Any, most: float = 1 + 1e-9) -> float:
@@ -152,9 +153,14 @@ def prepared(name: str, n: int) -> Case:
 
 
 for name in (*METHODS, *SUPERVISED):
-    growth(name, sizes=(10_000, 100_000, 1_000_000, 10_000_000))(partial(prepared, name))
+
+    @growth(f"{name}, cost against n", sizes=(10_000, 100_000, 1_000_000, 10_000_000))
+    def _(n: int, name: str = name) -> Case:
+        return prepared(name, n)
 
     # Without Resampling, whose memory is that of its draws.
     if not name.startswith("resampling"):
-        goal = 3.0 if "mdav" in name else None
-        row(f"{name} n=1e7", seconds=goal, memory=True)(partial(prepared, name, 10_000_000))
+
+        @row(f"{name} n=1e7", seconds=3.0 if "mdav" in name else None, memory=True)
+        def _(name: str = name) -> Case:
+            return prepared(name, 10_000_000)

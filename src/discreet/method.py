@@ -165,7 +165,7 @@ class ColumnMethod(Method):
             self.apply(self.plan_[name], x, Draws.from_random_state(self.random_state, name))
             for name, x in columns.items()
         ]
-        return np.column_stack(new)
+        return _table(new)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Decide on the columns and treat them."""
@@ -176,7 +176,7 @@ class ColumnMethod(Method):
             target=self._classes(y, len(next(iter(columns.values())))),
         )
         self._learned()
-        return np.column_stack(list(new.values()))
+        return _table(list(new.values()))
 
     def _classes(self, y: Any, n: int) -> np.ndarray | None:
         """Give the class of each row as 0, 1, ..., for supervised methods."""
@@ -202,6 +202,11 @@ class ColumnMethod(Method):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _table(columns: list[np.ndarray]) -> np.ndarray:
+    """Put columns side by side; one alone is not copied."""
+    return columns[0].reshape(-1, 1) if len(columns) == 1 else np.column_stack(columns)
 
 
 def per_column(parameter: Value | Mapping[str, Value], column: str, name: str) -> Value:

@@ -57,7 +57,9 @@ def test_medians_have_the_distribution_of_bootstrapped_medians(size):
 
 def test_the_normal_limit_is_told():
     x = np.random.default_rng(5).normal(size=(12_000, 1))
-    with pytest.warns(UserWarning, match="'x0': means of samples of more than 10,000 values"):
+    with pytest.warns(
+        UserWarning, match="'x0': in 1 of 1 parts the means of samples of more than 10,000 values"
+    ):
         Resampling(3, n_quantiles=1, max_draws=50, random_state=0).fit(x)
 
 

@@ -4,7 +4,7 @@
    ones are flipped. The smallest key is taken off, so that close values differ in few bits.
 2. Passes. Keys are sorted digit by digit, the lowest digit first, each time by counting. A pass
    keeps the order of equal digits, so equal values stay in row order.
-3. Short cut. The upper 36 bits, three passes, tell nearly all values apart in most columns. What
+3. Short cut. The upper 32 bits, four passes, tell nearly all values apart in most columns. What
    they leave is settled by insertion; where that is too much work, all bits get their pass.
 
 NaN (a null) is left out, -0.0 comes out as 0.0. Arrays come contiguous, with under 2**31 rows.
@@ -14,9 +14,10 @@ import numpy as np
 from numba import njit
 
 _SIGN = np.uint64(1 << 63)
-# 4,096 counters and the places that they point to stay in the nearer caches.
-_DIGIT = 12
-_UPPER = 36
+# A pass writes to 256 places in turn: as many as the caches hold open. 4 passes of 8 bits took two
+# thirds of the time of 3 passes of 12, at 1e6 rows and at 1e7.
+_DIGIT = 8
+_UPPER = 32
 
 
 @njit(cache=True)

@@ -80,7 +80,7 @@ def chimerge(classes: np.ndarray, threshold: float) -> np.ndarray:
     """
     n = classes.shape[0]
     table = classes.copy()
-    following, previous = np.arange(n) + 1, np.arange(n) - 1
+    following, previous = np.arange(1, n + 1, dtype=np.int32), np.arange(-1, n - 1, dtype=np.int32)
     leaves = 1
     while leaves < n:
         leaves *= 2

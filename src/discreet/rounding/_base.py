@@ -196,16 +196,15 @@ class PointRounding(PartRounding):
         """Cut into the number of parts that is asked for, and say where there are fewer."""
         c = point_count(self.n_points, summary, column)
         ends = self.cut(summary, c, draws)
-        if len(ends) < c and len(summary.values) > 1:
-            why = (
-                f"it has only {len(summary.values)} distinct values"
-                if len(summary.values) < c
-                else self.fewer_because
-            )
-            warnings.warn(
-                f"column '{column}' gets {len(ends)} points, not {c}: {why}", stacklevel=2
-            )
+        self.tell_fewer(len(ends), c, summary, column)
         return ends
+
+    def tell_fewer(self, found: int, c: int, summary: Summary, column: str) -> None:
+        """Warn where a column that is not constant gets fewer points than asked for."""
+        distinct = len(summary.values)
+        if found < c and distinct > 1:
+            why = f"it has only {distinct} distinct values" if distinct < c else self.fewer_because
+            warnings.warn(f"column '{column}' gets {found} points, not {c}: {why}", stacklevel=2)
 
 
 def _distinct(points: np.ndarray) -> np.ndarray:

@@ -42,11 +42,14 @@ def draw_up(
     >>> plan["cuts"], plan["points"], plan["counts"]
     (array([5.5]), array([1.5, 9. ]), array([2, 2]))
     """
-    totals = np.cumsum(summary.counts)
-    last = np.searchsorted(totals, ends)
-    # Segments: the records of one value in one part.
-    value, share, border = summary.values, summary.counts, last + 1
-    splits = not np.array_equal(totals[last], ends)
+    # Segments: the records of one value in one part. Without ties, each record is one.
+    value, share, border = summary.values, summary.counts, ends
+    splits = False
+    if len(value) < ends[-1]:
+        totals = np.cumsum(summary.counts)
+        last = np.searchsorted(totals, ends)
+        border = last + 1
+        splits = not np.array_equal(totals[last], ends)
     if splits:
         borders = np.union1d(totals, ends)
         value = summary.values[np.searchsorted(totals, borders)]

@@ -31,13 +31,15 @@ class SupervisedRounding(PartRounding):
         """Cut by the classes that occur where the column has a value."""
         if summary.classes is None:
             raise BadInput(f"{type(self).__name__} needs the classes of column '{column}'")
-        classes = summary.classes[:, summary.classes.any(axis=0)]
-        if classes.shape[1] < 2:
+        occurs = summary.classes.any(axis=0)
+        if occurs.sum() < 2:
             raise BadInput(
                 f"the records with a value in column '{column}' are all of one class; "
                 f"{type(self).__name__} needs two or more"
             )
-        return self.cut(np.ascontiguousarray(classes))
+        if occurs.all():  # no copy of a large table
+            return self.cut(summary.classes)
+        return self.cut(np.ascontiguousarray(summary.classes[:, occurs]))
 
     def _classes(self, y: Any, n: int) -> np.ndarray:
         name = type(self).__name__

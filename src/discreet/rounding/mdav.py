@@ -50,7 +50,7 @@ class MDAV(GroupRounding):
 
     Examples
     --------
-    Of the three commuting times that remain at first, two are far out:
+    Commuting times, of which the longest is the farthest from their mean:
 
     >>> import numpy as np
     >>> minutes = np.array([[5.0], [8.0], [10.0], [11.0], [40.0], [95.0]])

@@ -47,7 +47,7 @@ class MDLP(SupervisedRounding):
 
     Examples
     --------
-    Who has children is told by age here, but for one:
+    Whether somebody has children depends on age here, and on nothing finer than two ages:
 
     >>> import numpy as np
     >>> age = np.array([[18.0], [20.0], [22.0], [24.0], [30.0], [33.0], [36.0], [40.0]] * 3)

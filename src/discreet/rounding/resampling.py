@@ -20,7 +20,7 @@ from discreet.rounding._base import (
     one_of,
 )
 from discreet.rounding._plans import check_length, draw_up, merge_small, represent
-from discreet.rounding._sizes import Size
+from discreet.rounding._sizes import Size, point_count
 from discreet.rounding.equal_frequency import equal_frequency_ends
 from discreet.rounding.equal_width import equal_width_ends
 from discreet.table.summary import Summary, summarise
@@ -90,7 +90,7 @@ class Resampling(PointRounding):
 
     recipe_name: ClassVar[str] = "resampling"
     in_words: ClassVar[str] = "each value is replaced by the nearest of some typical values"
-    fewer_because: ClassVar[str] = "the other points have no value nearest to them"
+    fewer_because: ClassVar[str] = "some centres coincide or are nearest to no value"
 
     def __init__(
         self,
@@ -139,7 +139,8 @@ class Resampling(PointRounding):
         """Make points from the centres, and send each value to the nearest."""
         check_length(summary, self.min_count, "min_count", column)
         centres = summarise(self._centres(summary, column, draws))
-        ends = self.parts(centres, column, draws)
+        c = point_count(self.n_points, summary, column)
+        ends = self.cut(centres, c, draws)
         points = represent(centres.values, centres.counts, ends, self.representative)
         # A value halfway between two points goes to the lower one.
         borders = points[:-1] + np.diff(points) / 2
@@ -147,12 +148,13 @@ class Resampling(PointRounding):
             np.searchsorted(summary.values, borders, side="right"), len(summary.values)
         )
         filled = np.diff(ends, prepend=0) > 0
+        self.tell_fewer(int(filled.sum()), c, summary, column)
         ends, points = merge_small(summary, ends[filled], points[filled], self.min_count, None)
         records = np.cumsum(summary.counts)[ends - 1]
         return draw_up(summary, records, self.representative, points)
 
     def _centres(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
-        start, centres = 0, []
+        start, limits, centres = 0, 0, []
         ends = equal_frequency_ends(summary, self.n_quantiles)
         for part, end in enumerate(ends):
             inside = Summary(summary.values[start:end], summary.counts[start:end])
@@ -165,11 +167,12 @@ class Resampling(PointRounding):
                 centres.append(_means(inside, samples, draws, streams[0]))
             else:
                 centres.append(_limit_means(inside, samples, draws, streams[0]))
+                limits += 1
             start = end
-        if self.centre == "mean" and summary.n > MOST_RESAMPLED * len(ends):
+        if limits:
             warnings.warn(
-                f"column '{column}': means of samples of more than {MOST_RESAMPLED:,} values are "
-                "drawn from their normal limit",
+                f"column '{column}': in {limits} of {len(ends)} parts the means of samples of more "
+                f"than {MOST_RESAMPLED:,} values are drawn from their normal limit",
                 stacklevel=2,
             )
         return np.concatenate(centres)

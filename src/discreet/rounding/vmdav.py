@@ -32,8 +32,8 @@ class VMDAV(GroupRounding):
         neighbouring points at random so that means are kept. Only `"group"` promises k.
     keep_ties : bool
         True: equal values are never split, the plan is a function of the value and groups may
-        exceed 2k-1. False: groups of single records, equal values at a border are split in row
-        order.
+        exceed 2k-1. False: records are grouped one by one, equal values at a border are split in
+        row order.
     random_state : int, RandomState instance or None
         For the stochastic encoding.
 
