@@ -32,11 +32,15 @@ def over_ranges(work: Callable[[int, int], Result], n: int, chunk: int) -> list[
     """
     starts = range(0, n, chunk)
     stops = [min(start + chunk, n) for start in starts]
-    threads = min(len(starts), len(os.sched_getaffinity(0)) if _HAS_AFFINITY else os.cpu_count())
+    threads = min(len(starts), _cores())
     if threads < 2:
         return [work(start, stop) for start, stop in zip(starts, stops, strict=True)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, starts, stops))
 
 
-_HAS_AFFINITY = hasattr(os, "sched_getaffinity")
+def _cores() -> int:
+    """Count the cores that this process may use; only Linux says."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

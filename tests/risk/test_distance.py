@@ -310,7 +310,7 @@ def test_census_masked_twice_by_different_code(k):
         pytest.skip(str(error))
     x = np.column_stack([column.to_numpy() for column in census.columns]).astype(float)
     y = mdav_like(x, k)
-    sets = [[c for c in range(h)] for h in range(1, 8)]
+    sets = [list(range(h)) for h in range(1, 8)]
     expected = np.mean([euclidean(x[:, s], y[:, s]) for s in sets])
     found = distance_linkage(x, y)
     assert found == pytest.approx(expected)

@@ -3,8 +3,8 @@
 Attribute k of a protected record agrees with the originals of ranks a..b-1, in the order of that
 attribute (an interval of values, or one category). A set of originals is a row of bits.
 
-1. Prefixes. For every `stride`-th rank, the set of originals below it. The originals of ranks a..b-1
-   are the XOR of two prefixes, with the records between a prefix and its edge flipped one by one.
+1. Prefixes. For every `stride`-th rank, the set of originals below it. The originals of ranks
+   a..b-1 are the XOR of two prefixes, with the records between prefix and edge flipped one by one.
 2. Patterns. The originals are split by the first attribute, each part by the second, and so on:
    the size of a last part is the count of its pattern. Parts of few records are listed instead.
    Bit k of a pattern is set where attribute k agrees.

@@ -79,8 +79,10 @@ def known_sets(known: Known, columns: Sequence[str]) -> list[list[str]]:
         if known == "all":
             return [columns]
         raise BadInput(f'known = "{known}" is not "paper", "all" or a list of columns')
-    names = list(known)
-    sets = [names] if all(isinstance(name, str) for name in names) else [list(s) for s in names]
+    names = [name for name in known if isinstance(name, str)]
+    if names and len(names) < len(known):
+        raise BadInput("known mixes columns and lists of columns")
+    sets = [names] if names else [list(chosen) for chosen in known]
     for chosen in sets:
         _check_set(chosen, columns)
     return sets

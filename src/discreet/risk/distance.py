@@ -1,4 +1,4 @@
-"""Distance-based record linkage: whose nearest original is its own?"""
+"""Distance-based record linkage: the nearest record is taken for one's own."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Every pair of a protected and an original record has an agreement pattern. A model with two kinds of
 pairs, matches and others, in which attributes agree independently of each other, is fitted to the
-counts of the patterns; each protected record is then linked to the original with the highest weight.
+counts of the patterns; each protected record is then linked to the original of highest weight.
 
 m_k, u_k: the probability that attribute k agrees in a match, and in another pair. lambda: the share
 of matches among all pairs, which is known: n of n * n.

@@ -108,7 +108,7 @@ def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
 
 
 def _codes(x: pa.ChunkedArray, y: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the categories of two columns together."""
+    """Give the categories of two columns the same numbers."""
     both = pa.chunked_array([*_labels(x), *_labels(y)], pa.large_string())
     labels = pc.unique(both.drop_null())
     codes = pc.index_in(both, value_set=labels).cast(pa.float64()).to_numpy()
