@@ -23,7 +23,7 @@ Points come without NaN, as C-ordered float64; nothing is checked here.
 import numpy as np
 from numba import njit
 
-LEAF = 8
+LEAF = 16
 _POINT = -1
 
 
@@ -89,12 +89,13 @@ def nearest_is_own(queries, points, order, spans, columns, boxes, categorical, f
     A hit is 1/t where the own partner is among t nearest at equal distance, else 0. Record
     `order[i]` of the queries has its partner at `points[i]`. No column to compare the two by: 0.
     """
-    stack = np.empty(64, np.int64)
+    stack, query = np.empty(64, np.int64), np.empty(points.shape[1])
     for leaf in range(first, last):
-        start, stop = spans[leaf]
+        start, stop = spans[leaf, 0], spans[leaf, 1]
         for place in range(start, stop):
-            query = queries[order[place]]
-            radius = _distance(query, points, place, np.inf, categorical)
+            for c in range(query.size):
+                query[c] = queries[order[place], c]
+            radius = _distance(query, points, place, categorical)
             ties = 0
             if categorical is None or radius < np.inf:
                 ties = _ties(query, points, start, stop, radius, categorical)
@@ -102,7 +103,7 @@ def nearest_is_own(queries, points, order, spans, columns, boxes, categorical, f
             while node > 0 and ties > 0:
                 parent = (node - 1) // 2
                 sibling = 4 * parent + 3 - node
-                if _bound(query, boxes[sibling], radius, columns[parent], categorical) <= radius:
+                if _bound(query, boxes, sibling, categorical) <= radius:
                     found = _search(
                         query, points, spans, columns, boxes, sibling, radius, stack, categorical
                     )
@@ -120,15 +121,15 @@ def _search(query, points, spans, columns, boxes, top, radius, stack, categorica
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        start, stop = spans[node]
+        start, stop = spans[node, 0], spans[node, 1]
         if columns[node] == _POINT:
             # One record stands for all.
             found = _ties(query, points, start, start + 1, radius, categorical) * (stop - start)
         elif node >= inner:
             found = _ties(query, points, start, stop, radius, categorical)
         else:
-            left = _bound(query, boxes[2 * node + 1], radius, columns[node], categorical)
-            right = _bound(query, boxes[2 * node + 2], radius, columns[node], categorical)
+            left = _bound(query, boxes, 2 * node + 1, categorical)
+            right = _bound(query, boxes, 2 * node + 2, categorical)
             # The nearer child goes on top: a closer record is likelier there.
             near = 2 * node + 1 if left <= right else 2 * node + 2
             if max(left, right) <= radius:
@@ -148,7 +149,7 @@ def _search(query, points, spans, columns, boxes, top, radius, stack, categorica
 def _ties(query, points, start, stop, radius, categorical):
     ties = 0
     for i in range(start, stop):
-        distance = _distance(query, points, i, radius, categorical)
+        distance = _distance(query, points, i, categorical)
         if distance < radius:
             return -1
         if distance == radius:
@@ -157,15 +158,13 @@ def _ties(query, points, start, stop, radius, categorical):
 
 
 @njit(cache=True, nogil=True)
-def _distance(query, points, i, radius, categorical):
-    """Distance to a record, or something above the radius as soon as it is."""
+def _distance(query, points, i, categorical):
+    """Distance to a record. Sums are not cut short: the branches would cost more than they save."""
     total = 0.0
     if categorical is None:
         for c in range(query.size):
             difference = query[c] - points[i, c]
             total += difference * difference
-            if total > radius:
-                break
         return total
     compared = 0
     for c in range(query.size):
@@ -176,32 +175,22 @@ def _distance(query, points, i, radius, categorical):
 
 
 @njit(cache=True, nogil=True)
-def _bound(query, box, radius, column, categorical):
-    """Least distance into a box, or something above the radius as soon as it is."""
+def _bound(query, boxes, node, categorical):
+    """Least distance into a node's box."""
     total = 0.0
     if categorical is None:
-        # The column that the box was split off in alone settles most cases.
-        gap = _gap(query, box, column)
-        if gap * gap > radius:
-            return np.inf
         for c in range(query.size):
-            gap = _gap(query, box, c)
+            gap = max(query[c] - boxes[node, 1, c], boxes[node, 0, c] - query[c], 0.0)
             total += gap * gap
-            if total > radius:
-                break
         return total
     filled = 0
     for c in range(query.size):
         if query[c] >= 0.0:
             filled += 1
-            if box[0, c] >= 0.0:
-                total += _gower(_gap(query, box, c), categorical[c])
+            if boxes[node, 0, c] >= 0.0:
+                gap = max(query[c] - boxes[node, 1, c], boxes[node, 0, c] - query[c], 0.0)
+                total += _gower(gap, categorical[c])
     return total / filled if filled > 0 else 0.0
-
-
-@njit(cache=True, nogil=True)
-def _gap(query, box, c):
-    return max(query[c] - box[1, c], box[0, c] - query[c], 0.0)
 
 
 @njit(cache=True, nogil=True)

@@ -45,7 +45,7 @@ def own_hits(
     tree = (points, order, spans, columns, np.empty((nodes, 2, p)))
     width = 1
     while width <= leaves:
-        _split_level(tree, width, chunk=max(1, width * 50_000 // n))
+        _split_level(tree, width, chunk=max(1, width * 250_000 // n))
         width *= 2
     hits = np.zeros(n)
     over_ranges(

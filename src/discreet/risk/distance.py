@@ -156,10 +156,13 @@ def _check_choice(parameter: str, value: str, choices: tuple[str, ...]) -> None:
 def _link(queries: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
     """Hits of each record, and how many could not be linked because of nulls."""
     complete = ~np.isnan(targets).any(axis=1)
-    hits = np.zeros(len(targets))
+    unlinkable = int((~complete | np.isnan(queries).any(axis=1)).sum())
     # A query with a null hits nothing; its own target can still be taken for another's.
+    if complete.all():
+        return own_hits(queries, targets), unlinkable
+    hits = np.zeros(len(targets))
     hits[complete] = own_hits(queries[complete], targets[complete])
-    return hits, int((~complete | np.isnan(queries).any(axis=1)).sum())
+    return hits, unlinkable
 
 
 def _link_gower(

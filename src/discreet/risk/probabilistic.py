@@ -151,7 +151,7 @@ def _link(attributes: list[_Attribute], n: int) -> np.ndarray:
     orders = np.stack([attribute.order for attribute in attributes])
     below = np.stack([prefixes(order, n, stride) for order in orders])
     sides = (spans, orders, below, stride, n)
-    chunk = max(16, n // 64)
+    chunk = max(128, n // 64)
     parts = over_ranges(lambda a, b: count_patterns(*sides, a, b), n, chunk)
     strength = _rank_weights(pattern_weights(np.sum(parts, axis=0), n))
     over_ranges(lambda a, b: best_is_own(*sides, strength, a, b, hits), n, chunk)
