@@ -9,7 +9,7 @@ attribute (an interval of values, or one category). A set of originals is a row 
    the size of a last part is the count of its pattern. Parts of few records are listed instead.
    Bit k of a pattern is set where attribute k agrees.
 3. Twice. First all patterns are counted over all records (for the model), then again record by
-   record (for the links): counting is cheaper than to keep the counts of every record.
+   record (for the links), where only parts that can hold a link as strong as the own one matter.
 """
 
 import numpy as np
@@ -86,15 +86,16 @@ def count_patterns(spans, orders, below, stride, n, first, last):
     counts = np.zeros(1 << p, np.int64)
     for i in range(first, last):
         _find_agreeing(spans, orders, below, stride, i, agree)
-        _split(parts, agree, n, path, counts)
+        _split(parts, agree, n, path, None, 0, counts)
     return counts
 
 
 @njit(cache=True, nogil=True)
-def best_is_own(spans, orders, below, stride, n, strength, first, last, hits):
+def best_is_own(spans, orders, below, stride, n, top, first, last, hits):
     """Fill in the hits of records: 1/t where the own original is among the t strongest links.
 
-    `strength` ranks the patterns: the higher, the likelier a match; equal ones tie.
+    `top` ranks the patterns, the higher the likelier a match, equal ones tie: top[2**k + start] is
+    the highest rank of a pattern with the given start, up to attribute k.
     """
     p, words = len(spans), (n + 63) // 64
     agree, parts = np.empty((p, words), np.uint64), np.empty((p + 1, words), np.uint64)
@@ -103,15 +104,16 @@ def best_is_own(spans, orders, below, stride, n, strength, first, last, hits):
     counts = np.zeros(1 << p, np.int64)
     for i in range(first, last):
         _find_agreeing(spans, orders, below, stride, i, agree)
-        _split(parts, agree, n, path, counts)
-        best, ties = np.int64(-1), 0
+        own = top[(1 << p) + _pattern(agree, i >> 6, np.uint64(i) & _63, 0, 0)]
+        _split(parts, agree, n, path, top, own, counts)
+        stronger, ties = 0, 0
         for pattern in range(counts.size):
-            if counts[pattern] > 0 and strength[pattern] >= best:
-                ties = counts[pattern] + (ties if strength[pattern] == best else 0)
-                best = strength[pattern]
+            if top[(1 << p) + pattern] > own:
+                stronger += counts[pattern]
+            elif top[(1 << p) + pattern] == own:
+                ties += counts[pattern]
             counts[pattern] = 0
-        own = _pattern(agree, i >> 6, np.uint64(i) & _63, 0, 0)
-        hits[i] = 1.0 / ties if strength[own] == best else 0.0
+        hits[i] = 1.0 / ties if stronger == 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -131,10 +133,11 @@ def _find_agreeing(spans, orders, below, stride, i, agree):
 
 
 @njit(cache=True, nogil=True)
-def _split(parts, agree, n, path, counts):
+def _split(parts, agree, n, path, top, least, counts):
     """Add the counts of all records, in parts[0]; parts[k] shares its pattern up to attribute k.
 
-    `path` holds what would be the variables of a recursive function (which numba cannot cache).
+    Parts that hold no pattern of rank `least` may be left out, unless `top` is None. `path` holds
+    what would be the variables of a recursive function (numba crashes on a cached one).
     """
     p, words = agree.shape
     k = 0
@@ -154,12 +157,12 @@ def _split(parts, agree, n, path, counts):
                 parts[k + 1, w] = word
                 inside += _count_bits(word)
             path[k, 2], path[k, 3] = _INSIDE, inside
-            if inside > 0:
+            if inside > 0 and (top is None or top[(3 << k) + pattern] >= least):
                 path[k + 1] = pattern | (1 << k), inside, _NEW, 0
                 k += 1
         elif stage == _INSIDE:
             path[k, 2] = _DONE
-            if inside < size:
+            if inside < size and (top is None or top[(2 << k) + pattern] >= least):
                 for w in range(words):
                     parts[k + 1, w] = parts[k, w] & ~agree[k, w]
                 path[k + 1] = pattern, size - inside, _NEW, 0

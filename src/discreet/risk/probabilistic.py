@@ -153,8 +153,8 @@ def _link(attributes: list[_Attribute], n: int) -> np.ndarray:
     sides = (spans, orders, below, stride, n)
     chunk = max(128, n // 64)
     parts = over_ranges(lambda a, b: count_patterns(*sides, a, b), n, chunk)
-    strength = _rank_weights(pattern_weights(np.sum(parts, axis=0), n))
-    over_ranges(lambda a, b: best_is_own(*sides, strength, a, b, hits), n, chunk)
+    top = _rank_starts(pattern_weights(np.sum(parts, axis=0), n))
+    over_ranges(lambda a, b: best_is_own(*sides, top, a, b, hits), n, chunk)
     return hits
 
 
@@ -212,5 +212,17 @@ def _agrees(patterns: int) -> np.ndarray:
     return (np.arange(patterns)[:, None] >> np.arange(p) & 1).astype(bool)
 
 
-def _rank_weights(weights: np.ndarray) -> np.ndarray:
-    return np.unique(np.round(weights, _WEIGHT_DECIMALS), return_inverse=True)[1].reshape(-1)
+def _rank_starts(weights: np.ndarray) -> np.ndarray:
+    """Rank the weights, and for k = 0..p the starts of patterns, by the best that they can become.
+
+    The starts of k attributes are at 2**k and following, the patterns themselves at 2**p.
+    """
+    top = np.empty(2 * len(weights), dtype=np.int64)
+    top[len(weights) :] = np.unique(np.round(weights, _WEIGHT_DECIMALS), return_inverse=True)[1]
+    size = len(weights) // 2
+    while size:
+        # Bit k of the longer start, which is its highest, is clear in the first half, then set.
+        longer = top[2 * size : 4 * size]
+        top[size : 2 * size] = np.maximum(longer[:size], longer[size:])
+        size //= 2
+    return top
