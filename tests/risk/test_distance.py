@@ -251,6 +251,22 @@ def test_constant_columns_are_named():
         assert distance_linkage(x[:, :1], x[:, :1] * np.nan) == 0.5
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_huge_and_tiny_values_change_nothing(metric, factor):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(200, 3))
+    y = x + 0.2 * rng.normal(size=x.shape)
+    found = distance_linkage(x * factor, y * factor, known="all", metric=metric)
+    assert found == distance_linkage(x, y, known="all", metric=metric)
+
+
+@quiet
+def test_no_rows():
+    empty = pa.table({"a": pa.array([], pa.float64())})
+    assert distance_linkage(empty, empty) == 0.0
+
+
 @quiet
 @pytest.mark.parametrize("metric", METRICS)
 def test_one_row(metric):
@@ -274,6 +290,8 @@ def test_tables_of_any_kind(make):
         ({"scale": "log"}, 'scale = "log": known: standardize, raw'),
         ({"known": "some"}, 'known = "some" is not "paper", "all" or a list'),
         ({"known": ["x9"]}, "column 'x9' cannot be compared; known: x0"),
+        ({"known": ["x0", ["x0"]]}, "known mixes columns and lists of columns"),
+        ({"known": []}, "known holds no columns"),
         ({"known": [[]]}, "known holds an empty set"),
         ({"known": ["x0", "x0"]}, "known names a column twice: x0, x0"),
     ],

@@ -83,6 +83,8 @@ def known_sets(known: Known, columns: Sequence[str]) -> list[list[str]]:
     if names and len(names) < len(known):
         raise BadInput("known mixes columns and lists of columns")
     sets = [names] if names else [list(chosen) for chosen in known]
+    if not sets:
+        raise BadInput("known holds no columns")
     for chosen in sets:
         _check_set(chosen, columns)
     return sets
@@ -122,6 +124,8 @@ def standardize(values: np.ndarray) -> np.ndarray:
     """Centre by the mean and divide by the standard deviation of the values that are not null."""
     # From the least value on, so that little is lost far from zero.
     shifted = values - np.nanmin(values)
+    # By a power of two, which loses nothing, so that squares of huge values do not overflow.
+    shifted = np.ldexp(shifted, -np.frexp(np.nanmax(shifted))[1])
     return (shifted - np.nanmean(shifted)) / np.nanstd(shifted, ddof=1)
 
 
