@@ -1,66 +1,138 @@
-"""Interval disclosure: how often a released value lies close to the original."""
+"""Interval disclosure: how often an original lies in a small interval around its released value."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from discreet.errors import BadInput, nearest
+from discreet.risk._known import known_sets
 from discreet.table.pairs import numeric_pairs
+
+Kind = Literal["rank", "sd", "sd-record"]
+
+# Half widths of the rank intervals, in percent of the records.
+_RANK_PERCENTS = range(1, 11)
 
 
 @dataclass(frozen=True)
 class Disclosure:
-    """A share of cells, and each column's."""
+    """A share of cells or of records, and each column's share of cells."""
 
     value: float
     columns: dict[str, float]
 
 
 @overload
-def interval_disclosure(original: Any, protected: Any, *, width: float = ...) -> float: ...
+def interval_disclosure(
+    original: Any,
+    protected: Any,
+    *,
+    kind: Kind = ...,
+    width: float = ...,
+    known: str | Sequence[str] = ...,
+    detail: Literal[False] = ...,
+) -> float: ...
 @overload
 def interval_disclosure(
-    original: Any, protected: Any, *, width: float = ..., detail: Literal[True]
+    original: Any,
+    protected: Any,
+    *,
+    kind: Kind = ...,
+    width: float = ...,
+    known: str | Sequence[str] = ...,
+    detail: Literal[True],
 ) -> Disclosure: ...
 def interval_disclosure(
-    original: Any, protected: Any, *, width: float = 0.05, detail: bool = False
+    original: Any,
+    protected: Any,
+    *,
+    kind: Kind = "sd",
+    width: float = 0.05,
+    known: str | Sequence[str] = "all",
+    detail: bool = False,
 ) -> float | Disclosure:
-    """Share of cells whose original lies within a small interval around the released value.
+    """Share of cells or records whose original lies in an interval around the released value.
 
     Parameters
     ----------
     original, protected : table or array
         The same rows in the same order.
+    kind : {"sd", "sd-record", "rank"}
+        `"sd"`: share of cells within `width` standard deviations of the released column.
+        `"sd-record"`: share of records all of whose cells are.
+        `"rank"`: share of cells between the released values that lie floor(p n / 100) ranks below
+        and above their own, averaged over p = 1..10; tied values take all of their ranks.
     width : float
-        Half the interval, in standard deviations of the released column.
+        Half the interval of the two `sd` kinds.
+    known : "all" or list of str
+        The columns to look at.
     detail : bool
         Give the columns' shares too.
 
     Returns
     -------
     float or Disclosure
-        Shares in 0..1. Cells that are null on either side are left out; a column without any
-        other is left out with a warning.
+        Shares in 0..1. Cells that are null on either side are left out, and so is a record without
+        any other; a column without any other is left out with a warning.
 
     Examples
     --------
-    >>> interval_disclosure([[1.0], [2.0], [9.0]], [[1.0], [2.5], [9.0]])
+    >>> original, protected = [[1.0], [2.0], [9.0]], [[1.0], [2.5], [9.0]]
+    >>> interval_disclosure(original, protected)
+    0.6666666666666666
+    >>> interval_disclosure(original, protected, kind="rank")
     0.6666666666666666
     """
-    close, cells = {}, {}
-    for name, (x, y) in numeric_pairs(original, protected).items():
+    if kind not in ("rank", "sd", "sd-record"):
+        raise BadInput(f'kind = "{kind}": {nearest(kind, ["rank", "sd", "sd-record"])}')
+    pairs = numeric_pairs(original, protected)
+    if known != "all":
+        [chosen] = known_sets([known], list(pairs))
+        pairs = {name: pairs[name] for name in chosen}
+    shares, cells = {}, {}
+    outside: np.ndarray | None = None
+    compared: np.ndarray | None = None
+    for name, (x, y) in pairs.items():
         both = ~(np.isnan(x) | np.isnan(y))
         if not both.any():
             warnings.warn(
                 f"interval_disclosure leaves out column '{name}': no values", stacklevel=2
             )
             continue
-        sd = np.std(y[both], ddof=1) if both.sum() > 1 else 0.0
-        close[name] = int((np.abs(x[both] - y[both]) <= width * sd).sum())
-        cells[name] = int(both.sum())
-    value = sum(close.values()) / max(1, sum(cells.values()))
-    columns = {name: close[name] / cells[name] for name in close}
-    return Disclosure(value, columns) if detail else value
+        close = _by_rank(x[both], y[both]) if kind == "rank" else _by_sd(x[both], y[both], width)
+        shares[name], cells[name] = float(close.mean()), int(both.sum())
+        if outside is None or compared is None:
+            outside, compared = np.zeros(len(x), dtype=bool), np.zeros(len(x), dtype=bool)
+        outside[both] |= close == 0
+        compared |= both
+    if kind == "sd-record" and outside is not None and compared is not None:
+        value = float(1 - outside[compared].mean())
+    else:
+        value = sum(shares[name] * cells[name] for name in shares) / max(1, sum(cells.values()))
+    return Disclosure(value, shares) if detail else value
+
+
+def _by_sd(x: np.ndarray, y: np.ndarray, width: float) -> np.ndarray:
+    """1 for each cell within some standard deviations of y, else 0."""
+    # From the least value on, so that little is lost far from zero.
+    sd = np.std(y - y.min(), ddof=1) if len(y) > 1 else 0.0
+    return (np.abs(x - y) <= width * sd).astype(np.float64)
+
+
+def _by_rank(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Share of the ten rank intervals around each y that x lies in."""
+    n, ordered = len(y), np.sort(y)
+    first = np.searchsorted(ordered, y, side="left")
+    last = np.searchsorted(ordered, y, side="right") - 1
+    inside = np.zeros(n)
+    for percent in _RANK_PERCENTS:
+        ranks = percent * n // 100
+        low = ordered[np.maximum(first - ranks, 0)]
+        high = ordered[np.minimum(last + ranks, n - 1)]
+        inside += (low <= x) & (x <= high)
+    return inside / len(_RANK_PERCENTS)

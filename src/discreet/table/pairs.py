@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.errors import BadInput
 from discreet.table.columns import float_values, kind_of
@@ -27,10 +30,7 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
     array([1.5, 1.5])
     """
     before, after = _as_table(original), _as_table(protected)
-    if before.num_rows != after.num_rows:
-        raise BadInput(
-            f"the original has {before.num_rows:,} rows, the protected table {after.num_rows:,}"
-        )
+    _check_rows(before, after)
     shared = [
         name
         for name in after.column_names
@@ -42,9 +42,80 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
     }
 
 
+def _check_rows(before: pa.Table, after: pa.Table) -> None:
+    if before.num_rows != after.num_rows:
+        raise BadInput(
+            f"the original has {before.num_rows:,} rows, the protected table {after.num_rows:,}"
+        )
+
+
 def _as_table(table: Any) -> pa.Table:
     if isinstance(table, np.ndarray | list | tuple):
         array = np.asarray(table, dtype=np.float64)
         array = array.reshape(len(array), -1)
         return pa.table({f"x{i}": array[:, i] for i in range(array.shape[1])})
     return to_arrow(table)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One column of two tables as float64, NaN where null; categories are numbered alike in both.
+
+    Attributes
+    ----------
+    categorical : bool
+        Whether the numbers stand for categories, which are equal or not and nothing else.
+    x, y : ndarray of float64
+        The original and the protected column.
+    """
+
+    categorical: bool
+    x: np.ndarray
+    y: np.ndarray
+
+
+def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
+    """Give the columns that two tables or arrays share: numbers as they are, others as codes.
+
+    A column that is numeric in one table and not in the other is left out with a warning.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> pairs = shared_pairs(pa.table({"sex": ["f", "m"]}), pa.table({"sex": ["m", None]}))
+    >>> pairs["sex"].x, pairs["sex"].y
+    (array([0., 1.]), array([ 1., nan]))
+    """
+    before, after = _as_table(original), _as_table(protected)
+    _check_rows(before, after)
+    pairs = {}
+    for name in after.column_names:
+        if name not in before.column_names:
+            continue
+        x, y = before[name], after[name]
+        numeric = [kind_of(column.type) == "numeric" for column in (x, y)]
+        if all(numeric):
+            pairs[name] = Pair(False, float_values(x, name), float_values(y, name))
+        elif any(numeric):
+            warnings.warn(
+                f"column '{name}' is left out: it is {kind_of(x.type)} in the original and "
+                f"{kind_of(y.type)} in the protected table",
+                stacklevel=3,
+            )
+        else:
+            pairs[name] = Pair(True, *_codes(x, y))
+    return pairs
+
+
+def _codes(x: pa.ChunkedArray, y: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+    """Give the categories of two columns the same numbers."""
+    both = pa.chunked_array([*_labels(x), *_labels(y)], pa.large_string())
+    labels = pc.unique(both.drop_null())
+    codes = pc.index_in(both, value_set=labels).cast(pa.float64()).to_numpy()
+    return codes[: len(x)], codes[len(x) :]
+
+
+def _labels(column: pa.ChunkedArray) -> list[pa.Array]:
+    kind = column.type
+    plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    return list(plain.cast(pa.large_string()).chunks)

@@ -1,0 +1,141 @@
+"""What an intruder knows: sets of columns, and the columns in them that can tell records apart."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import BadInput, nearest
+from discreet.table.pairs import Pair
+
+Known = str | Sequence[str] | Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class KnownSet:
+    """The linkage by one set of known columns.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The columns used; constant ones are left out.
+    value : float
+        The share of records linked correctly.
+    unlinkable : int
+        Records that could not be compared with their own original because of nulls; they count
+        as not linked.
+    """
+
+    columns: tuple[str, ...]
+    value: float
+    unlinkable: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Linkage:
+    """How many records are linked correctly.
+
+    Attributes
+    ----------
+    value : float
+        The mean over the sets of known columns, a share in 0..1.
+    sets : tuple of KnownSet
+        Each set's own share.
+    records : ndarray of float64
+        Each record's chance to be linked correctly, as a mean over the sets.
+    """
+
+    value: float
+    sets: tuple[KnownSet, ...]
+    records: np.ndarray
+
+
+def known_sets(known: Known, columns: Sequence[str]) -> list[list[str]]:
+    """List the sets of columns that an intruder is taken to know.
+
+    Parameters
+    ----------
+    known : {"paper", "all"}, list of str or list of lists of str
+        `"paper"`: the first 1, 2, ... h columns, h = half of them, rounded up.
+    columns : sequence of str
+        The columns there are.
+
+    Examples
+    --------
+    >>> known_sets("paper", ["age", "income", "rent"])
+    [['age'], ['age', 'income']]
+    >>> known_sets(["rent", "age"], ["age", "income", "rent"])
+    [['rent', 'age']]
+    """
+    columns = list(columns)
+    if not columns:
+        raise BadInput("the two tables share no column that this measure can compare")
+    if isinstance(known, str):
+        if known == "paper":
+            return [columns[:h] for h in range(1, (len(columns) + 1) // 2 + 1)]
+        if known == "all":
+            return [columns]
+        raise BadInput(f'known = "{known}" is not "paper", "all" or a list of columns')
+    names = [name for name in known if isinstance(name, str)]
+    if names and len(names) < len(known):
+        raise BadInput("known mixes columns and lists of columns")
+    sets = [names] if names else [list(chosen) for chosen in known]
+    if not sets:
+        raise BadInput("known holds no columns")
+    for chosen in sets:
+        _check_set(chosen, columns)
+    return sets
+
+
+def _check_set(chosen: list[str], columns: list[str]) -> None:
+    if not chosen:
+        raise BadInput("known holds an empty set of columns")
+    for name in chosen:
+        if name not in columns:
+            raise BadInput(f"column '{name}' cannot be compared; {nearest(str(name), columns)}")
+    if len(set(chosen)) < len(chosen):
+        raise BadInput(f"known names a column twice: {', '.join(chosen)}")
+
+
+def constant_columns(pairs: dict[str, Pair], used: Iterable[str], measure: str) -> set[str]:
+    """Find the columns with fewer than two different values in either file, and warn of each.
+
+    They cannot tell records apart, and have no standard deviation to divide by.
+    """
+    constant = set()
+    for name in dict.fromkeys(used):
+        for file, values in (("original", pairs[name].x), ("protected", pairs[name].y)):
+            present = values[~np.isnan(values)]
+            if present.size == 0 or present.min() == present.max():
+                what = "is constant" if present.size else "holds only nulls"
+                warnings.warn(
+                    f"{measure} leaves out column '{name}', which {what} in the {file} table",
+                    stacklevel=3,
+                )
+                constant.add(name)
+                break
+    return constant
+
+
+def standardize(values: np.ndarray) -> np.ndarray:
+    """Centre by the mean and divide by the standard deviation of the values that are not null."""
+    # From the least value on, so that little is lost far from zero.
+    shifted = values - np.nanmin(values)
+    # By a power of two, which loses nothing, so that squares of huge values do not overflow.
+    shifted = np.ldexp(shifted, -np.frexp(np.nanmax(shifted))[1])
+    return (shifted - np.nanmean(shifted)) / np.nanstd(shifted, ddof=1)
+
+
+def linkage_over_sets(
+    outcomes: Sequence[tuple[list[str], np.ndarray, int]],
+) -> Linkage:
+    """Average the hits of all sets; each comes with its columns and its unlinkable records."""
+    records = np.mean([hits for _, hits, _ in outcomes], axis=0)
+    sets = tuple(
+        KnownSet(tuple(columns), float(hits.mean()) if hits.size else 0.0, unlinkable)
+        for columns, hits, unlinkable in outcomes
+    )
+    return Linkage(float(np.mean([s.value for s in sets])), sets, records)

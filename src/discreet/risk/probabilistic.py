@@ -1,0 +1,228 @@
+"""Probabilistic record linkage (Fellegi and Sunter 1969), with parameters by EM.
+
+Every pair of a protected and an original record has an agreement pattern. A model with two kinds of
+pairs, matches and others, in which attributes agree independently of each other, is fitted to the
+counts of the patterns; each protected record is then linked to the original of highest weight.
+
+m_k, u_k: the probability that attribute k agrees in a match, and in another pair. lambda: the share
+of matches among all pairs, which is known: n of n * n.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.kernels.agreement import best_is_own, count_patterns, intervals, prefixes
+from discreet.risk._known import (
+    Known,
+    Linkage,
+    constant_columns,
+    known_sets,
+    linkage_over_sets,
+    standardize,
+)
+from discreet.table.pairs import Pair, shared_pairs
+from discreet.threads import over_ranges
+
+MOST_COLUMNS = 20
+_PREFIX_BYTES = 2**24
+_START_M = 0.9
+# Probabilities of exactly 0 and 1 would make one disagreement outweigh everything.
+_LEAST = 1e-6
+_MOST_STEPS = 500
+_SETTLED = 1e-7
+# Weights that differ by less are the same: rounding must not decide ties.
+_WEIGHT_DECIMALS = 9
+
+
+@overload
+def probabilistic_linkage(
+    original: Any,
+    protected: Any,
+    *,
+    tolerance: float = ...,
+    known: Known = ...,
+    detail: Literal[False] = ...,
+) -> float: ...
+@overload
+def probabilistic_linkage(
+    original: Any,
+    protected: Any,
+    *,
+    tolerance: float = ...,
+    known: Known = ...,
+    detail: Literal[True],
+) -> Linkage: ...
+def probabilistic_linkage(
+    original: Any,
+    protected: Any,
+    *,
+    tolerance: float = 0.25,
+    known: Known = "paper",
+    detail: bool = False,
+) -> float | Linkage:
+    """Share of the records that an intruder links correctly by the most likely match.
+
+    Parameters
+    ----------
+    original, protected : table or array
+        The same rows in the same order.
+    tolerance : float
+        Numbers agree when they differ by no more than this, after each file's column was
+        standardised by its own mean and standard deviation; categories agree when equal.
+    known : {"paper", "all"}, list of str or list of lists of str
+        What the intruder knows; see `distance_linkage`. At most 20 columns at a time.
+    detail : bool
+        Give the share of each set of columns and the chance of each record too.
+
+    Returns
+    -------
+    float or Linkage
+        Shares in 0..1. A record whose original is one of t with the highest weight counts 1/t.
+
+    Warns
+    -----
+    UserWarning
+        Names each column that is left out because it is constant in one of the files. Without any
+        column all records tie, and 1/n is found.
+
+    Notes
+    -----
+    A null agrees with nothing, not even with another null. Time grows with the square of the
+    records, memory does not.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> original = pa.table({"sex": ["f", "f", "m", "m"], "age": [20, 30, 40, 50]})
+    >>> protected = pa.table({"sex": ["f", "f", "m", "m"], "age": [21, 29, 41, 49]})
+    >>> probabilistic_linkage(original, protected, known="all")
+    1.0
+    """
+    if not tolerance >= 0:
+        raise BadInput(f"tolerance = {tolerance} must be 0 or more")
+    pairs = shared_pairs(original, protected)
+    sets = known_sets(known, list(pairs))
+    used = dict.fromkeys(name for columns in sets for name in columns)
+    constant = constant_columns(pairs, used, "probabilistic_linkage")
+    n = len(next(iter(pairs.values())).x)
+    usable = {name: _Attribute(pairs[name], tolerance) for name in used if name not in constant}
+    outcomes = []
+    for columns in sets:
+        names = [name for name in columns if name in usable]
+        outcomes.append((names, _link([usable[name] for name in names], n), 0))
+    result = linkage_over_sets(outcomes)
+    return result if detail else result.value
+
+
+class _Attribute:
+    """What one column agrees with: for each protected record, an interval of ranks of originals."""
+
+    def __init__(self, pair: Pair, tolerance: float) -> None:
+        x, y = pair.x, pair.y
+        if pair.categorical:
+            tolerance = 0.0
+        else:
+            x, y = standardize(x), standardize(y)
+        # NaN sorts last.
+        self.order = np.argsort(x, kind="stable")
+        ordered = x[self.order]
+        filled = int(np.searchsorted(ordered, np.nan))
+        self.spans = intervals(ordered[:filled], y, tolerance)
+
+
+def _link(attributes: list[_Attribute], n: int) -> np.ndarray:
+    """Give each record's hit by one set of columns."""
+    p = len(attributes)
+    if p > MOST_COLUMNS:
+        raise BadInput(
+            f"probabilistic_linkage compares at most {MOST_COLUMNS} columns at a time, not {p}; "
+            "name fewer in known"
+        )
+    hits = np.full(n, 1.0 / max(1, n))
+    if p == 0 or n == 0:
+        return hits
+    # One prefix in 64 ranks, or fewer where they would take too much memory.
+    stride = max(64, n * n // (8 * _PREFIX_BYTES))
+    spans = np.stack([attribute.spans for attribute in attributes])
+    orders = np.stack([attribute.order for attribute in attributes])
+    below = np.stack([prefixes(order, n, stride) for order in orders])
+    sides = (spans, orders, below, stride, n)
+    chunk = max(128, n // 64)
+    parts = over_ranges(lambda a, b: count_patterns(*sides, a, b), n, chunk)
+    top = _rank_starts(pattern_weights(np.sum(parts, axis=0), n))
+    over_ranges(lambda a, b: best_is_own(*sides, top, a, b, hits), n, chunk)
+    return hits
+
+
+def pattern_weights(counts: np.ndarray, n: int) -> np.ndarray:
+    """Give the weight log2(P(pattern | match) / P(pattern | other)) of every agreement pattern.
+
+    Parameters
+    ----------
+    counts : ndarray of int, (2**p,)
+        Pairs with each pattern; bit k of its number is set where attribute k agrees.
+    n : int
+        Records of each file.
+
+    Examples
+    --------
+    >>> weights = pattern_weights(np.array([90, 10]), 10)
+    >>> bool(weights[1] > 0 > weights[0])
+    True
+    """
+    m, u = fit_agreement(counts, n)
+    agrees = _agrees(len(counts))
+    return np.where(agrees, np.log2(m / u), np.log2((1 - m) / (1 - u))).sum(axis=1)
+
+
+def fit_agreement(counts: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Estimate m and u by EM from the pattern counts; the share of matches stays at 1/n."""
+    there = np.flatnonzero(counts)
+    agrees, pairs = _agrees(len(counts))[there], counts[there].astype(np.float64)
+    prior = 1.0 / n
+    u = _mean_agreement(pairs, agrees)
+    m = np.full_like(u, _START_M)
+    for _ in range(_MOST_STEPS):
+        match = prior * np.where(agrees, m, 1 - m).prod(axis=1)
+        other = (1 - prior) * np.where(agrees, u, 1 - u).prod(axis=1)
+        chance = match / (match + other)
+        new_m = _mean_agreement(pairs * chance, agrees)
+        new_u = _mean_agreement(pairs * (1 - chance), agrees)
+        change = max(np.abs(new_m - m).max(), np.abs(new_u - u).max())
+        m, u = new_m, new_u
+        if change < _SETTLED:
+            break
+    return m, u
+
+
+def _mean_agreement(weights: np.ndarray, agrees: np.ndarray) -> np.ndarray:
+    # Not a matrix product, whose last digits depend on the number of threads.
+    total = max(weights.sum(), np.finfo(float).tiny)
+    shares = (weights[:, None] * agrees).sum(axis=0) / total
+    return np.clip(shares, _LEAST, 1 - _LEAST)
+
+
+def _agrees(patterns: int) -> np.ndarray:
+    """Table of patterns by attributes."""
+    p = patterns.bit_length() - 1
+    return (np.arange(patterns)[:, None] >> np.arange(p) & 1).astype(bool)
+
+
+def _rank_starts(weights: np.ndarray) -> np.ndarray:
+    """Rank the weights, and for k = 0..p the starts of patterns, by the best that they can become.
+
+    The starts of k attributes are at 2**k and following, the patterns themselves at 2**p.
+    """
+    top = np.empty(2 * len(weights), dtype=np.int64)
+    top[len(weights) :] = np.unique(np.round(weights, _WEIGHT_DECIMALS), return_inverse=True)[1]
+    size = len(weights) // 2
+    while size:
+        # Bit k of the longer start, which is its highest, is clear in the first half, then set.
+        longer = top[2 * size : 4 * size]
+        top[size : 2 * size] = np.maximum(longer[:size], longer[size:])
+        size //= 2
+    return top
