@@ -190,7 +190,7 @@ def _ordered(pairs: _Pairs) -> np.ndarray:
 
 
 def _ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
-    """Number the values in their order."""
+    """Give the values numbers in their order."""
     kind = kind_of(column.type)
     if kind == "ordered":
         column = column.unify_dictionaries()
@@ -201,9 +201,9 @@ def _ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
         )
     codes, size = encode(column, name)
     values = column.to_numpy(zero_copy_only=False)[_any_row(codes, size)]
-    rank = np.empty(size, np.int64)
+    rank = np.full(size + 1, -1)  # the code of a null, -1, picks the last
     rank[np.argsort(values)] = np.arange(size)
-    return np.where(codes < 0, -1, rank[codes]) if size else codes, size
+    return rank[codes], size
 
 
 def _any_row(codes: np.ndarray, size: int) -> np.ndarray:
@@ -230,8 +230,9 @@ def _levels(
         # A label stands for itself and all above it: equal names under two parents are two nodes.
         nodes = {tuple(hierarchy[label][level:]): None for label in labels}
         number = {node: i for i, node in enumerate(nodes)}
-        recode = np.array([number[tuple(hierarchy[label][level:])] for label in labels])
-        found.append((np.where(codes < 0, -1, recode[codes]), len(nodes)))
+        recode = [number[tuple(hierarchy[label][level:])] for label in labels]
+        # The code of a null, -1, picks the last.
+        found.append((np.array([*recode, -1])[codes], len(nodes)))
     return found
 
 

@@ -112,13 +112,13 @@ def _scores(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarra
     # Sets of the last size -> the records still to be counted on them.
     open_rows: dict[tuple[int, ...], np.ndarray] = {(): np.ones(n, dtype=bool)}
     for size in range(1, m + 1):
-        now = {}
+        now: dict[tuple[int, ...], np.ndarray] = {}
         for chosen in combinations(range(m), size):
-            still = ~null[list(chosen)].any(axis=0)
+            still = np.logical_not(null[list(chosen)].any(axis=0))
             for part in combinations(chosen, size - 1):
                 still &= open_rows[part]
             rows = np.flatnonzero(still)
-            alone = rows[_alone(codes[np.ix_(chosen, rows)], sizes[list(chosen)])]
+            alone = rows[_alone(codes[list(chosen)][:, rows], sizes[list(chosen)])]
             scores[alone] += factorial(m - size)
             by_column[list(chosen)] += len(alone) * factorial(m - size)
             still[alone] = False

@@ -19,7 +19,7 @@ _LARGEST_KEY = 2**31
 
 
 def encode(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
-    """Number the distinct values of a column; nulls, NaN among them, are -1.
+    """Give each distinct value of a column a number; nulls, NaN among them, are -1.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def encode(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
 
 
 def encode_columns(table: pa.Table, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Number the distinct values of some columns, as `encode` does.
+    """Encode some columns, each as `encode` does.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
 
 
 def classes_of(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number the distinct tuples of encoded columns; a null is a value like any other.
+    """Give each distinct tuple of encoded columns a number; a null is a value like any other.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def classes_of(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def renumber(keys: np.ndarray, bound: int) -> tuple[np.ndarray, int]:
-    """Number the distinct keys, all of 0..bound-1, without gaps."""
+    """Give the distinct keys, all of 0..bound-1, numbers without gaps."""
     if bound <= 4 * len(keys):
         present = np.zeros(bound, dtype=bool)
         present[keys] = True

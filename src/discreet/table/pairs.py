@@ -26,7 +26,7 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
     >>> pairs["x0"][1]
     array([1.5, 1.5])
     """
-    before, after = _as_table(original), _as_table(protected)
+    before, after = as_table(original), as_table(protected)
     if before.num_rows != after.num_rows:
         raise BadInput(
             f"the original has {before.num_rows:,} rows, the protected table {after.num_rows:,}"
@@ -42,7 +42,8 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
     }
 
 
-def _as_table(table: Any) -> pa.Table:
+def as_table(table: Any) -> pa.Table:
+    """Give a table or a numeric array as a `pyarrow.Table`; arrays have columns x0, x1, ..."""
     if isinstance(table, np.ndarray | list | tuple):
         array = np.asarray(table, dtype=np.float64)
         array = array.reshape(len(array), -1)
