@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from discreet.errors import BadInput
-from discreet.risk import alpha_k_anonymity, beta_likeness, l_diversity, t_closeness
+from discreet.risk import (
+    alpha_k_anonymity,
+    beta_likeness,
+    frequencies,
+    l_diversity,
+    t_closeness,
+)
+from discreet.risk.diversity import diversity_of
 
 value = st.sampled_from([1, 2, 3, 5, 8, None])
 people = st.lists(st.tuples(st.sampled_from(["a", "b", None]), value), min_size=1, max_size=16)
@@ -111,6 +118,7 @@ def test_beta_and_alpha_against_the_definitions(rows):
 
 def test_ordered_categories_follow_their_own_order():
     size = pa.DictionaryArray.from_arrays([0, 1, 2, 2], ["small", "medium", "large"], ordered=True)
+    size = size.cast(pa.dictionary(pa.int8(), pa.string(), ordered=True))
     data = pa.table({"zip": [1, 1, 2, 2], "x": size})
     numbers = pa.table({"zip": [1, 1, 2, 2], "x": [1, 2, 3, 3]})
     assert t_closeness(data, ["zip"], "x", distance="ordered") == pytest.approx(
@@ -135,3 +143,12 @@ def test_ordered_categories_follow_their_own_order():
 def test_bad_input(call, message):
     with pytest.raises(BadInput, match=message):
         call(as_table([("a", 1)]))
+
+
+@given(people)
+def test_three_at_once(rows):
+    data = as_table(rows)
+    found = diversity_of(data["x"], "x", frequencies(data, ["zip"]).classes)
+    assert found.l == l_diversity(data, ["zip"], "x")
+    assert found.t == t_closeness(data, ["zip"], "x", distance="ordered")
+    assert found.alpha == alpha_k_anonymity(data, ["zip"], "x").alpha

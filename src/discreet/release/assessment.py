@@ -170,6 +170,11 @@ def _refusal(name: str, tables: Tables) -> str | None:
             "classes of equal values mean nothing; use distance_linkage and interval_disclosure, "
             f"or ask for it by name: measures=['{name}']"
         )
+    if name == "diversity" and tables.quasi and tables.frequencies[1].sample.min(initial=2) < 2:
+        return (
+            "records are alone in their class, where l is 1 whatever they hold; see class_sizes, "
+            "or ask for it by name: measures=['diversity']"
+        )
     if name in ON_REQUEST:
         return f"{ON_REQUEST[name]}; ask for it by name: measures=['{name}']"
     return None

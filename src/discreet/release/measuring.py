@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from discreet import utility
 from discreet.release.roles import Roles
-from discreet.risk import alpha_k_anonymity, interval_disclosure, l_diversity, suda2, t_closeness
+from discreet.risk import interval_disclosure, suda2
+from discreet.risk.diversity import diversity_of
 from discreet.risk.frequency import ClassSizes, Frequencies, frequencies
 from discreet.risk.individual import GlobalRisk, household_ids, household_risk_of, risk_of
-from discreet.table.columns import kind_of
 from discreet.table.pairs import numeric_pairs
 
 Entry = dict[str, Any]
@@ -78,7 +78,8 @@ class Tables:
         """Give the numeric columns that differ."""
         if not self.changed_numeric:
             raise LeftOut("no numeric column differs")
-        return self.before.select(self.changed_numeric), self.after.select(self.changed_numeric)
+        x, y = (pa.table({c: self.pairs[c][side] for c in self.changed_numeric}) for side in (0, 1))
+        return x, y
 
 
 def _class_sizes(t: Tables) -> Entry:
@@ -117,26 +118,13 @@ def _attackers(t: Tables) -> Entry:
 
 
 def _diversity(t: Tables) -> Entry:
-    if not t.quasi:
-        raise LeftOut("there is no quasi column in both tables")
+    groups = t.frequencies[1].classes
     columns = [c for c in t.roles.confidential if c in t.shared]
     if not columns:
         raise LeftOut("there is no confidential column in both tables")
     means = "confidential values in a class: fewest distinct (l), farthest from the table (t)"
-    found: Entry = {"means": means, "columns": {}}
-    for c in columns:
-        kind = kind_of(t.after[c].type)
-        distance = "ordered" if kind in ("numeric", "ordered") else "equal"
-        found["columns"][c] = {"distance": distance}
-        for when, table in (("before", t.before), ("after", t.after)):
-            if kind_of(table[c].type) != kind and distance == "ordered":
-                continue
-            found["columns"][c][when] = {
-                "l": l_diversity(table, t.quasi, c),
-                "t": t_closeness(table, t.quasi, c, distance=distance),  # type: ignore[arg-type]
-                "alpha": alpha_k_anonymity(table, t.quasi, c).alpha,
-            }
-    return found
+    found = {c: asdict(diversity_of(t.after[c], c, groups)) for c in columns}
+    return {"means": means, "columns": {c: {"after": figures} for c, figures in found.items()}}
 
 
 def _suda(t: Tables) -> Entry:
@@ -176,10 +164,8 @@ def _sse_ratio(t: Tables) -> Entry:
 def _correlation(t: Tables) -> Entry:
     if len(t.pairs) < 2 or not t.changed_numeric:
         raise LeftOut("no numeric column differs, or there is only one")
-    columns = list(t.pairs)
-    found = utility.mean_absolute_correlation(
-        t.before.select(columns), t.after.select(columns), detail=True
-    )
+    x, y = (pa.table({c: pair[side] for c, pair in t.pairs.items()}) for side in (0, 1))
+    found = utility.mean_absolute_correlation(x, y, detail=True)
     means = "how strongly numeric columns are related, 0..1"
     return {"means": means, "before": found.before, "after": found.value}
 

@@ -3,10 +3,10 @@
 from discreet.risk.attacker import journalist as journalist
 from discreet.risk.attacker import marketer as marketer
 from discreet.risk.attacker import prosecutor as prosecutor
+from discreet.risk.closeness import t_closeness as t_closeness
 from discreet.risk.diversity import alpha_k_anonymity as alpha_k_anonymity
 from discreet.risk.diversity import beta_likeness as beta_likeness
 from discreet.risk.diversity import l_diversity as l_diversity
-from discreet.risk.diversity import t_closeness as t_closeness
 from discreet.risk.frequency import class_sizes as class_sizes
 from discreet.risk.frequency import frequencies as frequencies
 from discreet.risk.individual import global_risk as global_risk

@@ -155,17 +155,17 @@ def float_values(column: pa.ChunkedArray, name: str) -> np.ndarray:
     """Take a column's values as float64, NaN where null; a column of nulls is NaN throughout."""
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
-    return _take(column, name).values
+    return _take(column, name, decimals=False).values
 
 
-def _take(column: pa.ChunkedArray, name: str) -> Numbers:
+def _take(column: pa.ChunkedArray, name: str, decimals: bool = True) -> Numbers:
     kind = column.type
     if kind_of(kind) != "numeric":
         raise BadInput(_say_not_numeric(column, name))
     if pa.types.is_floating(kind):
         values = column.cast(pa.float64()).to_numpy() + 0.0
         _refuse(np.isinf(values), column, name, "is infinite; remove it or mark it as missing")
-        return Numbers(values, kind, _decimals(values))
+        return Numbers(values, kind, _decimals(values) if decimals else None)
     if pa.types.is_decimal(kind):
         values = column.cast(pa.float64()).to_numpy()
         # One digit to spare: the product is rounded.

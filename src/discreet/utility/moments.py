@@ -139,8 +139,10 @@ def covariances(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         The second holds the product of the standard deviations over the same rows: their ratio is
         the correlation.
     """
-    x = np.column_stack([c - np.nanmean(c) for c in columns])
+    x = np.column_stack(columns)
     present = ~np.isnan(x)
+    # Centred first, so that far from zero nothing cancels.
+    x -= x.mean(axis=0) if present.all() else np.nanmean(x, axis=0)
     if present.all():
         products = x.T @ x
         squares = np.broadcast_to(np.diag(products)[:, None], products.shape)

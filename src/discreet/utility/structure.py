@@ -11,9 +11,7 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.table.classes import encode
-from discreet.table.columns import float_values, kind_of
 from discreet.table.pairs import as_table, numeric_pairs
-from discreet.table.summary import summarise
 from discreet.utility.compared import compared, complete_rows, is_constant, leave_out
 from discreet.utility.moments import correlations
 
@@ -72,11 +70,8 @@ def entropy(original: Any, protected: Any, *, detail: bool = False) -> float | B
 
 
 def _bits(column: pa.ChunkedArray, name: str) -> float:
-    if kind_of(column.type) == "numeric":
-        counts = summarise(float_values(column, name)).counts
-    else:
-        codes, size = encode(column, name)
-        counts = np.bincount(codes[codes >= 0], minlength=size)
+    codes, size = encode(column, name)
+    counts = np.bincount(codes[codes >= 0], minlength=size)
     p = counts / max(1, counts.sum())
     return float(-(p * np.log2(p)).sum()) + 0.0
 
