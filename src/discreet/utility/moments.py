@@ -139,19 +139,19 @@ def covariances(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         The second holds the product of the standard deviations over the same rows: their ratio is
         the correlation.
     """
-    x = np.column_stack(columns)
+    x = np.array(columns)
     present = ~np.isnan(x)
-    # Centred first, so that far from zero nothing cancels.
-    x -= x.mean(axis=0) if present.all() else np.nanmean(x, axis=0)
     if present.all():
-        products = x.T @ x
+        # Centred first, so that far from zero nothing cancels.
+        x -= x.mean(axis=1, keepdims=True)
+        products = x @ x.T
         squares = np.broadcast_to(np.diag(products)[:, None], products.shape)
-        n = np.full(products.shape, float(len(x)))
+        n = np.full(products.shape, float(x.shape[1]))
         sums = np.zeros_like(products)
     else:
+        x = np.where(present, x - np.nanmean(x, axis=1, keepdims=True), 0.0)
         held = present.astype(np.float64)
-        x = np.where(present, x, 0.0)
-        n, sums, products, squares = held.T @ held, x.T @ held, x.T @ x, (x * x).T @ held
+        n, sums, products, squares = held @ held.T, x @ held.T, x @ x.T, (x * x) @ held.T
     rows = np.maximum(n, 1.0)
     v = (products - sums * sums.T / rows) / np.maximum(n - 1, 1.0)
     spread = np.maximum(0.0, squares - sums * sums / rows) / np.maximum(n - 1, 1.0)
