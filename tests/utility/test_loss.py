@@ -5,23 +5,50 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.utility import il1s
+from discreet.utility import il1s, sse_ratio
+from tests.utility.pairs import both, covariance, mean, tables
 
-cells = st.floats(-1e6, 1e6) | st.just(math.nan)
+pytestmark = pytest.mark.filterwarnings("ignore:.*leaves out column")
 
 
-@given(st.lists(st.tuples(cells, cells), min_size=1, max_size=20))
-@pytest.mark.filterwarnings("ignore:il1s leaves out")
-def test_against_a_slow_twin(pairs):
-    both = [(a, b) for a, b in pairs if a == a and b == b]
-    expected = 0.0
-    if len(both) > 1:
-        mean = math.fsum(a for a, _ in both) / len(both)
-        sd = math.sqrt(math.fsum((a - mean) ** 2 for a, _ in both) / (len(both) - 1))
-        if np.std([a for a, _ in both], ddof=1) > 0:
-            expected = math.fsum(abs(a - b) for a, b in both) / (math.sqrt(2) * sd)
-    x, y = ([[pair[i]] for pair in pairs] for i in (0, 1))
-    assert il1s(x, y) == pytest.approx(expected, rel=1e-9)
+@given(tables(), st.booleans())
+def test_il1s_against_a_slow_twin(pair, normalize):
+    x, y = pair
+    total, cells = 0.0, 0
+    for a, b in (both(x[:, j], y[:, j]) for j in range(x.shape[1])):
+        if len(set(a)) > 1:
+            sd = math.sqrt(covariance(a, a))
+            total += math.fsum(abs(i - j) for i, j in zip(a, b, strict=True)) / (math.sqrt(2) * sd)
+            cells += len(a)
+    expected = total / max(1, cells) if normalize else total
+    assert il1s(x, y, normalize=normalize) == pytest.approx(expected)
+
+
+@given(tables(), st.booleans())
+def test_sse_ratio_against_a_slow_twin(pair, standardize):
+    x, y = pair
+    sse = sst = 0.0
+    for a, b in (both(x[:, j], y[:, j]) for j in range(x.shape[1])):
+        if len(set(a)) > 1:
+            scale = covariance(a, a) if standardize else 1.0
+            sse += sum((i - j) ** 2 for i, j in zip(a, b, strict=True)) / scale
+            sst += sum((i - mean(a)) ** 2 for i in a) / scale
+    assert sse_ratio(x, y, standardize=standardize) == pytest.approx(
+        100 * sse / sst if sst else 0.0
+    )
+
+
+@pytest.mark.parametrize("measure", [il1s, sse_ratio])
+def test_identical_tables_lose_nothing(measure):
+    x = np.random.default_rng(0).normal(1e9, 1e-3, (50, 3))
+    assert measure(x, x) == 0
+
+
+def test_means_of_groups_lose_what_lies_inside_them():
+    # Far from zero: the sums must not cancel.
+    x = 1e9 + np.array([[0.0], [0.002], [0.004], [0.006]])
+    y = 1e9 + np.array([[0.001], [0.001], [0.005], [0.005]])
+    assert sse_ratio(x, y) == pytest.approx(20.0, rel=1e-3)
 
 
 def test_normalized_and_by_column():
@@ -29,8 +56,14 @@ def test_normalized_and_by_column():
     detail = il1s(x, y, normalize=True, detail=True)
     assert detail.columns == pytest.approx({"x0": 0.25, "x1": 0.0})
     assert detail.value == pytest.approx(0.125)
+    assert sse_ratio(x, y, detail=True).columns == pytest.approx({"x0": 50.0, "x1": 0.0})
 
 
-def test_a_constant_column_is_left_out_with_a_warning():
-    with pytest.warns(UserWarning, match="il1s leaves out column 'x0', which is constant"):
-        assert il1s([[1.0], [1.0]], [[2.0], [2.0]]) == 0
+@pytest.mark.parametrize("measure", [il1s, sse_ratio])
+@pytest.mark.parametrize(
+    ("cell", "why"), [(1.0, "which is constant"), (math.nan, "which has no values to compare")]
+)
+def test_a_column_left_out_is_named(measure, cell, why):
+    message = f"{measure.__name__} leaves out column 'x0', {why}"
+    with pytest.warns(UserWarning, match=message):
+        assert measure([[cell], [cell]], [[2.0], [2.0]]) == 0

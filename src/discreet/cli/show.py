@@ -75,38 +75,12 @@ def assessment(out: Console, result: Assessment) -> None:
 def assessment_table(out: Console, result: Assessment) -> None:
     """Print the figures of an assessment."""
     table = Table("measure", "before", "after", "how to read it", title="Risk and utility")
-    sizes = result.risk.get("class_sizes")
-    if sizes:
-        before, after = sizes["before"], sizes["after"]
-        for key, meaning in (
-            ("unique", f"records unique on {', '.join(sizes['columns'])}"),
-            ("under_3", "records that share these with at most one other"),
-            ("under_5", "records that share these with at most three others"),
-        ):
-            table.add_row(
-                f"class size: {key}", f"{before[key]:,}", f"{after[key]:,}", escape(meaning)
-            )
-    interval = result.risk.get("interval_disclosure")
-    if interval:
-        share = f"{100 * interval['value']:.1f} %"
-        table.add_row(
-            "interval disclosure", "100 %", share, "cells within 5 % of a sd of the truth"
-        )
-        for column, value in interval["columns"].items():
-            table.add_row(f"  {escape(column)}", "100 %", f"{100 * value:.1f} %", "")
-    loss = result.utility.get("il1s")
-    if loss:
-        meaning = "mean change per cell in 1.41 sd; 0 is no loss"
-        table.add_row("information loss (il1s)", "0", f"{loss['value']:.4f}", meaning)
-        for column, value in loss["columns"].items():
-            table.add_row(f"  {escape(column)}", "0", f"{value:.4f}", "")
-        for column in loss["columns"]:
-            moments = result.utility["columns"]["columns"][column]
-            for name in ("mean", "sd"):
-                table.add_row(
-                    f"{name} of {escape(column)}", *(f"{m:,.6g}" for m in moments[name]), ""
-                )
+    for row in result.rows():
+        table.add_row(*(escape(cell) for cell in row))
     out.print(table)
+    for entry in (result.risk | result.utility).values():
+        for note in entry.get("notes", ()):
+            out.print(f"Note: {escape(note)}.")
 
 
 def describe(method: type[Method]) -> dict[str, Any]:

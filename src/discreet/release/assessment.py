@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, nearest
+from discreet.release.measuring import BY_FREQUENCY, ON_REQUEST, RISK, UTILITY, LeftOut, Tables
 from discreet.release.recipe import Recipe
 from discreet.release.roles import Roles
-from discreet.risk import class_size_risk, interval_disclosure
 from discreet.table import normalise, to_arrow
-from discreet.table.pairs import numeric_pairs
-from discreet.utility import il1s
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,23 @@ class Assessment:
         """Give the assessment as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
 
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """Give what to print: measure, before, after, how to read it."""
+        for name, entry in (self.risk | self.utility).items():
+            untouched = {"interval_disclosure": 1.0}.get(name, 0.0)
+            yield from _rows(name, entry, untouched)
+        if self.score is not None:
+            yield "score", "", _show(self.score), "risk and loss in one, in percent"
+
+    def __str__(self) -> str:
+        lines = [("measure", "before", "after"), *(row[:3] for row in self.rows())]
+        widths = [max(len(line[i]) for line in lines) for i in range(3)]
+        text = [
+            f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}".rstrip() for a, b, c in lines
+        ]
+        text += [f"left out: {name}: {why}" for name, why in self.left_out.items()]
+        return "\n".join(text)
+
 
 def assess(
     original: Any,
@@ -60,6 +76,7 @@ def assess(
     *,
     recipe: Recipe | None = None,
     rows: np.ndarray | None = None,
+    measures: Sequence[str] | None = None,
 ) -> Assessment:
     """Measure risk and utility of a protected table against its original.
 
@@ -68,9 +85,13 @@ def assess(
     original, protected : pandas, polars or pyarrow table
     roles : Roles or dict
     recipe : Recipe, optional
-        What was done; its null markers are read as nulls.
+        What was done: its null markers are read as nulls, and risk by frequencies is left out
+        where a step perturbed a quasi column.
     rows : ndarray of int, optional
         For each protected row the position of its original; in order where not given.
+    measures : sequence of str, optional
+        The measures to take, by name, and no others. Where not given, those that fit the columns
+        and what was done to them.
 
     Returns
     -------
@@ -81,12 +102,47 @@ def assess(
     >>> import pyarrow as pa
     >>> original = pa.table({"age": [31, 32, 45, 46], "pay": [10.0, 12.0, 30.0, 34.0]})
     >>> protected = pa.table({"age": [31, 31, 45, 45], "pay": [11.0, 11.0, 32.0, 32.0]})
-    >>> result = assess(original, protected, {"quasi": ["age"], "confidential": ["pay"]})
-    >>> sizes = result.risk["class_sizes"]
+    >>> roles = {"quasi": ["age"], "confidential": ["pay"]}
+    >>> sizes = assess(original, protected, roles).risk["class_sizes"]
     >>> sizes["before"]["unique"], sizes["after"]["unique"]
     (4, 0)
+    >>> print(assess(original, protected, roles, measures=["class_sizes"]))
+    measure                before  after
+    class_sizes: classes        4      2
+    class_sizes: smallest       1      2
+    class_sizes: unique         4      0
+    class_sizes: under_3        4      4
+    class_sizes: under_5        4      4
     """
+    for name in measures or ():
+        if name not in RISK | UTILITY:
+            raise BadInput(f"there is no measure '{name}'; {nearest(name, RISK | UTILITY)}")
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
+    tables = _tables(original, protected, roles, recipe, rows)
+    left_out: dict[str, str] = {}
+    found: list[dict[str, Any]] = []
+    for family in (RISK, UTILITY):
+        taken = {}
+        for name, measure in family.items():
+            if measures is not None and name not in measures:
+                continue
+            why = None if measures is not None else _refusal(name, tables)
+            if why is None:
+                try:
+                    taken[name] = _take(measure, tables)
+                except (LeftOut, BadInput) as error:
+                    why = str(error)
+            if why is not None:
+                left_out[name] = why
+        found.append(taken)
+    if measures is None:
+        left_out["score"] = "needs record linkage, which is not measured yet"
+    return Assessment(found[0], found[1], None, left_out)
+
+
+def _tables(
+    original: Any, protected: Any, roles: Roles, recipe: Recipe | None, rows: np.ndarray | None
+) -> Tables:
     markers = recipe.null_markers if recipe else []
     before, after = normalise(to_arrow(original), markers), to_arrow(protected)
     if rows is not None:
@@ -96,65 +152,94 @@ def assess(
             f"the original has {before.num_rows:,} rows, the protected table {after.num_rows:,}; "
             "give the release folder, whose row map says which belong together"
         )
-    left_out = {"score": "needs record linkage, which is not measured yet"}
-    risk: dict[str, Any] = {}
-    utility: dict[str, Any] = {}
-    quasi = [c for c in roles.quasi if c in before.column_names and c in after.column_names]
-    if quasi:
-        risk["class_sizes"] = {
-            "means": "records that share all quasi columns with few others; unique ones stand out",
-            "columns": quasi,
-            "before": class_size_risk(before, quasi).to_dict(),
-            "after": class_size_risk(after, quasi).to_dict(),
-        }
-    else:
-        left_out["class_sizes"] = "there is no quasi column in both tables"
-    # Household numbers are names, not quantities.
-    named = [c for c in after.column_names if c != roles.household]
-    pairs = numeric_pairs(before, after.select(named))
-    touched = [c for c, (x, y) in pairs.items() if not np.array_equal(x, y, equal_nan=True)]
-    if touched:
-        x, y = before.select(touched), after.select(touched)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            close = interval_disclosure(x, y, detail=True)
-            loss = il1s(x, y, normalize=True, detail=True)
-        left_out.update({str(w.message): "see the message" for w in caught})
-        risk["interval_disclosure"] = {
-            "means": "share of cells within 5 % of a standard deviation of their original",
-            "value": close.value,
-            "columns": close.columns,
-        }
-        utility["il1s"] = {
-            "means": "mean absolute change in units of 1.41 standard deviations; 0 is no loss",
-            "value": loss.value,
-            "columns": loss.columns,
-        }
-    else:
-        left_out["interval_disclosure and il1s"] = "no numeric column differs"
-    utility["columns"] = {
-        "means": "moments and nulls before and after",
-        "columns": {c: _moments(x, y) for c, (x, y) in pairs.items()},
+    perturbed = {
+        column: f"step {number} ({step.method})"
+        for number, step in enumerate(recipe.steps if recipe else (), start=1)
+        if step.build().effect == "perturbs"
+        for column in step.columns
     }
-    return Assessment(risk, utility, None, left_out)
+    return Tables(before, after, roles, perturbed)
 
 
-def _moments(x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    return {
-        "mean": [_mean(x), _mean(y)],
-        "sd": [_sd(x), _sd(y)],
-        "distinct": [_distinct(x), _distinct(y)],
-        "nulls": [int(np.isnan(x).sum()), int(np.isnan(y).sum())],
-    }
+def _refusal(name: str, tables: Tables) -> str | None:
+    """Say why a measure is not taken unless asked for by name."""
+    guilty = [column for column in tables.quasi if column in tables.perturbed]
+    if name in BY_FREQUENCY and guilty:
+        return (
+            f"{tables.perturbed[guilty[0]]} perturbs the quasi column '{guilty[0]}', so that "
+            "classes of equal values mean nothing; use distance_linkage and interval_disclosure, "
+            f"or ask for it by name: measures=['{name}']"
+        )
+    if name == "diversity" and tables.quasi and tables.frequencies[1].sample.min(initial=2) < 2:
+        return (
+            "records are alone in their class, where l is 1 whatever they hold; see class_sizes, "
+            "or ask for it by name: measures=['diversity']"
+        )
+    if name in ON_REQUEST:
+        return f"{ON_REQUEST[name]}; ask for it by name: measures=['{name}']"
+    return None
 
 
-def _mean(x: np.ndarray) -> float | None:
-    return None if np.isnan(x).all() else float(np.nanmean(x))
+def _take(measure: Callable[[Tables], dict[str, Any]], tables: Tables) -> dict[str, Any]:
+    """Take a measure, its warnings as notes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        entry = _finite(measure(tables))
+    if caught:
+        entry["notes"] = list(dict.fromkeys(str(w.message) for w in caught))
+    return entry
 
 
-def _sd(x: np.ndarray) -> float | None:
-    return None if (~np.isnan(x)).sum() < 2 else float(np.nanstd(x, ddof=1))
+def _finite(value: Any) -> Any:
+    """Replace what JSON cannot hold, NaN and infinity, by None."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _distinct(x: np.ndarray) -> int:
-    return len(np.unique(x[~np.isnan(x)]))
+_HIDDEN = {"records", "average_risk", "distance", "columns"}
+
+
+def _rows(name: str, entry: Any, untouched: float) -> Iterator[tuple[str, str, str, str]]:
+    means = entry["means"]
+    if name in ("diversity", "columns"):
+        for column, figures in entry["columns"].items():
+            for key, before, after in _pairs(figures):
+                yield f"{key} of {column}", _show(before), _show(after), means
+                means = ""
+        return
+    before, after = entry.get("before"), entry.get("after")
+    if isinstance(after, dict):
+        for key in after:
+            if key not in _HIDDEN:
+                yield f"{name}: {key}", _show(before[key]), _show(after[key]), means
+                means = ""
+        return
+    if after is not None:
+        yield name, _show(before), _show(after), means
+        return
+    yield name, _show(untouched), _show(entry["value"]), means
+    if name in ("interval_disclosure", "il1s"):
+        for column, value in entry["columns"].items():
+            yield f"  {column}", _show(untouched), _show(value), ""
+
+
+def _pairs(figures: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Give a column's figures before and after, whichever way round they are kept."""
+    if "after" in figures:
+        for key, after in figures["after"].items():
+            yield key, figures.get("before", {}).get(key), after
+        return
+    for key, pair in figures.items():
+        if isinstance(pair, list):
+            yield key, *pair
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"

@@ -1,6 +1,18 @@
 """Risk: what an intruder could still learn from a release."""
 
+from discreet.risk.attacker import journalist as journalist
+from discreet.risk.attacker import marketer as marketer
+from discreet.risk.attacker import prosecutor as prosecutor
+from discreet.risk.closeness import t_closeness as t_closeness
 from discreet.risk.distance import distance_linkage as distance_linkage
-from discreet.risk.frequency import class_size_risk as class_size_risk
+from discreet.risk.diversity import alpha_k_anonymity as alpha_k_anonymity
+from discreet.risk.diversity import beta_likeness as beta_likeness
+from discreet.risk.diversity import l_diversity as l_diversity
+from discreet.risk.frequency import class_sizes as class_sizes
+from discreet.risk.frequency import frequencies as frequencies
+from discreet.risk.individual import global_risk as global_risk
+from discreet.risk.individual import household_risk as household_risk
+from discreet.risk.individual import individual_risk as individual_risk
 from discreet.risk.interval import interval_disclosure as interval_disclosure
 from discreet.risk.probabilistic import probabilistic_linkage as probabilistic_linkage
+from discreet.risk.suda import suda2 as suda2

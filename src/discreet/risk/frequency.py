@@ -1,14 +1,106 @@
-"""Risk from small classes: records that share their quasi columns with few others."""
+"""Frequencies: how many records of the file, and of the population, share a record's values."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
-from discreet.errors import BadInput, nearest
-from discreet.table import to_arrow, tuple_counts
+from discreet.errors import BadInput
+from discreet.table.classes import check_columns, classes_of, encode_columns
+from discreet.table.columns import float_values
+from discreet.table.native import to_arrow
+
+Nulls = Literal["value", "match"]
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """Sample and population frequencies, record by record.
+
+    Attributes
+    ----------
+    sample : ndarray of int64
+        f: records of the file that share the record's values, itself among them.
+    population : ndarray of float64 or None
+        F: the sum of their weights; None where there are no weights.
+    classes : ndarray of int64
+        The number of the record's tuple of values, 0, 1, ...
+    """
+
+    sample: np.ndarray
+    population: np.ndarray | None
+    classes: np.ndarray
+
+
+def frequencies(
+    table: Any, columns: Sequence[str], *, weight: Any = None, nulls: Nulls = "value"
+) -> Frequencies:
+    """Count for each record those that share its values.
+
+    Parameters
+    ----------
+    table : pandas, polars or pyarrow table
+    columns : sequence of str
+        Usually the quasi columns.
+    weight : str or array, optional
+        Sampling weights: a column's name, or a number for each record.
+    nulls : {"value", "match"}
+        `"value"`: a null is a value like any other. `"match"`: a null equals anything, so a
+        record counts all whose cells are equal to its own or null on either side.
+
+    Examples
+    --------
+    >>> table = pa.table({"sex": ["f", "f", None], "weight": [10.0, 20.0, 5.0]})
+    >>> frequencies(table, ["sex"], weight="weight").sample.tolist()
+    [2, 2, 1]
+    >>> frequencies(table, ["sex"], weight="weight", nulls="match").population.tolist()
+    [35.0, 35.0, 35.0]
+    """
+    if nulls not in ("value", "match"):
+        raise BadInput(f"nulls must be 'value' or 'match', not {nulls!r}")
+    table = to_arrow(table)
+    weights = record_weights(table, weight)
+    codes, sizes = encode_columns(table, columns)
+    ids, count = classes_of(codes, sizes)
+    counts = np.bincount(ids, minlength=count)
+    sums = None if weights is None else np.bincount(ids, weights, minlength=count)
+    if nulls == "match" and (codes < 0).any():
+        from discreet.kernels.wildcard import wildcard_counts
+
+        tuples = np.ascontiguousarray(codes[:, _first_rows(ids, count)].T)
+        given = counts.astype(np.float64) if sums is None else sums
+        counts, matched = wildcard_counts(tuples, sizes, counts, given)
+        sums = None if sums is None else matched
+    return Frequencies(counts[ids], None if sums is None else sums[ids], ids)
+
+
+def _first_rows(ids: np.ndarray, count: int) -> np.ndarray:
+    first = np.empty(count, np.int64)
+    # Of several assignments to one place the last holds.
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    return first
+
+
+def record_weights(table: pa.Table, weight: Any) -> np.ndarray | None:
+    """Give the weights, a column's or an array's, or say what is wrong with them."""
+    if weight is None:
+        return None
+    if isinstance(weight, str):
+        check_columns(table, [weight])
+        name, weights = f"column '{weight}'", float_values(table[weight], weight)
+    else:
+        name, weights = "weight", np.asarray(weight, dtype=np.float64)
+        if weights.shape != (table.num_rows,):
+            raise BadInput(f"weight has shape {weights.shape}, the table {table.num_rows:,} rows")
+    bad = ~(np.isfinite(weights) & (weights > 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise BadInput(f"{name}, row {row + 1}: a weight must be above 0, not {weights[row]}")
+    return weights
 
 
 @dataclass(frozen=True)
@@ -18,10 +110,9 @@ class ClassSizes:
     Attributes
     ----------
     records, classes, smallest : int
-    unique : int
-        Records that are alone in their class.
-    under_3, under_5 : int
-        Records in classes of fewer than 3, and of fewer than 5.
+        `smallest` is the k of k-anonymity that the table reaches.
+    unique, under_3, under_5 : int
+        Records in classes of fewer than 2, 3 and 5: the violations of k-anonymity at these k.
     average_risk : float
         Mean over the records of 1 / class size.
     """
@@ -38,36 +129,37 @@ class ClassSizes:
         """Give the figures as plain data."""
         return asdict(self)
 
+    @classmethod
+    def of(cls, found: Frequencies) -> ClassSizes:
+        """Summarise frequencies that were counted before."""
+        f = found.sample
+        return cls(
+            records=len(f),
+            classes=int(found.classes.max(initial=-1)) + 1,
+            smallest=int(f.min()) if len(f) else 0,
+            unique=int((f < 2).sum()),
+            under_3=int((f < 3).sum()),
+            under_5=int((f < 5).sum()),
+            average_risk=float((1 / f).mean()) if len(f) else 0.0,
+        )
 
-def class_size_risk(table: Any, columns: list[str]) -> ClassSizes:
-    """Count the classes that some columns form together; a null is a value like any other.
+
+def class_sizes(table: Any, columns: Sequence[str], *, nulls: Nulls = "value") -> ClassSizes:
+    """Count the classes that some columns form together, and the violations of k-anonymity.
 
     Parameters
     ----------
     table : pandas, polars or pyarrow table
-    columns : list of str
+    columns : sequence of str
         Usually the quasi columns.
+    nulls : {"value", "match"}
+        As in `frequencies`; under `"match"` classes overlap, and `classes` counts the distinct
+        tuples.
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> table = pa.table({"sex": ["f", "f", "m"], "region": ["north", "north", "north"]})
-    >>> class_size_risk(table, ["sex", "region"]).unique
+    >>> class_sizes(table, ["sex", "region"]).unique
     1
     """
-    table = to_arrow(table)
-    for column in columns:
-        if column not in table.column_names:
-            raise BadInput(
-                f"the table has no column '{column}'; {nearest(column, table.column_names)}"
-            )
-    _, sizes = tuple_counts(table, columns)
-    return ClassSizes(
-        records=int(sizes.sum()),
-        classes=len(sizes),
-        smallest=int(sizes.min(initial=np.iinfo(np.int64).max)) if len(sizes) else 0,
-        unique=int(sizes[sizes < 2].sum()),
-        under_3=int(sizes[sizes < 3].sum()),
-        under_5=int(sizes[sizes < 5].sum()),
-        average_risk=len(sizes) / max(1, int(sizes.sum())),
-    )
+    return ClassSizes.of(frequencies(table, columns, nulls=nulls))

@@ -179,7 +179,7 @@ def _take(column: pa.ChunkedArray, name: str, exact: bool = True) -> Numbers:
         if exact:
             why = "is infinite; remove it or mark it as missing"
             _refuse(np.isinf(values), column, name, why)
-        return Numbers(values, kind, _decimals(values, kind))
+        return Numbers(values, kind, _decimals(values, kind) if exact else None)
     if pa.types.is_decimal(kind):
         values = column.cast(pa.float64()).to_numpy()
         if exact:

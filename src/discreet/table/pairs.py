@@ -29,7 +29,7 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
     >>> pairs["x0"][1]
     array([1.5, 1.5])
     """
-    before, after = _as_table(original), _as_table(protected)
+    before, after = as_table(original), as_table(protected)
     _check_rows(before, after)
     shared = [
         name
@@ -49,7 +49,8 @@ def _check_rows(before: pa.Table, after: pa.Table) -> None:
         )
 
 
-def _as_table(table: Any) -> pa.Table:
+def as_table(table: Any) -> pa.Table:
+    """Give a table or a numeric array as a `pyarrow.Table`; arrays have columns x0, x1, ..."""
     if isinstance(table, np.ndarray | list | tuple):
         array = np.asarray(table, dtype=np.float64)
         array = array.reshape(len(array), -1)
@@ -86,7 +87,7 @@ def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
     >>> pairs["sex"].x, pairs["sex"].y
     (array([0., 1.]), array([ 1., nan]))
     """
-    before, after = _as_table(original), _as_table(protected)
+    before, after = as_table(original), as_table(protected)
     _check_rows(before, after)
     pairs = {}
     for name in after.column_names:

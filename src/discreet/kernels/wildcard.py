@@ -1,0 +1,96 @@
+"""How many records match each distinct tuple, where a null matches anything.
+
+Only tuples with a null need a search. Of a tuple's values the one with the fewest candidates is
+looked up: the tuples that hold this value, and those that hold a null in its place. A match is
+counted for the tuple with the null, and for the other one too where that has none and so does no
+search of its own.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def wildcard_counts(codes, sizes, counts, weights):
+    """Sum the counts and weights of the tuples that match each tuple.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (tuples, columns)
+        Distinct tuples; -1 is a null, other codes of a column are below its size.
+    sizes : ndarray of int64
+        Values of each column.
+    counts, weights : ndarray of int64, ndarray of float64
+        Records of each tuple, and the sum of their weights.
+
+    Returns
+    -------
+    counts, weights : ndarray of int64, ndarray of float64
+    """
+    n, p = codes.shape
+    starts, rows = _postings(codes, sizes)
+    matched, weighed = counts.copy(), weights.copy()
+    everything = np.arange(n)
+    for q in range(n):
+        column, fewest = -1, n + 1
+        nulls = 0
+        for c in range(p):
+            if codes[q, c] < 0:
+                nulls += 1
+                continue
+            v = codes[q, c] + 1
+            candidates = starts[c, v + 1] - starts[c, v] + starts[c, 1]
+            if candidates < fewest:
+                column, fewest = c, candidates
+        if nulls == 0:
+            continue
+        matched[q], weighed[q] = 0, 0.0
+        if column < 0:
+            _add(codes, everything, q, counts, weights, matched, weighed)
+            continue
+        v = codes[q, column] + 1
+        own = rows[column, starts[column, v] : starts[column, v + 1]]
+        _add(codes, own, q, counts, weights, matched, weighed)
+        null = rows[column, : starts[column, 1]]
+        _add(codes, null, q, counts, weights, matched, weighed)
+    return matched, weighed
+
+
+@njit(cache=True)
+def _add(codes, candidates, q, counts, weights, matched, weighed):
+    """Count the candidates that match the tuple q, and q for those without a null."""
+    p = codes.shape[1]
+    for r in candidates:
+        matches, complete = True, True
+        for c in range(p):
+            a, b = codes[q, c], codes[r, c]
+            if b < 0:
+                complete = False
+            elif a >= 0 and a != b:
+                matches = False
+                break
+        if matches:
+            matched[q] += counts[r]
+            weighed[q] += weights[r]
+            if complete:
+                matched[r] += counts[q]
+                weighed[r] += weights[q]
+
+
+@njit(cache=True)
+def _postings(codes, sizes):
+    """List the tuples by value, column by column; nulls come first."""
+    n, p = codes.shape
+    starts = np.zeros((p, sizes.max() + 2), np.int64)
+    rows = np.empty((p, n), np.int64)
+    for c in range(p):
+        for i in range(n):
+            starts[c, codes[i, c] + 2] += 1
+        for v in range(1, starts.shape[1]):
+            starts[c, v] += starts[c, v - 1]
+        place = starts[c].copy()
+        for i in range(n):
+            v = codes[i, c] + 1
+            rows[c, place[v]] = i
+            place[v] += 1
+    return starts, rows

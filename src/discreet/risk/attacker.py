@@ -1,0 +1,106 @@
+"""Three attackers on the classes of a table: prosecutor, journalist and marketer.
+
+The prosecutor knows that a person is in the file, the journalist does not and wants to show that
+anyone can be found, the marketer wants to find as many as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadInput
+from discreet.risk.frequency import Nulls, frequencies
+from discreet.table.classes import check_columns
+from discreet.table.native import to_arrow
+
+
+def prosecutor(table: Any, columns: Sequence[str], *, nulls: Nulls = "value") -> float:
+    """Largest risk of a record, 1 / f, to an attacker who knows that the person is in the file.
+
+    The mean over the records is `marketer`. For parameters see `discreet.risk.frequencies`.
+
+    Examples
+    --------
+    >>> prosecutor(pa.table({"sex": ["f", "f", "m", "m"]}), ["sex"])
+    0.5
+    """
+    f = frequencies(table, columns, nulls=nulls).sample
+    return float(1 / f.min()) if len(f) else 0.0
+
+
+def marketer(table: Any, columns: Sequence[str], *, nulls: Nulls = "value") -> float:
+    """Share of records that an attacker gets right who guesses in each class.
+
+    It is the mean of 1 / f: classes / records where nulls are values.
+
+    Examples
+    --------
+    >>> marketer(pa.table({"sex": ["f", "f", "m", "m"]}), ["sex"])
+    0.5
+    """
+    f = frequencies(table, columns, nulls=nulls).sample
+    return float((1 / f).mean()) if len(f) else 0.0
+
+
+def journalist(
+    table: Any,
+    columns: Sequence[str],
+    *,
+    weight: Any = None,
+    population: Any = None,
+    nulls: Nulls = "value",
+) -> float:
+    """Largest risk of a record, 1 / F, to an attacker who has a list of the population.
+
+    Parameters
+    ----------
+    table, columns, nulls
+        As in `discreet.risk.frequencies`.
+    weight : str or array, optional
+        Sampling weights, from which F is estimated: a class's sum, and at least its records.
+    population : table, optional
+        A table with the same columns, in which F is counted. One of the two is needed.
+
+    Examples
+    --------
+    >>> table = pa.table({"sex": ["f", "m"], "weight": [40.0, 50.0]})
+    >>> journalist(table, ["sex"], weight="weight")
+    0.025
+    """
+    if (weight is None) == (population is None):
+        raise BadInput(
+            "journalist needs to know the population: give either weight (sampling weights) or "
+            "population (a table); prosecutor does without"
+        )
+    if population is None:
+        found = frequencies(table, columns, weight=weight, nulls=nulls)
+        assert found.population is not None
+        size = np.maximum(found.population, found.sample)
+    else:
+        size = _population_counts(to_arrow(table), to_arrow(population), columns, nulls)
+    return float(1 / size.min()) if len(size) else 0.0
+
+
+def _population_counts(
+    table: pa.Table, population: pa.Table, columns: Sequence[str], nulls: Nulls
+) -> np.ndarray:
+    """Count the records of the population that match each record of the sample."""
+    for part in (table, population):
+        check_columns(part, columns)
+    joined = pa.table(
+        {
+            c: pa.chunked_array([*table[c].chunks, *population[c].cast(table[c].type).chunks])
+            for c in columns
+        }
+    )
+    n = table.num_rows
+    both = frequencies(joined, columns, nulls=nulls).sample[:n]
+    size = both - frequencies(table, columns, nulls=nulls).sample
+    if (size < 1).any():
+        row = int(np.argmax(size < 1))
+        raise BadInput(f"the population holds no record like row {row + 1} of the table")
+    return size

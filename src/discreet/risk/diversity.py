@@ -1,0 +1,154 @@
+"""Confidential values inside classes: l-diversity, beta-likeness, (alpha, k)-anonymity.
+
+Each function gives the value that a table reaches: the smallest l, the largest beta or alpha over
+its classes. p is the column's distribution in a class, q in the whole table. In the columns that
+form the classes a null is a value like any other; a null confidential cell never counts towards l,
+and is left out of p and q elsewhere. A class without any value has l = 0, and passes the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadInput
+from discreet.risk.closeness import equal_distance, ordered_distance
+from discreet.risk.within import Pairs, classes_and_column, count_pairs, counted, ranks
+from discreet.table.classes import encode
+from discreet.table.columns import kind_of
+
+
+def l_diversity(
+    table: Any,
+    columns: Sequence[str],
+    confidential: str,
+    *,
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct",
+    c: float | None = None,
+) -> float:
+    """Smallest l over the classes.
+
+    Parameters
+    ----------
+    table : pandas, polars or pyarrow table
+    columns : sequence of str
+        The columns that form the classes.
+    confidential : str
+    kind : {"distinct", "entropy", "recursive"}
+        Distinct values; exp of the Shannon entropy; or the largest l with
+        r_1 < c (r_l + ... + r_m), counts r in falling order.
+    c : float
+        Of recursive (c, l)-diversity, and needed there.
+
+    Examples
+    --------
+    >>> table = pa.table({"zip": [1, 1, 1, 2, 2], "ill": ["flu", "flu", "gout", "flu", "acne"]})
+    >>> l_diversity(table, ["zip"], "ill")
+    2.0
+    """
+    if kind not in ("distinct", "entropy", "recursive"):
+        raise BadInput(f"kind must be 'distinct', 'entropy' or 'recursive', not {kind!r}")
+    if kind == "recursive" and (c is None or not c > 0):
+        raise BadInput("recursive l-diversity needs a c above 0, such as c=2")
+    pairs = counted(table, columns, confidential)
+    classes = len(pairs.sizes)
+    if kind == "distinct":
+        reached = np.bincount(pairs.group, minlength=classes).astype(float)
+    elif kind == "entropy":
+        p = pairs.p
+        entropy = np.bincount(pairs.group, -p * np.log(p), minlength=classes)
+        reached = np.where(pairs.sizes > 0, np.exp(entropy), 0.0)
+    else:
+        assert c is not None
+        reached = _recursive(pairs, c)
+    return float(reached.min()) if classes else 0.0
+
+
+def _recursive(pairs: Pairs, c: float) -> np.ndarray:
+    order = np.lexsort((-pairs.count, pairs.group))
+    counts, group = pairs.count[order], pairs.group[order]
+    classes = len(pairs.sizes)
+    start = np.searchsorted(group, np.arange(classes))
+    before = np.cumsum(counts) - counts
+    # What is left from the l-th most frequent value on, this one included.
+    tail = pairs.sizes[group] - (before - before[start[group]])
+    # The tail shrinks with l, so the values that satisfy the rule are the first ones.
+    return np.bincount(group, counts[start[group]] < c * tail, minlength=classes)
+
+
+def beta_likeness(
+    table: Any, columns: Sequence[str], confidential: str, *, enhanced: bool = False
+) -> float:
+    """Largest relative gain in confidence about a value, (p - q) / q where p > q.
+
+    Parameters
+    ----------
+    table, columns, confidential
+        As in `l_diversity`.
+    enhanced : bool
+        Also bound the gain by -ln q. The table then has no beta at all where a gain is above
+        that, and infinity is returned.
+
+    Examples
+    --------
+    >>> table = pa.table({"zip": [1, 1, 2, 2], "ill": ["flu", "flu", "flu", "gout"]})
+    >>> beta_likeness(table, ["zip"], "ill")
+    1.0
+    """
+    pairs = counted(table, columns, confidential)
+    q = pairs.q[pairs.value]
+    gain = np.maximum(0.0, (pairs.p - q) / q)
+    if enhanced and (gain > -np.log(q) + 1e-12).any():
+        return float("inf")
+    return float(gain.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class AlphaK:
+    """What (alpha, k)-anonymity a table reaches."""
+
+    alpha: float
+    k: int
+
+
+def alpha_k_anonymity(table: Any, columns: Sequence[str], confidential: str) -> AlphaK:
+    """Largest share of one value in a class, and the smallest class.
+
+    Parameters are those of `l_diversity`.
+
+    Examples
+    --------
+    >>> table = pa.table({"zip": [1, 1, 2, 2], "ill": ["flu", "flu", "flu", "gout"]})
+    >>> alpha_k_anonymity(table, ["zip"], "ill")
+    AlphaK(alpha=1.0, k=2)
+    """
+    table, groups, classes = classes_and_column(table, columns, confidential)
+    pairs = count_pairs(groups, classes, *encode(table[confidential], confidential))
+    k = int(np.bincount(groups, minlength=classes).min()) if classes else 0
+    return AlphaK(float(pairs.p.max(initial=0.0)), k)
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """What the classes of a table reach: the smallest distinct l, the largest t and alpha."""
+
+    l: int  # noqa: E741
+    t: float
+    alpha: float
+
+
+def diversity_of(column: pa.ChunkedArray, name: str, groups: np.ndarray) -> Diversity:
+    """Take three models at once, from one count, on classes that are numbered already.
+
+    t is ordered for numbers and ordered categories, equal for the others.
+    """
+    ordered = kind_of(column.type) in ("numeric", "ordered")
+    encoded = ranks(column, name) if ordered else encode(column, name)
+    pairs = count_pairs(groups, int(groups.max(initial=-1)) + 1, *encoded)
+    smallest = np.bincount(pairs.group, minlength=len(pairs.sizes)).min() if len(groups) else 0
+    t = (ordered_distance if ordered else equal_distance)(pairs).max(initial=0.0)
+    return Diversity(int(smallest), float(t), float(pairs.p.max(initial=0.0)))

@@ -1,0 +1,228 @@
+"""Individual risk: the chance to find a record's person in the population (Franconi, Polettini).
+
+An intruder sees f records of a sample in a class and knows that the population holds F of them or
+so. With p = f / F the class's size in the population is taken as f plus a negative binomial, and
+the risk is the mean of one over it: (p^f / f) 2F1(f, f; f + 1; 1 - p), which Euler's transformation
+turns into (p / f) 2F1(1, 1; f + 1; 1 - p): no powers that vanish or overflow.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+import pyarrow as pa
+from scipy.special import hyp2f1
+
+from discreet.errors import BadInput
+from discreet.risk.frequency import Frequencies, Nulls, frequencies
+from discreet.table.classes import check_columns, encode
+from discreet.table.native import to_arrow
+
+# Above it the plain series needs few terms, and scipy's function many or none that helps.
+_SERIES_FROM = 50
+
+
+def individual_risk(
+    table: Any, columns: Sequence[str], *, weight: Any = None, nulls: Nulls = "value"
+) -> np.ndarray:
+    """Risk of each record to be re-identified, given its class and the sampling weights.
+
+    Parameters
+    ----------
+    table : pandas, polars or pyarrow table
+    columns : sequence of str
+        What the intruder knows: usually the quasi columns.
+    weight : str or array, optional
+        Sampling weights: a column's name, or a number for each record. Without, the file is the
+        population, and the risk is 1 / f.
+    nulls : {"value", "match"}
+        As in `discreet.risk.frequencies`.
+
+    Returns
+    -------
+    ndarray of float64
+        In 0..1. Where the weights of a class sum to less than its records, the class is taken to
+        be whole in the file (1 / f), with a warning.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"sex": ["f", "f", "m"], "weight": [50.0, 50.0, 2.0]})
+    >>> individual_risk(table, ["sex"]).tolist()
+    [0.5, 0.5, 1.0]
+    >>> individual_risk(table, ["sex"], weight="weight").round(4).tolist()
+    [0.0188, 0.0188, 0.6931]
+    """
+    return risk_of(frequencies(table, columns, weight=weight, nulls=nulls))
+
+
+def risk_of(found: Frequencies) -> np.ndarray:
+    """Individual risk from frequencies that were counted before."""
+    f = found.sample
+    if found.population is None:
+        return 1.0 / f
+    if (found.population < f * (1 - 1e-12)).any():
+        row = int(np.argmax(found.population < f * (1 - 1e-12)))
+        warnings.warn(
+            f"the weights of some classes sum to less than their records (first: row {row + 1}); "
+            "these are taken as whole in the file",
+            stacklevel=3,
+        )
+    # Records of a tuple share f and F: few evaluations for many records.
+    count = int(found.classes.max(initial=-1)) + 1
+    of_class, in_population = np.empty(count, np.int64), np.empty(count)
+    of_class[found.classes], in_population[found.classes] = f, found.population
+    return _risk(of_class, in_population)[found.classes]
+
+
+def _risk(f: np.ndarray, population: np.ndarray) -> np.ndarray:
+    p = np.minimum(1.0, f / population)
+    q = 1.0 - p
+    risk = 1.0 / f
+    sampled = q > 0
+    one = sampled & (f == 1)
+    risk[one] = -p[one] * np.log(p[one]) / q[one]
+    few = sampled & (f > 1) & (f <= _SERIES_FROM)
+    risk[few] = p[few] / f[few] * hyp2f1(1.0, 1.0, f[few] + 1.0, q[few])
+    many = sampled & (f > _SERIES_FROM)
+    risk[many] = p[many] / f[many] * _series(f[many], q[many])
+    return risk
+
+
+def _series(f: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """2F1(1, 1; f + 1; q) term by term; the terms fall faster than (j / (f + j))^j."""
+    term = np.ones(len(f))
+    total = term.copy()
+    for j in range(1, 10_000):
+        term *= q * j / (f + j)
+        total += term
+        if not (term > 1e-17 * total).any():
+            break
+    return total
+
+
+@dataclass(frozen=True)
+class GlobalRisk:
+    """Risk of a file as a whole.
+
+    Attributes
+    ----------
+    value : float
+        Mean individual risk.
+    expected : float
+        Expected re-identifications: the sum of the individual risks.
+    largest : float
+        Risk of the record most at risk.
+    """
+
+    value: float
+    expected: float
+    largest: float
+
+    @classmethod
+    def of(cls, risk: np.ndarray) -> GlobalRisk:
+        """Summarise individual risks."""
+        if len(risk) == 0:
+            return cls(0.0, 0.0, 0.0)
+        return cls(float(risk.mean()), float(risk.sum()), float(risk.max()))
+
+
+@overload
+def global_risk(
+    table: Any, columns: Sequence[str], *, weight: Any = ..., nulls: Nulls = ...
+) -> float: ...
+@overload
+def global_risk(
+    table: Any,
+    columns: Sequence[str],
+    *,
+    weight: Any = ...,
+    nulls: Nulls = ...,
+    detail: Literal[True],
+) -> GlobalRisk: ...
+def global_risk(
+    table: Any,
+    columns: Sequence[str],
+    *,
+    weight: Any = None,
+    nulls: Nulls = "value",
+    detail: bool = False,
+) -> float | GlobalRisk:
+    """Mean individual risk; with `detail=True` also the expected number of re-identifications.
+
+    Parameters are those of `individual_risk`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> global_risk(pa.table({"sex": ["f", "f", "m"]}), ["sex"], detail=True)
+    GlobalRisk(value=0.666..., expected=2.0, largest=1.0)
+    """
+    result = GlobalRisk.of(individual_risk(table, columns, weight=weight, nulls=nulls))
+    return result if detail else result.value
+
+
+def household_risk(
+    table: Any,
+    columns: Sequence[str],
+    household: Any,
+    *,
+    weight: Any = None,
+    nulls: Nulls = "value",
+) -> np.ndarray:
+    """Risk of each record that at least one member of its household is re-identified.
+
+    Parameters
+    ----------
+    table, columns, weight, nulls
+        As in `individual_risk`.
+    household : str or array
+        The household of each record: a column's name, or a value for each. A record without one
+        is a household of its own.
+
+    Returns
+    -------
+    ndarray of float64
+        1 - prod(1 - r) over the members, for each record.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"home": [1, 1, 2, 2], "sex": ["f", "m", "f", "m"]})
+    >>> household_risk(table, ["sex"], "home").tolist()
+    [0.75, 0.75, 0.75, 0.75]
+    """
+    table = to_arrow(table)
+    risk = individual_risk(table, columns, weight=weight, nulls=nulls)
+    return household_risk_of(risk, household_ids(table, household))
+
+
+def household_risk_of(risk: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Household risk from individual risks."""
+    certain = risk >= 1
+    # log1p keeps small risks that 1 - r would lose; a certain member settles the household.
+    spared = np.bincount(ids, np.log1p(-np.where(certain, 0.0, risk)))
+    found = np.bincount(ids, certain) > 0
+    return np.where(found, 1.0, -np.expm1(spared))[ids]
+
+
+def household_ids(table: Any, household: Any) -> np.ndarray:
+    """Give each household a number; a record without one gets a number of its own."""
+    table = to_arrow(table)
+    if isinstance(household, str):
+        check_columns(table, [household])
+        column, name = table[household], household
+    else:
+        column = household if isinstance(household, pa.ChunkedArray) else pa.array(household)
+        column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+        name = "household"
+    if len(column) != table.num_rows:
+        raise BadInput(f"household has {len(column):,} values, the table {table.num_rows:,} rows")
+    ids, size = encode(column, name)
+    alone = ids < 0
+    ids[alone] = size + np.arange(alone.sum())
+    return ids

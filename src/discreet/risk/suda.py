@@ -1,0 +1,145 @@
+"""SUDA2: special uniques, records that a few values already single out (Elliot, Manning).
+
+A minimal sample unique of a record is a set of columns on which it is alone, while it is not on
+any smaller set inside. The fewer columns, the more it stands out: with M columns a set of size s
+scores (M - s)!.
+
+The sets are taken by size. A record that is alone on part of a set is alone on all of it: there it
+neither has a minimal unique nor matches anybody, and is left out of the count from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import factorial
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.table.classes import classes_of, encode_columns
+from discreet.table.native import to_arrow
+
+_MOST_COLUMNS = 16
+
+
+@dataclass(frozen=True)
+class Suda:
+    """SUDA scores.
+
+    Attributes
+    ----------
+    value : float
+        The largest DIS score.
+    scores : ndarray of float64
+        SUDA score of each record; 0 where it has no unique.
+    dis : ndarray of float64
+        DIS of each record: the chance that a match to it is right.
+    columns : dict of str to float
+        Share of all scores that comes from uniques with the column in them.
+    """
+
+    value: float
+    scores: np.ndarray
+    dis: np.ndarray
+    columns: dict[str, float]
+
+
+@overload
+def suda2(table: Any, columns: Sequence[str], *, d: float = ...) -> float: ...
+@overload
+def suda2(table: Any, columns: Sequence[str], *, d: float = ..., detail: Literal[True]) -> Suda: ...
+def suda2(
+    table: Any, columns: Sequence[str], *, d: float = 0.01, detail: bool = False
+) -> float | Suda:
+    """Score the records by their minimal sample uniques.
+
+    Parameters
+    ----------
+    table : pandas, polars or pyarrow table
+    columns : sequence of str
+        The keys, at most 16: all their sets are looked at.
+    d : float
+        Sampling fraction that DIS assumes.
+    detail : bool
+        Give the scores of all records too.
+
+    Returns
+    -------
+    float or Suda
+        The largest DIS. On a set of columns, records with a null in it are left out: a null is in
+        no unique, and matches none.
+
+    Notes
+    -----
+    DIS = 1 / (1 + P (1 - d) / (d score^Q A)) with Q = 1 + (8 - M) / 20, A the sum of score^-Q over
+    the scored records and P the records in exact pairs. Without pairs it is 1 for scored records.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"sex": ["f", "f", "m", "m"], "job": ["nurse", "nurse", "nurse", "judge"]})
+    >>> suda2(table, ["sex", "job"], detail=True).scores.tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
+    if len(columns) > _MOST_COLUMNS:
+        raise BadInput(
+            f"suda2 looks at all sets of columns, 2^{len(columns)} here; "
+            f"give at most {_MOST_COLUMNS} columns"
+        )
+    if not 0 < d < 1:
+        raise BadInput(f"d must lie between 0 and 1, not {d}")
+    codes, sizes = encode_columns(to_arrow(table), columns)
+    scores, by_column = _scores(codes, sizes)
+    whole = (codes >= 0).all(axis=0)
+    dis = _dis(scores, _pairs(codes[:, whole], sizes), len(columns), d)
+    if not detail:
+        return float(dis.max(initial=0.0))
+    total = scores.sum()
+    shares = {
+        c: float(s / total) if total else 0.0 for c, s in zip(columns, by_column, strict=True)
+    }
+    return Suda(float(dis.max(initial=0.0)), scores, dis, shares)
+
+
+def _scores(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Add up the scores of each record, and of each column."""
+    m, n = codes.shape
+    scores, by_column = np.zeros(n), np.zeros(m)
+    null = codes < 0
+    # Sets of the last size -> the records still to be counted on them.
+    open_rows: dict[tuple[int, ...], np.ndarray] = {(): np.ones(n, dtype=bool)}
+    for size in range(1, m + 1):
+        now: dict[tuple[int, ...], np.ndarray] = {}
+        for chosen in combinations(range(m), size):
+            still = np.logical_not(null[list(chosen)].any(axis=0))
+            for part in combinations(chosen, size - 1):
+                still &= open_rows[part]
+            rows = np.flatnonzero(still)
+            alone = rows[_alone(codes[list(chosen)][:, rows], sizes[list(chosen)])]
+            scores[alone] += factorial(m - size)
+            by_column[list(chosen)] += len(alone) * factorial(m - size)
+            still[alone] = False
+            now[chosen] = still
+        open_rows = now
+    return scores, by_column
+
+
+def _alone(codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    ids, count = classes_of(codes, sizes)
+    return np.bincount(ids, minlength=count)[ids] == 1
+
+
+def _pairs(codes: np.ndarray, sizes: np.ndarray) -> int:
+    ids, count = classes_of(codes, sizes)
+    return 2 * int((np.bincount(ids, minlength=count) == 2).sum())
+
+
+def _dis(scores: np.ndarray, pairs: int, m: int, d: float) -> np.ndarray:
+    dis = np.zeros(len(scores))
+    scored = scores > 0
+    power = scores[scored] ** (1 + (8 - m) / 20)
+    dis[scored] = 1 / (1 + pairs * (1 - d) / (d * power * (1 / power).sum()))
+    return dis

@@ -1,0 +1,88 @@
+"""Counts of confidential values within classes, for the models that look at them.
+
+p is the column's distribution in a class, q in the whole table. Only the pairs of class and value
+that occur are counted, so memory grows with the records. In the columns that form the classes a
+null is a value like any other; null confidential cells are left out of p and q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadInput
+from discreet.table.classes import check_columns, classes_of, encode, encode_columns
+from discreet.table.columns import kind_of
+from discreet.table.native import to_arrow
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of class and value that occur, sorted by class, then value."""
+
+    group: np.ndarray
+    value: np.ndarray
+    count: np.ndarray
+    sizes: np.ndarray  # records with a value, by class
+    q: np.ndarray
+
+    @property
+    def p(self) -> np.ndarray:
+        """Share of the value in the class."""
+        return self.count / self.sizes[self.group]
+
+
+def count_pairs(groups: np.ndarray, classes: int, values: np.ndarray, size: int) -> Pairs:
+    """Count the pairs of encoded classes and values; -1 is a null."""
+    held = values >= 0
+    keys, counts = np.unique(groups[held] * size + values[held], return_counts=True)
+    group, value = keys // max(size, 1), keys % max(size, 1)
+    total = np.bincount(values[held], minlength=size)
+    sizes = np.bincount(group, counts, minlength=classes).astype(np.int64)
+    return Pairs(group, value, counts, sizes, total / max(1, held.sum()))
+
+
+def classes_and_column(
+    table: Any, columns: Sequence[str], confidential: str
+) -> tuple[pa.Table, Any, int]:
+    """Give the table, the class of each row, and the number of classes."""
+    table = to_arrow(table)
+    check_columns(table, [*columns, confidential])
+    return table, *classes_of(*encode_columns(table, columns))
+
+
+def counted(table: Any, columns: Sequence[str], confidential: str) -> Pairs:
+    """Count the pairs of classes and confidential values of a table."""
+    table, groups, classes = classes_and_column(table, columns, confidential)
+    return count_pairs(groups, classes, *encode(table[confidential], confidential))
+
+
+def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
+    """Give the values numbers in their order."""
+    kind = kind_of(column.type)
+    if kind == "ordered":
+        column = column.unify_dictionaries()
+        column = pa.chunked_array(
+            [chunk.indices.cast(pa.int64()) for chunk in column.chunks], pa.int64()
+        )
+    elif kind not in ("numeric", "boolean"):
+        raise BadInput(
+            f"column '{name}' is {kind} and has no order; use distance='equal' or 'hierarchical'"
+        )
+    codes, size = encode(column, name)
+    values = column.to_numpy(zero_copy_only=False)[any_row(codes, size)]
+    rank = np.full(size + 1, -1)  # the code of a null, -1, picks the last
+    rank[np.argsort(values)] = np.arange(size)
+    return rank[codes], size
+
+
+def any_row(codes: np.ndarray, size: int) -> np.ndarray:
+    """Give a row that holds each code."""
+    rows = np.zeros(size, np.int64)
+    held = np.flatnonzero(codes >= 0)
+    rows[codes[held]] = held
+    return rows

@@ -1,0 +1,119 @@
+"""Classes of records: which records share the values of some columns.
+
+Cells become small integers first, then tuples of them one integer each, so that classes of a
+million records are found by hashing integers and never by comparing text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.errors import BadInput, nearest
+
+# Far from overflow when multiplied by the number of values of one more column.
+_LARGEST_KEY = 2**31
+
+
+def encode(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
+    """Give each distinct value of a column a number; nulls, NaN among them, are -1.
+
+    Returns
+    -------
+    codes : ndarray of int64
+    size : int
+        Codes are below it.
+
+    Examples
+    --------
+    >>> codes, size = encode(pa.chunked_array([["f", None, "m", "f"]]), "sex")
+    >>> codes.tolist(), size
+    ([0, -1, 1, 0], 2)
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        # Decoded, because a dictionary may list a value twice or hold nulls itself.
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_floating(kind):
+        # NaN is a null, and -0.0 is 0.0.
+        column = pc.add(column, pa.scalar(0.0, kind))
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    try:
+        encoded = column.dictionary_encode().unify_dictionaries()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise BadInput(f"column '{name}' holds {kind}, whose values cannot be counted") from None
+    if len(column) == 0:
+        return np.empty(0, np.int64), 0
+    indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
+    codes = pc.fill_null(indices, -1).to_numpy().astype(np.int64)
+    return codes, len(encoded.chunk(0).dictionary)
+
+
+def encode_columns(table: pa.Table, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Encode some columns, each as `encode` does.
+
+    Returns
+    -------
+    codes : ndarray of int64, shape (columns, rows)
+    sizes : ndarray of int64
+    """
+    check_columns(table, columns)
+    encoded = [encode(table[name], name) for name in columns]
+    codes = np.array([codes for codes, _ in encoded]).reshape(len(columns), table.num_rows)
+    return codes, np.array([size for _, size in encoded], dtype=np.int64)
+
+
+def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
+    """Say which column is missing, if one is."""
+    if isinstance(columns, str):
+        raise BadInput(f"columns must be a list, such as ['{columns}']")
+    if not columns:
+        raise BadInput("columns is empty; name the columns that form the classes")
+    for name in columns:
+        if name not in table.column_names:
+            raise BadInput(f"the table has no column '{name}'; {nearest(name, table.column_names)}")
+
+
+def classes_of(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, int]:
+    """Give each distinct tuple of encoded columns a number; a null is a value like any other.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (columns, rows)
+    sizes : ndarray of int64
+
+    Returns
+    -------
+    ids : ndarray of int64
+        The class of each row, 0, 1, ...
+    count : int
+        How many classes there are.
+
+    Examples
+    --------
+    >>> ids, count = classes_of(np.array([[0, -1, 0], [1, 1, 1]]), np.array([1, 2]))
+    >>> ids.tolist(), count
+    ([1, 0, 1], 2)
+    """
+    keys, bound = np.zeros(codes.shape[1], np.int64), 1
+    for column, size in zip(codes, sizes.tolist(), strict=True):
+        if bound > _LARGEST_KEY:
+            keys, bound = renumber(keys, bound)
+        keys = keys * (size + 1) + (column + 1)
+        bound *= size + 1
+    return renumber(keys, bound)
+
+
+def renumber(keys: np.ndarray, bound: int) -> tuple[np.ndarray, int]:
+    """Give the distinct keys, all of 0..bound-1, numbers without gaps."""
+    if bound <= 4 * len(keys):
+        present = np.zeros(bound, dtype=bool)
+        present[keys] = True
+        numbers = np.cumsum(present) - 1
+        return numbers[keys], int(numbers[-1]) + 1
+    encoded = pa.array(keys).dictionary_encode()
+    return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)

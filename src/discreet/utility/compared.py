@@ -1,0 +1,96 @@
+"""Columns and rows of two tables, made comparable: what the measures of utility start from."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadInput, nearest
+from discreet.table.classes import encode
+from discreet.table.columns import kind_of
+from discreet.table.native import to_arrow
+from discreet.table.pairs import numeric_pairs
+
+# Sums of float64 that should cancel leave this much, relative to what was summed.
+ROUNDING = 1e-12
+
+Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def leave_out(measure: str, column: str, why: str) -> None:
+    """Warn that a measure leaves a column out."""
+    warnings.warn(f"{measure} leaves out column '{column}', {why}", stacklevel=3)
+
+
+def compared(original: Any, protected: Any, measure: str) -> Pairs:
+    """Give the numeric columns of both tables, the cells that are null on either side NaN in both.
+
+    Columns without any cell to compare are left out with a warning.
+    """
+    found = {}
+    for name, (x, y) in numeric_pairs(original, protected).items():
+        null = np.isnan(x) | np.isnan(y)
+        if null.all():
+            leave_out(measure, name, "which has no values to compare")
+        elif null.any():
+            found[name] = np.where(null, np.nan, x), np.where(null, np.nan, y)
+        else:
+            found[name] = x, y
+    return found
+
+
+def is_constant(x: np.ndarray) -> bool:
+    """Tell whether a column holds one value, or none."""
+    return x.size == 0 or not np.nanmax(x) > np.nanmin(x)
+
+
+def sd(x: np.ndarray) -> float:
+    """Sample standard deviation of the values that are there."""
+    present = x[~np.isnan(x)]
+    return float(np.std(present, ddof=1)) if len(present) > 1 else 0.0
+
+
+def complete_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    """Stack the columns of the rows that have no null in any."""
+    x = np.column_stack([x for x, _ in pairs.values()])
+    y = np.column_stack([y for _, y in pairs.values()])
+    whole = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
+    return x[whole], y[whole]
+
+
+def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
+    """Give the categorical columns of both tables as numbers, equal for equal values, 0 for nulls.
+
+    Categorical is what is not numeric in both tables: a column of numbers that became intervals
+    is one, by the text of its values.
+    """
+    before, after = to_arrow(original), to_arrow(protected)
+    n = before.num_rows
+    if after.num_rows != n:
+        raise BadInput(f"the original has {n:,} rows, the protected table {after.num_rows:,}")
+    found = {}
+    for name in after.column_names:
+        if name not in before.column_names:
+            continue
+        one, other = before[name], after[name]
+        if kind_of(one.type) == kind_of(other.type) == "numeric":
+            continue
+        both = pa.chunked_array([*_plain(one).chunks, *_plain(other).chunks], pa.string())
+        codes, size = encode(both, name)
+        found[name] = codes[:n] + 1, codes[n:] + 1, size + 1
+    return found
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string())
+
+
+def check_target(target: str, names: list[str]) -> None:
+    """Say so where the target of a model is not among the columns of both tables."""
+    if target not in names:
+        raise BadInput(f"the tables share no column '{target}'; {nearest(target, names)}")

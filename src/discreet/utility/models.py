@@ -1,0 +1,262 @@
+"""Utility by models: one that tells the tables apart, and ones trained on the release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.table.pairs import numeric_pairs
+from discreet.utility.compared import Pairs, check_target, is_constant, leave_out, shared_codes
+
+_FOLDS = 10
+
+
+def propensity_mse(original: Any, protected: Any) -> float:
+    """How well a logistic regression tells protected rows from original ones: mean (p - 0.5)^2.
+
+    Parameters
+    ----------
+    original, protected : table or array
+        As many rows in both.
+
+    Returns
+    -------
+    float
+        0 where the tables cannot be told apart, 0.25 where they fall apart entirely. The model has
+        the numeric columns, standardised, and their squares (means alone would not show that a
+        method shrinks the spread), a 0/1 column per category, and one per numeric column that
+        marks its nulls; a null is a category of its own. Its ridge penalty is scikit-learn's
+        default, 1. A numeric column that is constant over both tables is left out with a warning.
+
+    Examples
+    --------
+    >>> propensity_mse([[1.0], [2.0], [3.0]], [[1.0], [2.0], [3.0]])
+    0.0
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    features = [
+        part
+        for name, (x, y) in numeric_pairs(original, protected).items()
+        for part in _standard(np.concatenate([x, y]), name)
+    ]
+    if not isinstance(original, np.ndarray | list | tuple):
+        for x, y, size in shared_codes(original, protected).values():
+            features.append(_dummies(np.concatenate([x, y]), size))
+    if not features:
+        return 0.0
+    design = np.column_stack(features)
+    n = len(design) // 2
+    label = np.repeat([0, 1], n)
+    model = LogisticRegression(max_iter=1000, tol=1e-8).fit(design, label)
+    return float(np.mean((model.predict_proba(design)[:, 1] - 0.5) ** 2))
+
+
+def _standard(x: np.ndarray, name: str) -> list[np.ndarray]:
+    null = np.isnan(x)
+    parts = [null.astype(np.float64)] if null.any() else []
+    if null.all() or is_constant(x):
+        leave_out("propensity_mse", name, "which is constant")
+        return parts
+    z = (x - np.nanmean(x)) / np.nanstd(x)
+    z = np.where(null, 0.0, z)
+    return [*parts, z, z * z]
+
+
+def _dummies(codes: np.ndarray, size: int) -> np.ndarray:
+    return np.eye(size)[codes][:, np.bincount(codes, minlength=size) > 0]
+
+
+@dataclass(frozen=True)
+class RegressionUtility:
+    """A linear model trained on the protected table.
+
+    Attributes
+    ----------
+    value : float
+        R squared on the original rows.
+    mse : float
+        Mean squared error on the original rows.
+    r2_protected : float
+        R squared on the protected rows, which it was trained on.
+    """
+
+    value: float
+    mse: float
+    r2_protected: float
+
+
+@overload
+def regression_utility(original: Any, protected: Any, target: str) -> float: ...
+@overload
+def regression_utility(
+    original: Any, protected: Any, target: str, *, detail: Literal[True]
+) -> RegressionUtility: ...
+def regression_utility(
+    original: Any, protected: Any, target: str, *, detail: bool = False
+) -> float | RegressionUtility:
+    """R squared on the original rows of a linear model that was trained on the protected ones.
+
+    Parameters
+    ----------
+    original, protected : table or array
+        The same columns; the model has all numeric ones.
+    target : str
+        The column to predict; x0, x1, ... in arrays.
+    detail : bool
+        Give mse and the R squared on the protected rows too.
+
+    Returns
+    -------
+    float or RegressionUtility
+        Rows with a null are left out, of each table by itself. A target that is constant has no R
+        squared: refused in the original, 0 with a warning in the protected table.
+
+    Examples
+    --------
+    >>> x = [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]
+    >>> round(regression_utility(x, x, "x1"), 12)
+    1.0
+    """
+    pairs = numeric_pairs(original, protected)
+    check_target(target, list(pairs))
+    (x, a), (y, b) = (_features(pairs, target, side) for side in (0, 1))
+    if len(a) == 0 or is_constant(a):
+        raise BadInput(f"the target '{target}' is constant in the original's complete rows")
+    if len(b) == 0:
+        raise BadInput("the protected table has no row without nulls to train on")
+    centre, mean = y.mean(axis=0), b.mean()
+    slopes = np.linalg.lstsq(y - centre, b - mean, rcond=None)[0]
+    on_original = a - mean - (x - centre) @ slopes
+    on_protected = b - mean - (y - centre) @ slopes
+    r2 = 1 - float((on_original**2).sum() / ((a - a.mean()) ** 2).sum())
+    if not detail:
+        return r2
+    if is_constant(b):
+        leave_out("regression_utility", target, "constant in the protected table, so r2 there is 0")
+        fit = 0.0
+    else:
+        fit = 1 - float((on_protected**2).sum() / ((b - mean) ** 2).sum())
+    return RegressionUtility(r2, float((on_original**2).mean()), fit)
+
+
+def _features(pairs: Pairs, target: str, side: int) -> tuple[np.ndarray, np.ndarray]:
+    table = np.column_stack(
+        [pairs[target][side], *(p[side] for c, p in pairs.items() if c != target)]
+    )
+    table = table[~np.isnan(table).any(axis=1)]
+    return table[:, 1:], table[:, 0]
+
+
+@dataclass(frozen=True)
+class ClassificationUtility:
+    """A decision tree trained on the protected table, by cross-validation.
+
+    Attributes
+    ----------
+    value : float
+        AccO: accuracy on the original rows of the held-out folds (or on all original rows).
+    protected : float
+        AccV: accuracy on the protected rows of the held-out folds.
+    """
+
+    value: float
+    protected: float
+
+
+@overload
+def classification_utility(
+    original: Any, protected: Any, target: str, *, all_rows: bool = ..., random_state: int = ...
+) -> float: ...
+@overload
+def classification_utility(
+    original: Any,
+    protected: Any,
+    target: str,
+    *,
+    all_rows: bool = ...,
+    random_state: int = ...,
+    detail: Literal[True],
+) -> ClassificationUtility: ...
+def classification_utility(
+    original: Any,
+    protected: Any,
+    target: str,
+    *,
+    all_rows: bool = False,
+    random_state: int = 0,
+    detail: bool = False,
+) -> float | ClassificationUtility:
+    """Accuracy on original rows of a decision tree trained on protected ones, in 10 folds.
+
+    Parameters
+    ----------
+    original, protected : pandas, polars or pyarrow table
+        The same rows in the same order.
+    target : str
+        The class to predict.
+    all_rows : bool
+        Score on all original rows, those that the tree was trained on too, as the rounding paper
+        did; for its reproduction.
+    random_state : int
+        Of folds and tree.
+    detail : bool
+        Give the accuracy on protected rows too.
+
+    Returns
+    -------
+    float or ClassificationUtility
+        Rows whose target is null in either table are left out. Elsewhere the tree knows nulls:
+        numeric ones go where they split best, in categories they are one more.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [1.0, 2.0, 8.0, 9.0] * 5, "adult": ["no", "no", "yes", "yes"] * 5})
+    >>> classification_utility(table, table, "adult")
+    1.0
+    """
+    from sklearn.model_selection import KFold
+    from sklearn.tree import DecisionTreeClassifier
+
+    x, y, a, b = _class_problem(original, protected, target)
+    if len(a) < 2:
+        raise BadInput(f"classification needs two rows with a target '{target}' in both tables")
+    correct_protected = correct = scored = 0
+    folds = KFold(min(_FOLDS, len(a)), shuffle=True, random_state=random_state)
+    for train, test in folds.split(y):
+        tree = DecisionTreeClassifier(random_state=random_state).fit(y[train], b[train])
+        rows = np.arange(len(a)) if all_rows else test
+        correct_protected += int((tree.predict(y[test]) == b[test]).sum())
+        correct += int((tree.predict(x[rows]) == a[rows]).sum())
+        scored += len(rows)
+    value = correct / scored
+    return ClassificationUtility(value, correct_protected / len(a)) if detail else value
+
+
+def _class_problem(
+    original: Any, protected: Any, target: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Give the features of both tables, and the classes of both."""
+    numeric, codes = numeric_pairs(original, protected), shared_codes(original, protected)
+    check_target(target, [*numeric, *codes])
+    if target in codes:
+        a, b, _ = codes.pop(target)
+        kept = (a > 0) & (b > 0)
+    else:
+        a, b = numeric.pop(target)
+        kept = ~(np.isnan(a) | np.isnan(b))
+        # A class is a name, also where it is a number.
+        ids = np.unique(np.concatenate([a, b]), return_inverse=True)[1]
+        a, b = ids[: len(a)], ids[len(a) :]
+    sides = []
+    for side in (0, 1):
+        parts = [pair[side][:, None] for pair in numeric.values()]
+        parts += [np.eye(triple[2])[triple[side]] for triple in codes.values()]
+        if not parts:
+            raise BadInput(f"there is no column to predict '{target}' from")
+        sides.append(np.column_stack(parts)[kept])
+    return sides[0], sides[1], a[kept], b[kept]

@@ -1,0 +1,185 @@
+"""Scores: information loss and disclosure risk in one figure, in percent.
+
+The functions with `_of` take figures; the others measure two tables first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.utility.compared import compared, complete_rows
+from discreet.utility.loss import il1s
+from discreet.utility.moments import il_metrics
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score and the figures it is made of, by name."""
+
+    value: float
+    parts: dict[str, float]
+
+
+def _risks() -> Any:
+    """Import the linkage measures late: few who import utility link records."""
+    import discreet.risk
+
+    return discreet.risk
+
+
+def dr_of(dld: float, pld: float, interval: float) -> float:
+    """0.25 DLD + 0.25 PLD + 0.5 ID: distance and probabilistic linkage, interval disclosure.
+
+    Examples
+    --------
+    >>> dr_of(dld=20.0, pld=12.0, interval=40.0)
+    28.0
+    """
+    return 0.25 * dld + 0.25 * pld + 0.5 * interval
+
+
+def score_of(il: float, dr: float) -> float:
+    """0.5 IL + 0.5 DR: lower is better.
+
+    Examples
+    --------
+    >>> score_of(il=30.0, dr=28.0)
+    29.0
+    """
+    return 0.5 * il + 0.5 * dr
+
+
+def normalized_score_of(il: float, mean_il1s: float, idr: float, dld: float) -> float:
+    """Mean of four figures in 0..100: il_metrics and 100 * mean il1s, both capped, IDR and DLD.
+
+    Examples
+    --------
+    >>> normalized_score_of(il=250.0, mean_il1s=0.2, idr=40.0, dld=0.0)
+    40.0
+    """
+    return 0.25 * (min(100.0, il) + min(100.0, 100 * mean_il1s) + idr + dld)
+
+
+def il_dr_score_of(il: float, il1s_sum: float, idr: float, ddr: float) -> float:
+    """0.25 (il_metrics + il1s + IDR + DDR) of the rounding paper; IDR and DDR as shares.
+
+    Examples
+    --------
+    >>> il_dr_score_of(il=0.0, il1s_sum=0.0, idr=1.0, ddr=0.5)
+    0.375
+    """
+    return 0.25 * (il + il1s_sum + idr + ddr)
+
+
+@overload
+def dr(original: Any, protected: Any, *, known: Any = ...) -> float: ...
+@overload
+def dr(original: Any, protected: Any, *, known: Any = ..., detail: Literal[True]) -> Score: ...
+def dr(
+    original: Any, protected: Any, *, known: Any = "paper", detail: bool = False
+) -> float | Score:
+    """Disclosure risk in percent: 0.25 DLD + 0.25 PLD + 0.5 ID.
+
+    Parameters
+    ----------
+    original, protected : table or array
+        The same rows in the same order.
+    known : "paper" or list
+        What the intruder knows, as in `discreet.risk.distance_linkage`.
+    detail : bool
+        Give the three parts too.
+    """
+    risk = _risks()
+    parts = {
+        "dld": 100 * risk.distance_linkage(original, protected, known=known),
+        "pld": 100 * risk.probabilistic_linkage(original, protected, known=known),
+        "interval": 100 * risk.interval_disclosure(original, protected, kind="rank"),
+    }
+    result = Score(dr_of(**parts), parts)
+    return result if detail else result.value
+
+
+@overload
+def score(original: Any, protected: Any, *, known: Any = ...) -> float: ...
+@overload
+def score(original: Any, protected: Any, *, known: Any = ..., detail: Literal[True]) -> Score: ...
+def score(
+    original: Any, protected: Any, *, known: Any = "paper", detail: bool = False
+) -> float | Score:
+    """0.5 IL + 0.5 DR in percent (Domingo-Ferrer and Torra 2001), IL being `il_metrics`.
+
+    Parameters are those of `dr`.
+    """
+    loss = il_metrics(original, protected)
+    risk = dr(original, protected, known=known, detail=True)
+    result = Score(score_of(loss, risk.value), {"il": loss, "dr": risk.value, **risk.parts})
+    return result if detail else result.value
+
+
+@overload
+def normalized_score(original: Any, protected: Any, *, known: Any = ...) -> float: ...
+@overload
+def normalized_score(
+    original: Any, protected: Any, *, known: Any = ..., detail: Literal[True]
+) -> Score: ...
+def normalized_score(
+    original: Any, protected: Any, *, known: Any = "paper", detail: bool = False
+) -> float | Score:
+    """Mean of four figures in 0..100: il_metrics, il1s, interval disclosure, distance linkage.
+
+    No figure can outweigh the others, and no masking at all scores 50. Parameters are those of
+    `dr`.
+    """
+    risk = _risks()
+    parts = {
+        "il": il_metrics(original, protected),
+        "mean_il1s": il1s(original, protected, normalize=True),
+        "idr": 100 * risk.interval_disclosure(original, protected, kind="sd"),
+        "dld": 100 * risk.distance_linkage(original, protected, known=known),
+    }
+    result = Score(normalized_score_of(**parts), parts)
+    return result if detail else result.value
+
+
+@overload
+def il_dr_score(original: Any, protected: Any) -> float: ...
+@overload
+def il_dr_score(original: Any, protected: Any, *, detail: Literal[True]) -> Score: ...
+def il_dr_score(original: Any, protected: Any, *, detail: bool = False) -> float | Score:
+    """Give the rounding paper's score, for its reproduction only: no masking scores above 0.
+
+    Parameters
+    ----------
+    original, protected : table or array
+        The same rows in the same order.
+    detail : bool
+        Give the four parts too.
+    """
+    risk = _risks()
+    parts = {
+        "il": il_metrics(original, protected),
+        "il1s_sum": il1s(original, protected),
+        "idr": risk.interval_disclosure(original, protected, kind="sd"),
+        "ddr": _paper_linkage(original, protected),
+    }
+    result = Score(il_dr_score_of(**parts), parts)
+    return result if detail else result.value
+
+
+def _paper_linkage(original: Any, protected: Any, block: int = 256) -> float:
+    """DDR: original to nearest protected on the raw scale, the first on ties; hits / (n p)."""
+    from scipy.spatial.distance import cdist
+
+    pairs = compared(original, protected, "il_dr_score")
+    if not pairs:
+        raise BadInput("il_dr_score needs numeric columns with values in both tables")
+    x, y = complete_rows(pairs)
+    hits = 0
+    for start in range(0, len(x), block):
+        nearest = cdist(x[start : start + block], y).argmin(axis=1)
+        hits += int((nearest == np.arange(start, start + len(nearest))).sum())
+    return hits / max(1, x.size)
