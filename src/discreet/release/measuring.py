@@ -14,7 +14,7 @@ from discreet import utility
 from discreet.release.roles import Roles
 from discreet.risk import interval_disclosure, suda2
 from discreet.risk.diversity import diversity_of
-from discreet.risk.frequency import ClassSizes, Frequencies, frequencies
+from discreet.risk.frequency import ClassSizes, Frequencies, frequencies, record_weights
 from discreet.risk.individual import GlobalRisk, household_ids, household_risk_of, risk_of
 from discreet.table.pairs import numeric_pairs
 
@@ -60,8 +60,7 @@ class Tables:
     @cached_property
     def weights(self) -> np.ndarray | None:
         """Sampling weights, which the original holds, whether or not they are released."""
-        name = self.roles.weight
-        return None if name is None else self.before[name].cast(pa.float64()).to_numpy()
+        return record_weights(self.before, self.roles.weight)
 
     @cached_property
     def frequencies(self) -> tuple[Frequencies, Frequencies]:
