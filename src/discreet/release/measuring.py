@@ -117,13 +117,18 @@ def _attackers(t: Tables) -> Entry:
 
 
 def _diversity(t: Tables) -> Entry:
-    groups = t.frequencies[1].classes
     columns = [c for c in t.roles.confidential if c in t.shared]
     if not columns:
         raise LeftOut("there is no confidential column in both tables")
     means = "confidential values in a class: fewest distinct (l), farthest from the table (t)"
-    found = {c: asdict(diversity_of(t.after[c], c, groups)) for c in columns}
-    return {"means": means, "columns": {c: {"after": figures} for c, figures in found.items()}}
+    found: dict[str, Entry] = {c: {} for c in columns}
+    sides = zip(("before", "after"), (t.before, t.after), t.frequencies, strict=True)
+    for when, table, counted in sides:
+        # Where a record is alone l is 1 and says no more; before, that is the usual case.
+        if when == "after" or counted.sample.min(initial=2) > 1:
+            for c in columns:
+                found[c][when] = asdict(diversity_of(table[c], c, counted.classes))
+    return {"means": means, "columns": found}
 
 
 def _suda(t: Tables) -> Entry:
