@@ -131,6 +131,15 @@ def test_every_measure_can_be_asked_for_by_name():
     assert "NaN" not in result.to_json()
 
 
+def test_diversity_before_and_after_where_no_record_is_alone():
+    roles = {"quasi": ["zip"], "confidential": ["pay"]}
+    before = pa.table({"zip": [1, 1, 2, 2], "pay": [1.0, 2.0, 3.0, 4.0]})
+    after = pa.table({"zip": [1, 1, 2, 2], "pay": [1.5, 1.5, 3.0, 4.0]})
+    found = assess(before, after, roles).risk["diversity"]["columns"]["pay"]
+    assert (found["before"]["l"], found["after"]["l"]) == (2, 1)
+    assert found["before"]["t"] == pytest.approx(1 / 3)
+
+
 def test_measures_are_chosen_and_unknown_ones_named():
     only = assess(ORIGINAL, PROTECTED, ROLES, measures=["il1s"])
     assert (list(only.risk), list(only.utility), only.left_out) == ([], ["il1s"], {})

@@ -34,6 +34,12 @@ def test_numbers_that_became_intervals_are_compared_as_text():
     assert contingency_loss(original, protected) == 0.5
 
 
+def test_cells_that_are_no_category_are_refused():
+    table = pa.table({"a": [[1], [2]], "b": ["x", "y"]})
+    with pytest.raises(BadInput, match=r"column 'a' holds list.*, which is no category"):
+        contingency_loss(table, table)
+
+
 def test_one_column_is_refused():
     table = pa.table({"sex": ["f"], "age": [1]})
     with pytest.raises(BadInput, match="contingency_loss needs two columns that are not numeric"):

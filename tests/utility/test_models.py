@@ -105,6 +105,16 @@ def test_nulls_and_categories_are_known_to_the_tree():
     assert classification_utility(table, table, "t") == 1.0
 
 
+def test_columns_of_names_are_left_out():
+    table = pa.table(
+        {"name": [f"n{i}" for i in range(300)], "x": range(300), "t": ["a", "b"] * 150}
+    )
+    with pytest.warns(UserWarning, match="propensity_mse leaves out column 'name', which has more"):
+        assert propensity_mse(table, table) == pytest.approx(0, abs=1e-12)
+    with pytest.warns(UserWarning, match="classification_utility leaves out column 'name'"):
+        classification_utility(table, table, "t")
+
+
 def test_an_unknown_target_is_named():
     table = pa.table({"age": [1, 2], "pay": [1, 2]})
     with pytest.raises(BadInput, match=r"share no column 'pya'; did you mean 'pay'\?"):

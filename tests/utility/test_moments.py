@@ -62,6 +62,20 @@ def test_identical_tables_lose_nothing():
     assert il_metrics(x, x) == 0
 
 
+def test_census_rounded_computed_twice():
+    from discreet.datasets import load_census
+    from discreet.rounding import OMA
+
+    try:
+        census = load_census()
+    except FileNotFoundError:
+        pytest.skip("the reference data is not there")
+    x = np.column_stack([column.to_numpy().astype(float) for column in census.columns])
+    y = OMA(k=10).fit_transform(x)
+    assert il_metrics(x, y, detail=True).terms == pytest.approx(slow_terms(x, y))
+    assert il_metrics(x, x) == 0
+
+
 def test_warnings_name_the_column():
     with pytest.warns(UserWarning, match="il_metrics leaves out column 'x0', which is constant"):
         il_metrics([[1.0, 1.0], [1.0, 2.0]], [[1.0, 1.0], [2.0, 2.0]])

@@ -199,7 +199,26 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-_HIDDEN = {"records", "average_risk", "distance", "columns"}
+_HIDDEN = {"records", "average_risk", "columns"}
+_READ = {
+    "classes": "distinct tuples of the quasi columns",
+    "smallest": "records in the smallest class: the k of k-anonymity",
+    "unique": "records that no other shares all quasi columns with",
+    "under_3": "records that share these with at most one other",
+    "under_5": "records that share these with at most three others",
+    "mean": "chance that a record's person is found in the population",
+    "expected": "people found, if all are looked for",
+    "largest": "chance of the record most at risk",
+    "household": "chance that some member of the household is found, mean",
+    "prosecutor": "largest chance to pick a person's record, known to be in the file",
+    "marketer": "share of records picked right",
+    "journalist": "largest chance to pick a person's record, from the population",
+    "largest_dis": "largest chance that a match to a special unique is right",
+    "scored": "records that a few values single out",
+    "l": "fewest distinct values in a class",
+    "t": "farthest that a class's values are from the table's",
+    "alpha": "largest share of one value in a class",
+}
 
 
 def _rows(name: str, entry: Any, untouched: float) -> Iterator[tuple[str, str, str, str]]:
@@ -207,15 +226,16 @@ def _rows(name: str, entry: Any, untouched: float) -> Iterator[tuple[str, str, s
     if name in ("diversity", "columns"):
         for column, figures in entry["columns"].items():
             for key, before, after in _pairs(figures):
-                yield f"{key} of {column}", _show(before), _show(after), means
-                means = ""
+                # What did not change is in the dict, not in the way.
+                if before != after:
+                    reading = _READ.get(key, "") if name == "diversity" else ""
+                    yield f"{key} of {column}", _show(before), _show(after), reading
         return
     before, after = entry.get("before"), entry.get("after")
     if isinstance(after, dict):
         for key in after:
             if key not in _HIDDEN:
-                yield f"{name}: {key}", _show(before[key]), _show(after[key]), means
-                means = ""
+                yield f"{name}: {key}", _show(before[key]), _show(after[key]), _READ[key]
         return
     if after is not None:
         yield name, _show(before), _show(after), means
@@ -242,4 +262,6 @@ def _show(value: Any) -> str:
         return "-"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"

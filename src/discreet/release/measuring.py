@@ -14,7 +14,7 @@ from discreet import utility
 from discreet.release.roles import Roles
 from discreet.risk import interval_disclosure, suda2
 from discreet.risk.diversity import diversity_of
-from discreet.risk.frequency import ClassSizes, Frequencies, frequencies
+from discreet.risk.frequency import ClassSizes, Frequencies, frequencies, record_weights
 from discreet.risk.individual import GlobalRisk, household_ids, household_risk_of, risk_of
 from discreet.table.pairs import numeric_pairs
 
@@ -60,8 +60,7 @@ class Tables:
     @cached_property
     def weights(self) -> np.ndarray | None:
         """Sampling weights, which the original holds, whether or not they are released."""
-        name = self.roles.weight
-        return None if name is None else self.before[name].cast(pa.float64()).to_numpy()
+        return record_weights(self.before, self.roles.weight)
 
     @cached_property
     def frequencies(self) -> tuple[Frequencies, Frequencies]:
@@ -118,13 +117,18 @@ def _attackers(t: Tables) -> Entry:
 
 
 def _diversity(t: Tables) -> Entry:
-    groups = t.frequencies[1].classes
     columns = [c for c in t.roles.confidential if c in t.shared]
     if not columns:
         raise LeftOut("there is no confidential column in both tables")
     means = "confidential values in a class: fewest distinct (l), farthest from the table (t)"
-    found = {c: asdict(diversity_of(t.after[c], c, groups)) for c in columns}
-    return {"means": means, "columns": {c: {"after": figures} for c, figures in found.items()}}
+    found: dict[str, Entry] = {c: {} for c in columns}
+    sides = zip(("before", "after"), (t.before, t.after), t.frequencies, strict=True)
+    for when, table, counted in sides:
+        # Where a record is alone l is 1 and says no more; before, that is the usual case.
+        if when == "after" or counted.sample.min(initial=2) > 1:
+            for c in columns:
+                found[c][when] = asdict(diversity_of(table[c], c, counted.classes))
+    return {"means": means, "columns": found}
 
 
 def _suda(t: Tables) -> Entry:

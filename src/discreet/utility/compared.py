@@ -78,16 +78,20 @@ def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, n
         one, other = before[name], after[name]
         if kind_of(one.type) == kind_of(other.type) == "numeric":
             continue
-        both = pa.chunked_array([*_plain(one).chunks, *_plain(other).chunks], pa.string())
+        chunks = [*_plain(one, name).chunks, *_plain(other, name).chunks]
+        both = pa.chunked_array(chunks, pa.string())
         codes, size = encode(both, name)
         found[name] = codes[:n] + 1, codes[n:] + 1, size + 1
     return found
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    return column.cast(pa.string())
+    try:
+        return column.cast(pa.string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise BadInput(f"column '{name}' holds {column.type}, which is no category") from None
 
 
 def check_target(target: str, names: list[str]) -> None:

@@ -12,6 +12,8 @@ from discreet.table.pairs import numeric_pairs
 from discreet.utility.compared import Pairs, check_target, is_constant, leave_out, shared_codes
 
 _FOLDS = 10
+# A 0/1 column each: more would fill memory, and names of single records teach a model nothing.
+_MOST_CATEGORIES = 200
 
 
 def propensity_mse(original: Any, protected: Any) -> float:
@@ -29,7 +31,8 @@ def propensity_mse(original: Any, protected: Any) -> float:
         the numeric columns, standardised, and their squares (means alone would not show that a
         method shrinks the spread), a 0/1 column per category, and one per numeric column that
         marks its nulls; a null is a category of its own. Its ridge penalty is scikit-learn's
-        default, 1. A numeric column that is constant over both tables is left out with a warning.
+        default, 1. A numeric column that is constant over both tables and a column of more than
+        200 categories are left out with a warning.
 
     Examples
     --------
@@ -44,7 +47,7 @@ def propensity_mse(original: Any, protected: Any) -> float:
         for part in _standard(np.concatenate([x, y]), name)
     ]
     if not isinstance(original, np.ndarray | list | tuple):
-        for x, y, size in shared_codes(original, protected).values():
+        for x, y, size in _categories(original, protected, "propensity_mse").values():
             features.append(_dummies(np.concatenate([x, y]), size))
     if not features:
         return 0.0
@@ -53,6 +56,17 @@ def propensity_mse(original: Any, protected: Any) -> float:
     label = np.repeat([0, 1], n)
     model = LogisticRegression(max_iter=1000, tol=1e-8).fit(design, label)
     return float(np.mean((model.predict_proba(design)[:, 1] - 0.5) ** 2))
+
+
+def _categories(
+    original: Any, protected: Any, measure: str, target: str | None = None
+) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
+    """Give the columns of categories as numbers, those with too many left out but for a target."""
+    codes = shared_codes(original, protected)
+    for name in [c for c, (_, _, size) in codes.items() if size > _MOST_CATEGORIES and c != target]:
+        leave_out(measure, name, f"which has more than {_MOST_CATEGORIES} categories")
+        del codes[name]
+    return codes
 
 
 def _standard(x: np.ndarray, name: str) -> list[np.ndarray]:
@@ -210,7 +224,8 @@ def classification_utility(
     -------
     float or ClassificationUtility
         Rows whose target is null in either table are left out. Elsewhere the tree knows nulls:
-        numeric ones go where they split best, in categories they are one more.
+        numeric ones go where they split best, in categories they are one more. A column of more
+        than 200 categories is left out with a warning.
 
     Examples
     --------
@@ -241,7 +256,8 @@ def _class_problem(
     original: Any, protected: Any, target: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Give the features of both tables, and the classes of both."""
-    numeric, codes = numeric_pairs(original, protected), shared_codes(original, protected)
+    numeric = numeric_pairs(original, protected)
+    codes = _categories(original, protected, "classification_utility", target)
     check_target(target, [*numeric, *codes])
     if target in codes:
         a, b, _ = codes.pop(target)
