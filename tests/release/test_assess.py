@@ -6,6 +6,7 @@ import pytest
 
 from discreet import Recipe, assess, protect
 from discreet.errors import BadInput
+from discreet.risk import distance_linkage
 
 ROLES = {"quasi": ["age", "sex"], "confidential": ["pay"]}
 ORIGINAL = pa.table(
@@ -26,8 +27,30 @@ def test_before_and_after():
     }  # fmt: skip
     assert result.utility["il1s"]["columns"].keys() == {"age", "pay"}
     assert result.utility["columns"]["columns"]["pay"]["mean"] == [5.125, 5.125]
+    parts = (result.utility["il_metrics"]["value"], 100 * result.utility["il1s"]["value"],
+             100 * result.risk["interval_disclosure"]["value"],
+             100 * distance_linkage(ORIGINAL.select(["age", "pay"]), PROTECTED.select(["age", "pay"]), known="all"))  # fmt: skip
+    assert result.score == pytest.approx(sum(parts) / 4)
+    assert max(parts) <= 100
+    linked = result.risk["distance_linkage"]
+    assert linked["metric"] == "gower"
+    assert linked["before"] == 1
+    assert linked["after"] < 1
+
+
+def test_numeric_quasi_columns_are_linked_by_euclid_and_large_tables_on_request(monkeypatch):
+    roles = {"quasi": ["age", "pay"], "rest": "insensitive"}
+    result = assess(ORIGINAL, PROTECTED, roles)
+    assert result.risk["distance_linkage"]["metric"] == "euclidean"
+    monkeypatch.setattr("discreet.release.measuring.Tables.too_many_to_link", lambda *a: True)
+    result = assess(ORIGINAL, PROTECTED, roles)
+    assert result.left_out["distance_linkage"] == (
+        "it takes long on 4 records; ask for it by name: measures=['distance_linkage']"
+    )
     assert result.score is None
-    assert "score" in result.left_out
+    assert (
+        "distance_linkage" in assess(ORIGINAL, PROTECTED, roles, measures=["distance_linkage"]).risk
+    )
 
 
 def test_as_data_and_as_json():

@@ -13,7 +13,15 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput, nearest
-from discreet.release.measuring import BY_FREQUENCY, ON_REQUEST, RISK, UTILITY, LeftOut, Tables
+from discreet.release.measuring import (
+    BY_FREQUENCY,
+    ON_REQUEST,
+    RISK,
+    UTILITY,
+    LeftOut,
+    Tables,
+    score_of,
+)
 from discreet.release.recipe import Recipe
 from discreet.release.roles import Roles
 from discreet.table import normalise, to_arrow
@@ -135,9 +143,15 @@ def assess(
             if why is not None:
                 left_out[name] = why
         found.append(taken)
+    score = None
     if measures is None:
-        left_out["score"] = "needs record linkage, which is not measured yet"
-    return Assessment(found[0], found[1], None, left_out)
+        try:
+            # Its measures were taken before, so their warnings are told already.
+            with warnings.catch_warnings(action="ignore"):
+                score = score_of(tables, *found)
+        except (LeftOut, BadInput) as error:
+            left_out["score"] = str(error)
+    return Assessment(found[0], found[1], score, left_out)
 
 
 def _tables(
@@ -175,6 +189,12 @@ def _refusal(name: str, tables: Tables) -> str | None:
             "records are alone in their class, where l is 1 whatever they hold; see class_sizes, "
             "or ask for it by name: measures=['diversity']"
         )
+    columns = tables.quasi or tables.changed_numeric
+    n = tables.after.num_rows
+    if (name == "distance_linkage" and tables.too_many_to_link(columns)) or (
+        name == "probabilistic_linkage" and n > 20_000
+    ):
+        return f"it takes long on {n:,} records; ask for it by name: measures=['{name}']"
     if name in ON_REQUEST:
         return f"{ON_REQUEST[name]}; ask for it by name: measures=['{name}']"
     return None

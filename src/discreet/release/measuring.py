@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from discreet import utility
 from discreet.release.roles import Roles
-from discreet.risk import interval_disclosure, suda2
+from discreet.risk import distance_linkage, interval_disclosure, probabilistic_linkage, suda2
 from discreet.risk.diversity import diversity_of
 from discreet.risk.frequency import ClassSizes, Frequencies, frequencies, record_weights
 from discreet.risk.individual import GlobalRisk, household_ids, household_risk_of, risk_of
 from discreet.table.pairs import numeric_pairs
+from discreet.utility.scores import normalized_score_of
 
 Entry = dict[str, Any]
 
@@ -72,6 +73,18 @@ class Tables:
             for table in (self.before, self.after)
         )
         return before, after
+
+    def linked(self) -> tuple[pa.Table, pa.Table]:
+        """Give the columns that an intruder links by: the quasi ones, else the numbers changed."""
+        columns = self.quasi or self.changed_numeric
+        if not columns:
+            raise LeftOut("there is no quasi column in both tables, and no numeric one differs")
+        return self.before.select(columns), self.after.select(columns)
+
+    def too_many_to_link(self, columns: list[str]) -> bool:
+        """Tell whether linking takes more than a few seconds, by what was measured."""
+        mixed = not set(columns) <= set(self.pairs)
+        return len(columns) * self.after.num_rows > (300_000 if mixed else 5_000_000)
 
     def changed(self) -> tuple[pa.Table, pa.Table]:
         """Give the numeric columns that differ."""
@@ -147,6 +160,43 @@ def _interval(t: Tables) -> Entry:
     found = interval_disclosure(*t.changed(), detail=True)
     means = "share of cells within 5 % of a standard deviation of their original"
     return {"means": means, "value": found.value, "columns": found.columns}
+
+
+def _distance_linkage(t: Tables) -> Entry:
+    x, y = t.linked()
+    metric = "euclidean" if set(x.column_names) <= set(t.pairs) else "gower"
+    # The paper's weaker intruder understates risk, so the headline knows all columns.
+    before, after, paper = (
+        distance_linkage(x, z, known=known, metric=metric)  # type: ignore[call-overload]
+        for z, known in ((x, "all"), (y, "all"), (y, "paper"))
+    )
+    means = f"share of records found by the nearest in {', '.join(x.column_names)}"
+    return {"means": means, "metric": metric, "before": before, "after": after, "paper": paper}
+
+
+def _probabilistic_linkage(t: Tables) -> Entry:
+    x, y = t.linked()
+    before, after, paper = (
+        probabilistic_linkage(x, z, known=known)
+        for z, known in ((x, "all"), (y, "all"), (y, "paper"))
+    )
+    means = "share of records found by weighing which columns agree (Fellegi-Sunter)"
+    return {"means": means, "before": before, "after": after, "paper": paper}
+
+
+def score_of(t: Tables, risk: dict[str, Entry], loss: dict[str, Entry]) -> float:
+    """Give the normalised score from figures that were taken, and linkage by what changed."""
+    missing = [n for n in ("il_metrics", "il1s", "interval_disclosure") if n not in risk | loss]
+    if missing:
+        raise LeftOut(f"needs {missing[0]}, which was left out")
+    if t.too_many_to_link(t.changed_numeric):
+        raise LeftOut("needs distance_linkage, which takes long on so many records")
+    return normalized_score_of(
+        il=loss["il_metrics"]["value"],
+        mean_il1s=loss["il1s"]["value"],
+        idr=100 * risk["interval_disclosure"]["value"],
+        dld=100 * distance_linkage(*t.changed(), known="all"),
+    )
 
 
 def _il_metrics(t: Tables) -> Entry:
@@ -264,6 +314,8 @@ RISK: dict[str, Callable[[Tables], Entry]] = {
     "attackers": _attackers,
     "diversity": _diversity,
     "suda2": _suda,
+    "distance_linkage": _distance_linkage,
+    "probabilistic_linkage": _probabilistic_linkage,
     "interval_disclosure": _interval,
 }
 UTILITY: dict[str, Callable[[Tables], Entry]] = {

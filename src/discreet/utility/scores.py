@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from discreet import risk
 from discreet.errors import BadInput
 from discreet.utility.compared import compared, complete_rows
 from discreet.utility.loss import il1s
@@ -22,13 +23,6 @@ class Score:
 
     value: float
     parts: dict[str, float]
-
-
-def _risks() -> Any:
-    """Import the linkage measures late: few who import utility link records."""
-    import discreet.risk
-
-    return discreet.risk
 
 
 def dr_of(dld: float, pld: float, interval: float) -> float:
@@ -93,7 +87,6 @@ def dr(
     detail : bool
         Give the three parts too.
     """
-    risk = _risks()
     parts = {
         "dld": 100 * risk.distance_linkage(original, protected, known=known),
         "pld": 100 * risk.probabilistic_linkage(original, protected, known=known),
@@ -115,8 +108,8 @@ def score(
     Parameters are those of `dr`.
     """
     loss = il_metrics(original, protected)
-    risk = dr(original, protected, known=known, detail=True)
-    result = Score(score_of(loss, risk.value), {"il": loss, "dr": risk.value, **risk.parts})
+    found = dr(original, protected, known=known, detail=True)
+    result = Score(score_of(loss, found.value), {"il": loss, "dr": found.value, **found.parts})
     return result if detail else result.value
 
 
@@ -134,7 +127,6 @@ def normalized_score(
     No figure can outweigh the others, and no masking at all scores 50. Parameters are those of
     `dr`.
     """
-    risk = _risks()
     parts = {
         "il": il_metrics(original, protected),
         "mean_il1s": il1s(original, protected, normalize=True),
@@ -159,7 +151,6 @@ def il_dr_score(original: Any, protected: Any, *, detail: bool = False) -> float
     detail : bool
         Give the four parts too.
     """
-    risk = _risks()
     parts = {
         "il": il_metrics(original, protected),
         "il1s_sum": il1s(original, protected),
