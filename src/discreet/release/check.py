@@ -127,7 +127,9 @@ def check_release(
         table = read_table(path, schema=schema, separator=separator, quote='"', encoding="utf-8")
     findings = [*_roles(table, recipe), *_promises(table, recipe, evidence)]
     findings += _evidence(table, path, recipe, evidence)
-    findings += _against_original(table, path, recipe, evidence, _read_original(original, recipe))
+    if evidence is None or original is not evidence.original:
+        original = _read_original(original, recipe)
+    findings += _against_original(table, path, recipe, evidence, original)
     return CheckReport(tuple(findings), tuple(_notes(table, recipe)))
 
 
