@@ -122,11 +122,14 @@ def constant_columns(pairs: dict[str, Pair], used: Iterable[str], measure: str) 
 
 def standardize(values: np.ndarray) -> np.ndarray:
     """Centre by the mean and divide by the standard deviation of the values that are not null."""
+    null = np.isnan(values)
+    present = values[~null] if null.any() else values
     # From the least value on, so that little is lost far from zero.
-    shifted = values - np.nanmin(values)
+    low = present.min()
     # By a power of two, which loses nothing, so that squares of huge values do not overflow.
-    shifted = np.ldexp(shifted, -np.frexp(np.nanmax(shifted))[1])
-    return (shifted - np.nanmean(shifted)) / np.nanstd(shifted, ddof=1)
+    shifted = np.ldexp(values - low, -np.frexp(present.max() - low)[1])
+    present = shifted[~null] if null.any() else shifted
+    return (shifted - present.mean()) / present.std(ddof=1)
 
 
 def linkage_over_sets(
