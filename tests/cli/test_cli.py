@@ -220,6 +220,17 @@ def test_force_replaces_a_release_and_nothing_else(place, run):
     )
 
 
+def test_one_measure_by_name(place, run):
+    run(*PROTECT)
+    code, out, _ = run(
+        "assess", "in.csv", "out", "--recipe", "recipe.toml", "--measure", "suda2", "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["risk"].keys() == {"suda2"}
+    code, _, err = run("assess", "in.csv", "out", "--recipe", "recipe.toml", "--measure", "suda")
+    assert (code, err) == (2, "discreet: there is no measure 'suda'; did you mean 'suda2'?\n")
+
+
 def test_another_original_is_not_assessed(place, run):
     run(*PROTECT)
     write_table(read_table("in.csv").slice(1), "other.csv")

@@ -87,6 +87,58 @@ def test_wrong_roles_are_refused_in_one_sentence():
         assess(ORIGINAL, PROTECTED, {"quasi": "age"})
 
 
+def test_a_column_that_is_not_there_is_named():
+    with pytest.raises(BadInput, match=r"the original has no column 'agee'; did you mean 'age'\?"):
+        assess(ORIGINAL, PROTECTED, {"quasi": ["agee", "sex"]})
+    result = assess(ORIGINAL, PROTECTED.drop_columns(["sex"]), ROLES)
+    assert result.left_out["quasi column 'sex'"] == "it is not in the protected table"
+    with pytest.raises(BadInput, match="the two tables share no column"):
+        assess(ORIGINAL, pa.table({"z": [1, 2, 3, 4]}), ROLES)
+    with pytest.raises(BadInput, match="rows names rows that the original does not have"):
+        assess(ORIGINAL, PROTECTED, ROLES, rows=np.array([0, 1, 2, 9]))
+
+
+def test_dates_are_compared_in_one_unit():
+    import datetime as dt
+
+    start = dt.datetime(2020, 1, 1)
+    minutes = [start + dt.timedelta(minutes=977 * i) for i in range(60)]
+    days = [t.replace(hour=0, minute=0) for t in minutes]
+    before, after = pa.table({"t": minutes}), pa.table({"t": days})
+    result = assess(before, after, {"quasi": ["t"]})
+    assert result.utility["il1s"]["value"] < 0.05
+    assert result.risk["distance_linkage"]["after"] > 0.3
+
+
+def test_recoded_labels_are_not_linked_by_distance():
+    before = pa.table({"zip": ["1234", "1299", "2345", "2399"]})
+    after = pa.table({"zip": ["12**", "12**", "23**", "23**"]})
+    result = assess(before, after, {"quasi": ["zip"]})
+    assert result.left_out["distance_linkage"].startswith(
+        "'zip' was recoded: labels that the original"
+    )
+
+
+def test_columns_of_nulls_and_infinite_figures_do_no_harm():
+    original = ORIGINAL.append_column("none", pa.nulls(4)).append_column(
+        "big", pa.array([1e200, -1e200, 1.0, 2.0])
+    )
+    protected = PROTECTED.append_column("none", pa.nulls(4)).append_column(
+        "big", pa.array([1e200, 1e200, 1.0, 1.0])
+    )
+    result = assess(original, protected, ROLES | {"rest": "insensitive"})
+    assert str(result)
+    json.loads(result.to_json())
+    assert all(why for why in result.left_out.values())
+
+
+def test_bad_weights_leave_out_what_needs_them():
+    table = ORIGINAL.append_column("w", pa.array([1.0, None, 2.0, 0.0]))
+    result = assess(table, PROTECTED, ROLES | {"weight": "w"})
+    assert "weight" in result.left_out["individual_risk"]
+    assert "il1s" in result.utility
+
+
 def test_household_numbers_are_not_measured(households, recipe_text):
     result = protect(households, Recipe.from_toml(recipe_text)).assess()
     assert result.utility["il1s"]["columns"].keys() == {"age", "income", "assets"}

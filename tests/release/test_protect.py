@@ -1,5 +1,7 @@
+import datetime as dt
 import json
 import re
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -166,6 +168,35 @@ def test_bounds_that_the_type_cannot_hold():
         )
 
 
+@given(st.lists(st.integers(0, 10**6), min_size=5, max_size=30))
+def test_amounts_as_decimals(cents):
+    cells = [Decimal(c) / 100 for c in cents]
+    table = pa.table({"x": pa.array(cells, pa.decimal128(12, 2))})
+    release = discreet.protect(table, oma(5))
+    assert release.check.verified
+    assert release.table.schema == table.schema
+
+
+def test_points_that_fall_on_full_hours():
+    cells = [
+        dt.datetime(2020, 1, d, h, m)
+        for d, h, m in ((1, 11, 59), (1, 12, 1), (3, 6, 59), (3, 7, 1))
+        for _ in range(5)
+    ]
+    release = discreet.protect(pa.table({"x": pa.array(cells, pa.timestamp("us"))}), oma(10))
+    assert {t.minute for t in release.table["x"].to_pylist()} == {0}
+    assert release.check.verified
+
+
+def test_a_rare_point_is_refused_by_what_is_released():
+    x = np.round(np.random.default_rng(53).lognormal(0, 1.2, 40), 2)
+    step = {"method": "equal-frequency", "columns": ["x"], "n_points": 4, "encoding": "nearest"}
+    with pytest.raises(
+        BadInput, match="a point of column 'x' stands for 2 records; set min_count = 3 or"
+    ):
+        discreet.protect(pa.table({"x": x}), {**CONFIDENTIAL, "steps": [step]})
+
+
 def test_float32_keeps_its_decimals():
     table = pa.table({"x": pa.array([0.1, 0.2, 0.3, 0.4, 0.7], pa.float32())})
     out = discreet.protect(table, oma(5)).table["x"].to_numpy()
@@ -173,8 +204,6 @@ def test_float32_keeps_its_decimals():
 
 
 def test_odd_types_pass_through(tmp_path):
-    import datetime as dt
-
     table = pa.table({
         "x": [1, 2],
         "none": pa.nulls(2),

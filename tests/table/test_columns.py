@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
-from discreet.table import kind_of, numbers
+from discreet.table import float_values, kind_of, numbers
 
 
 def column(cells, kind=None):
@@ -55,6 +55,29 @@ def test_there_and_back(cells, kind, data):
     after = taken.restore(taken.values)
     assert after.type == kind
     assert after.to_pylist() == before.to_pylist()
+
+
+def test_every_amount_of_cents_is_the_nearest_float():
+    cents = np.arange(-100_000, 100_000)
+    whole = pa.chunked_array(
+        [pa.array([Decimal(int(c)) / 100 for c in cents], pa.decimal128(12, 2))]
+    )
+    taken = numbers(whole, "x")
+    assert (taken.values == cents / 100).all()
+    assert (taken.round(taken.values) == taken.values).all()
+    assert numbers(whole.slice(7, 5), "x").values.tolist() == (cents[7:12] / 100).tolist()
+
+
+def test_measuring_takes_seconds_whatever_the_unit():
+    days = column([dt.date(2020, 1, 2), None], pa.date32())
+    for other in (
+        days.cast(pa.timestamp("s")),
+        days.cast(pa.timestamp("ns")),
+        days.cast(pa.date64()),
+    ):
+        assert np.array_equal(float_values(days, "t"), float_values(other, "t"), equal_nan=True)
+    late = column([dt.datetime(2020, 1, 2, 0, 0, 0, 250_000)], pa.timestamp("us"))
+    assert float_values(late, "t")[0] == float_values(days, "t")[0] + 0.25
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,10 @@ def assess(
     original: Annotated[Path, typer.Argument(help="The table before.")],
     protected: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
     recipe: RecipeFile,
+    measure: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Take this measure and no others; may be given again."),
+    ] = None,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -166,7 +170,7 @@ def assess(
 ) -> None:
     """Measure risk and utility, before and after."""
     from discreet.release import Recipe
-    from discreet.release import assess as measure
+    from discreet.release import assess as run
     from discreet.release.evidence import Evidence, content_hmac
     from discreet.release.output import find_release
     from discreet.release.protection import read_original
@@ -187,7 +191,7 @@ def assess(
             f"discreet: {internal} is not there, so rows are taken to be in the original's order",
             file=sys.stderr,
         )
-    result = measure(before, after, rules.roles, recipe=rules, rows=rows)
+    result = run(before, after, rules.roles, recipe=rules, rows=rows, measures=measure or None)
     if as_json:
         _print_json(result.to_dict())
     else:

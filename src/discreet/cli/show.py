@@ -78,9 +78,8 @@ def assessment_table(out: Console, result: Assessment) -> None:
     for row in result.rows():
         table.add_row(*(escape(cell) for cell in row))
     out.print(table)
-    for entry in (result.risk | result.utility).values():
-        for note in entry.get("notes", ()):
-            out.print(f"Note: {escape(note)}.")
+    for note in result.notes():
+        out.print(f"Note: {escape(note)}.")
 
 
 def describe(method: type[Method]) -> dict[str, Any]:

@@ -67,12 +67,18 @@ class Assessment:
         if self.score is not None:
             yield "score", "", _show(self.score), "risk and loss in one, in percent"
 
+    def notes(self) -> list[str]:
+        """Give what the measures warned of."""
+        entries = (self.risk | self.utility).values()
+        return list(dict.fromkeys(note for entry in entries for note in entry.get("notes", ())))
+
     def __str__(self) -> str:
         lines = [("measure", "before", "after"), *(row[:3] for row in self.rows())]
         widths = [max(len(line[i]) for line in lines) for i in range(3)]
         text = [
             f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}".rstrip() for a, b, c in lines
         ]
+        text += [f"note: {note}" for note in self.notes()]
         text += [f"left out: {name}: {why}" for name, why in self.left_out.items()]
         return "\n".join(text)
 
@@ -122,6 +128,7 @@ def assess(
     class_sizes: under_3        4      4
     class_sizes: under_5        4      4
     """
+    measures = [measures] if isinstance(measures, str) else measures
     for name in measures or ():
         if name not in RISK | UTILITY:
             raise BadInput(f"there is no measure '{name}'; {nearest(name, RISK | UTILITY)}")
@@ -134,15 +141,18 @@ def assess(
         for name, measure in family.items():
             if measures is not None and name not in measures:
                 continue
-            why = None if measures is not None else _refusal(name, tables)
-            if why is None:
-                try:
-                    taken[name] = _take(measure, tables)
-                except (LeftOut, BadInput) as error:
-                    why = str(error)
-            if why is not None:
-                left_out[name] = why
+            try:
+                if measures is None:
+                    _refuse(name, tables)
+                taken[name] = _take(measure, tables)
+            except (LeftOut, BadInput) as error:
+                left_out[name] = str(error)
+            except ArithmeticError as error:
+                left_out[name] = f"values are too large or too small to compute with ({error})"
         found.append(taken)
+    for column in roles.quasi:
+        if column not in tables.quasi:
+            left_out[f"quasi column '{column}'"] = "it is not in the protected table"
     score = None
     if measures is None:
         try:
@@ -159,7 +169,16 @@ def _tables(
 ) -> Tables:
     markers = recipe.null_markers if recipe else []
     before, after = normalise(to_arrow(original), markers), to_arrow(protected)
+    for column in roles.named():
+        if column not in before.column_names:
+            raise BadInput(
+                f"the original has no column '{column}'; {nearest(column, before.column_names)}"
+            )
+    if not set(before.column_names) & set(after.column_names):
+        raise BadInput("the two tables share no column")
     if rows is not None:
+        if len(rows) and not 0 <= np.min(rows) <= np.max(rows) < before.num_rows:
+            raise BadInput("rows names rows that the original does not have")
         before = before.take(pa.array(rows))
     if before.num_rows != after.num_rows:
         raise BadInput(
@@ -175,48 +194,54 @@ def _tables(
     return Tables(before, after, roles, perturbed)
 
 
-def _refusal(name: str, tables: Tables) -> str | None:
-    """Say why a measure is not taken unless asked for by name."""
+def _refuse(name: str, tables: Tables) -> None:
+    """Leave out what is not to be taken unless it is asked for by name."""
     guilty = [column for column in tables.quasi if column in tables.perturbed]
+    by_name = f"ask for it by name: measures=['{name}']"
     if name in BY_FREQUENCY and guilty:
-        return (
+        raise LeftOut(
             f"{tables.perturbed[guilty[0]]} perturbs the quasi column '{guilty[0]}', so that "
             "classes of equal values mean nothing; use distance_linkage and interval_disclosure, "
-            f"or ask for it by name: measures=['{name}']"
+            f"or {by_name}"
         )
     if name == "diversity" and tables.quasi and tables.frequencies[1].sample.min(initial=2) < 2:
-        return (
+        raise LeftOut(
             "records are alone in their class, where l is 1 whatever they hold; see class_sizes, "
-            "or ask for it by name: measures=['diversity']"
+            f"or {by_name}"
         )
     columns = tables.quasi or tables.changed_numeric
     n = tables.after.num_rows
     if (name == "distance_linkage" and tables.too_many_to_link(columns)) or (
         name == "probabilistic_linkage" and n > 20_000
     ):
-        return f"it takes long on {n:,} records; ask for it by name: measures=['{name}']"
+        raise LeftOut(f"it takes long on {n:,} records; {by_name}")
     if name in ON_REQUEST:
-        return f"{ON_REQUEST[name]}; ask for it by name: measures=['{name}']"
-    return None
+        raise LeftOut(f"{ON_REQUEST[name]}; {by_name}")
 
 
 def _take(measure: Callable[[Tables], dict[str, Any]], tables: Tables) -> dict[str, Any]:
-    """Take a measure, its warnings as notes."""
+    """Take a measure; its warnings, and figures that are not finite, become notes."""
+    endless: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        entry = _finite(measure(tables))
-    if caught:
-        entry["notes"] = list(dict.fromkeys(str(w.message) for w in caught))
+        entry = _finite(measure(tables), "", endless)
+    notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    notes += [f"{where} is not a finite number" for where in endless]
+    if notes:
+        entry["notes"] = list(dict.fromkeys(notes))
     return entry
 
 
-def _finite(value: Any) -> Any:
-    """Replace what JSON cannot hold, NaN and infinity, by None."""
+def _finite(value: Any, where: str, endless: list[str]) -> Any:
+    """Replace what JSON cannot hold, NaN and infinity, by None, and list where."""
     if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
+        return {k: _finite(part, f"{where} {k}".strip(), endless) for k, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return [_finite(part, where, endless) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        endless.append(where)
+        return None
+    return value
 
 
 _HIDDEN = {"records", "average_risk", "columns"}
@@ -257,7 +282,7 @@ def _rows(name: str, entry: Any, untouched: float) -> Iterator[tuple[str, str, s
             if key not in _HIDDEN:
                 yield f"{name}: {key}", _show(before[key]), _show(after[key]), _READ[key]
         return
-    if after is not None:
+    if "after" in entry:
         yield name, _show(before), _show(after), means
         return
     yield name, _show(untouched), _show(entry["value"]), means

@@ -334,7 +334,7 @@ def _differing_count(table: pa.Table, name: str, plan: dict[str, Any]) -> str | 
     """Compare the values of a column and their counts with the plan's."""
     if name not in table.column_names:
         return f"column '{name}' is missing"
-    values = float_values(table[name], name)
+    values = float_values(table[name], name, plan.get("unit_ns") or 10**9)
     found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if plan["kind"] not in ("cuts", "multiples"):
         return None
@@ -402,14 +402,14 @@ def _cells(
 
 
 def _applied(table: pa.Table, evidence: Evidence, original: pa.Table, rows: np.ndarray) -> Finding:
-    treated = [name for name, _ in _final_plans(evidence) if name in table.column_names]
+    treated = [(n, plan) for n, plan in _final_plans(evidence) if n in table.column_names]
     cells = 0
-    for name in treated:
+    for name, plan in treated:
         try:
             expected = replay(evidence.plan, evidence.recipe.seed or 0, original[name], name)[rows]
         except (KeyError, TypeError, ValueError, IndexError) as error:
             return Finding(APPLIED, "broken", f"the plan of '{name}' cannot be applied: {error!r}")
-        found = float_values(table[name], name)
+        found = float_values(table[name], name, plan.get("unit_ns") or 10**9)
         same = (found == expected) | (np.isnan(found) & np.isnan(expected))
         if not same.all():
             row = int(np.argmin(same))

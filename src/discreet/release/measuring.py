@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet import utility
 from discreet.release.roles import Roles
@@ -16,6 +17,7 @@ from discreet.risk import distance_linkage, interval_disclosure, probabilistic_l
 from discreet.risk.diversity import diversity_of
 from discreet.risk.frequency import ClassSizes, Frequencies, frequencies, record_weights
 from discreet.risk.individual import GlobalRisk, household_ids, household_risk_of, risk_of
+from discreet.table import kind_of
 from discreet.table.pairs import numeric_pairs
 from discreet.utility.scores import normalized_score_of
 
@@ -79,12 +81,28 @@ class Tables:
         columns = self.quasi or self.changed_numeric
         if not columns:
             raise LeftOut("there is no quasi column in both tables, and no numeric one differs")
+        for column in columns:
+            if column not in self.pairs and not self._same_labels(column):
+                raise LeftOut(
+                    f"'{column}' was recoded: labels that the original does not hold are equally "
+                    "far from all that it does; see class_sizes"
+                )
         return self.before.select(columns), self.after.select(columns)
+
+    def _same_labels(self, column: str) -> bool:
+        """Tell whether every released label of a column is one of the original's."""
+        before, after = self.before[column], self.after[column]
+        if kind_of(before.type) != kind_of(after.type):
+            return False
+        known = set(pc.unique(before).to_pylist())
+        return set(pc.unique(after).to_pylist()) <= known | {None}
 
     def too_many_to_link(self, columns: list[str]) -> bool:
         """Tell whether linking takes more than a few seconds, by what was measured."""
         mixed = not set(columns) <= set(self.pairs)
-        return len(columns) * self.after.num_rows > (300_000 if mixed else 5_000_000)
+        # A k-d tree serves the worse the more columns there are.
+        cost = self.after.num_rows * len(columns) ** 2
+        return self.after.num_rows > 100_000 if mixed else cost > 25_000_000
 
     def changed(self) -> tuple[pa.Table, pa.Table]:
         """Give the numeric columns that differ."""
@@ -130,9 +148,9 @@ def _attackers(t: Tables) -> Entry:
 
 
 def _diversity(t: Tables) -> Entry:
-    columns = [c for c in t.roles.confidential if c in t.shared]
+    columns = [c for c in t.roles.confidential if c in t.shared and c not in t.perturbed]
     if not columns:
-        raise LeftOut("there is no confidential column in both tables")
+        raise LeftOut("there is no confidential column in both tables that was not perturbed")
     means = "confidential values in a class: fewest distinct (l), farthest from the table (t)"
     found: dict[str, Entry] = {c: {} for c in columns}
     sides = zip(("before", "after"), (t.before, t.after), t.frequencies, strict=True)
@@ -186,7 +204,9 @@ def _probabilistic_linkage(t: Tables) -> Entry:
 
 def score_of(t: Tables, risk: dict[str, Entry], loss: dict[str, Entry]) -> float:
     """Give the normalised score from figures that were taken, and linkage by what changed."""
-    missing = [n for n in ("il_metrics", "il1s", "interval_disclosure") if n not in risk | loss]
+    taken = risk | loss
+    needed = ("il_metrics", "il1s", "interval_disclosure")
+    missing = [n for n in needed if n not in taken or taken[n]["value"] is None]
     if missing:
         raise LeftOut(f"needs {missing[0]}, which was left out")
     if t.too_many_to_link(t.changed_numeric):

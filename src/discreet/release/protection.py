@@ -183,13 +183,14 @@ class _Run:
                 lambda column, values: self.inputs[column].round(values, step.precision),
                 target,
             )
-        _refuse_rare_points(step, number, plans)
+        _refuse_rare_points(step, number, after)
         seconds = time.perf_counter() - started
         self.values.update(after)
         self.precision.update(dict.fromkeys(step.columns, step.precision))
         for column, plan in plans.items():
-            unit = self.inputs[column].unit
-            plans[column] = ({"unit": unit} if unit else {}) | plan
+            source = self.inputs[column]
+            unit = {"unit": source.unit, "unit_ns": source.unit_ns} if source.unit else {}
+            plans[column] = unit | plan
             plans[column]["precision"] = step.precision
         self.plan["steps"].append({"step": number, "method": step.method, "columns": plans})
         self.log["warnings"] += [f"step {number} ({step.method}): {w.message}" for w in caught]
@@ -271,16 +272,16 @@ def _check_columns(step: Step, number: int, roles: dict[str, str], released: lis
             raise BadInput(f"{where} treats '{column}', which is not released ({roles[column]})")
 
 
-def _refuse_rare_points(step: Step, number: int, plans: dict[str, Plan]) -> None:
+def _refuse_rare_points(step: Step, number: int, after: dict[str, np.ndarray]) -> None:
     """Refuse points of one or two records, unless the step says how few may share a point.
 
     The point of one record is that record's own value.
     """
     if "min_count" not in step.parameters() or "min_count" in step.model_fields_set:
         return
-    for column, plan in plans.items():
-        _, point = np.unique(plan["points"], return_inverse=True)
-        smallest = int(np.bincount(point, plan["counts"]).min())
+    for column, values in after.items():
+        _, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        smallest = int(counts.min())
         if smallest < FEWEST_PER_POINT:
             raise BadInput(
                 f"step {number} ({step.method}): a point of column '{column}' stands for "

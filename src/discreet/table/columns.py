@@ -71,13 +71,19 @@ class Numbers:
     scale: int = 1
 
     @property
-    def unit(self) -> str | None:
-        """What one number means in a date, datetime or duration column."""
+    def unit_ns(self) -> int | None:
+        """Nanoseconds in one number of a date, datetime or duration column."""
         if not pa.types.is_temporal(self.type):
             return None
+        return self.scale * _nanoseconds(self.type)
+
+    @property
+    def unit(self) -> str | None:
+        """What one number means in a date, datetime or duration column."""
+        if self.unit_ns is None:
+            return None
         names = {1: "seconds", 60: "minutes", 3600: "hours", 86400: "days"}
-        per_second = 1 if pa.types.is_date(self.type) else _PER_SECOND[self.type.unit]
-        seconds = 86400 if pa.types.is_date(self.type) else self.scale / per_second
+        seconds = self.unit_ns / 10**9
         name = names.get(int(seconds)) if seconds >= 1 else f"{seconds:g} seconds"
         return name if pa.types.is_duration(self.type) else f"{name} since 1970-01-01"
 
@@ -160,14 +166,39 @@ def numbers(column: pa.ChunkedArray, name: str) -> Numbers:
     return taken
 
 
-def float_values(column: pa.ChunkedArray, name: str) -> np.ndarray:
+def float_values(column: pa.ChunkedArray, name: str, unit_ns: int = 10**9) -> np.ndarray:
     """Take a column's values as float64 for measuring, NaN where null.
 
-    A column of nulls is NaN throughout, and an integer too large for float64 is rounded.
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        A column of nulls is NaN throughout, and an integer too large for float64 is rounded.
+    name : str
+    unit_ns : int
+        Nanoseconds in one number of a date, datetime or duration. Seconds where not given, so
+        that two columns compare whatever their units.
     """
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
-    return _take(column, name, exact=False).values
+    if not pa.types.is_temporal(column.type) or kind_of(column.type) != "numeric":
+        return _take(column, name, exact=False).values
+    integers = column.cast(_storage(column.type)).cast(pa.int64())
+    whole = pc.fill_null(integers, 0).to_numpy()
+    own = _nanoseconds(column.type)
+    if own >= unit_ns:
+        values = whole.astype(np.float64) * (own // unit_ns)
+    else:
+        # The whole part as integers: nanoseconds since 1970 are too many for float64.
+        values = whole // (unit_ns // own) + (whole % (unit_ns // own)) / (unit_ns // own)
+    values[column.is_null().to_numpy()] = np.nan
+    return values
+
+
+def _nanoseconds(kind: pa.DataType) -> int:
+    """Nanoseconds in one stored integer of a date, datetime or duration type."""
+    if pa.types.is_date32(kind):
+        return 86_400 * 10**9
+    return 10**6 if pa.types.is_date64(kind) else 10**9 // _PER_SECOND[kind.unit]
 
 
 def _take(column: pa.ChunkedArray, name: str, exact: bool = True) -> Numbers:
@@ -181,10 +212,8 @@ def _take(column: pa.ChunkedArray, name: str, exact: bool = True) -> Numbers:
             _refuse(np.isinf(values), column, name, why)
         return Numbers(values, kind, _decimals(values, kind) if exact else None)
     if pa.types.is_decimal(kind):
-        values = column.cast(pa.float64()).to_numpy()
+        values, large = _decimal_values(column)
         if exact:
-            # One digit to spare: the product is rounded.
-            large = np.abs(values * 10.0**kind.scale) >= LARGEST_EXACT_INTEGER
             _refuse_large(large, column, name)
         return Numbers(values + 0.0, kind, kind.scale)
     integers = column.cast(_storage(kind) if not pa.types.is_integer(kind) else kind)
@@ -195,6 +224,25 @@ def _take(column: pa.ChunkedArray, name: str, exact: bool = True) -> Numbers:
         _refuse_large(_beyond_float64(integers), column, name)
     values = integers.cast(pa.float64(), safe=False).to_numpy()
     return Numbers(values + 0.0, kind, 0, scale)
+
+
+def _decimal_values(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+    """Give decimals as float64, and which of them have too many digits for it.
+
+    From their digits as an integer, because a cast to float64 is off by a bit in some.
+    """
+    array = column.cast(pa.decimal256(76, column.type.scale)).combine_chunks()
+    words = np.frombuffer(array.buffers()[1], dtype=np.int64).reshape(-1, 4)
+    words = words[array.offset : array.offset + len(array)]
+    null = array.is_null().to_numpy(zero_copy_only=False)
+    low = np.where(null, 0, words[:, 0])
+    fits = (words[:, 1:] == (words[:, 0] >> 63)[:, None]).all(axis=1)
+    large = ~null & (~fits | (np.abs(low) > LARGEST_EXACT_INTEGER))
+    values = low / 10.0**column.type.scale
+    if large.any():
+        values[large] = column.cast(pa.float64()).to_numpy()[large]
+    values[null] = np.nan
+    return values, large
 
 
 def _beyond_float64(integers: pa.ChunkedArray) -> np.ndarray:

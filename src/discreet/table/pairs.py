@@ -31,15 +31,25 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
     """
     before, after = as_table(original), as_table(protected)
     _check_rows(before, after)
-    shared = [
-        name
-        for name in after.column_names
-        if name in before.column_names
-        and kind_of(before[name].type) == kind_of(after[name].type) == "numeric"
-    ]
+    shared = []
+    for name in after.column_names:
+        if name in before.column_names:
+            numeric = [kind_of(table[name].type) == "numeric" for table in (before, after)]
+            if all(numeric):
+                shared.append(name)
+            elif any(numeric):
+                _warn_of_kinds(name, before[name].type, after[name].type)
     return {
         name: (float_values(before[name], name), float_values(after[name], name)) for name in shared
     }
+
+
+def _warn_of_kinds(name: str, before: pa.DataType, after: pa.DataType) -> None:
+    warnings.warn(
+        f"column '{name}' is left out: it is {kind_of(before)} in the original and "
+        f"{kind_of(after)} in the protected table",
+        stacklevel=4,
+    )
 
 
 def _check_rows(before: pa.Table, after: pa.Table) -> None:
@@ -98,11 +108,7 @@ def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
         if all(numeric):
             pairs[name] = Pair(False, float_values(x, name), float_values(y, name))
         elif any(numeric):
-            warnings.warn(
-                f"column '{name}' is left out: it is {kind_of(x.type)} in the original and "
-                f"{kind_of(y.type)} in the protected table",
-                stacklevel=3,
-            )
+            _warn_of_kinds(name, x.type, y.type)
         else:
             pairs[name] = Pair(True, *_codes(x, y))
     return pairs
