@@ -179,9 +179,23 @@ class PartRounding(Rounding):
 class PointRounding(PartRounding):
     """Base of the methods with a number of points; a subclass writes `cut`."""
 
-    n_points: Size
     # Why a column with enough distinct values may get fewer points.
     fewer_because: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        n_points: Size,
+        *,
+        representative: Representative = "mean",
+        encoding: Encoding = "group",
+        min_count: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_points = n_points
+        self.representative = representative
+        self.encoding = encoding
+        self.min_count = min_count
+        self.random_state = random_state
 
     def check_params(self) -> None:
         """Refuse a number of points that is no size."""
