@@ -78,6 +78,7 @@ def test_a_smaller_alpha_leaves_fewer_points():
     assert counts[0] > counts[1] > counts[2] >= 2
 
 
-def test_an_alpha_that_is_no_level_is_refused():
-    with pytest.raises(BadInput, match="alpha must be between 0 and 1, not 1"):
-        ChiMerge(alpha=1).fit([[1.0], [2.0]], [0, 1])
+@pytest.mark.parametrize("alpha", [1, 0, -0.5, np.nan, "x", None, True])
+def test_an_alpha_that_is_no_level_is_refused(alpha):
+    with pytest.raises(BadInput, match=f"alpha must be a number between 0 and 1, not {alpha!r}"):
+        ChiMerge(alpha=alpha).fit([[1.0], [2.0]], [0, 1])
