@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.exact import add_pair, two_prod, two_sum
+from discreet.kernels.exact import add_pair, times_over, two_prod, two_sum
 
 floats = st.floats(-1e100, 1e100).filter(lambda x: x == 0 or abs(x) > 1e-100)
 
@@ -27,3 +27,11 @@ def test_long_sums_keep_thirty_digits(values):
         high, low = add_pair(high, low, value, 0.0)
     size = sum(abs(Fraction(value)) for value in values)
     assert abs(exact((high, low)) - sum(map(Fraction, values))) <= size / 10**30
+
+
+@given(st.integers(-(2**62), 2**62), st.integers(1, 2**53))
+def test_quotients_keep_thirty_digits(a, w):
+    high = float(a)
+    low = float(a - int(high))
+    found = exact(times_over(high, low, high, low, float(w)))
+    assert abs(found - Fraction(a * a, w)) <= Fraction(a * a, w) / 10**30

@@ -60,6 +60,14 @@ def test_bases_of_ones_own_and_none_that_works():
         BaseRounding(min_attraction=2, bases=[5]).fit(x)
 
 
+@pytest.mark.parametrize(
+    "values", [[0, 901, 901, 7e-231], [0, 5e-324], [-9e300, 9e300, 9e300 * (1 - 2**-53)]]
+)
+def test_no_base_is_tried_that_would_be_refused(values):
+    method = BaseRounding(min_attraction=1).fit(np.array(values).reshape(-1, 1))
+    assert method.plan_["x0"]["base"] * 2**53 >= max(values)
+
+
 def test_new_rows_go_to_multiples_that_no_fitted_row_had():
     method = BaseRounding(10).fit([[1.0], [21.0]])
     assert method.transform([[105.0], [-999.0], [np.nan]]).ravel()[:2].tolist() == [110, -1000]
@@ -83,6 +91,10 @@ def test_stochastic_encoding_is_unbiased():
         ({}, "give either base or min_attraction"),
         ({"base": 5, "min_attraction": 2}, "give either base or min_attraction"),
         ({"base": 0}, "a base must be a number above 0, not 0"),
+        ({"base": "a"}, "a base must be a number above 0, not 'a'"),
+        ({"base": 10**400}, "a base must be a number above 0, not 1000"),
+        ({"min_attraction": 1, "bases": [1, None]}, "a base must be a number above 0, not None"),
+        ({"min_attraction": 1, "bases": 5}, "bases must be a list of numbers above 0, not 5"),
         ({"base": 5, "bases": [1]}, "bases lists what min_attraction chooses from"),
         ({"base": 1e-20}, "base = 1e-20 is finer than float64 can tell the values of column 'x0'"),
         ({"min_attraction": 0}, "min_attraction must be a whole number of at least 1, not 0"),

@@ -21,6 +21,7 @@ from discreet.rounding import (
     KMeans,
     Resampling,
 )
+from discreet.rounding._sizes import freedman_diaconis
 from discreet.table import Summary, summarise
 
 METHODS = {
@@ -203,12 +204,48 @@ def test_freedman_diaconis_without_spread_falls_back():
         assert OMA("freedman-diaconis").fit([[5.0]] * 9).n_points_ == {"x0": 1}
 
 
+@pytest.mark.parametrize("tail", [1e-200, 5e-324, 1e300])
+def test_scotts_rule_does_not_underflow(tail):
+    # Deviation 0.302 of the range: 11^(1/3) / (3.49 * 0.302) = 2.11, so 3 classes and k = 3.
+    x = np.array([0.0] * 10 + [tail]).reshape(-1, 1)
+    with pytest.warns(UserWarning, match="'x0' has interquartile range 0: Scott's rule"):
+        assert OMA("freedman-diaconis").fit(x).plan_["x0"]["k"] == 3
+
+
+def test_freedman_diaconis_on_extreme_ranges():
+    x = np.array([0.0] * 4 + [1e-323] * 7 + [1e9]).reshape(-1, 1)
+    with pytest.warns(UserWarning, match="'x0' has interquartile range .*e-32.: Scott's rule"):
+        assert OMA("freedman-diaconis").fit(x).plan_["x0"]["k"] == 4
+    far = summarise(np.array([-1.7e308, 0.0, 1.7e308]))
+    with pytest.warns(UserWarning, match="'x' has a range beyond .* float64 .* one group"):
+        assert freedman_diaconis(far, "x") == 1
+
+
+@pytest.mark.parametrize("c", [10**9, 10**400], ids=["1e9", "1e400"])
+def test_no_memory_is_taken_for_empty_parts(c):
+    x = np.array([[0.0], [1.0], [1.0], [7.0]])
+    for method in (
+        *(method(c) for method in (EqualWidth, EqualFrequency, KMeans)),
+        *(Resampling(c, discretizer=how) for how in ("equal-width", "equal-frequency", "kmeans")),
+    ):
+        with pytest.warns(UserWarning, match="gets . points, not 1000.*: it has only 3 distinct"):
+            assert method.fit(x).n_points_["x0"] <= 3
+    assert Resampling(3, n_quantiles=c).fit(x).n_points_ == {"x0": 3}
+
+
 def test_sizes_by_column():
     frame = pd.DataFrame({"a": np.arange(100.0), "b": np.arange(100.0) ** 2})
     method = MDAV({"a": 10, "b": "freedman-diaconis"}).fit(frame)
     assert method.plan_["a"]["k"] == 10
     with pytest.raises(BadInput, match="n_points is given by column, but not for column 'b'"):
         KMeans({"a": 2}).fit(frame)
+    for method, name in ((MDAV, "k"), (KMeans, "n_points")):
+        size = {"a": 2, "b": 2, "zz": 4}
+        for fit in (method(size).fit, method(size).fit_transform):
+            with pytest.raises(
+                BadInput, match=f"{name} is given for column 'zz', but there is none"
+            ):
+                fit(frame)
 
 
 # Errors, each in one sentence
@@ -226,6 +263,12 @@ def test_sizes_that_are_none(size):
                          *((m, "n_points") for m in COUNTS.values())]:  # fmt: skip
         with pytest.raises(BadInput, match=f"{name} must be a whole number of at least 1, not "):
             method(size).fit([[1.0], [2.0]])
+
+
+@group_methods
+def test_keep_ties_is_true_or_false(method):
+    with pytest.raises(BadInput, match="keep_ties must be True or False, not 'no'"):
+        method(2, keep_ties="no").fit([[1.0], [2.0]])
 
 
 @point_methods

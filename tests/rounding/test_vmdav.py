@@ -67,6 +67,9 @@ def test_leftovers_join_the_nearest_centroid_even_on_both_sides():
     assert VMDAV(3).fit(x).group_sizes_["x0"].tolist() == [4, 4]
 
 
-def test_a_gamma_below_zero_is_refused():
-    with pytest.raises(BadInput, match="gamma must be 0 or more, not -1"):
-        VMDAV(2, gamma=-1).fit([[1.0], [2.0]])
+@pytest.mark.parametrize(
+    "gamma", [-1, np.nan, np.inf, pytest.param(10**400, id="huge"), "a", None, True]
+)
+def test_a_gamma_that_is_no_number_of_at_least_zero_is_refused(gamma):
+    with pytest.raises(BadInput, match=f"gamma must be a number of at least 0, not {gamma!r}"):
+        VMDAV(2, gamma=gamma).fit([[1.0], [2.0]])

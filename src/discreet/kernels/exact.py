@@ -1,4 +1,4 @@
-"""Sums as pairs of doubles, high part and low part: some 32 digits."""
+"""Sums and quotients as pairs of doubles, high part and low part: some 32 digits."""
 
 from numba import njit
 
@@ -33,3 +33,13 @@ def add_pair(a: float, a_low: float, b: float, b_low: float) -> tuple[float, flo
     e += a_low + b_low
     high = s + e
     return high, e - (high - s)
+
+
+@njit(cache=True)
+def times_over(a: float, a_low: float, b: float, b_low: float, w: float) -> tuple[float, float]:
+    """Return a * b / w for pairs a and b and a plain w."""
+    p, e = two_prod(a, b)
+    e += a * b_low + a_low * b
+    high = p / w
+    back, back_low = two_prod(high, w)
+    return high, ((p - back) - back_low + e) / w

@@ -22,20 +22,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.kernels.exact import add_pair, two_prod, two_sum
+from discreet.kernels.exact import add_pair, times_over, two_prod, two_sum
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-@njit(cache=True)
-def _times_over(a: float, a_low: float, b: float, b_low: float, w: float) -> tuple[float, float]:
-    """Return a * b / w for pairs a and b and a plain w."""
-    p, e = two_prod(a, b)
-    e += a * b_low + a_low * b
-    high = p / w
-    back, back_low = two_prod(high, w)
-    return high, ((p - back) - back_low + e) / w
 
 
 @njit(cache=True)
@@ -110,7 +100,7 @@ def _cost_l1(table: Floats, low: Floats, i: int, j: int) -> float:
     right, right_low = _between(table, low, 1, q + 1, j)
     own, own_low = _between(table, low, 1, q, q + 1)
     excess = (table[j, 0] - table[q + 1, 0]) - (table[q, 0] - table[i, 0])
-    centre, centre_low = _times_over(excess, 0.0, own, own_low, table[q + 1, 0] - table[q, 0])
+    centre, centre_low = times_over(excess, 0.0, own, own_low, table[q + 1, 0] - table[q, 0])
     s, s_low = add_pair(right, right_low, -left, -left_low)
     s, s_low = add_pair(s, s_low, -centre, -centre_low)
     return abs(s)
@@ -120,7 +110,7 @@ def _cost_l1(table: Floats, low: Floats, i: int, j: int) -> float:
 def _cost_pairs(table: Floats, low: Floats, i: int, j: int) -> float:
     s1, s1_low = _between(table, low, 1, i, j)
     s2, s2_low = _between(table, low, 2, i, j)
-    mean, mean_low = _times_over(s1, s1_low, s1, s1_low, table[j, 0] - table[i, 0])
+    mean, mean_low = times_over(s1, s1_low, s1, s1_low, table[j, 0] - table[i, 0])
     return abs((s2 - mean) + (s2_low - mean_low))
 
 

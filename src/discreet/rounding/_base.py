@@ -7,7 +7,10 @@ are told how many points to make.
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -100,6 +103,17 @@ class Rounding(ColumnMethod):
             return self.apply(plan, values, draws), plan
         return spread(plan["points"], np.cumsum(plan["counts"]), rows, len(values)), plan
 
+    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
+        columns = super()._columns(X, reset)
+        for name in ("k", "n_points"):
+            size = getattr(self, name, None)
+            for key in size if isinstance(size, Mapping) else ():
+                if key not in columns:
+                    raise BadInput(
+                        f"{name} is given for column {key!r}, but there is none of that name"
+                    )
+        return columns
+
     def _learned(self) -> None:
         self.rounding_sets_ = {c: _distinct(plan["points"]) for c, plan in self.plan_.items()}
         self.group_sizes_ = {c: plan["counts"] for c, plan in self.plan_.items()}
@@ -119,8 +133,10 @@ class GroupRounding(Rounding):
         return "k-per-value" if self.encoding == "group" else None
 
     def check_params(self) -> None:
-        """Refuse a k that is no size, and an unknown representative."""
+        """Refuse a k that is no size, a `keep_ties` that is no bool, an unknown representative."""
         super().check_params()
+        if not isinstance(self.keep_ties, bool | np.bool_):
+            raise BadInput(f"keep_ties must be True or False, not {self.keep_ties!r}")
         one_of("representative", self.representative, Representative)
         check_size("k", self.k)
 
@@ -179,9 +195,23 @@ class PartRounding(Rounding):
 class PointRounding(PartRounding):
     """Base of the methods with a number of points; a subclass writes `cut`."""
 
-    n_points: Size
     # Why a column with enough distinct values may get fewer points.
     fewer_because: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        n_points: Size,
+        *,
+        representative: Representative = "mean",
+        encoding: Encoding = "group",
+        min_count: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_points = n_points
+        self.representative = representative
+        self.encoding = encoding
+        self.min_count = min_count
+        self.random_state = random_state
 
     def check_params(self) -> None:
         """Refuse a number of points that is no size."""
@@ -223,3 +253,13 @@ def at_least_one(name: str, value: Any) -> None:
     """Refuse what is not a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}")
+
+
+def as_float(value: Any) -> float:
+    """Give a number as a float, and NaN, which is in no range, for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

@@ -63,28 +63,32 @@ def point_count(n_points: Size, summary: Summary, column: str) -> int:
 def freedman_diaconis(summary: Summary, column: str) -> int:
     """Give the rule's number of classes, ceil(range / width), width = 2 IQR / n^(1/3).
 
-    Where the interquartile range is 0, Scott's width 3.49 s / n^(1/3) serves.
+    Where the interquartile range is 0, or next to it, Scott's width 3.49 s / n^(1/3) serves.
 
     Examples
     --------
     >>> freedman_diaconis(Summary(np.arange(1000.0), np.ones(1000, dtype=np.int64)), "age")
     10
     """
-    quartiles = quantiles(summary, 4)
-    spread = float(summary.values[-1] - summary.values[0])
-    if spread == 0:
-        warnings.warn(f"column '{column}' is constant: it gets one group", stacklevel=2)
+    spread = float(summary.values[-1]) - float(summary.values[0])
+    if spread == 0 or spread == math.inf:
+        why = "is constant" if spread == 0 else "has a range beyond what float64 holds"
+        warnings.warn(f"column '{column}' {why}: it gets one group", stacklevel=2)
         return 1
-    width = 2 * (quartiles[3] - quartiles[1]) / np.cbrt(summary.n)
-    if width == 0:
+    quartiles = quantiles(summary, 4)
+    middle = float(quartiles[3] - quartiles[1])
+    width = 2 * middle / math.cbrt(summary.n)
+    if width == 0 or spread / width == math.inf:
         warnings.warn(
-            f"column '{column}' has interquartile range 0: Scott's rule is used instead of "
-            "Freedman and Diaconis's",
+            f"column '{column}' has interquartile range {middle:g}: Scott's rule is used instead "
+            "of Freedman and Diaconis's",
             stacklevel=2,
         )
-        centred = summary.values - np.average(summary.values, weights=summary.counts)
-        deviation = math.sqrt((summary.counts * centred**2).sum() / (summary.n - 1))
-        width = 3.49 * deviation / np.cbrt(summary.n)
+        # In shares of the range, whose squares can be neither too large nor all too small.
+        share = (summary.values - summary.values[0]) / spread
+        share -= np.average(share, weights=summary.counts)
+        deviation = math.sqrt((summary.counts * share**2).sum() / (summary.n - 1))
+        return math.ceil(math.cbrt(summary.n) / (3.49 * deviation))
     return math.ceil(spread / width)
 
 

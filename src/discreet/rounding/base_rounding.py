@@ -11,7 +11,7 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import Plan, Rounder
-from discreet.rounding._base import Encoding, Rounding, at_least_one
+from discreet.rounding._base import Encoding, Rounding, as_float, at_least_one
 from discreet.rounding._plans import check_length
 from discreet.table.csv import LARGEST_EXACT_INTEGER
 from discreet.table.summary import Summary, summarise
@@ -100,10 +100,12 @@ class BaseRounding(Rounding):
             raise BadInput("give either base or min_attraction")
         if self.min_attraction is not None:
             at_least_one("min_attraction", self.min_attraction)
+        if self.bases is not None and not isinstance(self.bases, list | tuple):
+            raise BadInput(f"bases must be a list of numbers above 0, not {self.bases!r}")
         if self.bases is not None and (self.base is not None or not self.bases):
             raise BadInput("bases lists what min_attraction chooses from; give it with that only")
         for base in [self.base] if self.base is not None else self.bases or []:
-            if not 0 < base < math.inf:
+            if not 0 < as_float(base) < math.inf:
                 raise BadInput(f"a base must be a number above 0, not {base!r}")
 
     def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
@@ -198,7 +200,8 @@ def _round_bases(values: np.ndarray) -> Iterable[float]:
     while True:
         for factor in ("1", "2", "2.5", "5"):
             base = float(f"{factor}e{power}")
-            yield base
+            if largest <= base * LARGEST_EXACT_INTEGER:
+                yield base
             if base > 2 * largest:
                 return
         power += 1

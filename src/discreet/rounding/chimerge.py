@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from discreet.errors import BadInput
 from discreet.kernels.supervised import chimerge
-from discreet.rounding._base import Encoding, Representative
+from discreet.rounding._base import Encoding, Representative, as_float
 from discreet.rounding._supervised import SupervisedRounding
 
 
@@ -79,8 +79,8 @@ class ChiMerge(SupervisedRounding):
     def check_params(self) -> None:
         """Refuse an alpha that is no level of significance."""
         super().check_params()
-        if not 0 < self.alpha < 1:
-            raise BadInput(f"alpha must be between 0 and 1, not {self.alpha!r}")
+        if not 0 < as_float(self.alpha) < 1:
+            raise BadInput(f"alpha must be a number between 0 and 1, not {self.alpha!r}")
 
     def cut(self, classes: np.ndarray) -> np.ndarray:
         """Merge while neighbours are alike."""

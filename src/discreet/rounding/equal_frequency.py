@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from discreet.draws import Draws
-from discreet.rounding._base import Encoding, PointRounding, Representative
-from discreet.rounding._sizes import Size, quantiles
+from discreet.rounding._base import PointRounding
+from discreet.rounding._sizes import quantiles
 from discreet.table.summary import Summary
 
 
@@ -61,21 +61,6 @@ class EqualFrequency(PointRounding):
     in_words: ClassVar[str] = "each value is replaced by the centre of its interval"
     fewer_because: ClassVar[str] = "frequent values make its quantiles coincide"
 
-    def __init__(
-        self,
-        n_points: Size,
-        *,
-        representative: Representative = "mean",
-        encoding: Encoding = "group",
-        min_count: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.n_points = n_points
-        self.representative = representative
-        self.encoding = encoding
-        self.min_count = min_count
-        self.random_state = random_state
-
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
         """Cut at the quantiles."""
         return equal_frequency_ends(summary, c)
@@ -89,6 +74,8 @@ def equal_frequency_ends(summary: Summary, c: int) -> np.ndarray:
     >>> equal_frequency_ends(Summary(np.array([1.0, 2.0, 3.0]), np.array([1, 9, 2])), 4)
     array([1, 3])
     """
+    if c >= summary.n:  # there is a quantile between any two records
+        return np.arange(1, len(summary.values) + 1)
     borders = np.unique(quantiles(summary, c))[1:-1]
     ends = np.append(np.searchsorted(summary.values, borders), len(summary.values))
     return np.unique(ends[ends > 0])

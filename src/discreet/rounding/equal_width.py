@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from discreet.draws import Draws
-from discreet.rounding._base import Encoding, PointRounding, Representative
-from discreet.rounding._sizes import Size
+from discreet.rounding._base import PointRounding
 from discreet.table.summary import Summary
+
+# Numbers of bins up to this one are exact in float64, with digits to spare.
+MOST_BINS = 1 << 50
 
 
 class EqualWidth(PointRounding):
@@ -60,21 +62,6 @@ class EqualWidth(PointRounding):
     in_words: ClassVar[str] = "each value is replaced by the centre of its interval"
     fewer_because: ClassVar[str] = "the other bins are empty"
 
-    def __init__(
-        self,
-        n_points: Size,
-        *,
-        representative: Representative = "mean",
-        encoding: Encoding = "group",
-        min_count: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.n_points = n_points
-        self.representative = representative
-        self.encoding = encoding
-        self.min_count = min_count
-        self.random_state = random_state
-
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
         """Cut at equal distances."""
         return equal_width_ends(summary, c)
@@ -88,6 +75,14 @@ def equal_width_ends(summary: Summary, c: int) -> np.ndarray:
     >>> equal_width_ends(Summary(np.array([0.0, 1.0, 2.0, 9.0]), np.ones(4, dtype=int)), 3)
     array([3, 4])
     """
-    borders = np.linspace(summary.values[0], summary.values[-1], c + 1)[1:-1]
-    ends = np.append(np.searchsorted(summary.values, borders), len(summary.values))
-    return np.unique(ends[ends > 0])
+    values, c = summary.values, min(c, MOST_BINS)
+    width = (values[-1] - values[0]) / c
+    if width == 0:  # so narrow that no bin holds two values
+        return np.arange(1, len(values) + 1)
+    # The bin of each value, by its number, which takes no memory for empty bins. The quotient may
+    # be off by rounding: the borders, as they are computed, decide.
+    bins = np.floor((values - values[0]) / width)
+    bins -= values[0] + bins * width > values
+    bins += values[0] + (bins + 1) * width <= values
+    bins = np.minimum(bins, c - 1)
+    return np.append(np.flatnonzero(np.diff(bins)) + 1, len(values))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
 
 from discreet.errors import BadInput
 from discreet.kernels.mdav import vmdav
-from discreet.rounding._base import Encoding, GroupRounding, Representative
+from discreet.rounding._base import Encoding, GroupRounding, Representative, as_float
 from discreet.rounding._sizes import Size
 
 
@@ -83,10 +84,10 @@ class VMDAV(GroupRounding):
         self.random_state = random_state
 
     def check_params(self) -> None:
-        """Refuse a gamma below 0, and what all group methods refuse."""
+        """Refuse a gamma that is no number of at least 0, and what all group methods refuse."""
         super().check_params()
-        if not self.gamma >= 0:
-            raise BadInput(f"gamma must be 0 or more, not {self.gamma!r}")
+        if not 0 <= as_float(self.gamma) < math.inf:
+            raise BadInput(f"gamma must be a number of at least 0, not {self.gamma!r}")
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Take groups from the two ends, and let them grow."""
