@@ -14,9 +14,9 @@ from discreet.risk._known import (
     constant_columns,
     known_sets,
     linkage_over_sets,
-    standardize,
 )
 from discreet.risk._tree import own_hits
+from discreet.risk.values import standardize
 from discreet.table.pairs import Pair, shared_pairs
 
 Direction = Literal["protected_to_original", "original_to_protected"]

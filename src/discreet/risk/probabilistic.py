@@ -22,8 +22,8 @@ from discreet.risk._known import (
     constant_columns,
     known_sets,
     linkage_over_sets,
-    standardize,
 )
+from discreet.risk.values import standardize
 from discreet.table.pairs import Pair, shared_pairs
 from discreet.threads import over_ranges
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput, nearest
+from discreet.risk.values import refuse_infinite
 from discreet.table.classes import encode
 from discreet.table.columns import kind_of
 from discreet.table.native import to_arrow
@@ -25,13 +26,21 @@ def leave_out(measure: str, column: str, why: str) -> None:
     warnings.warn(f"{measure} leaves out column '{column}', {why}", stacklevel=3)
 
 
+def finite_pairs(original: Any, protected: Any) -> Pairs:
+    """Give the numeric columns of both tables; one that holds infinity is refused."""
+    pairs = numeric_pairs(original, protected)
+    for name, (x, y) in pairs.items():
+        refuse_infinite(name, x, y)
+    return pairs
+
+
 def compared(original: Any, protected: Any, measure: str) -> Pairs:
     """Give the numeric columns of both tables, the cells that are null on either side NaN in both.
 
     Columns without any cell to compare are left out with a warning.
     """
     found = {}
-    for name, (x, y) in numeric_pairs(original, protected).items():
+    for name, (x, y) in finite_pairs(original, protected).items():
         null = np.isnan(x) | np.isnan(y)
         if null.all():
             leave_out(measure, name, "which has no values to compare")
@@ -42,15 +51,17 @@ def compared(original: Any, protected: Any, measure: str) -> Pairs:
     return found
 
 
+def check_rows(before: pa.Table, after: pa.Table) -> None:
+    """Say so where two tables are not equally long."""
+    if before.num_rows != after.num_rows:
+        raise BadInput(
+            f"the original has {before.num_rows:,} rows, the protected table {after.num_rows:,}"
+        )
+
+
 def is_constant(x: np.ndarray) -> bool:
     """Tell whether a column holds one value, or none."""
     return x.size == 0 or not np.nanmax(x) > np.nanmin(x)
-
-
-def sd(x: np.ndarray) -> float:
-    """Sample standard deviation of the values that are there."""
-    present = x[~np.isnan(x)]
-    return float(np.std(present, ddof=1)) if len(present) > 1 else 0.0
 
 
 def complete_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
@@ -68,9 +79,8 @@ def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, n
     is one, by the text of its values.
     """
     before, after = to_arrow(original), to_arrow(protected)
+    check_rows(before, after)
     n = before.num_rows
-    if after.num_rows != n:
-        raise BadInput(f"the original has {n:,} rows, the protected table {after.num_rows:,}")
     found = {}
     for name in after.column_names:
         if name not in before.column_names:
