@@ -42,5 +42,5 @@ def test_a_record_that_the_population_lacks_is_named():
 
 @pytest.mark.parametrize("other", [["a", "b"], [1.5, 2.0], [[1], [2]]])
 def test_a_population_of_another_type_is_refused(other):
-    with pytest.raises(BadInput, match="column 'x' holds int64 in the table and .* in the popul"):
+    with pytest.raises(BadInput, match=r"column 'x' holds int64 in the table and .* in the popul"):
         journalist(pa.table({"x": [1, 2]}), ["x"], population=pa.table({"x": other}))

@@ -188,7 +188,7 @@ def _unit_range(pair: Pair) -> Pair:
 
 
 def _matched(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the categories of both files anew, those that only one has alike.
+    """Give the categories new numbers, and those that only one file has the same one.
 
     They equal nothing in the other, so no distance changes, and the tree has less to tell apart.
     """

@@ -92,8 +92,8 @@ def probabilistic_linkage(
     Notes
     -----
     A null agrees with nothing, not even with another null. Agreement never counts against a match:
-    its probability in a match is taken to be at least that in another pair. Time grows with the square of the
-    records, memory does not.
+    its probability in a match is taken to be at least that in another pair. Time grows with the
+    square of the records, memory does not.
 
     Examples
     --------

@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from discreet.errors import BadInput, nearest
 from discreet.risk.values import refuse_infinite
-from discreet.table.classes import encode
 from discreet.table.columns import kind_of
 from discreet.table.native import to_arrow
-from discreet.table.pairs import numeric_pairs
+from discreet.table.pairs import numeric_pairs, shared_pairs
 
 # Sums of float64 that should cancel leave this much, relative to what was summed.
 ROUNDING = 1e-12
@@ -80,26 +79,25 @@ def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, n
     """
     before, after = to_arrow(original), to_arrow(protected)
     check_rows(before, after)
-    n = before.num_rows
+    names = [
+        name
+        for name in after.column_names
+        if name in before.column_names
+        and not kind_of(before[name].type) == kind_of(after[name].type) == "numeric"
+    ]
+    texts = [pa.table({c: _text(table[c], c) for c in names}) for table in (before, after)]
     found = {}
-    for name in after.column_names:
-        if name not in before.column_names:
-            continue
-        one, other = before[name], after[name]
-        if kind_of(one.type) == kind_of(other.type) == "numeric":
-            continue
-        chunks = [*_plain(one, name).chunks, *_plain(other, name).chunks]
-        both = pa.chunked_array(chunks, pa.string())
-        codes, size = encode(both, name)
-        found[name] = codes[:n] + 1, codes[n:] + 1, size + 1
+    for name, pair in shared_pairs(*texts).items():
+        x, y = (np.nan_to_num(codes, nan=-1.0).astype(np.int64) + 1 for codes in (pair.x, pair.y))
+        found[name] = x, y, int(max(x.max(initial=0), y.max(initial=0))) + 1
     return found
 
 
-def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
-        return column.cast(pa.string())
+        return column.cast(pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         raise BadInput(f"column '{name}' holds {column.type}, which is no category") from None
 
