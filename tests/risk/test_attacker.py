@@ -38,3 +38,9 @@ def test_journalist_without_a_population_is_refused():
 def test_a_record_that_the_population_lacks_is_named():
     with pytest.raises(BadInput, match="the population holds no record like row 2 of the table"):
         journalist(pa.table({"x": [1, 2]}), ["x"], population=pa.table({"x": [1, 3]}))
+
+
+@pytest.mark.parametrize("other", [["a", "b"], [1.5, 2.0], [[1], [2]]])
+def test_a_population_of_another_type_is_refused(other):
+    with pytest.raises(BadInput, match=r"column 'x' holds int64 in the table and .* in the popul"):
+        journalist(pa.table({"x": [1, 2]}), ["x"], population=pa.table({"x": other}))

@@ -1,5 +1,6 @@
 """Distance linkage against a plain matrix of all distances."""
 
+import time
 import warnings
 
 import numpy as np
@@ -333,3 +334,60 @@ def test_census_masked_twice_by_different_code(k):
     found = distance_linkage(x, y)
     assert found == pytest.approx(expected)
     assert 0 < found < 1 / k + 0.1
+
+
+def test_the_original_of_a_suppressed_record_can_be_taken_for_anothers():
+    x, y = np.array([[0.0, 1, 5, 9]]).T, np.array([[0.9, np.nan, 5, 9]]).T
+    found = distance_linkage(x, y, known="all", scale="raw", detail=True)
+    np.testing.assert_array_equal(found.records, [0, 0, 1, 1])
+    assert found.sets[0].unlinkable == 1
+
+
+def recoded_tables(n, seed=0, share=1.0):
+    """Records whose zip is generalised, all or a share of them; the rest is as it was."""
+    rng = np.random.default_rng(seed)
+    zips = [f"{z:04d}" for z in rng.integers(0, 3000, n)]
+    coarse = [
+        z[:2] + "**" if cut else z for z, cut in zip(zips, rng.random(n) < share, strict=True)
+    ]
+    rest = {"age": rng.integers(18, 90, n), "job": [f"job{j}" for j in rng.integers(0, 20, n)]}
+    return pa.table({"zip": zips, **rest}), pa.table({"zip": coarse, **rest})
+
+
+@pytest.mark.parametrize("columns", [["zip"], ["zip", "age", "job"], ["job", "zip"]])
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.01])
+@pytest.mark.parametrize("direction", ["protected_to_original", "original_to_protected"])
+def test_generalised_categories_against_all_distances(columns, share, direction):
+    pair = recoded_tables(600, share=share)
+    nulls = np.random.default_rng(1).random((2, 600, len(columns))) < 0.02
+    files, codes = [], {}
+    for table, null in zip(pair, nulls, strict=True):
+        values = [
+            [codes.setdefault(v, len(codes)) if isinstance(v, str) else v for v in column]
+            for column in table.select(columns).to_pydict().values()
+        ]
+        values = np.where(null, np.nan, np.array(values, dtype=float).T)
+        files.append(values)
+    text = [
+        pa.table(
+            {
+                c: pa.array(v, mask=np.isnan(values[:, i]))
+                for i, (c, v) in enumerate(table.select(columns).to_pydict().items())
+            }
+        )
+        for table, values in zip(pair, files, strict=True)
+    ]
+    x, y = files if direction == "protected_to_original" else files[::-1]
+    expected = gower(x, y, categorical=[i for i, c in enumerate(columns) if c != "age"])
+    found = distance_linkage(*text, known="all", metric="gower", direction=direction)
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("columns", [["zip"], ["zip", "age", "job"]])
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_generalised_categories_do_not_take_the_square_of_the_records(columns, share):
+    before, after = recoded_tables(100_000, share=share)
+    started = time.process_time()
+    distance_linkage(before, after, known=columns, metric="gower")
+    # A scan of all pairs takes minutes.
+    assert time.process_time() - started < 20

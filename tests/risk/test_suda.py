@@ -1,4 +1,5 @@
 import math
+import tracemalloc
 from itertools import chain, combinations
 
 import pyarrow as pa
@@ -59,3 +60,24 @@ def test_bad_input():
         suda2(data, data.column_names)
     with pytest.raises(BadInput, match="d must lie between 0 and 1"):
         suda2(data, ["c0"], d=1.0)
+
+
+def test_what_would_fill_memory_is_refused(monkeypatch):
+    data = pa.table({f"c{i}": [1, 2, 3] * 1000 for i in range(8)})
+    suda2(data, data.column_names)
+    monkeypatch.setattr("discreet.risk.suda._MOST_BYTES", 3000 * 126 // 8 - 1)
+    with pytest.raises(BadInput, match="for 8 columns of 3,000 records; give fewer columns"):
+        suda2(data, data.column_names)
+    suda2(data, data.column_names[:7])
+
+
+def test_sets_of_columns_take_a_bit_for_each_record():
+    data = pa.table({f"c{i}": [i % 2, 1] * 5_000 for i in range(10)})
+    tracemalloc.start()
+    try:
+        suda2(data, data.column_names)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # 462 sets of two sizes at a time; a byte for each record took 5 MB.
+    assert peak < 3_500_000

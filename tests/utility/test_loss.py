@@ -1,4 +1,6 @@
 import math
+import statistics
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -67,3 +69,16 @@ def test_a_column_left_out_is_named(measure, cell, why):
     message = f"{measure.__name__} leaves out column 'x0', {why}"
     with pytest.warns(UserWarning, match=message):
         assert measure([[cell], [cell]], [[2.0], [2.0]]) == 0
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_the_standard_deviation_is_exact_far_from_zero(offset):
+    # Steps that floats near 1e9 hold exactly, so that the twin's sums of fractions are exact too.
+    steps = np.random.default_rng(1).integers(0, 2**15, 1000) * 2.0**-23
+    x = (offset + steps)[:, None]
+    y = x + 2.0**-10
+    sd = statistics.stdev([Fraction(v) for v in steps.tolist()])
+    assert il1s(x, y, normalize=True) == pytest.approx(2.0**-10 / (math.sqrt(2) * sd), rel=1e-13)
+    expected = 100 * 1000 * 2.0**-20 / (999 * sd**2)
+    assert sse_ratio(x, y) == pytest.approx(expected, rel=1e-13)
+    assert sse_ratio(x, y, standardize=True) == pytest.approx(expected, rel=1e-13)

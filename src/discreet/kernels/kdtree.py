@@ -10,7 +10,9 @@
 3. Exactness. The bound of a box takes the same steps in the same order as a distance does; since
    rounding is monotone, no computed distance into the box is below it. So the tree finds what a
    scan of all records would, to the last bit.
-4. Equal records. A node whose box is a point is counted whole, however many it holds.
+4. Ties. A node whose box is a point is counted whole, however many records it holds; and with
+   Gower's distance, where whole boxes of categories tie, one whose least and largest distance are
+   both the radius. A box that lies inside the radius as a whole ends the search.
 
 Two distances. `categorical` is None: squared Euclidean, no nulls. An array of flags: Gower's, the
 mean over the columns that both records fill of |x-y| (columns scaled to 0..1) or, where flagged, of
@@ -122,6 +124,13 @@ def _search(query, points, spans, columns, boxes, top, radius, stack, categorica
         depth -= 1
         node = stack[depth]
         start, stop = spans[node, 0], spans[node, 1]
+        if categorical is not None:
+            reach = _reach(query, boxes, node, categorical)
+            if reach < radius:
+                return -1
+            if reach == radius and _bound(query, boxes, node, categorical) == radius:
+                ties += stop - start
+                continue
         if columns[node] == _POINT:
             # One record stands for all.
             found = _ties(query, points, start, start + 1, radius, categorical) * (stop - start)
@@ -191,6 +200,20 @@ def _bound(query, boxes, node, categorical):
                 gap = max(query[c] - boxes[node, 1, c], boxes[node, 0, c] - query[c], 0.0)
                 total += _gower(gap, categorical[c])
     return total / filled if filled > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _reach(query, boxes, node, categorical):
+    """Largest Gower distance into a node's box; infinity if nulls make it depend on the record."""
+    total, filled = 0.0, 0
+    for c in range(query.size):
+        if query[c] >= 0.0:
+            if boxes[node, 0, c] < 0.0:
+                return np.inf
+            filled += 1
+            gap = max(query[c] - boxes[node, 0, c], boxes[node, 1, c] - query[c])
+            total += _gower(gap, categorical[c])
+    return total / filled if filled > 0 else np.inf
 
 
 @njit(cache=True, nogil=True)

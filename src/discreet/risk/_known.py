@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import BadInput, nearest
+from discreet.risk.values import refuse_infinite
 from discreet.table.pairs import Pair
 
 Known = str | Sequence[str] | Sequence[Sequence[str]]
@@ -103,10 +104,12 @@ def _check_set(chosen: list[str], columns: list[str]) -> None:
 def constant_columns(pairs: dict[str, Pair], used: Iterable[str], measure: str) -> set[str]:
     """Find the columns with fewer than two different values in either file, and warn of each.
 
-    They cannot tell records apart, and have no standard deviation to divide by.
+    They cannot tell records apart, and have no standard deviation to divide by. A column that
+    holds infinity is refused.
     """
     constant = set()
     for name in dict.fromkeys(used):
+        refuse_infinite(name, pairs[name].x, pairs[name].y)
         for file, values in (("original", pairs[name].x), ("protected", pairs[name].y)):
             present = values[~np.isnan(values)]
             if present.size == 0 or present.min() == present.max():
@@ -118,18 +121,6 @@ def constant_columns(pairs: dict[str, Pair], used: Iterable[str], measure: str) 
                 constant.add(name)
                 break
     return constant
-
-
-def standardize(values: np.ndarray) -> np.ndarray:
-    """Centre by the mean and divide by the standard deviation of the values that are not null."""
-    null = np.isnan(values)
-    present = values[~null] if null.any() else values
-    # From the least value on, so that little is lost far from zero.
-    low = present.min()
-    # By a power of two, which loses nothing, so that squares of huge values do not overflow.
-    shifted = np.ldexp(values - low, -np.frexp(present.max() - low)[1])
-    present = shifted[~null] if null.any() else shifted
-    return (shifted - present.mean()) / present.std(ddof=1)
 
 
 def linkage_over_sets(

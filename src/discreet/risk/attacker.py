@@ -85,6 +85,16 @@ def journalist(
     return float(1 / size.min()) if len(size) else 0.0
 
 
+def _as_type(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
+    try:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise BadInput(
+            f"column '{name}' holds {kind} in the table and {column.type} in the population; "
+            "give both the same type"
+        ) from None
+
+
 def _population_counts(
     table: pa.Table, population: pa.Table, columns: Sequence[str], nulls: Nulls
 ) -> np.ndarray:
@@ -93,7 +103,9 @@ def _population_counts(
         check_columns(part, columns)
     joined = pa.table(
         {
-            c: pa.chunked_array([*table[c].chunks, *population[c].cast(table[c].type).chunks])
+            c: pa.chunked_array(
+                [*table[c].chunks, *_as_type(population[c], table[c].type, c).chunks]
+            )
             for c in columns
         }
     )

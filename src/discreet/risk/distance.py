@@ -14,9 +14,9 @@ from discreet.risk._known import (
     constant_columns,
     known_sets,
     linkage_over_sets,
-    standardize,
 )
 from discreet.risk._tree import own_hits
+from discreet.risk.values import standardize
 from discreet.table.pairs import Pair, shared_pairs
 
 Direction = Literal["protected_to_original", "original_to_protected"]
@@ -93,9 +93,10 @@ def distance_linkage(
 
     Notes
     -----
-    Nulls: a record that has one in a known column of either file cannot be linked by that set, nor
-    be mistaken for another; it counts 0, and the detail says how many there are. So suppressed
-    cells lower this measure more than they lower the risk. Gower compares two records by the
+    Nulls: a record that has one in a known column of either file cannot be linked by that set; it
+    counts 0, and the detail says how many there are. If its other half is complete, that can still
+    be taken for another record's. So suppressed cells lower this measure more than they lower the
+    risk. Gower compares two records by the
     columns that both have, and only a record that shares none with its own original counts 0.
 
     Examples
@@ -176,13 +177,30 @@ def _link_gower(
 
 
 def _unit_range(pair: Pair) -> Pair:
-    """Scale numbers to 0..1 over both files, leave the codes of categories; nulls become -1."""
-    x, y = pair.x, pair.y
-    if not pair.categorical:
-        low = min(np.nanmin(x), np.nanmin(y))
-        span = max(np.nanmax(x), np.nanmax(y)) - low
+    """Scale numbers and the codes of categories to 0..1 over both files; nulls become -1."""
+    x, y = _matched(pair.x, pair.y) if pair.categorical else (pair.x, pair.y)
+    low = min(np.nanmin(x), np.nanmin(y))
+    span = max(np.nanmax(x), np.nanmax(y)) - low
+    # Codes are scaled too, or the tree would part records by category first, and late by number.
+    if span > 0:
         x, y = (x - low) / span, (y - low) / span
     return Pair(pair.categorical, np.nan_to_num(x, nan=-1.0), np.nan_to_num(y, nan=-1.0))
+
+
+def _matched(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give the categories new numbers, and those that only one file has the same one.
+
+    They equal nothing in the other, so no distance changes, and the tree has less to tell apart.
+    """
+    shared = np.intersect1d(x, y)
+    shared = shared[~np.isnan(shared)]
+    found = []
+    for values, alone in ((x, -1.0), (y, float(len(shared)))):
+        codes = np.searchsorted(shared, values).astype(np.float64)
+        codes[~np.isin(values, shared)] = alone
+        codes[np.isnan(values)] = np.nan
+        found.append(codes)
+    return found[0], found[1]
 
 
 def _whiten(x: np.ndarray, y: np.ndarray) -> tuple[list[int], np.ndarray, np.ndarray]:

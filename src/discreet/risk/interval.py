@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.errors import BadInput, nearest
 from discreet.risk._known import known_sets
+from discreet.risk.values import refuse_infinite, sd
 from discreet.table.pairs import numeric_pairs
 
 Kind = Literal["rank", "sd", "sd-record"]
@@ -90,6 +91,8 @@ def interval_disclosure(
     """
     if kind not in ("rank", "sd", "sd-record"):
         raise BadInput(f'kind = "{kind}": {nearest(kind, ["rank", "sd", "sd-record"])}')
+    if not width >= 0:
+        raise BadInput(f"width = {width} must be 0 or more")
     pairs = numeric_pairs(original, protected)
     if known != "all":
         [chosen] = known_sets([known], list(pairs))
@@ -98,6 +101,7 @@ def interval_disclosure(
     outside: np.ndarray | None = None
     compared: np.ndarray | None = None
     for name, (x, y) in pairs.items():
+        refuse_infinite(name, x, y)
         both = ~(np.isnan(x) | np.isnan(y))
         if not both.any():
             warnings.warn(
@@ -119,9 +123,7 @@ def interval_disclosure(
 
 def _by_sd(x: np.ndarray, y: np.ndarray, width: float) -> np.ndarray:
     """1 for each cell within some standard deviations of y, else 0."""
-    # From the least value on, so that little is lost far from zero.
-    sd = np.std(y - y.min(), ddof=1) if len(y) > 1 else 0.0
-    return (np.abs(x - y) <= width * sd).astype(np.float64)
+    return (np.abs(x - y) <= width * sd(y)).astype(np.float64)
 
 
 def _by_rank(x: np.ndarray, y: np.ndarray) -> np.ndarray:

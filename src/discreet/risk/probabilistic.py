@@ -22,8 +22,8 @@ from discreet.risk._known import (
     constant_columns,
     known_sets,
     linkage_over_sets,
-    standardize,
 )
+from discreet.risk.values import standardize
 from discreet.table.pairs import Pair, shared_pairs
 from discreet.threads import over_ranges
 
@@ -91,8 +91,9 @@ def probabilistic_linkage(
 
     Notes
     -----
-    A null agrees with nothing, not even with another null. Time grows with the square of the
-    records, memory does not.
+    A null agrees with nothing, not even with another null. Agreement never counts against a match:
+    its probability in a match is taken to be at least that in another pair. Time grows with the
+    square of the records, memory does not.
 
     Examples
     --------
@@ -180,7 +181,11 @@ def pattern_weights(counts: np.ndarray, n: int) -> np.ndarray:
 
 
 def fit_agreement(counts: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate m and u by EM from the pattern counts; the share of matches stays at 1/n."""
+    """Estimate m and u by EM from the pattern counts; the share of matches stays at 1/n.
+
+    m stays at u or above: agreement never counts against a match. Left free, EM can take columns
+    that agree together for the matches, and hold it against the others that they agree.
+    """
     there = np.flatnonzero(counts)
     agrees, pairs = _agrees(len(counts))[there], counts[there].astype(np.float64)
     prior = 1.0 / n
@@ -190,8 +195,8 @@ def fit_agreement(counts: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         match = prior * np.where(agrees, m, 1 - m).prod(axis=1)
         other = (1 - prior) * np.where(agrees, u, 1 - u).prod(axis=1)
         chance = match / (match + other)
-        new_m = _mean_agreement(pairs * chance, agrees)
         new_u = _mean_agreement(pairs * (1 - chance), agrees)
+        new_m = np.maximum(_mean_agreement(pairs * chance, agrees), new_u)
         change = max(np.abs(new_m - m).max(), np.abs(new_u - u).max())
         m, u = new_m, new_u
         if change < _SETTLED:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import factorial
+from math import comb, factorial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -23,6 +23,7 @@ from discreet.table.classes import classes_of, encode_columns
 from discreet.table.native import to_arrow
 
 _MOST_COLUMNS = 16
+_MOST_BYTES = 2**32
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,9 @@ def suda2(
         )
     if not 0 < d < 1:
         raise BadInput(f"d must lie between 0 and 1, not {d}")
-    codes, sizes = encode_columns(to_arrow(table), columns)
+    table = to_arrow(table)
+    _check_memory(len(columns), table.num_rows)
+    codes, sizes = encode_columns(table, columns)
     scores, by_column = _scores(codes, sizes)
     whole = (codes >= 0).all(axis=0)
     dis = _dis(scores, _pairs(codes[:, whole], sizes), len(columns), d)
@@ -104,25 +107,36 @@ def suda2(
     return Suda(float(dis.max(initial=0.0)), scores, dis, shares)
 
 
+def _check_memory(m: int, n: int) -> None:
+    """Refuse what would fill memory: a bit for each record and set, of two sizes of sets."""
+    needed = max(comb(m, s) + comb(m, s - 1) for s in range(1, m + 1)) * n // 8 if m else 0
+    if needed > _MOST_BYTES:
+        raise BadInput(
+            f"suda2 would take {needed / 2**30:.0f} GB of memory for {m} columns of {n:,} records; "
+            "give fewer columns"
+        )
+
+
 def _scores(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Add up the scores of each record, and of each column."""
     m, n = codes.shape
     scores, by_column = np.zeros(n), np.zeros(m)
-    null = codes < 0
-    # Sets of the last size -> the records still to be counted on them.
-    open_rows: dict[tuple[int, ...], np.ndarray] = {(): np.ones(n, dtype=bool)}
+    filled = np.packbits(codes >= 0, axis=1)
+    # Sets of the last size -> the records still to be counted on them, a bit each.
+    open_rows: dict[tuple[int, ...], np.ndarray] = {(): np.packbits(np.ones(n, dtype=bool))}
     for size in range(1, m + 1):
         now: dict[tuple[int, ...], np.ndarray] = {}
         for chosen in combinations(range(m), size):
-            still = np.logical_not(null[list(chosen)].any(axis=0))
+            bits = np.bitwise_and.reduce(filled[list(chosen)])
             for part in combinations(chosen, size - 1):
-                still &= open_rows[part]
+                bits &= open_rows[part]
+            still = np.unpackbits(bits, count=n).view(bool)
             rows = np.flatnonzero(still)
             alone = rows[_alone(codes[list(chosen)][:, rows], sizes[list(chosen)])]
             scores[alone] += factorial(m - size)
             by_column[list(chosen)] += len(alone) * factorial(m - size)
             still[alone] = False
-            now[chosen] = still
+            now[chosen] = np.packbits(still)
         open_rows = now
     return scores, by_column
 

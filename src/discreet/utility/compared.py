@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput, nearest
-from discreet.table.classes import encode
+from discreet.risk.values import refuse_infinite
 from discreet.table.columns import kind_of
 from discreet.table.native import to_arrow
-from discreet.table.pairs import numeric_pairs
+from discreet.table.pairs import numeric_pairs, shared_pairs
 
 # Sums of float64 that should cancel leave this much, relative to what was summed.
 ROUNDING = 1e-12
@@ -25,13 +25,21 @@ def leave_out(measure: str, column: str, why: str) -> None:
     warnings.warn(f"{measure} leaves out column '{column}', {why}", stacklevel=3)
 
 
+def finite_pairs(original: Any, protected: Any) -> Pairs:
+    """Give the numeric columns of both tables; one that holds infinity is refused."""
+    pairs = numeric_pairs(original, protected)
+    for name, (x, y) in pairs.items():
+        refuse_infinite(name, x, y)
+    return pairs
+
+
 def compared(original: Any, protected: Any, measure: str) -> Pairs:
     """Give the numeric columns of both tables, the cells that are null on either side NaN in both.
 
     Columns without any cell to compare are left out with a warning.
     """
     found = {}
-    for name, (x, y) in numeric_pairs(original, protected).items():
+    for name, (x, y) in finite_pairs(original, protected).items():
         null = np.isnan(x) | np.isnan(y)
         if null.all():
             leave_out(measure, name, "which has no values to compare")
@@ -42,15 +50,17 @@ def compared(original: Any, protected: Any, measure: str) -> Pairs:
     return found
 
 
+def check_rows(before: pa.Table, after: pa.Table) -> None:
+    """Say so where two tables are not equally long."""
+    if before.num_rows != after.num_rows:
+        raise BadInput(
+            f"the original has {before.num_rows:,} rows, the protected table {after.num_rows:,}"
+        )
+
+
 def is_constant(x: np.ndarray) -> bool:
     """Tell whether a column holds one value, or none."""
     return x.size == 0 or not np.nanmax(x) > np.nanmin(x)
-
-
-def sd(x: np.ndarray) -> float:
-    """Sample standard deviation of the values that are there."""
-    present = x[~np.isnan(x)]
-    return float(np.std(present, ddof=1)) if len(present) > 1 else 0.0
 
 
 def complete_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
@@ -68,28 +78,26 @@ def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, n
     is one, by the text of its values.
     """
     before, after = to_arrow(original), to_arrow(protected)
-    n = before.num_rows
-    if after.num_rows != n:
-        raise BadInput(f"the original has {n:,} rows, the protected table {after.num_rows:,}")
+    check_rows(before, after)
+    names = [
+        name
+        for name in after.column_names
+        if name in before.column_names
+        and not kind_of(before[name].type) == kind_of(after[name].type) == "numeric"
+    ]
+    texts = [pa.table({c: _text(table[c], c) for c in names}) for table in (before, after)]
     found = {}
-    for name in after.column_names:
-        if name not in before.column_names:
-            continue
-        one, other = before[name], after[name]
-        if kind_of(one.type) == kind_of(other.type) == "numeric":
-            continue
-        chunks = [*_plain(one, name).chunks, *_plain(other, name).chunks]
-        both = pa.chunked_array(chunks, pa.string())
-        codes, size = encode(both, name)
-        found[name] = codes[:n] + 1, codes[n:] + 1, size + 1
+    for name, pair in shared_pairs(*texts).items():
+        x, y = (np.nan_to_num(codes, nan=-1.0).astype(np.int64) + 1 for codes in (pair.x, pair.y))
+        found[name] = x, y, int(max(x.max(initial=0), y.max(initial=0))) + 1
     return found
 
 
-def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
-        return column.cast(pa.string())
+        return column.cast(pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         raise BadInput(f"column '{name}' holds {column.type}, which is no category") from None
 

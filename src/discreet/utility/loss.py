@@ -7,7 +7,8 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from discreet.utility.compared import compared, is_constant, leave_out, sd
+from discreet.risk.values import sd
+from discreet.utility.compared import compared, is_constant, leave_out
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def sse_ratio(
             continue
         scale = sd(x) if standardize else 1.0
         sse = float(np.nansum(((x - y) / scale) ** 2))
-        sst = float(np.nansum(((x - np.nanmean(x)) / scale) ** 2))
+        sst = float((~np.isnan(x)).sum() - 1) * (sd(x) / scale) ** 2
         columns[name] = 100 * sse / sst
         lost, total = lost + sse, total + sst
     value = 100 * lost / total if total else 0.0

@@ -8,8 +8,15 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.table.pairs import numeric_pairs
-from discreet.utility.compared import Pairs, check_target, is_constant, leave_out, shared_codes
+from discreet.table.pairs import as_table
+from discreet.utility.compared import (
+    Pairs,
+    check_target,
+    finite_pairs,
+    is_constant,
+    leave_out,
+    shared_codes,
+)
 
 _FOLDS = 10
 # A 0/1 column each: more would fill memory, and names of single records teach a model nothing.
@@ -41,10 +48,11 @@ def propensity_mse(original: Any, protected: Any) -> float:
     """
     from sklearn.linear_model import LogisticRegression
 
+    if len(as_table(original)) == 0:
+        raise BadInput("propensity_mse needs rows, and the table has none")
+    numeric = finite_pairs(original, protected)
     features = [
-        part
-        for name, (x, y) in numeric_pairs(original, protected).items()
-        for part in _standard(np.concatenate([x, y]), name)
+        part for name, (x, y) in numeric.items() for part in _standard(np.concatenate([x, y]), name)
     ]
     if not isinstance(original, np.ndarray | list | tuple):
         for x, y, size in _categories(original, protected, "propensity_mse").values():
@@ -135,7 +143,7 @@ def regression_utility(
     >>> round(regression_utility(x, x, "x1"), 12)
     1.0
     """
-    pairs = numeric_pairs(original, protected)
+    pairs = finite_pairs(original, protected)
     check_target(target, list(pairs))
     (x, a), (y, b) = (_features(pairs, target, side) for side in (0, 1))
     if len(a) == 0 or is_constant(a):
@@ -256,7 +264,7 @@ def _class_problem(
     original: Any, protected: Any, target: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Give the features of both tables, and the classes of both."""
-    numeric = numeric_pairs(original, protected)
+    numeric = finite_pairs(original, protected)
     codes = _categories(original, protected, "classification_utility", target)
     check_target(target, [*numeric, *codes])
     if target in codes:

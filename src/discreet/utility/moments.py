@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from discreet.errors import BadInput
 from discreet.utility.compared import ROUNDING, Pairs, compared, is_constant, leave_out
 
 
@@ -64,6 +65,8 @@ def il_metrics(
     >>> il_metrics([[1.0], [3.0]], [[2.0], [2.0]], detail=True).terms
     {'cells': 0.666..., 'means': 0.0, 'covariances': 1.0, 'variances': 1.0}
     """
+    if not threshold >= 0:
+        raise BadInput(f"threshold = {threshold} must be 0 or more")
     pairs = compared(original, protected, "il_metrics")
     cells, columns = _cells(pairs, threshold)
     terms = {"cells": cells, "means": _means(pairs)}

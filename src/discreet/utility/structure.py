@@ -11,8 +11,15 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.table.classes import encode
-from discreet.table.pairs import as_table, numeric_pairs
-from discreet.utility.compared import compared, complete_rows, is_constant, leave_out
+from discreet.table.pairs import as_table
+from discreet.utility.compared import (
+    check_rows,
+    compared,
+    complete_rows,
+    finite_pairs,
+    is_constant,
+    leave_out,
+)
 from discreet.utility.moments import correlations
 
 
@@ -58,6 +65,7 @@ def entropy(original: Any, protected: Any, *, detail: bool = False) -> float | B
     1.0
     """
     before, after = as_table(original), as_table(protected)
+    check_rows(before, after)
     columns = {
         name: (_bits(before[name], name), _bits(after[name], name))
         for name in after.column_names
@@ -72,7 +80,7 @@ def entropy(original: Any, protected: Any, *, detail: bool = False) -> float | B
 def _bits(column: pa.ChunkedArray, name: str) -> float:
     codes, size = encode(column, name)
     counts = np.bincount(codes[codes >= 0], minlength=size)
-    p = counts / max(1, counts.sum())
+    p = counts[counts > 0] / max(1, counts.sum())
     return float(-(p * np.log2(p)).sum()) + 0.0
 
 
@@ -107,7 +115,7 @@ def mean_absolute_correlation(
     """
     measure = "mean_absolute_correlation"
     pairs = {}
-    for name, (x, y) in numeric_pairs(original, protected).items():
+    for name, (x, y) in finite_pairs(original, protected).items():
         if _flat(x) or _flat(y):
             leave_out(measure, name, "which is constant")
         else:
