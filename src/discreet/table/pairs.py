@@ -46,7 +46,7 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
 
 def _warn_of_kinds(name: str, before: pa.DataType, after: pa.DataType) -> None:
     warnings.warn(
-        f"column '{name}' is left out: it is {kind_of(before)} in the original and "
+        f"column '{name}' is not compared as numbers: it is {kind_of(before)} in the original and "
         f"{kind_of(after)} in the protected table",
         stacklevel=4,
     )
