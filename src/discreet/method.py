@@ -6,8 +6,9 @@ at random, and what it promises; `protect` runs it, and the check verifies the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise
 
 Plan = dict[str, Any]
@@ -29,6 +31,39 @@ def as_computed(column: str, values: np.ndarray) -> np.ndarray:
     return values
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What a method made of a table's columns.
+
+    Attributes
+    ----------
+    columns : dict of str to ndarray or pyarrow.ChunkedArray
+        The treated columns, rows in order: float64 (NaN where null) for those that came as
+        numbers, Arrow for the others.
+    plans : dict of str to dict
+        What was decided for each of them; each has a `kind` that the check knows.
+    joint : dict
+        What was decided for the columns together, with a `kind` too; empty where nothing was.
+    suppressed : ndarray of bool, optional
+        The records that were suppressed.
+    unsafe : ndarray of bool, optional
+        The suppressed records that must not stay in the table, not even as stars.
+    figures : dict
+        For the log: what the search did, and the like.
+    fixed : dict
+        Parameters as they must be set for a rerun that gives the same bytes, where a budget in
+        seconds decided.
+    """
+
+    columns: dict[str, Any]
+    plans: dict[str, Plan]
+    joint: Plan = field(default_factory=dict)
+    suppressed: np.ndarray | None = None
+    unsafe: np.ndarray | None = None
+    figures: dict[str, Any] = field(default_factory=dict)
+    fixed: dict[str, Any] = field(default_factory=dict)
+
+
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of every method that a recipe can name.
 
@@ -37,7 +72,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     recipe_name : str
         The name in a recipe's `method`.
     needs : str
-        The kind of column it treats, as `discreet.table.kind_of` names it.
+        What it is given: `"numeric"`, numbers as float64 (NaN where null), other columns are
+        refused; `"any"`, every column as Arrow holds it; `"mixed"`, numbers as float64 and the
+        other columns as Arrow.
+    budgets : tuple of str
+        Parameters that a budget in seconds stands for; a rerun replays what it came to.
     supervised : bool
         True where it needs classes: `y`, or in a recipe the column with the role target.
     takes_dates : bool
@@ -47,7 +86,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     recipe_name: ClassVar[str]
-    needs: ClassVar[str] = "numeric"
+    needs: ClassVar[Literal["numeric", "mixed", "any"]] = "numeric"
+    budgets: ClassVar[tuple[str, ...]] = ()
     supervised: ClassVar[bool] = False
     takes_dates: ClassVar[bool] = True
     in_words: ClassVar[str]
@@ -67,21 +107,28 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """The kind of promise that the check verifies, or None; see `discreet.release.check`."""
         return None
 
+    @property
+    def reads(self) -> Sequence[str]:
+        """Columns that it looks at and does not treat; a promise covers them too."""
+        return ()
+
     def check_params(self) -> None:
         """Raise `BadInput` where a parameter has a value that cannot be used."""
 
     def run(
         self,
-        columns: Mapping[str, np.ndarray],
+        columns: Mapping[str, Any],
         draws: Callable[[str], Draws],
         rounded: Rounder = as_computed,
         target: np.ndarray | None = None,
-    ) -> tuple[dict[str, np.ndarray], dict[str, Plan]]:
-        """Treat some columns (float64, NaN where null): what `protect` calls.
+        others: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> Outcome:
+        """Treat some columns: what `protect` calls.
 
         Parameters
         ----------
-        columns : mapping of str to ndarray
+        columns : mapping of str to ndarray or pyarrow.ChunkedArray
+            As `needs` says.
         draws : callable
             Gives the draws of a column by its name.
         rounded : callable
@@ -89,12 +136,36 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             numbers that were rounded.
         target : ndarray of int, optional
             The class of each row, as 0, 1, ...; for supervised methods.
+        others : mapping of str to pyarrow.ChunkedArray, optional
+            The columns that `reads` names.
 
         Returns
         -------
-        columns, plans : dict, dict
+        Outcome
         """
         raise NotImplementedError
+
+    def _draws(self, name: str) -> Draws:
+        return Draws.from_random_state(getattr(self, "random_state", None), name)
+
+    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
+        """Take the columns of a numeric table or array."""
+        self.check_params()
+        if isinstance(X, pa.Table):
+            X = X.to_pandas()
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
+        columns = {str(name): X[:, i] for i, name in enumerate(names)}
+        if reset:
+            for name, values in columns.items():
+                if np.isnan(values).all():
+                    raise BadInput(f"column '{name}' holds only nulls")
+        return columns
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 class ColumnMethod(Method):
@@ -132,14 +203,15 @@ class ColumnMethod(Method):
         draws: Callable[[str], Draws],
         rounded: Rounder = as_computed,
         target: np.ndarray | None = None,
-    ) -> tuple[dict[str, np.ndarray], dict[str, Plan]]:
+        others: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> Outcome:
         """Treat each column by itself."""
         results, plans = {}, {}
         for name, values in columns.items():
             results[name], plans[name] = self.decide_and_apply(
                 values, name, draws(name), rounded, target
             )
-        return results, plans
+        return Outcome(results, plans)
 
     def fit(self, X: Any, y: Any = None) -> ColumnMethod:
         """Decide on each column of a numeric table or array.
@@ -161,22 +233,18 @@ class ColumnMethod(Method):
         """Apply the plan to rows, new ones too; k held for the rows that it was made from."""
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
-        new = [
-            self.apply(self.plan_[name], x, Draws.from_random_state(self.random_state, name))
-            for name, x in columns.items()
-        ]
+        new = [self.apply(self.plan_[name], x, self._draws(name)) for name, x in columns.items()]
         return _table(new)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Decide on the columns and treat them."""
         columns = self._columns(X, reset=True)
-        new, self.plan_ = self.run(
-            columns,
-            lambda name: Draws.from_random_state(self.random_state, name),
-            target=self._classes(y, len(next(iter(columns.values())))),
+        outcome = self.run(
+            columns, self._draws, target=self._classes(y, len(next(iter(columns.values()))))
         )
+        self.plan_ = outcome.plans
         self._learned()
-        return _table(list(new.values()))
+        return _table(list(outcome.columns.values()))
 
     def _classes(self, y: Any, n: int) -> np.ndarray | None:
         """Give the class of each row as 0, 1, ..., for supervised methods."""
@@ -185,23 +253,53 @@ class ColumnMethod(Method):
     def _learned(self) -> None:
         """Set the attributes that a family shows after fitting."""
 
-    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
-        self.check_params()
-        if isinstance(X, pa.Table):
-            X = X.to_pandas()
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
-        columns = {str(name): X[:, i] for i, name in enumerate(names)}
-        if reset:
-            for name, values in columns.items():
-                if np.isnan(values).all():
-                    raise BadInput(f"column '{name}' holds only nulls")
-        return columns
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+class RowBound(Method):
+    """Base of the numeric methods that look at the rows themselves: `fit_transform` only."""
+
+    def fit(self, X: Any, y: Any = None) -> RowBound:
+        """Treat the rows and keep the plan, like `fit_transform`; there is no `transform`."""
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Treat the columns of a numeric table or array.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            NaN is a null.
+        y : ignored
+        """
+        outcome = self.run(self._columns(X, reset=True), self._draws)
+        self._learned(outcome)
+        return _table(list(outcome.columns.values()))
+
+    def _learned(self, outcome: Outcome) -> None:
+        """Keep what was decided."""
+        self.plan_ = outcome.joint | {"columns": outcome.plans}
+
+
+def as_arrow(method: Method, X: Any, reset: bool) -> pa.Table:
+    """Take a table or array of any kinds of columns, for the methods that need `"any"`.
+
+    With `reset` the columns are remembered as scikit-learn does; without, they are compared.
+    """
+    validate_data(method, X, skip_check_array=True, reset=reset)
+    if isinstance(X, np.ndarray):
+        if X.ndim != 2:
+            raise ValueError(f"Expected 2D array, got {X.ndim}D array instead")
+        return normalise(
+            pa.table({f"x{i}": pa.array(c, from_pandas=True) for i, c in enumerate(X.T)}), []
+        )
+    return normalise(to_arrow(X), [])
+
+
+def as_given(X: Any, table: pa.Table, changed: set[str]) -> Any:
+    """Give a treated table back as what `X` is."""
+    if isinstance(X, np.ndarray):
+        return np.column_stack([c.to_numpy() for c in table.columns])
+    return like(X, table, changed)
 
 
 def _table(columns: list[np.ndarray]) -> np.ndarray:

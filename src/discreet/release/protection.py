@@ -177,12 +177,13 @@ class _Run:
         started = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            after, plans = method.run(
+            outcome = method.run(
                 before,
                 lambda column: Draws(self.seed, number, column),
                 lambda column, values: self.inputs[column].round(values, step.precision),
                 target,
             )
+        after, plans = outcome.columns, outcome.plans
         _refuse_rare_points(step, number, after)
         seconds = time.perf_counter() - started
         self.values.update(after)

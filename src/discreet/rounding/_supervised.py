@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from sklearn.utils.validation import column_or_1d
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import Plan, Rounder, as_computed
+from discreet.method import Outcome, Rounder, as_computed
 from discreet.rounding._base import PartRounding
 from discreet.table.summary import Summary
 
@@ -64,10 +65,11 @@ class SupervisedRounding(PartRounding):
         draws: Callable[[str], Draws],
         rounded: Rounder = as_computed,
         target: np.ndarray | None = None,
-    ) -> tuple[dict[str, np.ndarray], dict[str, Plan]]:
+        others: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> Outcome:
         """Refuse so many classes that counting each at each value would fill the memory."""
         _refuse_many(target)
-        return super().run(columns, draws, rounded, target)
+        return super().run(columns, draws, rounded, target, others)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
