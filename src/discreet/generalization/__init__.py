@@ -1,0 +1,1 @@
+"""Methods that replace values by coarser ones, so that every record has enough others like it."""
