@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import Recipe
 from discreet.errors import BadInput, BrokenPromise
+from discreet.method import Outcome
 from discreet.rounding import OMA
 
 CONFIDENTIAL = {"roles": {"confidential": ["x"]}}
@@ -254,7 +255,7 @@ def test_a_method_that_breaks_its_promise_is_found_out(monkeypatch):
 
 def test_a_method_that_alters_a_null_is_found_out(monkeypatch):
     monkeypatch.setattr(
-        OMA, "run", lambda self, columns, draws, rounded, target: (
+        OMA, "run", lambda self, columns, *rest: Outcome(
             {"x": np.full(4, 5.0)},
             {"x": {"kind": "cuts", "encoding": "group", "cuts": np.array([]), "points": np.array([5.0]), "counts": np.array([4])}},
         )

@@ -404,11 +404,12 @@ def _cells(
 def _applied(table: pa.Table, evidence: Evidence, original: pa.Table, rows: np.ndarray) -> Finding:
     treated = [(n, plan) for n, plan in _final_plans(evidence) if n in table.column_names]
     cells = 0
+    try:
+        applied = replay(evidence.plan, evidence.recipe.seed or 0, original)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")
     for name, plan in treated:
-        try:
-            expected = replay(evidence.plan, evidence.recipe.seed or 0, original[name], name)[rows]
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            return Finding(APPLIED, "broken", f"the plan of '{name}' cannot be applied: {error!r}")
+        expected = applied[name][rows]
         found = float_values(table[name], name, plan.get("unit_ns") or 10**9)
         same = (found == expected) | (np.isnan(found) & np.isnan(expected))
         if not same.all():

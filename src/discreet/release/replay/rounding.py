@@ -1,52 +1,16 @@
-"""Apply a plan again, for the check: written from the definition of plans, not from the methods."""
+"""Rounding and top-bottom plans, applied again."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.draws import Draws
-from discreet.errors import BadInput
-from discreet.release.evidence import Plan
-from discreet.table import numbers
 
 
-def replay(plan: Plan, seed: int, column: pa.ChunkedArray, name: str) -> np.ndarray:
-    """Give what the plan makes of an original column, in the original's order.
-
-    Parameters
-    ----------
-    plan : dict
-        Of the whole release.
-    seed : int
-        What the draws came from.
-    column : pyarrow.ChunkedArray
-    name : str
-
-    Returns
-    -------
-    ndarray of float64
-        NaN where null.
-    """
-    source = numbers(column, name)
-    values = source.values
-    for step in plan["steps"]:
-        if name in step["columns"]:
-            one = step["columns"][name]
-            if one["kind"] not in KINDS:
-                raise BadInput(f"the plan of column '{name}' is of an unknown kind, {one['kind']}")
-            present = ~np.isnan(values)
-            draws = Draws(seed, step["step"], name)
-            new = KINDS[one["kind"]](one, values[present], np.flatnonzero(present), draws)
-            values = np.full(len(values), np.nan)
-            values[present] = new
-            values = source.round(values, one["precision"])
-    return values
-
-
-def _clip(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
+def clip(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
+    """Bring what lies beyond a bound to the bound."""
     new = x.copy()
     if plan["lower"] is not None:
         new[new < plan["lower"]] = plan["lower"]
@@ -55,7 +19,8 @@ def _clip(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -
     return new
 
 
-def _cuts(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
+def cuts(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
+    """Give each value a rounding point: its group's, the nearest, or one of two by chance."""
     points = np.asarray(plan["points"], dtype=np.float64)
     if plan["encoding"] == "group":
         # The group of x is the number of cuts that are not above it.
@@ -83,7 +48,8 @@ def _split(splits: dict[str, Any], x: np.ndarray, group: np.ndarray) -> None:
     group[in_order] = np.resize(shares, len(in_order))
 
 
-def _multiples(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
+def multiples(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
+    """Give each value a multiple of the base."""
     quotient = x / plan["base"]
     below = np.floor(quotient)
     share = quotient - below
@@ -94,6 +60,3 @@ def _multiples(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Dra
     at = np.searchsorted(plan["multiples"], below + up)
     # An edited plan may lack a multiple.
     return np.asarray(plan["points"])[np.minimum(at, len(plan["points"]) - 1)]
-
-
-KINDS = {"clip": _clip, "cuts": _cuts, "multiples": _multiples}
