@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from discreet.release.cells import least_records
 from discreet.release.findings import NEEDS_INTERNAL, Finding, finding
+from discreet.release.privacy import privacy_models
 from discreet.release.recipe import Step
 from discreet.table import float_values, tuple_counts
 
@@ -89,4 +90,5 @@ PROMISES: dict[str, Promise] = {
     "k-per-value": _k_per_value,
     "k-per-tuple": _k_per_tuple,
     "within-bounds": _within_bounds,
+    "privacy-models": privacy_models,
 }
