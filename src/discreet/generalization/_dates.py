@@ -62,7 +62,7 @@ class Dates:
         if isinstance(levels, str) or not isinstance(levels, Sequence) or not len(levels):
             raise BadInput(f"levels must be a list such as ['month', 'year'], not {levels!r}")
         for level in levels:
-            if level not in PERIODS:
+            if not isinstance(level, str) or level not in PERIODS:
                 raise BadInput(f"there is no level '{level}'; {nearest(level, PERIODS)}")
         order = list(PERIODS)
         for below, above in pairwise(levels):

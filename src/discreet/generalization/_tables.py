@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
@@ -84,9 +86,7 @@ def _read(path: Path, sep: str | None) -> list[list[str]]:
         # The mark that some programs put first is not part of the first value.
         encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
         text = path.read_text(encoding)
-        if sep is None or sep not in text:
-            sep = max(_SEPARATORS, key=lambda mark: _fit(text, mark, dialect.quote))
-        return _cells(text, sep, dialect.quote)
+        return _cells(text, _separator(text, sep, dialect.quote), dialect.quote)
     except OSError as error:
         raise BadInput(f"the hierarchy {path} cannot be read: {error.strerror}") from None
     except csv.Error as error:
@@ -98,10 +98,19 @@ def _cells(text: str, sep: str, quote: str) -> list[list[str]]:
     return [row for row in csv.reader(lines, delimiter=sep, quotechar=quote) if row]
 
 
-def _fit(text: str, sep: str, quote: str) -> tuple[bool, int]:
-    """Judge a separator: do all rows have as many cells, and how many."""
-    lengths = {len(row) for row in _cells(text, sep, quote)}
-    return len(lengths) == 1, max(lengths)
+def _separator(text: str, sep: str | None, quote: str) -> str:
+    """Take the separator that was given, unless another one plainly is the file's.
+
+    That is one that gives all rows as many cells, and more than one.
+    """
+    fitting = {}
+    for mark in dict.fromkeys([sep or _SEPARATORS[0], *_SEPARATORS]):
+        lengths = {len(row) for row in _cells(text, mark, quote)}
+        if len(lengths) == 1 and max(lengths) > 1:
+            fitting[mark] = max(lengths)
+    if sep is not None and (sep in fitting or (sep in text and not fitting)):
+        return sep
+    return max(fitting, key=fitting.__getitem__) if fitting else max(_SEPARATORS, key=text.count)
 
 
 def rows_of(ladder: Ladder) -> list[list[str]]:
@@ -120,6 +129,11 @@ def rows_given(table: Any) -> list[list[str]]:
             if isinstance(row, str) or not isinstance(row, Sequence):
                 raise BadInput(f"row {number} of the hierarchy must be a list, not {row!r}")
         return [[text_of(cell) for cell in row] for row in table]
+    if isinstance(table, np.ndarray):
+        return rows_given(table.tolist())
+    if nw.dependencies.is_pandas_dataframe(table):
+        # A file without header gives columns named 0, 1, ...
+        table = table.set_axis([f"level {i}" for i in range(table.shape[1])], axis=1)
     frame = to_arrow(table)
     columns = [as_text(_plain(column)).to_pylist() for column in frame.columns]
     return [["" if cell is None else cell for cell in row] for row in zip(*columns, strict=True)]
@@ -204,6 +218,13 @@ def rows_of_tree(tree: Any) -> list[list[str]]:
     return [
         [leaf, *[groups[-1]] * (depth - len(groups)), *reversed(groups)] for leaf, groups in paths
     ]
+
+
+def plain_tree(tree: Any) -> Any:
+    """Give a tree as TOML holds it, every value as text."""
+    if isinstance(tree, Mapping):
+        return {text_of(name): plain_tree(inner) for name, inner in tree.items()}
+    return [text_of(leaf) for leaf in tree]
 
 
 def _paths(tree: Any, groups: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
