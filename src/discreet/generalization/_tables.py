@@ -20,6 +20,7 @@ from discreet.table.dialect import find_dialect
 from discreet.table.native import to_arrow
 
 _SEPARATORS = (";", ",")
+_QUOTE = '"'
 
 
 class Table:
@@ -82,30 +83,30 @@ def _read(path: Path, sep: str | None) -> list[list[str]]:
     try:
         if not path.read_bytes().strip():
             raise BadInput(f"{path} is empty; a hierarchy has one row for each value")
-        dialect = find_dialect(path, None, None, None)
+        dialect = find_dialect(path, None, _QUOTE, None)
         # The mark that some programs put first is not part of the first value.
         encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
         text = path.read_text(encoding)
-        return _cells(text, _separator(text, sep, dialect.quote), dialect.quote)
+        return _cells(text, _separator(text, sep))
     except OSError as error:
         raise BadInput(f"the hierarchy {path} cannot be read: {error.strerror}") from None
     except csv.Error as error:
         raise BadInput(f"{path} cannot be read as CSV: {error}") from None
 
 
-def _cells(text: str, sep: str, quote: str) -> list[list[str]]:
+def _cells(text: str, sep: str) -> list[list[str]]:
     lines = io.StringIO(text, newline="")
-    return [row for row in csv.reader(lines, delimiter=sep, quotechar=quote) if row]
+    return [row for row in csv.reader(lines, delimiter=sep, quotechar=_QUOTE) if row]
 
 
-def _separator(text: str, sep: str | None, quote: str) -> str:
+def _separator(text: str, sep: str | None) -> str:
     """Take the separator that was given, unless another one plainly is the file's.
 
     That is one that gives all rows as many cells, and more than one.
     """
     fitting = {}
     for mark in dict.fromkeys([sep or _SEPARATORS[0], *_SEPARATORS]):
-        lengths = {len(row) for row in _cells(text, mark, quote)}
+        lengths = {len(row) for row in _cells(text, mark)}
         if len(lengths) == 1 and max(lengths) > 1:
             fitting[mark] = max(lengths)
     if sep is not None and (sep in fitting or (sep in text and not fitting)):

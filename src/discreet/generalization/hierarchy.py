@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import csv
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,9 @@ class Hierarchy:
         if isinstance(values, str) or not isinstance(values, Sequence):
             raise BadInput(f"values must be a list, not {values!r}")
         texts = [text_of(value) for value in values]
+        for text, times in Counter(texts).items():
+            if times > 1:
+                raise BadInput(f"values lists '{text}' {times} times")
         return cls(rule.table(texts, rule.spec() | {"values": texts}))
 
     @classmethod
