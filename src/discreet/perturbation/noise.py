@@ -78,6 +78,11 @@ class Noise(Method):
         self.random_state = random_state
 
     @property
+    def takes_dates(self) -> bool:  # type: ignore[override]
+        """A date is a number of days since some day, which is nothing to multiply."""
+        return self.kind != "multiplicative"
+
+    @property
     def effect(self) -> str:
         """It perturbs."""
         return "perturbs"

@@ -109,7 +109,7 @@ class Shuffle(RowBound):
         """
         self.check_params()
         table = as_arrow(self, X, reset=True)
-        outcome = self.run({c: table[c].combine_chunks() for c in table.column_names}, self._draws)
+        outcome = self.run({c: table[c] for c in table.column_names}, self._draws)
         self._learned(outcome)
         return as_given(X, pa.table(outcome.columns), set(table.column_names))
 
