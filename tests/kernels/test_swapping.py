@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.draws import Draws
-from discreet.kernels.swapping import swap_partners
+from discreet.kernels.swapping import swap_partners, swap_rows
 
 
 def plain_partners(n, window, draws):
@@ -67,3 +67,15 @@ def test_a_large_walk_ends(share):
     n = 200_001
     partner = swap_partners(n, int(share * n), *Draws(1, "c").key)
     assert (partner == np.arange(n)).sum() == 1
+
+
+@given(cells=st.lists(st.integers(-3, 3).map(float) | st.just(np.nan), max_size=30))
+def test_rows_get_the_values_of_their_partners(cells):
+    x = np.array(cells, dtype=np.float64)
+    rows = np.argsort(x, kind="stable")[: int((~np.isnan(x)).sum())]
+    partner = swap_partners(len(rows), 5, *Draws(1, "d").key)
+    new, sources = swap_rows(x[rows], rows.astype(np.int32), partner, len(x))
+    expected = np.arange(len(x))
+    expected[rows] = rows[partner]
+    assert sources.tolist() == expected.tolist()
+    np.testing.assert_array_equal(new, x[expected])

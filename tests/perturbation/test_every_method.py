@@ -83,7 +83,9 @@ def test_the_same_seed_gives_the_same_bytes(name, people, tmp_path):
     for run in range(2):
         recipe = Recipe.from_dict(recipe_of(name, 2**100 + 7) | {"order_seed": 2**101})
         path = discreet.protect(people, recipe).save(tmp_path / str(run))
-        written.append([path.read_bytes(), (tmp_path / str(run) / "internal" / "plan.json").read_bytes()])
+        written.append(
+            [path.read_bytes(), (tmp_path / str(run) / "internal" / "plan.json").read_bytes()]
+        )
     assert written[0] == written[1]
     other = discreet.protect(people, recipe_of(name, 2**100 + 8)).table
     assert not other.equals(discreet.protect(people, recipe_of(name, 2**100 + 7)).table)
@@ -133,12 +135,17 @@ def test_pandas_in_pandas_out(name, people):
 def test_a_large_plan_is_kept_in_files_and_applied_from_them(tmp_path):
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.normal(size=20_000), "c": rng.integers(0, 200, 20_000)})
-    steps = [{"method": "rank-swap", "columns": ["x"], "p": 5}, {"method": "pram", "columns": ["c"]}]
+    steps = [
+        {"method": "rank-swap", "columns": ["x"], "p": 5},
+        {"method": "pram", "columns": ["c"]},
+    ]
     release = discreet.protect(table, {"roles": {"rest": "insensitive"}, "steps": steps})
     internal = tmp_path / "out" / "internal"
     path = release.save(tmp_path / "out", format="parquet")
     assert check_release(path, internal / "recipe.toml", internal, table).verified
-    assert sum(len(parquet.read_table(p)) for p in internal.glob("plan-*.parquet")) == 20_000 + 200**2
+    assert (
+        sum(len(parquet.read_table(p)) for p in internal.glob("plan-*.parquet")) == 20_000 + 200**2
+    )
 
 
 def edited(release, folder, edit):

@@ -25,7 +25,11 @@ def correlated_columns(n, seed=0):
     rng = np.random.default_rng(seed)
     common = rng.normal(size=n)
     return np.column_stack(
-        [common + 0.5 * rng.normal(size=n), 10 * common + 3 * rng.normal(size=n), rng.normal(size=n)]
+        [
+            common + 0.5 * rng.normal(size=n),
+            10 * common + 3 * rng.normal(size=n),
+            rng.normal(size=n),
+        ]
     )
 
 
@@ -63,7 +67,9 @@ def test_correlated_noise_has_the_datas_covariance():
     noise = method.transform(x) - x
     # A covariance of n draws is off by at most sqrt(2 / n) of the two variances; five times that.
     sds = scale * x.std(axis=0, ddof=1)
-    assert (np.abs(np.cov(noise.T) - weights @ weights.T) < 5 * np.sqrt(2 / n) * np.outer(sds, sds)).all()
+    assert (
+        np.abs(np.cov(noise.T) - weights @ weights.T) < 5 * np.sqrt(2 / n) * np.outer(sds, sds)
+    ).all()
     # So correlations stay, which additive noise of the same size divides by 1.25.
     kept = np.corrcoef(method.transform(x).T)[0, 1]
     lost = np.corrcoef(Noise("additive", scale, random_state=5).fit_transform(x).T)[0, 1]
@@ -96,13 +102,20 @@ def test_far_from_zero_and_close_together(kind):
     # Values near 1e9 are 1.2e-7 apart, which moves each by 6e-8 at most.
     for i, column in enumerate(plan.values()):
         assert column["sd"] == pytest.approx(near[:, i].std(ddof=1), rel=1e-3)
-    assert Noise(kind).fit([[-1e300], [1e300]]).plan_["x0"]["sd"] == pytest.approx(np.sqrt(2) * 1e300)
+    assert Noise(kind).fit([[-1e300], [1e300]]).plan_["x0"]["sd"] == pytest.approx(
+        np.sqrt(2) * 1e300
+    )
 
 
 def test_a_scale_for_each_column():
     table = pa.table({"a": [1.0, 2.0, 4.0], "b": [10.0, 30.0, 20.0]})
     plan = Noise("additive", {"a": 0.1, "b": 0.5}).fit(table).plan_
-    assert plan["a"] == {"kind": "noise", "noise": "additive", "scale": 0.1, "sd": pytest.approx(1.527525)}
+    assert plan["a"] == {
+        "kind": "noise",
+        "noise": "additive",
+        "scale": 0.1,
+        "sd": pytest.approx(1.527525),
+    }
     assert plan["b"]["scale"] == 0.5
 
 
@@ -122,6 +135,16 @@ def test_a_constant_column_is_told_and_stays(kind):
     assert (out[:, 1] != np.arange(5)).all()
 
 
+@kinds
+def test_any_number_of_threads_gives_the_same(kind, monkeypatch):
+    x = correlated_columns(100_000)
+    found = []
+    for cores in (1, 3):
+        monkeypatch.setattr("discreet.threads._cores", lambda cores=cores: cores)
+        found.append(Noise(kind, random_state=6).fit_transform(x))
+    assert (found[0] == found[1]).all()
+
+
 def test_negative_zero_does_not_come_out():
     out = Noise("multiplicative", random_state=0).fit_transform([[-0.0], [1.0]])
     assert not np.signbit(out[0, 0])
@@ -139,9 +162,12 @@ def test_rounding_that_takes_the_noise_away_is_told():
     release = protect([0, 1] * 50, scale=0.1)
     assert release.log["warnings"] == [
         "step 1 (noise): column 'a': 100% of the values are as they were; where rounding to the "
-        "input's decimals took their noise away, raise scale or set precision = \"full\""
+        'input\'s decimals took their noise away, raise scale or set precision = "full"'
     ]
     assert protect([0, 1] * 50, scale=0.1, precision="full").log["warnings"] == []
+    assert protect([3, 3, 3]).log["warnings"] == [
+        "step 1 (noise): column 'a' is constant: it gets no noise"
+    ]
 
 
 def test_dates_move_by_days_but_are_not_multiplied():

@@ -58,7 +58,9 @@ def test_released_ranks_stay_within_p_where_values_differ():
 def test_far_swaps_lose_correlations_and_near_ones_keep_them():
     common = np.random.default_rng(2).normal(size=20_000)
     x = np.column_stack([common, common])
-    found = [np.corrcoef(RankSwap(p, random_state=0).fit_transform(x).T)[0, 1] for p in (1, 10, 100)]
+    found = [
+        np.corrcoef(RankSwap(p, random_state=0).fit_transform(x).T)[0, 1] for p in (1, 10, 100)
+    ]
     assert found[0] > 0.99
     assert found[0] > found[1] > found[2]
     assert found[2] < 0.2

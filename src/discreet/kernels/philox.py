@@ -41,7 +41,7 @@ def philox_word(
     return x0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def philox(
     key_0: np.uint64, key_1: np.uint64, counters: np.ndarray, stream: np.uint64
 ) -> np.ndarray:

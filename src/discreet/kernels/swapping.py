@@ -56,3 +56,26 @@ def swap_partners(n: int, window: int, key_0: np.uint64, key_1: np.uint64) -> np
         partner[i], partner[j] = j, i
         free -= 1
     return partner
+
+
+@njit(cache=True, nogil=True)
+def swap_rows(
+    ordered: np.ndarray, rows: np.ndarray, partner: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the new value of each of n rows, NaN where null, and the row that it came from.
+
+    Parameters
+    ----------
+    ordered, rows : ndarray
+        The values that are not null in order, and the row of each.
+    partner : ndarray of int64
+        Of each rank.
+    n : int
+        Rows, nulls included.
+    """
+    new, sources = np.full(n, np.nan), np.arange(n)
+    # By rank, and not by row: partners are near each other in memory, their rows are not.
+    for rank in range(rows.size):
+        new[rows[rank]] = ordered[partner[rank]]
+        sources[rows[rank]] = rows[partner[rank]]
+    return new, sources

@@ -15,7 +15,10 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import Method, Outcome, Plan, Rounder, as_computed, per_column
 from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.threads import over_ranges
 
+# Rows at a time: their draws stay in the cache.
+_CHUNK = 1 << 15
 Kind = Literal["additive", "correlated", "multiplicative"]
 
 
@@ -115,7 +118,8 @@ class Noise(Method):
         plans = self._decide(columns)
         new = {c: rounded(c, x) for c, x in _apply(plans, columns, draws).items()}
         for name, before in columns.items():
-            _tell_unchanged(name, before, new[name])
+            if plans[name].get("sd") != 0:
+                _tell_unchanged(name, before, new[name])
         joint = {"kind": "correlated-noise"} if self.kind == "correlated" else {}
         return Outcome(new, plans, joint)
 
@@ -171,23 +175,31 @@ def _apply(
     plans: Mapping[str, Plan], columns: Mapping[str, np.ndarray], draws: Callable[[str], Draws]
 ) -> dict[str, np.ndarray]:
     """Give each value its noise; NaN stays, -0.0 becomes 0.0."""
-    rows = np.arange(len(next(iter(columns.values()))))
-    if any("weights" in plan for plan in plans.values()):
-        normals = {name: draws(name).normal(rows) for name in columns}
-        new = {}
+    of = {name: draws(name) for name in columns}
+    n = len(next(iter(columns.values())))
+    new = {name: np.empty(n) for name in columns}
+
+    def work(start: int, stop: int) -> None:
+        rows = np.arange(start, stop)
+        normals = {name: of[name].normal(rows) for name in columns}
         for name, values in columns.items():
-            noise = np.zeros(len(values))
-            for other, weight in plans[name]["weights"].items():
-                noise += weight * normals[other]
-            new[name] = values + noise + 0.0
-        return new
-    return {name: _one(plans[name], x, draws(name).normal(rows)) for name, x in columns.items()}
+            new[name][start:stop] = _moved(plans[name], values[start:stop], normals, name) + 0.0
+
+    over_ranges(work, n, _CHUNK)
+    return new
 
 
-def _one(plan: Plan, values: np.ndarray, normals: np.ndarray) -> np.ndarray:
+def _moved(
+    plan: Plan, values: np.ndarray, normals: Mapping[str, np.ndarray], name: str
+) -> np.ndarray:
     if plan["noise"] == "multiplicative":
-        return values * (1 + plan["scale"] * normals) + 0.0
-    return values + plan["scale"] * plan["sd"] * normals + 0.0
+        return values * (1 + plan["scale"] * normals[name])
+    if plan["noise"] == "additive":
+        return values + plan["scale"] * plan["sd"] * normals[name]
+    noise = np.zeros(len(values))
+    for other, weight in plan["weights"].items():
+        noise += weight * normals[other]
+    return values + noise
 
 
 def _standard_deviation(values: np.ndarray) -> float:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.sorting import sort_rows
-from discreet.kernels.swapping import swap_partners
+from discreet.kernels.swapping import swap_partners, swap_rows
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed, per_column
 from discreet.perturbation._parameters import check_named, check_numbers
 
@@ -88,23 +88,22 @@ class RankSwap(RowBound):
         """Swap within each column."""
         results, plans = {}, {}
         for name, values in columns.items():
-            plans[name] = self._swap(name, values, draws(name))
-            # Adding 0.0 turns -0.0 into 0.0.
-            results[name] = rounded(name, values[plans[name]["rows"]] + 0.0)
+            new, plans[name] = self._swap(name, values, draws(name))
+            results[name] = rounded(name, new)
         return Outcome(results, plans)
 
-    def _swap(self, name: str, values: np.ndarray, draws: Draws) -> Plan:
-        _, in_order = sort_rows(np.ascontiguousarray(values))
-        n, p = len(in_order), float(per_column(self.p, name, "p"))
+    def _swap(self, name: str, values: np.ndarray, draws: Draws) -> tuple[np.ndarray, Plan]:
+        ordered, in_order = sort_rows(np.ascontiguousarray(values))
+        n, p = len(ordered), float(per_column(self.p, name, "p"))
         window = int(p * n / 100)
         if window < 1:
             raise BadInput(
                 f"p = {p:g} % of the {n} values of column '{name}' is less than one rank, so that "
                 f"none would be swapped; give p = {math.ceil(1e4 / n) / 100:g} or more"
             )
-        rows = np.arange(len(values))
-        rows[in_order] = in_order[swap_partners(n, window, *draws.key)]
-        return {"kind": "sources", "p": p, "window": window, "rows": rows}
+        partner = swap_partners(n, window, *draws.key)
+        new, rows = swap_rows(ordered, in_order, partner, len(values))
+        return new, {"kind": "sources", "p": p, "window": window, "rows": rows}
 
     def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
         columns = super()._columns(X, reset)
