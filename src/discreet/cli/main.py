@@ -229,3 +229,30 @@ def demo(
     from discreet.cli.demo import run_demo
 
     run_demo(out, folder, rows, force)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="rounding, porop, deficient or all.")],
+    table: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Only this table, as the paper numbers it."),
+    ] = None,
+    seeds: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(help="Draws of what is random; each paper has its own number.", min=1),
+    ] = None,
+    as_json: Json = False,
+    html_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--html", help="Write tables and plots to this file."),
+    ] = None,
+    markdown_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--markdown", help="The same as Markdown, plots in a folder beside it."),
+    ] = None,
+) -> None:
+    """Run a paper's experiments: its figures, ours, what agrees, what does not and why."""
+    from discreet.cli.reproduce import run_reproduce
+
+    run_reproduce(out, paper, table, seeds, as_json, html_file, markdown_file)

@@ -1,0 +1,108 @@
+"""The rounding paper's way of masking, where it is not the product's.
+
+The paper encodes equal-width and equal-frequency columns with the rounding points of *all* columns
+together, lowers the number of points where quantiles coincide, releases codes for the supervised
+methods, splits ties, and takes the rule of Freedman and Diaconis as it comes. All of that is here
+and nowhere else.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from discreet import rounding
+from discreet.rounding._sizes import freedman_diaconis, quantiles
+from discreet.table.summary import Summary, summarise
+
+RULE = "freedman-diaconis"
+GROUPS: dict[str, Callable[..., Any]] = {
+    "MDAV": rounding.MDAV,
+    "OMA": rounding.OMA,
+    "VMDAV": rounding.VMDAV,
+}
+POINTS = ("EWD", "EFD", "KMD", "RBD")
+RANDOM = ("KMD", "RBD")
+CLASSES: dict[str, Callable[..., Any]] = {"MDLP": rounding.MDLP, "ChiM": rounding.ChiMerge}
+
+
+def masked(
+    frame: pd.DataFrame, method: str, size: int | str, seed: int = 0, raise_c: bool = False
+) -> pd.DataFrame:
+    """Mask all columns as the paper's method of that name does.
+
+    Parameters
+    ----------
+    frame : DataFrame of float64
+    method : str
+        One of `GROUPS` or `POINTS`.
+    size : int or "freedman-diaconis"
+        k of the first, c of the second.
+    seed : int
+        Of the methods in `RANDOM`.
+    raise_c : bool
+        Where quantiles coincide: take the next higher c without such a pair, and not the next
+        lower one.
+
+    Examples
+    --------
+    >>> masked(pd.DataFrame({"age": [20.0, 22.0, 40.0, 44.0]}), "OMA", 2)["age"].tolist()
+    [21.0, 21.0, 42.0, 42.0]
+    """
+    summaries = {str(c): summarise(frame[c].to_numpy()) for c in frame}
+    number = {c: _number(s, size, c, by_size=method in GROUPS) for c, s in summaries.items()}
+    with warnings.catch_warnings():
+        # Fewer points than asked for, again and again; the product's warnings are for its users.
+        warnings.simplefilter("ignore", UserWarning)
+        if method in GROUPS:
+            new = GROUPS[method](k=number, keep_ties=False).fit_transform(frame)
+        elif method == "EWD":
+            new = _pooled(frame, rounding.EqualWidth(n_points=number).fit(frame))
+        elif method == "EFD":
+            number = {c: _without_ties(summaries[c], n, raise_c) for c, n in number.items()}
+            new = _pooled(frame, rounding.EqualFrequency(n_points=number).fit(frame))
+        elif method == "KMD":
+            kmeans = rounding.KMeans(n_points=number, solver="lloyd", random_state=seed)
+            new = kmeans.fit_transform(frame)
+        else:
+            new = rounding.Resampling(n_points=number, random_state=seed).fit_transform(frame)
+    return pd.DataFrame(new, columns=frame.columns)
+
+
+def coded(frame: pd.DataFrame, classes: pd.Series, method: str) -> pd.DataFrame:
+    """Cut each column by a supervised method, and release the number of the part: 1, 2, ...
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": [20.0, 22.0, 40.0, 44.0] * 3})
+    >>> coded(frame, pd.Series([0, 0, 1, 1] * 3), "MDLP")["age"].tolist()[:4]
+    [1.0, 1.0, 2.0, 2.0]
+    """
+    parts = CLASSES[method]().fit_transform(frame, classes)
+    codes = [np.unique(column, return_inverse=True)[1] + 1.0 for column in parts.T]
+    return pd.DataFrame(np.column_stack(codes), columns=frame.columns)
+
+
+def _number(summary: Summary, size: int | str, column: str, by_size: bool) -> int:
+    """Give k or c of a column, by the raw rule where it is asked for."""
+    if not isinstance(size, str):
+        return size
+    c = freedman_diaconis(summary, column)
+    return max(1, summary.n // c) if by_size else c
+
+
+def _without_ties(summary: Summary, c: int, raise_c: bool) -> int:
+    """Give the next number of parts, up or down, whose quantiles all differ; c if none has."""
+    options = range(c, summary.n) if raise_c else range(c, 0, -1)
+    return next((i for i in options if (np.diff(quantiles(summary, i)) > 0).all()), c)
+
+
+def _pooled(frame: pd.DataFrame, fitted: Any) -> np.ndarray:
+    """Replace each cell by the nearest of all columns' points, the lower one of two as near."""
+    points = np.unique(np.concatenate(list(fitted.rounding_sets_.values())))
+    borders = points[:-1] + np.diff(points) / 2
+    return points[np.searchsorted(borders, frame.to_numpy())]

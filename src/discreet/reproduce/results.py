@@ -1,0 +1,168 @@
+"""What an experiment yields: figures beside the paper's, and what follows from them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple
+
+Verdict = Literal["agrees", "differs", "contradiction", "beyond"]
+# In the order in which they are told.
+VERDICTS: dict[Verdict, str] = {
+    "agrees": "What agrees",
+    "differs": "What does not agree, and why",
+    "contradiction": "Where the paper contradicts itself",
+    "beyond": "What the paper does not say",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a table: the paper's and ours.
+
+    Attributes
+    ----------
+    table : str
+        As the paper numbers it.
+    series, setting : str
+        Its row: a method, and what it was told.
+    quantity : str
+        Its column.
+    paper : float or None
+        None where the paper does not give it.
+    measured : float
+        A mean where there were several draws.
+    spread : float or None
+        The standard deviation over the draws, where there were several.
+    x : float or None
+        The setting as a number, for plots.
+    """
+
+    table: str
+    series: str
+    setting: str
+    quantity: str
+    paper: float | None
+    measured: float
+    spread: float | None = None
+    x: float | None = None
+
+    @property
+    def row(self) -> str:
+        """The label of its row."""
+        return f"{self.series}, {self.setting}" if self.setting else self.series
+
+    @property
+    def difference(self) -> float | None:
+        """Measured less the paper's."""
+        return None if self.paper is None else self.measured - self.paper
+
+
+class Finding(NamedTuple):
+    """What the figures show: a verdict, and one or two sentences with the figures in them."""
+
+    verdict: Verdict
+    text: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines to draw: each series of a table's quantities against its setting."""
+
+    table: str
+    quantities: tuple[str, ...]
+    title: str
+    x: str
+    only: str = ""  # what the series must contain
+    log: bool = False
+
+
+class Piece(NamedTuple):
+    """A part of an experiment that runs by itself: a function that yields figures."""
+
+    label: str
+    tables: tuple[str, ...]
+    run: Callable[..., Iterable[Figure]]
+    arguments: tuple[Any, ...] = ()
+
+
+class Figures(list[Figure]):
+    """Figures, and ways to pick from them."""
+
+    def pick(self, **want: Any) -> Figures:
+        """Take those whose attributes equal what is given, or are in it where it is a tuple."""
+
+        def fits(figure: Figure) -> bool:
+            return all(
+                getattr(figure, name) in value
+                if isinstance(value, tuple)
+                else getattr(figure, name) == value
+                for name, value in want.items()
+            )
+
+        return Figures(figure for figure in self if fits(figure))
+
+    def given(self) -> Figures:
+        """Take those that the paper gives too."""
+        return Figures(figure for figure in self if figure.paper is not None)
+
+
+@dataclass
+class Reproduction:
+    """A paper, reproduced."""
+
+    name: str
+    paper: str
+    titles: dict[str, str]
+    figures: Figures
+    findings: list[Finding] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)  # table -> what was not found
+
+    def tables(self) -> Iterator[tuple[str, str, Figures]]:
+        """Give number, title and figures of each table that was run."""
+        for number, title in self.titles.items():
+            found = self.figures.pick(table=number)
+            if found:
+                yield number, title, found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as plain data."""
+        return {
+            "paper": self.paper,
+            "tables": [
+                {
+                    "table": number,
+                    "title": title,
+                    "figures": [
+                        {
+                            "row": f.row,
+                            "quantity": f.quantity,
+                            "paper": "not given" if f.paper is None else f.paper,
+                            "measured": f.measured,
+                            "difference": f.difference,
+                            "spread": f.spread,
+                        }
+                        for f in figures
+                    ],
+                }
+                for number, title, figures in self.tables()
+            ],
+            "findings": [finding._asdict() for finding in self.findings],
+            "data_not_found": self.missing,
+        }
+
+
+def paper_figures(name: str, *keys: str) -> dict[tuple[str, ...], float]:
+    """Read a paper's figures, by the columns named.
+
+    Examples
+    --------
+    >>> paper_figures("porop", "data", "k", "degree")["census", "7000", "2"]
+    31.9
+    """
+    text = files("discreet.reproduce").joinpath("figures", f"{name}.csv").read_text("utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return {tuple(row[key] for key in keys): float(row["value"]) for row in csv.DictReader(lines)}
