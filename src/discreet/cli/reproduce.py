@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from discreet.errors import BadInput
 from discreet.reproduce import PAPERS, reproduce
 from discreet.reproduce import run as running
-from discreet.reproduce.page import Heading, Text, blocks, markdown, page, print_blocks
+from discreet.reproduce.page import Block, Heading, Text, blocks, markdown, page, print_blocks
 from discreet.reproduce.results import Reproduction
 
 _TITLE = "The papers, reproduced"
@@ -37,7 +37,7 @@ def run_reproduce(
     markdown_file: Path | None,
 ) -> None:
     """Run one paper or all, and print or write what came out."""
-    names = PAPERS if paper == "all" else (paper,)
+    names: tuple[str, ...] = PAPERS if paper == "all" else (paper,)
     if paper != "all" and paper not in PAPERS:
         raise BadInput(f"there is no paper '{paper}'; choose from {', '.join(PAPERS)}, all")
     for file in (html_file, markdown_file):
@@ -59,14 +59,15 @@ def run_reproduce(
         _print_summary(out, results)
     command = " ".join(["discreet reproduce", paper, *(["--table", table] if table else [])])
     command += f" --seeds {seeds}" if seeds else ""
+    head: list[Block]
     if html_file is not None:
         head = [Heading(1, _TITLE), Text(_INTRODUCTION), Text(f"Made by: {command} --html FILE")]
         html_file.write_text(page(_TITLE, [*head, *blocks(results)]), "utf-8")
     if markdown_file is not None:
         made = f"This page is written by `{command} --markdown {markdown_file.name}`, not by hand."
-        content = [Heading(1, _TITLE), Text(_INTRODUCTION), Text(made), *blocks(results)]
+        head = [Heading(1, _TITLE), Text(_INTRODUCTION), Text(made)]
         pictures = markdown_file.with_suffix("")
-        markdown_file.write_text(markdown(content, pictures, pictures.name), "utf-8")
+        markdown_file.write_text(markdown([*head, *blocks(results)], pictures, pictures.name), "utf-8")
 
 
 def _print_summary(out: Console, results: list[Reproduction]) -> None:

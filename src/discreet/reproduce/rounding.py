@@ -10,7 +10,7 @@ import pandas as pd
 from discreet import risk, utility
 from discreet.reproduce import data
 from discreet.reproduce.masking import CLASSES, GROUPS, POINTS, RANDOM, RULE, coded, masked
-from discreet.reproduce.results import Chart, Figure, Piece, paper_figures
+from discreet.reproduce.results import Chart, Figure, Piece, averaged, paper_figures
 
 PAPER = "Rounding based continuous data discretization for statistical disclosure control"
 SEEDS = 16
@@ -125,7 +125,7 @@ def boston(seeds: int) -> Iterator[Figure]:
             for seed in range(_draws(method, seeds))
         ]
         paper = {"IDR": given["5.3", method, "boston", "IDR"]}
-        yield from _averaged("5.3", method, f"Boston, {RULE}", runs, paper)
+        yield from averaged("5.3", method, f"Boston, {RULE}", runs, paper)
 
 
 def faithful(seeds: int) -> Iterator[Figure]:
@@ -252,24 +252,7 @@ def _row(
         is not None
     }
     setting = RULE if size == RULE else f"{letter} = {size}" if letter else ""
-    yield from _averaged(table, method, setting, runs, paper, size)
-
-
-def _averaged(
-    table: str,
-    series: str,
-    setting: str,
-    runs: list[dict[str, float]],
-    paper: dict[str, float],
-    size: int | str = "",
-) -> Iterator[Figure]:
-    for quantity in runs[0]:
-        values = [run[quantity] for run in runs]
-        spread = float(np.std(values, ddof=1)) if len(set(values)) > 1 else None
-        x = None if isinstance(size, str) else float(size)
-        yield Figure(
-            table, series, setting, quantity, paper.get(quantity), float(np.mean(values)), spread, x
-        )
+    yield from averaged(table, method, setting, runs, paper, size)
 
 
 def _mean(values: list[float | None]) -> float | None:

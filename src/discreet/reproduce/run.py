@@ -56,7 +56,8 @@ def reproduce(
         for piece in paper.pieces(paper.SEEDS if seeds is None else seeds)
         if table is None or table in piece.tables
     ]
-    figures, missing = Figures(), {}
+    figures = Figures()
+    missing: dict[str, str] = {}
     for piece, found in zip(pieces, _results(pieces, processes, progress), strict=True):
         if isinstance(found, NotFound):
             missing |= dict.fromkeys(piece.tables, str(found))
