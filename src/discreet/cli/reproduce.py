@@ -67,7 +67,9 @@ def run_reproduce(
         made = f"This page is written by `{command} --markdown {markdown_file.name}`, not by hand."
         head = [Heading(1, _TITLE), Text(_INTRODUCTION), Text(made)]
         pictures = markdown_file.with_suffix("")
-        markdown_file.write_text(markdown([*head, *blocks(results)], pictures, pictures.name), "utf-8")
+        markdown_file.write_text(
+            markdown([*head, *blocks(results)], pictures, pictures.name), "utf-8"
+        )
 
 
 def _print_summary(out: Console, results: list[Reproduction]) -> None:

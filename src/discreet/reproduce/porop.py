@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,18 @@ EIA_COLUMNS = ["RESREVENUE", "RESSALES", "INDREVENUE", "TOTREVENUE", "TOTSALES"]
 DEGREES = {1: "linear", 2: "quadratic", 3: "cubic"}
 _SIZES = {"I": range(2000, 10_001, 1000), "II": range(4000, 18_001, 2000)}
 _DATA = {"I": "Census", "II": "EIA"}
-Method = Callable[[int], Any]
+Method = Callable[..., Any]
 
 
 def pieces(seeds: int = SEEDS) -> list[Piece]:
     """Give the parts of the experiment."""
     return [
-        Piece(f"{_DATA[table]}, {DEGREES[degree]}, {noise}", (table,), scores, (table, degree, noise, seeds))
+        Piece(
+            f"{_DATA[table]}, {DEGREES[degree]}, {noise}",
+            (table,),
+            scores,
+            (table, degree, noise, seeds),
+        )
         for table in _SIZES
         for noise in ("synthetic", "perturbative")
         for degree in DEGREES
@@ -58,47 +64,34 @@ def scores(table: str, degree: int, noise: str, seeds: int) -> Iterator[Figure]:
     x = load(table)
     given = paper_figures("porop", "table", "k", "degree")
     for k in _SIZES[table]:
-        runs = _runs(x, lambda seed, k=k: PoROP(k, degree, noise=noise, random_state=seed), seeds)
+        runs = _runs(x, partial(PoROP, k, degree, noise=noise), seeds)
         paper = {"score": given[table, str(k), str(degree)]} if noise == "synthetic" else {}
         yield from averaged(table, f"{DEGREES[degree]}, {noise}", f"k = {k}", runs, paper, k)
 
 
 def baselines(table: str, seeds: int) -> Iterator[Figure]:
-    """What a user would try first, IPSO, and PoROP with degrees by chunk or with more noise."""
+    """Score what a user would try first, IPSO, and PoROP with other degrees or more noise."""
     x = load(table)
     known = -(-x.shape[1] // 2)
     rest = [f"x{i}" for i in range(known, x.shape[1])]
-    methods: dict[str, Method] = {
-        f"rank swapping, p = {p}": lambda seed, p=p: RankSwap(p, random_state=seed)
-        for p in (5, 10, 15, 20)
-    }
-    methods |= {
-        f"{kind} noise, scale {scale}": lambda seed, kind=kind, scale=scale: Noise(
-            kind, scale, random_state=seed
-        )
-        for kind in ("additive", "correlated", "multiplicative")
-        for scale in (0.1, 0.2, 0.3)
-    }
-    methods |= {
-        f"IPSO {variant}": lambda seed, variant=variant: IPSO(
-            variant, confidential=rest, random_state=seed
-        )
-        for variant in ("A", "B", "C")
-    }
+    methods: dict[str, Method] = {}
+    for p in (5, 10, 15, 20):
+        methods[f"rank swapping, p = {p}"] = partial(RankSwap, p)
+    for kind in ("additive", "correlated", "multiplicative"):
+        for scale in (0.1, 0.2, 0.3):
+            methods[f"{kind} noise, scale {scale}"] = partial(Noise, kind, scale)
+    for variant in ("A", "B", "C"):
+        methods[f"IPSO {variant}"] = partial(IPSO, variant, confidential=rest)
     if table == "I":
-        methods["PoROP, k = 7000, degrees 5, 2, 1"] = lambda seed: PoROP(
-            7000, [5, 2, 1], random_state=seed
-        )
-        methods["PoROP, k = 7500, degree 5, noise x 8"] = lambda seed: PoROP(
-            7500, 5, noise_scale=8, random_state=seed
-        )
+        methods["PoROP, k = 7000, degrees 5, 2, 1"] = partial(PoROP, 7000, [5, 2, 1])
+        methods["PoROP, k = 7500, degree 5, noise x 8"] = partial(PoROP, 7500, 5, noise_scale=8)
     yield from averaged("baselines", _DATA[table], "no masking", [_score(x, x)], {})
     for name, method in methods.items():
         yield from averaged("baselines", _DATA[table], name, _runs(x, method, seeds), {})
 
 
 def _runs(x: np.ndarray, method: Method, seeds: int) -> list[dict[str, float]]:
-    return [_score(x, method(seed).fit_transform(x)) for seed in range(seeds)]
+    return [_score(x, method(random_state=seed).fit_transform(x)) for seed in range(seeds)]
 
 
 def _score(x: np.ndarray, y: np.ndarray) -> dict[str, float]:

@@ -40,7 +40,8 @@ def _minima(given: Figures, table: str) -> Iterator[Finding]:
             said += f", where the paper's k has {there:.1f}"
         told.append(said)
     yield Finding(
-        "agrees" if same else "differs", f"{_WHERE[table]}, the k with the least score: {'; '.join(told)}."
+        "agrees" if same else "differs",
+        f"{_WHERE[table]}, the k with the least score: {'; '.join(told)}.",
     )
 
 
@@ -66,7 +67,9 @@ def _noise(both: Figures) -> Finding:
     told = []
     for table, where in _WHERE.items():
         least = {
-            kind: min((f.measured for f in both if f.table == table and kind in f.series), default=None)
+            kind: min(
+                (f.measured for f in both if f.table == table and kind in f.series), default=None
+            )
             for kind in ("synthetic", "perturbative")
         }
         if None not in least.values():
@@ -74,7 +77,9 @@ def _noise(both: Figures) -> Finding:
                 f"{where}, the least score is {least['synthetic']:.1f} with synthetic noise and "
                 f"{least['perturbative']:.1f} with perturbative noise"
             )
-    return Finding("beyond", f"The two kinds of noise: {'; '.join(told)}. The paper prints the first.")
+    return Finding(
+        "beyond", f"The two kinds of noise: {'; '.join(told)}. The paper prints the first."
+    )
 
 
 def _others(scores: Figures, others: Figures) -> Iterator[Finding]:

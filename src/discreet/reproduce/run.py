@@ -94,6 +94,7 @@ def _results(
         for done, piece in enumerate(pieces):
             tell(done, len(pieces), piece.label)
             results.append(_run(piece))
+        tell(len(pieces), len(pieces), "")
         return results
     # Not by forking: compiled code runs in threads, and a fork would copy their locks.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
