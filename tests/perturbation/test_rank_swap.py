@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import BadInput
 from discreet.perturbation import RankSwap
+from discreet.release.check import check_release
+from discreet.release.evidence import Evidence
 
 # Few different values, so that there are ties; nulls too.
 columns = st.lists(
@@ -108,3 +110,18 @@ def test_the_p_that_the_message_names_is_enough():
             RankSwap(1e-3).fit(x)
         enough = float(str(caught.value).split("give p = ")[1].split()[0])
         assert RankSwap(enough).fit(x).plan_["columns"]["x0"]["window"] == 1
+
+
+def test_the_check_compares_how_far_values_went_with_the_recipe():
+    recipe = {
+        "roles": {"confidential": ["x"]},
+        "steps": [{"method": "rank-swap", "columns": ["x"], "p": 20}],
+    }
+    table = pa.table({"x": np.arange(100.0)})
+    release = discreet.protect(table, recipe)
+    said = "no value of column 'x' moved farther than 20 % of the ranks"
+    assert (said, "verified") in [(f.promise, f.status) for f in release.check.findings]
+    evidence = Evidence(release.plan, release.log, release.recipe)
+    recipe["steps"][0]["p"] = 5
+    broken = check_release(release.table, recipe, evidence).having("broken")
+    assert [f.detail for f in broken] == ["the plan allows 20 %"]

@@ -73,6 +73,11 @@ class RankSwap(RowBound):
         """Always."""
         return True
 
+    @property
+    def promise(self) -> str | None:
+        """No value goes farther than p % of the ranks."""
+        return "rank-window"
+
     def check_params(self) -> None:
         """Refuse what is no percentage."""
         check_numbers("p", self.p, lambda p: 0 < p <= 100, "a percentage above 0 and up to 100")

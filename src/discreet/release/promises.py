@@ -86,9 +86,26 @@ def _within_bounds_of(column: pa.ChunkedArray, step: Step, name: str) -> Finding
     return finding(f"column '{name}' stays within {said}", problem, "smallest and largest do")
 
 
+def _rank_window(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    """Compare the plan's p with the recipe's; that values moved no farther, the replay verifies."""
+    findings = []
+    for name in step.columns:
+        p = step.parameters()["p"]
+        p = p[name] if isinstance(p, Mapping) else p
+        said = f"no value of column '{name}' moved farther than {p:g} % of the ranks"
+        if plan is None:
+            findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
+            continue
+        window = plan["columns"][name]
+        problem = None if window["p"] == p else f"the plan allows {window['p']:g} %"
+        findings.append(finding(said, problem, f"{window['window']:,} ranks at most"))
+    return findings
+
+
 PROMISES: dict[str, Promise] = {
     "k-per-value": _k_per_value,
     "k-per-tuple": _k_per_tuple,
+    "rank-window": _rank_window,
     "within-bounds": _within_bounds,
     "privacy-models": privacy_models,
 }

@@ -42,8 +42,9 @@ def sources(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws)
         rank = np.empty(len(x), dtype=np.int64)
         rank[np.lexsort((rows, x))] = np.arange(len(x))
         farthest = int(np.abs(rank[taken] - rank).max())
-        if farthest > plan["window"]:
-            raise BadInput(f"a value moves by {farthest} ranks, not {plan['window']} at most")
+        window = int(plan["p"] * len(x) / 100)
+        if farthest > window or plan["window"] != window:
+            raise BadInput(f"a value moves by {farthest} ranks, not {window} at most")
     return x[taken]
 
 
