@@ -54,6 +54,8 @@ class Outcome:
     fixed : dict
         Parameters as they must be set for a rerun that gives the same bytes, where a budget in
         seconds decided.
+    disclosed : ndarray of bool, optional
+        Records that are released as they are, outside all promises, since the recipe allows it.
     """
 
     columns: dict[str, Any]
@@ -63,6 +65,7 @@ class Outcome:
     unsafe: np.ndarray | None = None
     figures: dict[str, Any] = field(default_factory=dict)
     fixed: dict[str, Any] = field(default_factory=dict)
+    disclosed: np.ndarray | None = None
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
