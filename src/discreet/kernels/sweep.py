@@ -1,0 +1,119 @@
+"""Every node of a lattice, for all k and all quality models at once: sums over its classes.
+
+A table is the classes of a node: `keys`, the codes of the columns in the bits of one word, and
+`counts`. A class is kept for every k up to its count, so each class is added to one bucket, and the
+sums for all k are sums over buckets.
+"""
+
+import numpy as np
+from numba import njit
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True)
+def climb(keys, counts, above, shift, mask):
+    """Give the table of the node one level up in one column.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64
+    counts : ndarray of int64
+    above : ndarray of int64
+        What a code of the column becomes.
+    shift, mask : uint64
+        Where the column lies in a key.
+    """
+    n = keys.size
+    bits = 4
+    while (1 << bits) < 2 * n:
+        bits += 1
+    last, down = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
+    places = np.full(1 << bits, -1, np.int32)
+    new_keys, new_counts = np.empty(n, np.uint64), np.empty(n, np.int64)
+    distinct = 0
+    for i in range(n):
+        code = (keys[i] >> shift) & mask
+        key = keys[i] ^ ((code ^ np.uint64(above[code])) << shift)
+        place = (key * _MIX) >> down
+        held = places[place]
+        while held >= 0 and new_keys[held] != key:
+            place = (place + np.uint64(1)) & last
+            held = places[place]
+        if held < 0:
+            places[place] = distinct
+            new_keys[distinct], new_counts[distinct] = key, counts[i]
+            distinct += 1
+        else:
+            new_counts[held] += counts[i]
+    return new_keys[:distinct].copy(), new_counts[:distinct].copy()
+
+
+@njit(cache=True, nogil=True)
+def class_sums(keys, counts, shifts, masks, leaves, starts, domain, sizes):
+    """Sum over the kept classes of a node, and over the suppressed ones, for each k.
+
+    Parameters
+    ----------
+    keys, counts : ndarray
+        The table of the node.
+    shifts, masks : ndarray of uint64
+    leaves : ndarray of float64
+        Leaves under the labels of the node's levels, column after column.
+    starts : ndarray of int64
+        Where the labels of each column start in `leaves`, and where they end.
+    domain : ndarray of float64
+        Leaves of each column.
+    sizes : ndarray of int64
+        The k, rising.
+
+    Returns
+    -------
+    records : ndarray of int64, shape (3, k)
+        Of the kept classes: their records, their number, the sum of their squares.
+    products : ndarray of float64, shape (2, k)
+        Sums over kept records of the product of leaves, and of the log10 of the product of shares.
+    covered : ndarray of float64, shape (k, columns)
+        Sum over kept records of the leaves under their label.
+    entropy : ndarray of float64, shape (k, columns)
+        Sum over the labels of suppressed records of -m log2(m / suppressed).
+    """
+    d, most = shifts.size, sizes.size
+    records, products = np.zeros((3, most + 1), np.int64), np.zeros((2, most + 1))
+    covered = np.zeros((most + 1, d))
+    held = np.zeros((most + 1, leaves.size), np.int64)
+    for c in range(keys.size):
+        count = counts[c]
+        # Kept for the first `bucket` sizes.
+        bucket = most
+        while bucket > 0 and sizes[bucket - 1] > count:
+            bucket -= 1
+        product, share = 1.0, 1.0
+        for a in range(d):
+            label = starts[a] + np.int64((keys[c] >> shifts[a]) & masks[a])
+            product *= leaves[label]
+            share *= leaves[label] / domain[a]
+            covered[bucket, a] += count * leaves[label]
+            if bucket < most:
+                held[bucket, label] += count
+        records[0, bucket] += count
+        records[1, bucket] += 1
+        records[2, bucket] += count * count
+        products[0, bucket] += count * product
+        products[1, bucket] += count * np.log10(share)
+    entropy = np.zeros((most, d))
+    for b in range(most - 1, -1, -1):
+        records[:, b] += records[:, b + 1]
+        products[:, b] += products[:, b + 1]
+        covered[b] += covered[b + 1]
+    total = records[0, 0]
+    for k in range(most):
+        gone = total - records[0, k + 1]
+        if k:
+            held[k] += held[k - 1]
+        for a in range(d):
+            for label in range(starts[a], starts[a + 1]):
+                m = held[k, label]
+                if m > 0:
+                    entropy[k, a] -= m * np.log2(m / gone)
+    return records[:, 1:], products[:, 1:], covered[1:], entropy
