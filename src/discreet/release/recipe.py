@@ -158,7 +158,7 @@ class Recipe(BaseModel):
             if method.supervised and self.roles.target in step.columns:
                 raise ValueError(f"{where} treats '{self.roles.target}', the target it aims at")
             if method.promise and step.promise:
-                held.update(dict.fromkeys(step.columns, number))
+                held.update(dict.fromkeys((*step.columns, *method.reads), number))
             if self.roles.unit is not None:
                 raise ValueError(
                     f"{where} counts rows and cannot count units yet; remove the role unit "
@@ -183,9 +183,23 @@ class Recipe(BaseModel):
         """The columns that steps treat, in order."""
         return list(dict.fromkeys(column for step in self.steps for column in step.columns))
 
+    @property
+    def numeric(self) -> list[str]:
+        """The columns that some step needs as numbers."""
+        return [
+            column
+            for step in self.steps
+            if find_method(step.method).needs == "numeric"
+            for column in step.columns
+        ]
+
     def without_seeds(self) -> Recipe:
-        """Give what was asked for, apart from what chance decided."""
-        return self.model_copy(update={"seed": None, "order_seed": None})
+        """Give what was asked for, apart from what chance and the clock decided."""
+        steps = [
+            step.model_copy(update=dict.fromkeys(find_method(step.method).budgets))
+            for step in self.steps
+        ]
+        return self.model_copy(update={"seed": None, "order_seed": None, "steps": steps})
 
     @property
     def has_predictable_seed(self) -> bool:
