@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from discreet.threads import over_ranges
+
 # Past this share of unchanged values the user is told.
 UNCHANGED = 0.1
 # A value is unchanged when it moved by no more than this share of its column's range.
@@ -23,10 +25,19 @@ def share_unchanged(before: Mapping[str, np.ndarray], after: Mapping[str, np.nda
     """
     same = present = 0
     for name, values in before.items():
-        most = SAME * (np.nanmax(values) - np.nanmin(values))
-        same += int((np.abs(after[name] - values) <= most).sum())
         present += len(values) - int(np.isnan(values).sum())
+        same += _count_same(values, after[name])
     return same / present
+
+
+def _count_same(before: np.ndarray, after: np.ndarray) -> int:
+    most = SAME * (np.nanmax(before) - np.nanmin(before))
+
+    def count(start: int, stop: int) -> int:
+        return int((np.abs(after[start:stop] - before[start:stop]) <= most).sum())
+
+    # In pieces, so that what is in between stays in the cache.
+    return sum(over_ranges(count, len(before), 1 << 16))
 
 
 def warn_unchanged(share: float, why: str) -> None:

@@ -216,11 +216,12 @@ class _Moments:
     Attributes
     ----------
     x, y, z : ndarray
-        The columns of the triangle R in [X Y Z] = QR, all centred: least squares on R is least
-        squares on the records. Z are the draws.
+        The columns of the triangle R in [1 X Y Z] = QR: least squares on R is least squares on
+        the records. Z are the draws, and Y is centred. X has the constant in front, because near
+        1e9 centring alone does not make a column orthogonal to it.
     n : int
         Records.
-    y_mean, z_mean : ndarray
+    y_mean : ndarray
     """
 
     x: np.ndarray
@@ -228,44 +229,42 @@ class _Moments:
     z: np.ndarray
     n: int
     y_mean: np.ndarray
-    z_mean: np.ndarray
 
     @classmethod
     def of(cls, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> _Moments:
-        y_mean, z_mean = y.mean(axis=0), z.mean(axis=0)
-        triangle = np.linalg.qr(np.column_stack([x, y - y_mean, z - z_mean]), mode="r")
-        p, q = x.shape[1], y.shape[1]
-        parts = np.split(triangle, [p, p + q], axis=1)
-        return cls(*parts, len(x), y_mean, z_mean)
+        y_mean = y.mean(axis=0)
+        columns = np.column_stack([np.ones(len(x)), x, y - y_mean, z])
+        triangle = np.linalg.qr(columns, mode="r")
+        p, q = 1 + x.shape[1], y.shape[1]
+        of_x, of_y, of_z = np.split(triangle, [p, p + q], axis=1)
+        return cls(of_x, of_y, of_z, len(x), y_mean)
 
     def part(self, used: np.ndarray, variant: str) -> Plan:
         """Say how records with these columns of X get their Y.
 
         Y is intercept + X coefficients + Z noise, with matrices flattened row by row.
         """
-        x = self.x[:, used]
+        x = self.x[:, np.append(True, used)]
         slopes, _, rank, _ = np.linalg.lstsq(x, self.y, rcond=_DEPENDENT)
         residuals = _triangle(self.y - x @ slopes)
-        intercept = self.y_mean
-        noise = residuals / np.sqrt(self.n - 1 - rank)
+        noise = residuals / np.sqrt(self.n - rank)
         if variant != "A":
             # What the draws have in common with the constant and X is taken off again.
             common = np.linalg.lstsq(x, self.z, rcond=_DEPENDENT)[0]
             if variant == "C":
                 noise = np.linalg.solve(_triangle(self.z - x @ common), residuals)
-            intercept = intercept - self.z_mean @ noise
             slopes = slopes - common @ noise
         return {
             "used": used.astype(np.int64),
-            "intercept": intercept,
-            "coefficients": slopes.ravel(),
+            "intercept": self.y_mean + slopes[0],
+            "coefficients": slopes[1:].ravel(),
             "noise": noise.ravel(),
         }
 
 
 def _triangle(columns: np.ndarray) -> np.ndarray:
     """Give the triangle whose square is that of the columns, its diagonal not negative."""
-    triangle = np.linalg.qr(columns, mode="r")
+    triangle: Any = np.linalg.qr(columns, mode="r")
     return triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0)[:, None]
 
 

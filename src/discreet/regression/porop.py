@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -29,10 +30,10 @@ _PIECE = 1 << 18
 class PoROP(RowBound):
     """Replace values by polynomials through their ordered chunks, plus noise.
 
-    All cells are pooled, sorted and cut into chunks of k. Each chunk is brought to [0, 1] by its own
-    extremes; all are sorted again, cut again, and in each of these chunks a polynomial is fitted to
-    the values by their position. The fit, plus noise as large as what it missed, goes back the same
-    way into the cells.
+    All cells are pooled, sorted and cut into chunks of k. Each chunk is brought to [0, 1] by its
+    own extremes; all are sorted again, cut again, and in each of these chunks a polynomial is
+    fitted to the values by their position. The fit, plus noise as large as what it missed, goes
+    back the same way into the cells.
 
     Parameters
     ----------
@@ -174,7 +175,8 @@ class PoROP(RowBound):
             values = released[:, i]
             if self.keep_range:
                 np.clip(values, plan["lower"], plan["upper"], out=values)
-            results[name] = rounded(name, values) + 0.0
+            values += 0.0  # -0.0 is 0.0
+            results[name] = rounded(name, values)
         share = share_unchanged(columns, results)
         warn_unchanged(share, self._why_unchanged)
         return Outcome(results, plans, joint, figures={"unchanged": share})
@@ -199,7 +201,7 @@ class PoROP(RowBound):
                 raise BadInput(
                     f"{name} = {k} is more than the {len(values)} values there are; lower {name}"
                 )
-        if not np.isfinite(values[-1] - values[0]):
+        if not math.isfinite(float(values[-1]) - float(values[0])):
             raise BadInput(
                 f"values from {values[0]:g} to {values[-1]:g} are too far apart for float64; "
                 "treat their columns in steps of their own"
@@ -215,8 +217,9 @@ class PoROP(RowBound):
         degrees = self._degrees
         if isinstance(self.degree, list | tuple) and len(degrees) != chunks:
             raise BadInput(
-                f"degree lists {len(degrees)} numbers, but there are {chunks} chunks of "
-                f"{k} values (of {len(order.values)}); give one for each chunk"
+                f"degree lists {len(degrees)} numbers, but there "
+                f"{'is 1 chunk' if chunks == 1 else f'are {chunks} chunks'} of {k} values "
+                f"(of {len(order.values)}); give one for each chunk"
             )
         ends = np.cumsum(np.broadcast_to(np.array(degrees) + 1, chunks))
         coefficients, deviations = np.empty(ends[-1]), np.empty(chunks)
