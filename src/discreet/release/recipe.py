@@ -216,16 +216,12 @@ class Recipe(BaseModel):
             raise BadInput(f"the recipe {path} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
             raise BadInput(f"the recipe {path} is not valid UTF-8") from None
-        return cls.from_toml(text, source=str(path))
+        return cls.from_dict(_in_folder(_parse(text, str(path)), path.parent), source=str(path))
 
     @classmethod
     def from_toml(cls, text: str, source: str = "the recipe") -> Recipe:
         """Read a recipe from TOML text."""
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise BadInput(f"{source} is not TOML: {error}") from None
-        return cls.from_dict(content, source=source)
+        return cls.from_dict(_parse(text, source), source=source)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], source: str = "the recipe") -> Recipe:
@@ -260,6 +256,26 @@ def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
     if isinstance(recipe, str | Path):
         return Recipe.load(recipe)
     raise BadInput(f"a recipe must be a Recipe, a dict or a path, not {type(recipe).__name__}")
+
+
+def _parse(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{source} is not TOML: {error}") from None
+
+
+def _in_folder(content: Any, folder: Path) -> Any:
+    """Take the paths of hierarchies as seen from the recipe's own folder."""
+    if isinstance(content, dict):
+        content = {key: _in_folder(value, folder) for key, value in content.items()}
+        if content.get("kind") == "csv" and isinstance(content.get("path"), str):
+            content["path"] = str(folder.absolute() / content["path"])
+        named = content.get("hierarchies")
+        for column, path in named.items() if isinstance(named, dict) else ():
+            if isinstance(path, str):
+                named[column] = str(folder.absolute() / path)
+    return [_in_folder(item, folder) for item in content] if isinstance(content, list) else content
 
 
 def _read_step(step: Any, number: int) -> Any:
