@@ -67,6 +67,7 @@ def expected(estimator):
     return failing
 
 
+@pytest.mark.filterwarnings("ignore:.*came out unchanged:UserWarning")
 @parametrize_with_checks([*EXAMPLES, *ROW_BOUND, RANDOM], expected_failed_checks=expected)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -17,7 +17,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
     ["cli"],
     ["release"],
-    ["rounding", "perturbation", "risk", "utility"],
+    ["rounding", "regression", "perturbation", "risk", "utility"],
     ["table", "kernels"],
 ]
 

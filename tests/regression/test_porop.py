@@ -231,7 +231,7 @@ def test_values_too_far_apart():
 
 
 def test_a_column_of_nulls():
-    with pytest.raises(BadInput, match="^column 'x1' holds only nulls$"):
+    with pytest.raises(BadInput, match=r"^column 'x1' holds only nulls$"):
         PoROP(k=2, degree=1).fit_transform(np.array([[1.0, np.nan], [2.0, np.nan]]))
 
 
@@ -264,6 +264,20 @@ def test_by_recipe(step, households, tmp_path):
         assert after.is_null().to_pylist() == before.is_null().to_pylist()
     again = discreet.protect(households, release.recipe)
     assert again.table.equals(release.table)
+
+
+def test_a_plan_with_long_arrays_is_read_back(tmp_path):
+    rng = np.random.default_rng(0)
+    born = pa.array(rng.integers(0, 20_000, 15_000), pa.int32()).cast(pa.date32())
+    table = pa.table({"born": born, "amount": rng.lognormal(8, 1, 15_000).round(2)})
+    step = {"method": "porop", "columns": ["born", "amount"], "k": 4, "noise_floor": 0.1}
+    release = discreet.protect(table, {"roles": {"rest": "insensitive"}, "steps": [step]})
+    path = release.save(tmp_path / "out")
+    assert len(list((tmp_path / "out" / "internal").glob("plan-*.parquet"))) == 1
+    report = discreet.check_release(path, release.recipe, tmp_path / "out" / "internal", table)
+    assert report.ok
+    assert not report.having("not verifiable")
+    assert release.table["born"].type == pa.date32()
 
 
 def test_the_plan_and_the_log(households):

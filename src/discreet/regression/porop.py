@@ -64,7 +64,7 @@ class PoROP(RowBound):
     See Also
     --------
     LiROP : degree 1.
-    discreet.perturbation.TopBottom : for a few extreme values only.
+    discreet.perturbation.RankSwap : better on the score of PoROP's own paper.
 
     Examples
     --------

@@ -10,6 +10,9 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.table import numbers
 
+# Places that are looked at together: a plan of 1e7 values must not take ten times their memory.
+_BLOCK = 1 << 20
+
 
 def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> dict[str, Any]:
     """Sort, cut, normalise, sort and cut again; give each value its fit and its noise."""
@@ -29,11 +32,11 @@ def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> 
     np.divide(values - low[chunk], width[chunk], out=share, where=width[chunk] > 0)
 
     order = np.argsort(share, kind="stable")
-    fit = np.empty(n)
-    fit[order] = _curves(plan, n)
-    own = np.empty(n, dtype=np.int64)
-    own[order] = np.arange(n) // plan["second_k"]
-    sd = np.asarray(plan["deviations"])[own]
+    fit, sd = np.empty(n), np.empty(n)
+    for start in range(0, n, _BLOCK):
+        places = np.arange(start, min(n, start + _BLOCK))
+        fit[order[places]] = _curves(plan, n, places)
+        sd[order[places]] = np.asarray(plan["deviations"])[places // plan["second_k"]]
     if plan["noise"] == "perturbative":
         sd = np.abs(share - fit)
 
@@ -52,25 +55,29 @@ def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> 
     return {name: new[:, i] for i, name in enumerate(names)}
 
 
-def _curves(plan: dict[str, Any], n: int) -> np.ndarray:
-    """Evaluate the polynomials at all n places of the second order."""
+def _curves(plan: dict[str, Any], n: int, places: np.ndarray) -> np.ndarray:
+    """Evaluate the polynomials at some of the n places of the second order."""
     k = plan["second_k"]
-    chunk, position = np.divmod(np.arange(n), k)
-    if n % k:
-        # The last chunk was fitted on the last k values, of which it is the end.
-        position[chunk == n // k] += k - n % k
-    degrees = np.broadcast_to(plan["degrees"], chunk[-1] + 1)
-    table = np.zeros((len(degrees), degrees.max() + 1))
-    table[np.arange(table.shape[1]) <= degrees[:, None]] = plan["coefficients"]
-    # Orthonormal on 0..k-1; from the recurrence of the monic Gram polynomials and their norms.
+    chunks = -(-n // k)
+    chunk, position = np.divmod(places, k)
+    # The last chunk was fitted on the last k values, of which it is the end.
+    position[chunk == chunks - 1] += chunks * k - n
+    degrees = np.broadcast_to(plan["degrees"], chunks)
+    ends = np.cumsum(degrees + 1)
+    if ends[-1] != len(plan["coefficients"]):
+        raise ValueError(f"{len(plan['coefficients'])} coefficients, not {ends[-1]}")
+    # Orthonormal on 0..k-1: each is the position times the one before, less its part in the one
+    # before that, over what is left.
     t = position - (k - 1) / 2
-    before, now = np.zeros(n), np.full(n, k**-0.5)
-    total, last = np.zeros(n), 0.0
-    for j in range(table.shape[1]):
-        total += table[chunk, j] * now
-        following = (j + 1) / 2 * np.sqrt((k - j - 1) / (2 * j + 1) * ((k + j + 1) / (2 * j + 3)))
-        if j + 1 < table.shape[1]:
-            before, now, last = now, (t * now - last * before) / following, following
+    before, now, last = np.zeros(len(t)), np.full(len(t), k**-0.5), 0.0
+    total = np.zeros(len(t))
+    for j in range(degrees.max() + 1):
+        has = degrees[chunk] >= j
+        first = ends[chunk[has]] - degrees[chunk[has]] - 1
+        total[has] += np.asarray(plan["coefficients"])[first + j] * now[has]
+        left = (j + 1) / 2 * np.sqrt((k - j - 1) / (2 * j + 1) * ((k + j + 1) / (2 * j + 3)))
+        if j < degrees.max():
+            before, now, last = now, (t * now - last * before) / left, left
     return total
 
 
