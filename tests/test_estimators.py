@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from discreet.perturbation import TopBottom
+from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle, TopBottom
 from discreet.registry import methods
 from discreet.regression import IPSO, LiROP, PoROP
 from discreet.rounding import (
@@ -43,32 +43,43 @@ EXAMPLES = [
     ChiMerge(),
     TopBottom(upper=1),
 ]
-# These look at the rows themselves: they have `fit_transform`, and no `transform` for new rows.
+# Those that draw for each row.
+RANDOM = [
+    OMA(k=2, encoding="stochastic", random_state=0),
+    Noise(random_state=0),
+    Noise("correlated", random_state=0),
+    Noise("multiplicative", random_state=0),
+    PRAM(random_state=0),
+]
+# Those that look at the rows themselves: they have `fit_transform`, and no `transform`.
 ROW_BOUND = [
+    RankSwap(p=50, random_state=0),
+    Shuffle(random_state=0),
     PoROP(k=3, random_state=0),
     LiROP(k=2, random_state=0),
     IPSO(confidential=["x0"], random_state=0),
 ]
 CLASSES = ["a", "b", "a", "b"]
-RANDOM = OMA(k=2, encoding="stochastic", random_state=0)
 DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order draw otherwise"
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
-
-OWN_WORDS = "refuses one row or one column, but says so in other words than the check looks for"
+REFUSED = {
+    IPSO: ["check_fit2d_1sample", "check_fit2d_1feature"],
+    RankSwap: ["check_fit2d_1sample"],
+    Shuffle: ["check_dtype_object"],
+}
+OWN_WORDS = "refuses what the check gives it, but in other words than the check looks for"
 
 
 def expected(estimator):
     failing = {"check_array_api_input": ARRAY_API}
-    if estimator is RANDOM:
+    if any(estimator is random for random in RANDOM):
         failing["check_methods_sample_order_invariance"] = DRAWS_BY_ROW
         failing["check_methods_subset_invariance"] = DRAWS_BY_ROW
-    if isinstance(estimator, IPSO):
-        failing["check_fit2d_1sample"] = failing["check_fit2d_1feature"] = OWN_WORDS
-    return failing
+    return failing | dict.fromkeys(REFUSED.get(type(estimator), []), OWN_WORDS)
 
 
 @pytest.mark.filterwarnings("ignore:.*came out unchanged:UserWarning")
-@parametrize_with_checks([*EXAMPLES, *ROW_BOUND, RANDOM], expected_failed_checks=expected)
+@parametrize_with_checks([*EXAMPLES, *RANDOM, *ROW_BOUND], expected_failed_checks=expected)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -76,10 +87,11 @@ def test_scikit_learns_checks(estimator, check):
 def test_no_method_is_left_out():
     row_bound = {m for m in methods().values() if not hasattr(m, "transform")}
     assert {type(example) for example in ROW_BOUND} == row_bound
-    assert {type(example) for example in EXAMPLES} == set(methods().values()) - row_bound
+    others = {type(example) for example in [*EXAMPLES, *RANDOM]}
+    assert others == set(methods().values()) - row_bound
 
 
-@pytest.mark.parametrize("method", EXAMPLES, ids=str)
+@pytest.mark.parametrize("method", [*EXAMPLES, *RANDOM], ids=str)
 def test_frames_come_back_as_asked_with_their_names(method):
     table = pd.DataFrame({"a": [0.5, 2.0, 3.0, 9.0], "b": [1, 2, 3, np.nan]}, index=list("wxyz"))
     out = clone(method).set_output(transform="pandas").fit_transform(table, CLASSES)

@@ -206,13 +206,13 @@ class PoROP(RowBound):
                 f"values from {values[0]:g} to {values[-1]:g} are too far apart for float64; "
                 "treat their columns in steps of their own"
             )
-        lows, widths = normalise_chunks(values, self.k)
+        lows, widths = normalise_chunks(values, int(self.k))
         values, places = sort_rows(values)
         return _Order(values, places, where, lows, widths)
 
     def _fit(self, order: _Order) -> Plan:
         """Fit every chunk of the second pass."""
-        k = self._second_k
+        k = int(self._second_k)
         chunks = -(-len(order.values) // k)
         degrees = self._degrees
         if isinstance(self.degree, list | tuple) and len(degrees) != chunks:
