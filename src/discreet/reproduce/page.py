@@ -260,47 +260,39 @@ def _html_grid(block: Grid) -> str:
 
 
 def draw(picture: Picture) -> bytes:
-    """Draw a chart as SVG: our lines, and the paper's points dashed where it gives them."""
+    """Draw a chart as SVG: our lines, and the paper's dotted where it gives them."""
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
     chart = picture.chart
+    panels = [(quantity, only) for quantity in chart.quantities for only in chart.only]
+    colours: dict[str, str] = {}
     # Text stays text and names are not random, so that the same figures give the same file.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.name}):
-        canvas = Canvas(figsize=(4.6 * len(chart.quantities) + 1.2, 3.6), layout="constrained")
-        axes = canvas.subplots(1, len(chart.quantities), squeeze=False)[0]
-        for axis, quantity in zip(axes, chart.quantities, strict=True):
-            found = Figures(
-                f
-                for f in picture.figures.pick(quantity=quantity)
-                if f.x is not None and chart.only in f.series
-            )
-            for i, series in enumerate(dict.fromkeys(f.series for f in found)):
-                line = found.pick(series=series)
-                colour = f"C{i}"
-                axis.plot(
-                    [f.x for f in line],
-                    [f.measured for f in line],
-                    "o-",
-                    color=colour,
-                    label=series,
-                    markersize=3,
-                )
+        canvas = Canvas(figsize=(3.4 * len(panels) + 1.6, 3.4), layout="constrained")
+        axes = canvas.subplots(1, len(panels), squeeze=False)[0]
+        for axis, (quantity, only) in zip(axes, panels, strict=True):
+            found = picture.figures.pick(quantity=quantity)
+            for series in dict.fromkeys(f.series for f in found if _named(f.series, only)):
+                label = series.replace(only, "").strip(", ")
+                colour = colours.setdefault(label, f"C{len(colours)}")
+                line = Figures(f for f in found.pick(series=series) if f.x is not None)
+                x, y = [f.x for f in line], [f.measured for f in line]
+                axis.plot(x, y, "o-", color=colour, markersize=3)
                 given = line.given()
-                if given:
-                    axis.plot(
-                        [f.x for f in given],
-                        [f.paper for f in given],
-                        ":",
-                        color=colour,
-                        label=f"{series}, paper",
-                    )
-            axis.set(xlabel=chart.x, ylabel=quantity)
-            if chart.log:
-                axis.set_yscale("log")
-        handles, labels = axes[0].get_legend_handles_labels()
-        canvas.legend(handles, labels, loc="outside right upper", fontsize=8)
+                axis.plot([f.x for f in given], [f.paper for f in given], ":", color=colour)
+            axis.set(xlabel=chart.x, ylabel=quantity, title=only if len(chart.only) > 1 else "")
+        for label, colour in colours.items():
+            axes[0].plot([], [], "o-", color=colour, markersize=3, label=label)
+        if picture.figures.given():
+            axes[0].plot([], [], ":", color="grey", label="the paper")
+        canvas.legend(loc="outside right upper", fontsize=8)
         canvas.suptitle(chart.title, fontsize=11)
         out = io.BytesIO()
         canvas.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
+
+
+def _named(series: str, only: str) -> bool:
+    """Tell whether a text is one of the parts of a series' name."""
+    return not only or only in series.split(", ")

@@ -22,10 +22,10 @@ TITLES = {
     "baselines": "Other methods under the same score",
 }
 CHARTS = [
-    Chart("I", ("score", "IL", "DR"), "Figure 6: Census, synthetic noise", "k", "synthetic"),
-    Chart("I", ("score", "IL", "DR"), "Census, perturbative noise", "k", "perturbative"),
-    Chart("II", ("score", "IL", "DR"), "Figure 7: EIA, synthetic noise", "k", "synthetic"),
-    Chart("II", ("score", "IL", "DR"), "EIA, perturbative noise", "k", "perturbative"),
+    Chart("I", ("score", "IL", "DR"), "Figure 6: Census, synthetic noise", "k", ("synthetic",)),
+    Chart("I", ("score", "IL", "DR"), "Census, perturbative noise", "k", ("perturbative",)),
+    Chart("II", ("score", "IL", "DR"), "Figure 7: EIA, synthetic noise", "k", ("synthetic",)),
+    Chart("II", ("score", "IL", "DR"), "EIA, perturbative noise", "k", ("perturbative",)),
 ]
 # The paper does not name its five columns; of all sets of five these fit its figures best.
 EIA_COLUMNS = ["RESREVENUE", "RESSALES", "INDREVENUE", "TOTREVENUE", "TOTSALES"]

@@ -70,14 +70,16 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines to draw: each series of a table's quantities against its setting."""
+    """Lines to draw: the series of a table against their setting.
+
+    There is a panel for each quantity and each text in `only`, which its series contain.
+    """
 
     table: str
     quantities: tuple[str, ...]
     title: str
     x: str
-    only: str = ""  # what the series must contain
-    log: bool = False
+    only: tuple[str, ...] = ("",)
 
 
 class Piece(NamedTuple):

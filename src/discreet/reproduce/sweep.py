@@ -1,7 +1,7 @@
 """Every node of a lattice tried, for all k and all eight quality models in one pass.
 
-`Generalize` searches the lattice for one k and one model. The third paper's grid asks for 80 of them
-on the same records, with a limit of 100 %, so here each node's classes are formed once. It is
+`Generalize` searches the lattice for one k and one model. The third paper's grid asks for 80 of
+them on the same records, with a limit of 100 %, so here each node's classes are formed once. It is
 written from the definitions and shares nothing with the search; the reproduction compares the two.
 """
 
