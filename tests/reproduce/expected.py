@@ -5,7 +5,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from discreet.reproduce import rounding
+from discreet.reproduce import deficient, porop, rounding
 from discreet.reproduce.results import Figures, Piece
 from discreet.reproduce.run import _run
 
@@ -15,6 +15,8 @@ SUBSETS = {
     "exponential": Piece("", (), rounding.synthetic, ("exponential", 1)),
     "wine": Piece("", (), rounding.classification, ("wine", "8", 1)),
     "boston": Piece("", (), rounding.boston, (1,)),
+    "census": Piece("", (), porop.scores, ("I", 2, "synthetic", 1)),
+    "adult": Piece("", (), deficient.adult, (200, 1)),
 }
 
 

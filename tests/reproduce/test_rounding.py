@@ -1,14 +1,9 @@
-"""The rounding paper: known cells, and every figure of a fast subset as it was when stored.
-
-`python -m tests.reproduce.expected` stores them again; look at what changed before you do.
-"""
-
-import json
+"""The rounding paper: cells that are known to agree."""
 
 import pytest
 
 from discreet.reproduce import data, rounding
-from tests.reproduce.expected import FILES, SUBSETS, figures, measured
+from tests.reproduce.expected import figures
 
 
 @pytest.fixture(scope="module")
@@ -76,17 +71,3 @@ def test_least_squares_is_the_least(boston):
     assert min(f.measured for f in mse) == original.measured
     # What the paper prints is less in these, so it is not what it says.
     assert sum(f.paper < round(original.measured, 2) for f in mse.given()) == 25
-
-
-@pytest.mark.parametrize("name", SUBSETS)
-def test_figures_are_as_stored(name):
-    try:
-        found = measured(name)
-    except data.NotFound as error:
-        pytest.skip(str(error))
-    expected = json.loads((FILES / f"{name}.json").read_text("utf-8"))
-    assert found.keys() == expected.keys()
-    for key, value in expected.items():
-        # Trees break ties between equally good splits in their own way in each release.
-        within = {"abs": 0.03} if "Acc" in key else {"rel": 1e-6, "abs": 1e-9}
-        assert found[key] == pytest.approx(value, **within), key

@@ -176,7 +176,8 @@ class Grid:
     """The best nodes of a table for every k and quality model, under `value` and `segregate`."""
 
     def __init__(self, given: Nulled) -> None:
-        self.given, self.with_null = given, given.nulls.any(axis=1)
+        self.given = given
+        self.with_null = np.asarray(given.nulls.any(axis=1))
         self.whole = Sweep(given.codes, given.maps)
         self.complete = Sweep(given.codes[~self.with_null], given.maps)
         self.deficient = Sweep(given.codes[self.with_null], given.maps)

@@ -58,7 +58,8 @@ def _relative(figures: Figures) -> float:
 
 
 def _levels(suppressed: Figures) -> Iterator[Finding]:
-    near, far = [], []
+    near: list[str] = []
+    far: list[str] = []
     for quality in ("Loss", "Precision", "NUE", "NNUE", "AEC", "EBM"):
         value, apart = (suppressed.pick(series=f"{quality}, {p}") for p in ("value", "segregate"))
         if not value:
@@ -135,17 +136,17 @@ def _contradictions(suppressed: Figures) -> Iterator[Finding]:
     given = _given()
     source = {key: value for key, value in given.items() if key[-1] == "SRC"}
     # Both as the paper rounds them.
+    rates = {key: given[_next(key[0], 2), *key[1:4], "NVRr"] for key in source}
     below = [
-        (value - RECORDS * rate, *key[1:4], rate, value)
-        for key, value in source.items()
-        if (rate := given[_next(key[0], 2), *key[1:4], "NVRr"]) + 0.00005 < (value - 0.05) / RECORDS
+        key for key, gone in source.items() if rates[key] + 0.00005 < (gone - 0.05) / RECORDS
     ]
-    _, n, policy, quality, rate, value = max(below)
+    worst = max(below, key=lambda key: source[key] - RECORDS * rates[key])
+    _, n, policy, quality, _ = worst
     yield Finding(
         "contradiction",
         f"A suppressed record is a record with a null, so NVRr * n is at least SRC; it is less in "
         f"{len(below)} of {len(source)} cells, most in {quality}, {policy}, N = {n}: "
-        f"{rate} * {RECORDS} = {rate * RECORDS:.0f} < {value}.",
+        f"{rates[worst]} * {RECORDS} = {rates[worst] * RECORDS:.0f} < {source[worst]}.",
     )
     yield from _repeated(given)
     true = {q: suppressed.pick(series=(f"{q}, value", f"{q}, segregate")) for q in ("DM", "AM")}

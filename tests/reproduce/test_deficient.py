@@ -1,0 +1,85 @@
+"""Records with nulls: the eight patients, one number of nulls, and, slowly, all of the grid."""
+
+import numpy as np
+import pytest
+
+from discreet.reproduce import data, deficient, reproduce
+from tests.reproduce.expected import figures
+
+
+@pytest.fixture(scope="module")
+def adult():
+    try:
+        return figures("adult")
+    except data.NotFound as error:
+        pytest.skip(str(error))
+
+
+def test_eight_patients():
+    lost = {f.series: f.measured for f in deficient.patients()}
+    assert lost == {
+        "the table as it is": 4,
+        "contaminated Mondrian": 16,
+        "enhanced Mondrian": 8,
+        "segregated, enhanced Mondrian": 4,
+    }
+
+
+def test_one_cell_is_nulled_in_each_of_the_records(adult):
+    given = deficient.nulled(300, 1)
+    assert given.nulls.sum() == (given.nulls.any(axis=1)).sum() == 300
+    for a, name in enumerate(deficient.QUASI):
+        column = given.table[name]
+        assert column.null_count == given.nulls[:, a].sum()
+        # The null leaf is the last one, and alone below the top.
+        assert (given.codes[given.nulls[:, a], a] == given.maps[a].shape[1] - 1).all()
+        assert ((given.maps[a][:-1] == given.maps[a][:-1, -1:]).sum(axis=1) == 1).all()
+    other = deficient.nulled(300, 2)
+    assert (other.nulls != given.nulls).any()
+
+
+def test_rates_of_a_release(adult):
+    given = deficient.nulled(100, 0)
+    n, kept = len(given.nulls), np.zeros(len(given.nulls), bool)
+    tops = [len(m) - 1 for m in given.maps]
+    assert deficient._rates(given, kept, [0] * 8)["NVRr"] == pytest.approx(100 / n)
+    assert deficient._rates(given, kept, tops)["NVRr"] == 0.0
+    one = kept.copy()
+    one[np.flatnonzero(~given.nulls.any(axis=1))[0]] = True
+    rates = deficient._rates(given, one, [0] * 8)
+    assert rates["SRC"] == 1
+    assert rates["NVIr"] == pytest.approx((100 + 8) / (8 * n))
+    assert rates["NVIr, |Q| = 4"] == pytest.approx((100 + 8) / (4 * n))
+
+
+def test_loss_as_a_value_is_near_the_papers_and_segregation_suppresses_fewer(adult):
+    suppressed = adult.pick(table="3", quantity="SRC")
+    [value], [apart] = (suppressed.pick(series=f"Loss, {p}") for p in ("value", "segregate"))
+    assert (value.paper, apart.paper) == (3224.9, 2973.5)
+    assert value.measured == pytest.approx(value.paper, rel=0.05)
+    assert apart.measured < value.measured
+
+
+def test_the_search_agrees_with_trying_every_node(adult):
+    counts = {f.quantity: f.measured for f in adult.pick(table="search")}
+    assert counts == {"cells searched": 2, "equal": 2}
+
+
+@pytest.mark.slow
+def test_the_whole_grid():
+    result = reproduce("deficient", processes=2)
+    if result.missing:
+        pytest.skip(str(result.missing))
+    suppressed = result.figures.pick(quantity="SRC")
+    value, apart = (suppressed.pick(series=f"Loss, {p}") for p in ("value", "segregate"))
+    assert len(value) == len(apart) == 10
+    assert np.mean([abs(f.measured / f.paper - 1) for f in value]) < 0.05
+    assert all(b.measured <= a.measured for a, b in zip(value, apart, strict=True))
+    searched, equal = (
+        sum(f.measured for f in result.figures.pick(table="search", quantity=q))
+        for q in ("cells searched", "equal")
+    )
+    assert searched == equal == 60
+    for quality in ("DM", "AM"):
+        true = suppressed.pick(series=(f"{quality}, value", f"{quality}, segregate"))
+        assert max(f.measured for f in true) < 300 < 2800 < min(f.paper for f in true)
