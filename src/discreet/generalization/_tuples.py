@@ -18,7 +18,7 @@ _WORD = 64
 
 @dataclass(frozen=True)
 class Tuples:
-    """The distinct tuples of some records.
+    """Distinct tuples with counts.
 
     Attributes
     ----------
@@ -26,26 +26,46 @@ class Tuples:
         The hierarchies, for compiled code.
     table : Table
         The classes of the bottom node: one each tuple.
-    ids : ndarray of int32
-        The tuple of each record.
-    marginals : list of ndarray of int64
-        By column, the records at each leaf.
     """
 
     lattice: Lattice
     table: Table
-    ids: np.ndarray
-    marginals: list[np.ndarray]
 
     @property
     def n(self) -> int:
         """Records."""
-        return len(self.ids)
+        return int(self.table.counts.sum())
+
+    @property
+    def d(self) -> int:
+        """Columns."""
+        return len(self.lattice.height)
 
     def codes(self, a: int) -> np.ndarray:
         """Give the leaf of column a in each tuple."""
         words = self.table.keys[self.lattice.word[a]]
         return ((words >> self.lattice.shift[a]) & self.lattice.mask[a]).astype(np.int32)
+
+    def labels(self, a: int, level: int) -> np.ndarray:
+        """Give the label of column a in each tuple at a level."""
+        return self.lattice.up[self.lattice.step[a, 0, level] + self.codes(a)]
+
+    def marginal(self, a: int) -> np.ndarray:
+        """Give the records at each leaf of column a."""
+        size = int(self.lattice.domain[a])
+        return np.bincount(self.codes(a), self.table.counts, size).astype(np.int64)
+
+    def part(self, chosen: np.ndarray) -> Tuples:
+        """Take some of the tuples."""
+        rows = np.flatnonzero(chosen).astype(np.int32)
+        starts, values, numbers = self.table.starts, self.table.values, self.table.numbers
+        if len(starts) > 1:
+            entries = np.repeat(chosen, np.diff(starts))
+            values, numbers = values[entries], numbers[entries]
+            starts = np.append(0, np.cumsum(np.diff(starts)[chosen]))
+        keys = kernels.take(self.table.keys, rows)
+        table = Table(keys, self.table.counts[chosen], starts, values, numbers)
+        return Tuples(self.lattice, table)
 
 
 def lay_out(ladders: Sequence[Ladder]) -> Lattice:
@@ -99,7 +119,9 @@ def _places(sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(word, np.int64), np.array(shift, np.uint64), np.array(mask, np.uint64)
 
 
-def collapse(lattice: Lattice, codes: Sequence[np.ndarray], bound: Bound) -> Tuples:
+def collapse(
+    lattice: Lattice, codes: Sequence[np.ndarray], bound: Bound
+) -> tuple[Tuples, np.ndarray]:
     """Collapse records to distinct tuples.
 
     Parameters
@@ -109,10 +131,16 @@ def collapse(lattice: Lattice, codes: Sequence[np.ndarray], bound: Bound) -> Tup
         By column, the leaf of each record.
     bound : Bound
         Privacy models with the confidential codes of the same records.
+
+    Returns
+    -------
+    tuples : Tuples
+    ids : ndarray of int32
+        The tuple of each record.
     """
     n = len(codes[0])
     if n >= 2**31:
-        raise BadInput(f"{n} records are too many; generalize at most 2,147,483,647 at a time")
+        raise BadInput(f"{n:,} records are too many; generalize fewer than 2,147,483,648 at a time")
     keys = np.zeros((int(lattice.word.max()) + 1, n), np.uint64)
     for a, column in enumerate(codes):
         words = keys[lattice.word[a]]
@@ -123,10 +151,4 @@ def collapse(lattice: Lattice, codes: Sequence[np.ndarray], bound: Bound) -> Tup
         kept = kernels.tally(ids, counts, bound.codes, len(bound.rules.q))
     else:
         kept = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
-    table = Table(kernels.take(keys, first), counts, *kept)
-    marginals = []
-    for a in range(len(codes)):
-        there = (table.keys[lattice.word[a]] >> lattice.shift[a]) & lattice.mask[a]
-        size = int(lattice.domain[a])
-        marginals.append(np.bincount(there.astype(np.int64), counts, size).astype(np.int64))
-    return Tuples(lattice, table, ids, marginals)
+    return Tuples(lattice, Table(kernels.take(keys, first), counts, *kept)), ids

@@ -81,11 +81,13 @@ class Quality:
         self.exact = self.kind == kernels.SQUARES or (
             self.kind == kernels.PRODUCTS and largest < 2**53
         )
-        self.scale = self._scales(tuples)
+        self.marginals = [tuples.marginal(a) for a in range(tuples.d)]
+        self.scale = self._scales()
         self.parts = [
             [self._part(tuples, a, level) for level in range(h + 1)]
             for a, h in enumerate(self.height)
         ]
+        self.steps = self._steps(tuples)
         self._finish: Callable[[list[float]], float] = {
             kernels.LOSS: self._loss,
             kernels.PRECISION: lambda x: sum(x) / len(x),
@@ -135,18 +137,35 @@ class Quality:
         mantissa, exponent = math.frexp(value)
         return math.ldexp(round(math.ldexp(mantissa, _QUANTUM)), exponent - _QUANTUM)
 
-    def _scales(self, tuples: Tuples) -> list[float]:
+    def _scales(self) -> list[float]:
         """Give what a column's penalty is multiplied by."""
         if self.kind == kernels.LOGS:
             whole = sum(math.log10(size) for size in self.domain)
             return [1 / whole if whole else 0.0] * len(self.domain)
         if self.name == "nnue":
-            return [1 / e if (e := _entropy(counts)) > 0 else 0.0 for counts in tuples.marginals]
+            return [1 / e if (e := _entropy(counts)) > 0 else 0.0 for counts in self.marginals]
         return [1.0] * len(self.domain)
+
+    def _steps(self, tuples: Tuples) -> list[list[float]]:
+        """Give what a column's levels cost, to choose the column along which a box is cut."""
+        if self.kind == kernels.LOSS:
+            return [
+                [w * g / max(size - 1, 1) for g in part]
+                for part, size, w in zip(self.parts, self.domain, self.weights, strict=True)
+            ]
+        if self.by_column and self.name != "suppressed":
+            return self.parts
+        # No column has a price of its own; the logarithm of what a label could be is one.
+        lattice, steps = tuples.lattice, []
+        for a, height in enumerate(self.height):
+            labels = [tuples.labels(a, level) for level in range(height + 1)]
+            leaves = [np.log(lattice.leaves[lattice.first[a, v] + u]) for v, u in enumerate(labels)]
+            steps.append([float((tuples.table.counts * x).sum()) for x in leaves])
+        return steps
 
     def _part(self, tuples: Tuples, a: int, level: int) -> float:
         """Give g of one column at one level."""
-        lattice, counts = tuples.lattice, tuples.marginals[a]
+        lattice, counts = tuples.lattice, self.marginals[a]
         first, last = lattice.first[a, level], lattice.first[a, level + 1]
         start = lattice.step[a, 0, level]
         label = lattice.up[start : start + len(counts)]

@@ -2,7 +2,7 @@
 
 A box is all nodes between `lo` and `hi`. No node in it suppresses less than the classes of `hi` that
 cannot be kept, nor costs less than g(lo) + p(hi) (see `discreet.generalization.quality`). The box with
-the least bound is halved along one column, until no box can hold a better node than the best known.
+the least bound is cut along one column, until no box can hold a better node than the best known.
 """
 
 from __future__ import annotations
@@ -135,7 +135,6 @@ class Search:
         """
         end = math.inf if time_limit is None else time.perf_counter() + time_limit
         most = math.inf if evaluations is None else evaluations
-        quality = self.quality
         if end < math.inf or most < math.inf:
             self._descend(end, most)
         heap: list[tuple[float, int, Levels, Levels, float]] = []
@@ -146,9 +145,9 @@ class Search:
             _, _, lo, hi, _ = heapq.heappop(heap)
             if lo == hi:
                 continue
-            a, middle = self._halve(lo, hi)
-            self._push(heap, lo, (*hi[:a], middle, *hi[a + 1 :]))
-            self._push(heap, (*lo[:a], middle + 1, *lo[a + 1 :]), hi)
+            a, level = self._cut(lo, hi)
+            self._push(heap, lo, (*hi[:a], level, *hi[a + 1 :]))
+            self._push(heap, (*lo[:a], level + 1, *lo[a + 1 :]), hi)
         if self.best is None:
             return None
         levels = self.best[2]
@@ -191,11 +190,15 @@ class Search:
         if self.best is None or entry[:3] < self.best:
             heapq.heappush(heap, entry)
 
-    def _halve(self, lo: Levels, hi: Levels) -> tuple[int, int]:
-        """Choose a column and the level after which to cut."""
-        widths = [h - low for low, h in zip(lo, hi, strict=True)]
-        a = widths.index(max(widths))
-        return a, (lo[a] + hi[a]) // 2
+    def _cut(self, lo: Levels, hi: Levels) -> tuple[int, int]:
+        """Choose the column whose levels differ most in cost, and the level after which to cut.
+
+        Where costs are known by column the highest level is cut off, which leaves one node to
+        evaluate; else the lowest.
+        """
+        steps = self.quality.steps
+        _, a = min((part[lo[a]] - part[hi[a]], a) for a, part in enumerate(steps) if lo[a] < hi[a])
+        return a, hi[a] - 1 if self.quality.by_column else lo[a]
 
     def _descend(self, end: float, most: float) -> None:
         """Go down from the top as long as that is better, to have a good node early."""

@@ -179,7 +179,14 @@ def tally(ids, counts, codes, places):
 
 @njit(cache=True, nogil=True)
 def roll_up(lattice, table, source, target):
-    """Give the classes of the node `target` from those of the finer node `source`."""
+    """Give the classes of the node `target` from those of the finer node `source`.
+
+    Returns
+    -------
+    table : Table
+    ids : ndarray of int32
+        The class that each class of the finer node is a part of.
+    """
     keys = table.keys.copy()
     most = 1.0
     for a in range(source.size):
@@ -194,7 +201,7 @@ def roll_up(lattice, table, source, target):
     kept = table.starts, table.values, table.numbers
     if table.starts.size > 1:
         kept = _merge(ids, first.size, table)
-    return Table(take(keys, first), counts, kept[0], kept[1], kept[2])
+    return Table(take(keys, first), counts, kept[0], kept[1], kept[2]), ids
 
 
 @njit(cache=True, nogil=True)
@@ -292,16 +299,7 @@ def penalties(lattice, table, node, verdict, below, kind, n):
             if verdict[c] < below:
                 penalty[0] += table.counts[c] * (n - table.counts[c])
     elif kind == PRODUCTS:
-        whole = np.prod(lattice.domain)
-        if out:
-            penalty[0] = _ordered_sum(
-                [
-                    table.counts[c] * (whole - _product(lattice, table, node, c))
-                    for c in range(verdict.size)
-                    if verdict[c] < below
-                ],
-                whole * n,
-            )
+        penalty[0] = _sum_of_products(lattice, table, node, verdict, below, n)
     elif kind == PRECISION:
         for a in range(d):
             if lattice.height[a]:
@@ -346,14 +344,24 @@ def _product(lattice, table, node, c):
 
 
 @njit(cache=True, nogil=True)
-def _ordered_sum(terms, largest):
-    """Sum so that the order of classes does not matter, past what float64 adds exactly too."""
-    array = np.array(terms)
-    return array.sum() if largest < 2.0**53 else np.sort(array).sum()
+def _sum_of_products(lattice, table, node, verdict, below, n):
+    """Sum over the classes below a verdict what suppression adds to their products.
+
+    Without verdicts the products themselves are summed, over all classes.
+    """
+    whole = np.prod(lattice.domain)
+    terms = np.zeros(table.counts.size)
+    for c in range(terms.size):
+        if verdict.size == 0:
+            terms[c] = table.counts[c] * _product(lattice, table, node, c)
+        elif verdict[c] < below:
+            terms[c] = table.counts[c] * (whole - _product(lattice, table, node, c))
+    # Past what float64 adds exactly, the order of the classes must not matter.
+    return terms.sum() if whole * n < 2.0**53 else np.sort(terms).sum()
 
 
 @njit(cache=True, nogil=True)
-def spread(lattice, table, node, kind):
+def spread(lattice, table, node, kind, n):
     """Sum over all classes what cannot be had column by column."""
     if kind == CLASSES:
         return float(table.counts.size)
@@ -362,11 +370,7 @@ def spread(lattice, table, node, kind):
         for c in table.counts:
             total += c * c
         return float(total)
-    n = table.counts.sum()
-    return _ordered_sum(
-        [table.counts[c] * _product(lattice, table, node, c) for c in range(table.counts.size)],
-        np.prod(lattice.domain) * n,
-    )
+    return _sum_of_products(lattice, table, node, np.empty(0, np.int8), 0, n)
 
 
 @njit(cache=True, nogil=True)
@@ -394,7 +398,7 @@ def evaluate(lattice, rules, table, source, node, kind, n):
     total : float
         Sum over all classes, for the kinds that look at whole records.
     """
-    table = roll_up(lattice, table, source, node)
+    table, _ = roll_up(lattice, table, source, node)
     verdict = judge(rules, table)
     suppressed, penalty = penalties(lattice, table, node, verdict, 2, kind, n)
     barred, least = suppressed, penalty
@@ -402,7 +406,7 @@ def evaluate(lattice, rules, table, source, node, kind, n):
         barred, least = penalties(lattice, table, node, verdict, 1, kind, n)
     total = 0.0
     if kind >= SQUARES:
-        total = spread(lattice, table, node, kind)
+        total = spread(lattice, table, node, kind, n)
         if kind == CLASSES:
             least = np.array([float(fitting(table, verdict, rules.k))])
     return table, suppressed, barred, penalty, least, total
@@ -422,3 +426,17 @@ def smallest_finer(levels, sizes, m, target):
             if finer:
                 best = i
     return best
+
+
+@njit(cache=True, nogil=True)
+def together(rules, table, chosen):
+    """Tell whether some classes would keep the models as one."""
+    histogram = np.zeros(rules.q.size, np.int64)
+    size = 0
+    for c in range(chosen.size):
+        if chosen[c]:
+            size += table.counts[c]
+            if rules.q.size:
+                for e in range(table.starts[c], table.starts[c + 1]):
+                    histogram[table.values[e]] += table.numbers[e]
+    return holds(rules, size, histogram)
