@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 from pydantic import BeforeValidator
 
 from discreet.errors import BadInput, nearest
+from discreet.generalization._distinct import distinct
+from discreet.generalization.hierarchy import Hierarchy
 from discreet.kernels import privacy as kernels
 from discreet.kernels.privacy import Rules
 from discreet.table.classes import encode
@@ -115,7 +117,7 @@ class TCloseness:
     t: float
     column: str = field(kw_only=True)
     distance: Distance = field(default="equal", kw_only=True)
-    hierarchy: Any = field(default=None, kw_only=True)
+    hierarchy: Hierarchy | None = field(default=None, kw_only=True)
     model: Literal["t-closeness"] = field(default="t-closeness", init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -127,6 +129,8 @@ class TCloseness:
                 f"the t-closeness of '{self.column}' needs a hierarchy where its distance is "
                 "'hierarchical', and takes none elsewhere"
             )
+        if self.hierarchy is not None:
+            object.__setattr__(self, "hierarchy", Hierarchy.from_spec(self.hierarchy))
 
 
 @dataclass(frozen=True)
@@ -336,13 +340,13 @@ class _Axis:
         self.q: list[np.ndarray] = []
         self.tree: list[np.ndarray] = []
         self.trees: dict[int, tuple[int, int]] = {}
-        self._known: dict[tuple[str, int], int] = {}
+        self._known: dict[tuple[str, Any], int] = {}
 
     def place(self, model: Any, column: pa.ChunkedArray) -> int:
         """Give the position of a model's column, which is added where it is new."""
         name, ordered = model.column, getattr(model, "distance", None) == "ordered"
         hierarchy = getattr(model, "hierarchy", None)
-        key = (name, 1 if ordered else 0 if hierarchy is None else id(hierarchy))
+        key = (name, ordered if hierarchy is None else hierarchy)
         if key not in self._known:
             if hierarchy is not None:
                 codes, size = self._climb(hierarchy, column, name)
@@ -359,15 +363,14 @@ class _Axis:
             self.q.append(held / held.sum())
         return self._known[key]
 
-    def _climb(self, spec: Any, column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
-        from discreet.generalization.hierarchy import Hierarchy
-
-        hierarchy = Hierarchy.from_spec(spec)
-        ladder = hierarchy.bind(column, name)
+    def _climb(
+        self, hierarchy: Hierarchy, column: pa.ChunkedArray, name: str
+    ) -> tuple[np.ndarray, int]:
+        ladder, codes = hierarchy.bind_and_encode(column, name)
         start = sum(len(part) for part in self.tree)
         self.trees[len(self.codes)] = (start, ladder.height)
         self.tree.append(np.asarray(ladder.maps[: ladder.height], np.int32).ravel())
-        return ladder.encode(column, name).astype(np.int64), len(ladder.leaves)
+        return codes.astype(np.int64), len(ladder.leaves)
 
     def need(self, j: int, least: int, model: Any) -> None:
         """Note how many distinct values a class must have."""
@@ -412,6 +415,34 @@ def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
     rank = np.full(size + 1, -1)  # the code of a null, -1, picks the last
     rank[pc.sort_indices(column.take(pa.array(first))).to_numpy()] = np.arange(size)
     return rank[codes], size
+
+
+def distribution(column: pa.ChunkedArray, name: str, models: Sequence[Any]) -> dict[str, Any]:
+    """Count the values of a confidential column over all records, for the plan.
+
+    Returns
+    -------
+    dict
+        `values` as text in their order, `counts`, and `levels` where a model has a hierarchy: by
+        level the label of each value.
+
+    Examples
+    --------
+    >>> pay = pa.chunked_array([[20, 10, None, 10]])
+    >>> found = distribution(pay, "pay", [])
+    >>> found["values"].tolist(), found["counts"].tolist()
+    (['10', '20'], [2, 1])
+    """
+    found = distinct(column, name)
+    spread = {
+        "values": found.values.cast(pa.string()).to_numpy(zero_copy_only=False),
+        "counts": np.bincount(found.codes[found.codes >= 0], minlength=len(found.values)),
+    }
+    for model in models:
+        if getattr(model, "hierarchy", None) is not None and model.column == name:
+            ladder = model.hierarchy.bind(column, name)
+            spread["levels"] = [*ladder.maps[:, ladder.places(found, name)]]
+    return spread
 
 
 def _named(column: Any) -> None:
