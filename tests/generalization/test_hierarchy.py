@@ -151,6 +151,8 @@ def test_cuts_begin_intervals_and_the_ends_are_open(values, cuts):
         (Hierarchy.intervals([10]), [30.5, 41.0], ["[30, 40)", "[40, 50)"]),
         (Hierarchy.intervals([10], whole=True), [39.5], ["30-39"]),
         (Hierarchy.intervals([0.5]), [0.5, 0.99, -0.0], ["[0.5, 1.0)", "[0.5, 1.0)", "[0.0, 0.5)"]),
+        # Just below 3.5 = 5 * 0.7, though the quotient is 5 in floats.
+        (Hierarchy.intervals([0.7]), [3.4999999999999996, 3.5], ["[2.8, 3.5)", "[3.5, 4.2)"]),
         (Hierarchy.intervals([5], lower=18, upper=90), [17, 18, 19, 20, 89, 90],
          ["<18", "18-19", "18-19", "20-24", "85-89", ">=90"]),
         (Hierarchy.intervals([0.001], origin=10**9), [1e9 + 0.0015], ["[1000000000.001, 1000000000.002)"]),
