@@ -1,8 +1,5 @@
 """Privacy models: validation, recipes, and the decision on one class against plain definitions."""
 
-import math
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -22,43 +19,7 @@ from discreet.generalization.privacy import (
     read_models,
 )
 from discreet.kernels.privacy import holds, may_hold
-
-
-def plainly(model: Any, values: list, everything: list) -> bool:
-    """The definitions of the models, from lists of values; None is a null."""
-    if isinstance(model, KAnonymity):
-        return len(values) >= model.k
-    there = [v for v in values if v is not None]
-    q_of = [v for v in everything if v is not None]
-    domain = sorted(set(q_of))
-    p = {v: there.count(v) / len(there) for v in domain} if there else {}
-    q = {v: q_of.count(v) / len(q_of) for v in domain}
-    if isinstance(model, LDiversity):
-        counts = sorted((there.count(v) for v in set(there)), reverse=True)
-        if model.kind == "distinct":
-            return len(counts) >= model.l
-        if not counts:
-            return False
-        if model.kind == "entropy":
-            entropy = -sum(x * math.log(x) for x in p.values() if x)
-            return math.exp(entropy) >= model.l - 1e-9
-        return counts[0] < model.c * sum(counts[model.l - 1 :]) - 1e-9
-    if isinstance(model, AlphaKAnonymity) and len(values) < model.k:
-        return False
-    if not there:
-        return True
-    if isinstance(model, AlphaKAnonymity):
-        return max(p.values()) <= model.alpha + 1e-9
-    if isinstance(model, TCloseness) and model.distance == "equal":
-        return 0.5 * sum(abs(p[v] - q[v]) for v in domain) <= model.t + 1e-9
-    if isinstance(model, TCloseness):
-        cumulated = np.cumsum([p[v] - q[v] for v in domain])
-        return np.abs(cumulated).sum() / max(len(domain) - 1, 1) <= model.t + 1e-9
-    gains = [((p[v] - q[v]) / q[v], -math.log(q[v])) for v in domain if p[v] > q[v]]
-    return all(
-        gain <= (min(model.beta, cap) if model.enhanced else model.beta) + 1e-9
-        for gain, cap in gains
-    )
+from tests.generalization.plain import plainly
 
 
 def models(column: str = "ill") -> st.SearchStrategy:

@@ -58,7 +58,11 @@ def united_quality(
         return sum(_nue(pieces, out, a, name == "nnue") for a in range(len(domain)))
     if name == "entropy-based":
         whole = np.log10(domain).sum()
-        shares = sum(_held(p, a, lambda x, a=a: np.log10(x / domain[a])) for p in kept for a in range(len(domain)))
+        shares = sum(
+            _held(p, a, lambda x, a=a: np.log10(x / domain[a]))
+            for p in kept
+            for a in range(len(domain))
+        )
         return n + (shares / whole if whole else 0.0)
     if name == "precision":
         levels = sum(p.tuples.n * np.array(p.levels) / np.maximum(height, 1) for p in kept)

@@ -175,7 +175,9 @@ class Generalize(Method):
         limit = self.suppression_limit
         if not _is_number(limit) or not 0 <= limit <= 1:
             raise BadInput(f"suppression_limit must be a share of 0 to 1, not {limit!r}")
-        if self.time_limit is not None and not (_is_number(self.time_limit) and self.time_limit > 0):
+        if self.time_limit is not None and not (
+            _is_number(self.time_limit) and self.time_limit > 0
+        ):
             raise BadInput(f"time_limit must be a number of seconds, not {self.time_limit!r}")
         for most in _listed(self.evaluations):
             if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:

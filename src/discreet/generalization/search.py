@@ -121,9 +121,7 @@ class Search:
         self.known: dict[Levels, _Node] = {}
         self.best: tuple[float, int, Levels] | None = None
 
-    def run(
-        self, time_limit: float | None = None, evaluations: int | None = None
-    ) -> Found | None:
+    def run(self, time_limit: float | None = None, evaluations: int | None = None) -> Found | None:
         """Find the best feasible node, or None where there is none.
 
         Parameters
@@ -135,19 +133,25 @@ class Search:
         """
         end = math.inf if time_limit is None else time.perf_counter() + time_limit
         most = math.inf if evaluations is None else evaluations
-        if end < math.inf or most < math.inf:
-            self._descend(end, most)
         heap: list[tuple[float, int, Levels, Levels, float]] = []
         self._push(heap, self.lo, self.hi)
+        if end < math.inf or most < math.inf:
+            self._descend(end, most)
         while heap and (self.best is None or heap[0][:3] < self.best):
-            if self.best and (len(self.known) >= most or time.perf_counter() > end):
-                break
-            _, _, lo, hi, _ = heapq.heappop(heap)
+            _, _, lo, hi, _ = heap[0]
             if lo == hi:
+                heapq.heappop(heap)
                 continue
             a, level = self._cut(lo, hi)
-            self._push(heap, lo, (*hi[:a], level, *hi[a + 1 :]))
-            self._push(heap, (*lo[:a], level + 1, *lo[a + 1 :]), hi)
+            below, above = (*hi[:a], level, *hi[a + 1 :]), (*lo[:a], level + 1, *lo[a + 1 :])
+            # What needs no evaluation is done in any case: a rerun by evaluations ends here too.
+            free = below in self.known and (self.quality.by_column or above in self.known)
+            over = len(self.known) >= most or time.perf_counter() > end
+            if self.best and over and not free:
+                break
+            heapq.heappop(heap)
+            self._push(heap, lo, below)
+            self._push(heap, above, hi)
         if self.best is None:
             return None
         levels = self.best[2]
@@ -203,14 +207,13 @@ class Search:
     def _descend(self, end: float, most: float) -> None:
         """Go down from the top as long as that is better, to have a good node early."""
         levels = self.hi
-        self.look(levels)
         while True:
             before = self.best
             for a, level in enumerate(levels):
-                if level > self.lo[a]:
-                    self.look((*levels[:a], level - 1, *levels[a + 1 :]))
                 if len(self.known) >= most or time.perf_counter() > end:
                     return
+                if level > self.lo[a]:
+                    self.look((*levels[:a], level - 1, *levels[a + 1 :]))
             if self.best is None or self.best == before:
                 return
             levels = self.best[2]
