@@ -43,7 +43,9 @@ class Treatment:
     def __init__(
         self, method: Any, columns: Mapping[str, Any], others: Mapping[str, pa.ChunkedArray]
     ) -> None:
-        self.method, self.columns, self.others = method, columns, others
+        # Distinct values are looked for several times, which is quick where they are listed.
+        columns = {name: _listed(column) for name, column in columns.items()}
+        self.method, self.others = method, others
         self.names = list(columns)
         self.n = len(next(iter(columns.values())))
         self.models = read_models(method.privacy)
@@ -156,7 +158,7 @@ class Treatment:
         }
         figures = {
             "null_policy": method.null_policy,
-            "quality": {"model": method.quality, "value": self.quality()},
+            "quality": {"model": method.quality, "value": float(self.quality())},
             "suppressed": int(self.suppressed.sum()),
             "searches": [
                 {"group": g["group"], "round": i, "rows": r["rows"], **r["certificate"]}
@@ -183,6 +185,11 @@ class Treatment:
         assert texts[-1] == TOP
         column = pa.DictionaryArray.from_arrays(pa.array(place), pa.array(texts, pa.string()))
         return pa.chunked_array([column.dictionary_decode()])
+
+
+def _listed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give a column with its distinct values as a dictionary."""
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
 class _Done:

@@ -250,7 +250,7 @@ class Generalize(Method):
         self.plan_ = outcome.joint
         self._settled = treatment.hierarchies
         self.levels_ = levels_of(self.plan_)
-        self.quality_ = treatment.quality()
+        self.quality_ = float(treatment.quality())
         self.suppressed_mask_, self.unsafe_mask_ = treatment.suppressed, treatment.unsafe
         self.suppressed_ = int(treatment.suppressed.sum())
         proofs = treatment.certificates

@@ -167,14 +167,25 @@ class Search:
         """Evaluate a node, once, and keep it where it is the best so far."""
         if levels in self.known:
             return self.known[levels]
-        quality, tuples = self.quality, self.tuples
+        quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
         target = np.array(levels, np.int64)
         source, rows = self.tables.finer(target)
-        table, suppressed, barred, penalty, least, total = kernels.evaluate(
-            tuples.lattice, self.rules, rows, source, target, quality.kind, tuples.n
-        )
+        table, _ = kernels.roll_up(lattice, rows, source, target)
         self.tables.keep(target, table)
+        verdict = kernels.judge(rules, table)
+        judged = (lattice, table, target, verdict)
+        suppressed, penalty = kernels.penalties(*judged, 2, quality.kind, quality.n)
+        barred, least = suppressed, penalty
+        if len(rules.kinds):
+            # A class that breaks these models may have parts that keep them.
+            barred, least = kernels.penalties(*judged, 1, quality.kind, quality.n)
+        total = 0.0
+        if not quality.by_column:
+            total = kernels.spread(lattice, table, target, quality.kind)
         value = quality.value(levels, penalty.tolist(), total)
+        if quality.kind == kernels.CLASSES:
+            finer, total = kernels.fitting(table, verdict, rules.k)
+            least = np.array([finer])
         node = _Node(suppressed, barred, value, least.tolist(), total)
         self.known[levels] = node
         if suppressed <= self.allowed:
