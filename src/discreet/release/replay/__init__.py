@@ -19,6 +19,8 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
 from discreet.release.replay.generalization import generalize
+from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
+from discreet.release.replay.regression import ipso, porop
 from discreet.release.replay.rounding import clip, cuts, multiples
 from discreet.table import Numbers, kind_of, numbers
 
@@ -29,10 +31,23 @@ ColumnReplay = Callable[[dict[str, Any], np.ndarray, np.ndarray, Draws], np.ndar
 # `columns.arrow(name)` is Arrow always.
 JointReplay = Callable[[dict[str, Any], Mapping[str, Any], Callable[[str], Draws]], dict[str, Any]]
 
-KINDS: dict[str, ColumnReplay] = {"clip": clip, "cuts": cuts, "multiples": multiples}
-JOINT: dict[str, JointReplay] = {"generalize": generalize}
+KINDS: dict[str, ColumnReplay] = {
+    "clip": clip,
+    "cuts": cuts,
+    "multiples": multiples,
+    "noise": noise,
+    "sources": sources,
+}
+JOINT: dict[str, JointReplay] = {
+    "correlated-noise": correlated_noise,
+    "generalize": generalize,
+    "ipso": ipso,
+    "porop": porop,
+    "pram": pram,
+    "sources": shuffled,
+}
 # Joint kinds whose numbers come out of long sums, which another order of adding changes a little.
-COMPUTED: set[str] = set()
+COMPUTED: set[str] = {"ipso", "porop"}
 _SLACK = 1e-9
 
 
