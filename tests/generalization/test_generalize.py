@@ -220,6 +220,77 @@ def test_segregation_finds_each_groups_own_optimum(example, k, quality, limit):
     assert found == [node for node, _, _ in expected]
 
 
+@pytest.mark.parametrize("quality", QUALITIES)
+@settings(max_examples=25)
+@given(example=tables(nulls=True), k=st.integers(1, 5), limit=st.sampled_from([0.2, 1.0]))
+def test_a_match_counts_what_nulls_could_be(quality, example, k, limit):
+    columns, forest, records, ill = example
+    plain = Plain(records, forest, ill, match=True)
+    expected = plain.best(quality, [KAnonymity(k)], limit)
+    method = Generalize(
+        hierarchies(columns, forest),
+        KAnonymity(k),
+        quality=quality,
+        null_policy="match",
+        suppression_limit=limit,
+    )
+    table = as_table(columns, records, ill)
+    if expected is None:
+        with pytest.raises(BadInput, match="cannot be met"):
+            method.fit(table)
+        return
+    node, value, suppressed = expected
+    method.fit(table)
+    assert tuple(method.levels_[0]["levels"].values()) == node
+    assert method.quality_ == pytest.approx(value, rel=1e-9, abs=1e-9)
+    assert method.suppressed_ == suppressed
+
+
+def attack(method, frame, truth):
+    """Link by someone who knows all true values: the largest confidence of a match."""
+    out = method.fit_transform(frame)
+    trees = {
+        name: {row[0]: row for row in hierarchy.spec["rows"]}
+        for name, hierarchy in method.hierarchies.items()
+    }
+    released = Counter(
+        tuple(row)
+        for row, gone in zip(out[list(trees)].to_numpy(object), method.unsafe_mask_, strict=True)
+        if not gone
+    )
+    worst = 0.0
+    for i in np.flatnonzero(~method.suppressed_mask_):
+        # The attacker knows which cells are missing as well, and so the very tuple.
+        worst = max(worst, 1 / released[tuple(out[list(trees)].iloc[i])])
+        for name, tree in trees.items():
+            label = out[name].iloc[i]
+            assert pd.isna(label) or label in tree[truth[name].iloc[i]]
+    return worst
+
+
+def test_an_attacker_who_knows_the_missing_values_gains_nothing_from_segregated_records():
+    rng = np.random.default_rng(5)
+    truth = pd.DataFrame(
+        {"a": rng.choice(list("uvwxyz"), 200), "b": rng.choice(["1", "2", "3", "4"], 200)}
+    ).astype(object)
+    frame = truth.copy()
+    frame.loc[rng.choice(200, 40, replace=False), "a"] = None
+    trees = {
+        "a": Hierarchy.from_table([[c, "u-w" if c < "x" else "x-z", "*"] for c in "uvwxyz"]),
+        "b": Hierarchy.from_table([[c, "1-2" if c < "3" else "3-4", "*"] for c in "1234"]),
+    }
+    apart = Generalize(trees, KAnonymity(5), suppression_limit=1.0)
+    assert attack(apart, frame, truth) <= 1 / 5
+    # Under a match a record may be released that has less company, and the plan's classes tell.
+    frame.loc[frame.index[:3], "b"] = None
+    match = Generalize(trees, KAnonymity(5), suppression_limit=1.0, null_policy="match")
+    assert attack(match, frame, truth) > 1 / 5
+    exposed = sum(
+        s[s < 5].sum() for g in match.plan_["groups"] for r in g["rounds"] for s in [r["sizes"]]
+    )
+    assert exposed > 0
+
+
 def rounds_by_hand(plain, name, privacy, limit):
     """Local recoding: the best node of what is left, until no round keeps a class."""
     left = list(range(plain.n))
@@ -371,6 +442,7 @@ def recipe(**options):
         {"segregate": "pattern"},
         {"null_policy": "suppress"},
         {"null_policy": "value"},
+        {"null_policy": "match", "privacy": [{"model": "k-anonymity", "k": 10}]},
     ],
     ids=str,
 )
@@ -379,7 +451,7 @@ def test_a_release_passes_its_check(options, tmp_path):
     assert release.check.verified
     released = release.table.dropna(subset=["salary-class"])
     counts = Counter(released[ADULT].fillna("?").itertuples(index=False, name=None))
-    assert min(counts.values()) >= 10
+    assert (min(counts.values()) >= 10) == (options.get("null_policy") != "match")
     release.save(tmp_path / "release")
     assert discreet.Recipe.load(tmp_path / "release" / "internal" / "recipe.toml").steps
 
@@ -436,6 +508,11 @@ def test_bad_input():
         "quality must be one of 'loss', 'precision', 'nue', 'nnue', 'discernibility', 'ambiguity', "
         "'average-class', 'entropy-based', not 'lost'",
         quality="lost",
+    )
+    say(
+        "null_policy = 'match' is for k-anonymity alone, not for l-diversity; use 'segregate'",
+        null_policy="match",
+        privacy=LDiversity(2, column="ill"),
     )
     say(
         "column 'age': 1 value in 1 row has no place in the hierarchy: '71'; add it to the "

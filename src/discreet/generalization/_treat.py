@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.generalization._groups import ALL, Group, make_groups, with_null
+from discreet.generalization._match import Matching
 from discreet.generalization._plan import describe_column, describe_group
 from discreet.generalization._recode import Budget, Round, Settings, recode
 from discreet.generalization._tuples import Tuples, collapse, lay_out
@@ -88,6 +89,9 @@ class Treatment:
             float(method.suppression_limit),
             *self._range(),
             method.local,
+            Matching([bool(null.any()) for null in nulls], k)
+            if method.null_policy == "match"
+            else None,
         )
         self.done = [self._group(group, k) for group in self.groups]
 
@@ -156,7 +160,7 @@ class Treatment:
             name: {"kind": "generalize", "levels": [levels[name] for levels in searches]}
             for name in self.names
         }
-        figures = {
+        figures: dict[str, Any] = {
             "null_policy": method.null_policy,
             "quality": {"model": method.quality, "value": float(self.quality())},
             "suppressed": int(self.suppressed.sum()),
@@ -169,8 +173,22 @@ class Treatment:
         fixed = {}
         if method.time_limit is not None:
             fixed = {"time_limit": None, "evaluations": self.budget.spent}
+        if method.null_policy == "match":
+            k = smallest_class(self.models)
+            sizes = [one["sizes"] for group in groups for one in group["rounds"]]
+            figures["exposed"] = int(sum(size[size < k].sum() for size in sizes))
         columns = {name: self._column(a) for a, name in enumerate(self.names)}
-        return Outcome(columns, plans, joint, self.suppressed, self.unsafe, figures, fixed)
+        return Outcome(
+            columns, plans, joint, self.suppressed, self.unsafe, figures, fixed, self._disclosed()
+        )
+
+    def _disclosed(self) -> np.ndarray | None:
+        """Tell which records are released as they are."""
+        raw = [done.group for done in self.done if done.group.treatment == "append"]
+        rows = np.zeros(self.n, bool)
+        for group in raw:
+            rows[slice(None) if group.rows is None else group.rows] = True
+        return rows if raw else None
 
     def _column(self, a: int) -> pa.ChunkedArray:
         """Give a column's labels, those of all levels on one list."""
@@ -233,10 +251,10 @@ class _Done:
             chosen = np.zeros(len(self.left), bool)
             chosen[one.members[one.kept]] = True
             if chosen.any():
-                pieces.append(Piece(self.tuples.part(chosen), one.levels, one.classes.counts))
+                pieces.append(Piece(self.tuples.part(chosen), one.levels, True, one.classes.counts))
         if self.left.any():
             levels = self.rounds[-1].levels if self.rounds else bottom
-            pieces.append(Piece(self.tuples.part(self.left), levels, None))
+            pieces.append(Piece(self.tuples.part(self.left), levels, False, np.empty(0, np.int64)))
         if self.group.treatment == "append":
-            pieces.append(Piece(self.tuples, bottom, self.tuples.table.counts))
+            pieces.append(Piece(self.tuples, bottom, True, self.tuples.table.counts))
         return pieces

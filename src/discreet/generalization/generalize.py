@@ -152,8 +152,8 @@ class Generalize(Method):
 
     @property
     def promise(self) -> str | None:
-        """Every class keeps the privacy models; a wildcard match does not promise that."""
-        return None if self.null_policy == "match" else "privacy-models"
+        """Every class keeps the privacy models, or every record matches k others."""
+        return "wildcard-k" if self.null_policy == "match" else "privacy-models"
 
     @property
     def reads(self) -> Sequence[str]:
