@@ -15,6 +15,8 @@ cannot be, between grandchildren, and so on down to its leaves.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.privacy import holds
+
 # What a null is: one more value; a value that is cut off first; what forbids to cut its column.
 VALUE, APART, FORBIDS = 0, 1, 2
 # Passes that look for the median count in at most so many bins.
@@ -22,7 +24,7 @@ _BINS = 1024
 
 
 @njit(cache=True)
-def mondrian(cells, sizes, heights, starts, place, ranks, spans, k, relaxed, nulls):
+def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed, nulls):
     """Cut the units into classes.
 
     Parameters
@@ -37,7 +39,8 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, k, relaxed, nul
     ranks, spans : ndarray of int32, ndarray of float64
         For each level of a tree, from the leaves up, and each code: the number and the width of
         its node. Numbers rise with the codes.
-    k : int
+    rules : discreet.kernels.privacy.Rules
+        What both sides of a cut must keep. The units as a whole are not tested.
     relaxed : bool
         Share out the records that are equal to the median, in their order.
     nulls : int
@@ -56,14 +59,19 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, k, relaxed, nul
     records = 0
     for i in range(cells.shape[0]):
         records += cells[i, -2]
-    most = records // k + 1
+    # No class can be smaller.
+    fewest = rules.k
+    for least in rules.least:
+        fewest = max(fewest, least)
+    most = records // fewest + 1
     ends = np.empty(most, np.int64)
     low, high = np.empty((most, columns), np.int32), np.empty((most, columns), np.int32)
     null = np.empty((most, columns), np.bool_)
     stack = np.empty((most + 1, 2), np.int64)
     stack[0] = 0, cells.shape[0]
     waiting, classes = 1, 0
-    side, room, bins = np.empty(len(cells), np.bool_), np.empty_like(cells), np.empty(_BINS, np.int64)
+    side, room = np.empty(len(cells), np.bool_), np.empty_like(cells)
+    bins, counts = np.empty(_BINS, np.int64), np.empty((2, rules.q.size), np.int64)
     widths = np.empty(columns)
     while waiting:
         waiting -= 1
@@ -72,7 +80,7 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, k, relaxed, nul
         lo, hi, has = low[classes], high[classes], null[classes]
         n = _bounds(cells, start, stop, sizes, lo, hi, has)
         middle = start
-        if n >= 2 * k:
+        if n >= 2 * fewest:
             for c in range(columns):
                 widths[c] = _width(c, lo, hi, has, sizes, heights, starts, place, ranks, spans, nulls)
             while middle == start:
@@ -82,7 +90,8 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, k, relaxed, nul
                 widths[c] = -1.0
                 middle = _cut(
                     cells, start, stop, n, c, lo[c], hi[c], has[c],
-                    sizes[c], heights[c], starts[c], ranks, k, relaxed, nulls, side, room, bins,
+                    sizes[c], heights[c], starts[c], ranks, relaxed, nulls, rules, fewest,
+                    side, room, bins, counts,
                 )  # fmt: skip
         if middle == start:
             ends[classes] = stop
@@ -141,16 +150,14 @@ def _common(first, last, size, start, ranks):
 
 @njit(cache=True)
 def _cut(
-    cells, start, stop, n, c, low, high, null, size, height, table, ranks, k, relaxed, nulls,
-    side, room, bins,
+    cells, start, stop, n, c, low, high, null, size, height, table, ranks, relaxed, nulls,
+    rules, fewest, side, room, bins, counts,
 ):  # fmt: skip
     """Cut a part in a column, if that may be; return where its right side starts, or `start`."""
     if null and nulls == APART:
         left = _mark(cells, start, stop, c, -1, ranks, size, 0, side)
-        if _may(left, n - left, k):
+        if fewest <= left <= n - fewest and _hold(cells, start, stop, left, n, rules, side, counts):
             return _move(cells, start, stop, side, room)
-        if low == high and not relaxed:
-            return start
     last = size if null else high
     level = _common(low, last, size, table, ranks) - 1 if height > 0 else 0
     while level >= 0:
@@ -159,16 +166,27 @@ def _cut(
         key, left, share = _median(
             cells, start, stop, n, c, at, ranks, low, last, relaxed and level == 0, bins
         )
-        if _may(left, n - left, k):
+        if fewest <= left <= n - fewest:
             _mark(cells, start, stop, c, at, ranks, key, share, side)
-            return _move(cells, start, stop, side, room)
+            if _hold(cells, start, stop, left, n, rules, side, counts):
+                return _move(cells, start, stop, side, room)
         level -= 1
     return start
 
 
 @njit(cache=True)
-def _may(left, right, k):
-    return left >= k and right >= k
+def _hold(cells, start, stop, left, n, rules, side, counts):
+    """Tell whether both sides keep the privacy models."""
+    confidential = rules.offsets.size - 1
+    if confidential == 0:
+        return True
+    counts[:] = 0
+    first = cells.shape[1] - 2 - confidential
+    for i in range(start, stop):
+        for j in range(first, first + confidential):
+            if cells[i, j] >= 0:
+                counts[0 if side[i] else 1, cells[i, j]] += cells[i, -2]
+    return holds(rules, left, counts[0]) and holds(rules, n - left, counts[1])
 
 
 @njit(cache=True)
