@@ -90,6 +90,7 @@ def assess(
     *,
     recipe: Recipe | None = None,
     rows: np.ndarray | None = None,
+    suppressed: np.ndarray | None = None,
     measures: Sequence[str] | None = None,
 ) -> Assessment:
     """Measure risk and utility of a protected table against its original.
@@ -103,6 +104,8 @@ def assess(
         where a step perturbed a quasi column.
     rows : ndarray of int, optional
         For each protected row the position of its original; in order where not given.
+    suppressed : ndarray of int, optional
+        The original's rows that were suppressed, whether they are in the protected table or not.
     measures : sequence of str, optional
         The measures to take, by name, and no others. Where not given, those that fit the columns
         and what was done to them.
@@ -133,7 +136,7 @@ def assess(
         if name not in RISK | UTILITY:
             raise BadInput(f"there is no measure '{name}'; {nearest(name, RISK | UTILITY)}")
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
-    tables = _tables(original, protected, roles, recipe, rows)
+    tables = _tables(original, protected, roles, recipe, rows, suppressed)
     left_out: dict[str, str] = {}
     found: list[dict[str, Any]] = []
     for family in (RISK, UTILITY):
@@ -165,7 +168,12 @@ def assess(
 
 
 def _tables(
-    original: Any, protected: Any, roles: Roles, recipe: Recipe | None, rows: np.ndarray | None
+    original: Any,
+    protected: Any,
+    roles: Roles,
+    recipe: Recipe | None,
+    rows: np.ndarray | None,
+    suppressed: np.ndarray | None,
 ) -> Tables:
     markers = recipe.null_markers if recipe else []
     before, after = normalise(to_arrow(original), markers), to_arrow(protected)
@@ -176,6 +184,7 @@ def _tables(
             )
     if not set(before.column_names) & set(after.column_names):
         raise BadInput("the two tables share no column")
+    whole = before
     if rows is not None:
         if len(rows) and not 0 <= np.min(rows) <= np.max(rows) < before.num_rows:
             raise BadInput("rows names rows that the original does not have")
@@ -191,7 +200,9 @@ def _tables(
         if step.build().effect == "perturbs"
         for column in step.columns
     }
-    return Tables(before, after, roles, perturbed)
+    gone = np.zeros(whole.num_rows, dtype=bool)
+    gone[[] if suppressed is None else suppressed] = True
+    return Tables(before, after, roles, perturbed, whole, rows, gone)
 
 
 def _refuse(name: str, tables: Tables) -> None:
