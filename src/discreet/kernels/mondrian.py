@@ -7,9 +7,9 @@ the other, in their order, so the passes read memory from front to back.
 
 A code is a value's place in its column's order, and a null comes after the last. Columns are told
 apart by their `heights`: 0, values in order, where `place` says how far apart they are; above 0, a
-tree, where `ranks` numbers the nodes of each level from left to right and `spans` says how wide each
-is. A tree is cut between the children of the lowest node that holds all of the part, and if that
-cannot be, between grandchildren, and so on down to its leaves.
+tree, where `ranks` numbers the nodes of each level from left to right and `spans` says how wide
+each is. A tree is cut between the children of the lowest node that holds all of the part, and if
+that cannot be, between grandchildren, and so on down to its leaves.
 """
 
 import numpy as np
@@ -82,7 +82,9 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed,
         middle = start
         if n >= 2 * fewest:
             for c in range(columns):
-                widths[c] = _width(c, lo, hi, has, sizes, heights, starts, place, ranks, spans, nulls)
+                widths[c] = _width(
+                    c, lo, hi, has, sizes, heights, starts, place, ranks, spans, nulls
+                )
             while middle == start:
                 c = np.argmax(widths)
                 if widths[c] < 0:
@@ -234,7 +236,7 @@ def _median(cells, start, stop, n, c, at, ranks, low, high, share_out, bins):
 
 @njit(cache=True)
 def _mark(cells, start, stop, c, at, ranks, key, share, side):
-    """Mark the units of the left side: below the key, or the first of those at it; count records."""
+    """Mark the left side: units below the key, and the first of those at it; count its records."""
     left = 0
     for i in range(start, stop):
         code = cells[i, c]
