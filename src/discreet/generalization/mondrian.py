@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -12,21 +11,20 @@ import pyarrow.compute as pc
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.generalization._axes import Axis, Parts, in_order, in_tree
+from discreet.generalization._axes import Axis, in_order, in_tree
 from discreet.generalization._distinct import distinct
+from discreet.generalization._partition import Partition, keeps
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP
 from discreet.generalization.privacy import (
-    Bound,
     PrivacyModel,
     bind,
     confidential_columns,
     read_models,
 )
-from discreet.kernels.mondrian import APART, FORBIDS, VALUE, mondrian
-from discreet.kernels.privacy import Rules, holds
+from discreet.kernels.mondrian import APART, FORBIDS, VALUE
 from discreet.method import Method, Outcome, Plan, Rounder, as_arrow, as_computed, as_given
-from discreet.table.classes import check_columns, classes_of
+from discreet.table.classes import check_columns
 
 NullPolicy = Literal["segregate", "value", "suppress", "contaminate"]
 SmallGroup = Literal["suppress", "append"]
@@ -218,29 +216,70 @@ class Mondrian(Method):
                 raise BadInput(
                     f"hierarchies names '{name}', which is not among the columns to treat"
                 )
-        n = len(next(iter(columns.values())))
-        bound = bind(models, others, n)
+        bound = bind(models, others, len(next(iter(columns.values()))))
         axes = {name: self._axis(name, column) for name, column in columns.items()}
-        search = _Search(axes, bound, self)
-        search.run(lambda model, rows: _keeps(bind([model], others, n), rows))
-        labels = search.labels()
-        released = {name: _released(labels[name], search) for name in axes}
+        nulls = APART if self.enhanced else FORBIDS if self.null_policy == "contaminate" else VALUE
+        parts = Partition(axes, bound, nulls, self.strict)
+        self._treat(parts, others)
+        labels = parts.labels()
         joint = {
             "kind": "mondrian",
-            "classes": search.classes,
-            "sizes": np.bincount(search.classes[search.classes >= 0]),
+            "classes": parts.classes,
+            "sizes": np.bincount(parts.classes[parts.classes >= 0]),
             "labels": labels,
-            "groups": search.groups,
+            "groups": parts.groups,
             "confidential": {name: _spread(others[name], name, models) for name in self.reads},
         }
         figures = {
-            "classes": len(joint["sizes"]),
-            "suppressed": int(search.suppressed.sum()),
-            "groups": search.groups,
             "null_policy": self.null_policy,
+            "classes": len(joint["sizes"]),
+            "suppressed": int(parts.suppressed.sum()),
+            "groups": parts.groups,
         }
+        released = {name: _released(labels[name], parts) for name in axes}
         plans: dict[str, Plan] = {name: {"kind": "mondrian"} for name in axes}
-        return Outcome(released, plans, joint, search.suppressed, search.unsafe, figures)
+        return Outcome(released, plans, joint, parts.suppressed, parts.unsafe, figures)
+
+    def _groups(self, deficient: np.ndarray) -> dict[str, np.ndarray]:
+        """Give the groups of records that the null policy makes."""
+        if self.null_policy == "suppress" and deficient.all():
+            raise BadInput("every record has a null; use another null_policy than 'suppress'")
+        apart = self.null_policy in ("segregate", "suppress")
+        if not apart or deficient.all() or not deficient.any():
+            return {"all": np.full(len(deficient), True)}
+        return {"without nulls": ~deficient, "with nulls": deficient}
+
+    def _treat(self, parts: Partition, others: Mapping[str, pa.ChunkedArray]) -> None:
+        """Cut each group into classes, or do what is to be done where it cannot be one itself."""
+        groups = self._groups(parts.null.any(axis=0))
+        kept = {name: keeps(parts.bound, rows) for name, rows in groups.items()}
+        segregated = self.null_policy == "segregate" and len(groups) > 1
+        if segregated and not any(kept.values()):
+            raise BadInput(
+                "neither the records with nulls nor those without keep the privacy models by "
+                "themselves; use null_policy = 'value', or weaker models"
+            )
+        for name, rows in groups.items():
+            if self.null_policy == "suppress" and name == "with nulls":
+                parts.suppress(rows, name)
+            elif kept[name]:
+                parts.cut(rows, name)
+            elif not segregated:
+                raise BadInput(self._say_broken(rows, name, others))
+            elif self.small_group == "append":
+                parts.append(rows, name)
+            else:
+                parts.suppress(rows, name)
+
+    def _say_broken(
+        self, rows: np.ndarray, name: str, others: Mapping[str, pa.ChunkedArray]
+    ) -> str:
+        """Say which model a group breaks as a whole."""
+        who = f"the {int(rows.sum()):,} records" + ("" if name == "all" else f" {name}")
+        for model in read_models(self.privacy):
+            if not keeps(bind([model], others, len(rows)), rows):
+                return f"{who} do not keep {model} even as one class; weaken it"
+        raise AssertionError("no model is broken")
 
     def _axis(self, name: str, column: pa.ChunkedArray) -> Axis:
         if not self.hierarchies or name not in self.hierarchies:
@@ -249,182 +288,14 @@ class Mondrian(Method):
         return in_tree(column, name, hierarchy.bind(column, name))
 
 
-class _Search:
-    """The groups of records, the cuts in each, and what came of them."""
-
-    def __init__(self, axes: Mapping[str, Axis], bound: Bound, method: Mondrian) -> None:
-        self.axes, self.bound, self.method = axes, bound, method
-        self.codes = np.array([axis.codes for axis in axes.values()])
-        self.sizes = np.array([axis.size for axis in axes.values()], dtype=np.int64)
-        self.null = self.codes == self.sizes[:, None]
-        n = self.codes.shape[1]
-        self.classes = np.full(n, -1, dtype=np.int32)
-        self.suppressed = np.zeros(n, dtype=bool)
-        self.unsafe = np.zeros(n, dtype=bool)
-        self.groups: list[dict[str, Any]] = []
-        self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self.count = 0
-        contaminate = method.null_policy == "contaminate"
-        self.nulls = FORBIDS if contaminate else APART if method.enhanced else VALUE
-        self.layout = self._layout()
-
-    def run(self, keeps: Callable[[Any, np.ndarray], bool]) -> None:
-        """Treat the groups that the null policy makes.
-
-        `keeps` tells whether some records together keep one model, for the message.
-        """
-        policy, deficient = self.method.null_policy, self.null.any(axis=0)
-        apart = policy in ("segregate", "suppress") and deficient.any()
-        groups = {"without nulls": ~deficient, "with nulls": deficient}
-        for name, rows in groups.items() if apart else [("all", np.full(len(deficient), True))]:
-            if not rows.any():
-                continue
-            if policy == "suppress" and name == "with nulls":
-                self._leave(rows, name, "suppressed")
-            elif _keeps(self.bound, rows):
-                self._cut(rows, name, "cut", self.bound.rules)
-            elif policy != "segregate" or not apart:
-                raise BadInput(self._say(rows, name, keeps))
-            elif self.method.small_group == "append":
-                # Each distinct tuple is a class of its own: no model, so all cuts may be.
-                self._cut(rows, name, "appended", _NO_RULES)
-            else:
-                self._leave(rows, name, "suppressed")
-        if self.suppressed.any() and not _keeps(self.bound, self.suppressed):
-            self.unsafe = self.suppressed
-        if all(group["treatment"] != "cut" for group in self.groups):
-            raise BadInput(
-                "neither the records with nulls nor those without keep the privacy models by "
-                "themselves; use null_policy = 'value', or weaker models"
-            )
-
-    def _say(self, rows: np.ndarray, name: str, keeps: Callable[[Any, np.ndarray], bool]) -> str:
-        """Say which model a group breaks as a whole."""
-        n, k = int(rows.sum()), self.bound.rules.k
-        who = f"the {n:,} records" + ("" if name == "all" else f" {name}")
-        if n < k:
-            return f"{who} are fewer than k = {k}; use a smaller k, or another null_policy"
-        models = read_models(self.method.privacy)
-        broken = next(model for model in models if not keeps(model, rows))
-        return f"{who} do not keep {broken} even as one class; weaken it"
-
-    def _leave(self, rows: np.ndarray, name: str, treatment: str) -> None:
-        self.suppressed = self.suppressed | rows
-        self._note(rows, name, treatment, 0)
-
-    def _note(self, rows: np.ndarray, name: str, treatment: str, classes: int) -> None:
-        """Keep what was done with a group; its classes come after those of the groups before."""
-        self.groups.append(
-            {
-                "group": name,
-                "treatment": treatment,
-                "rows": int(rows.sum()),
-                "first_class": self.count,
-                "classes": classes,
-            }
-        )
-        self.count += classes
-
-    def _cut(self, rows: np.ndarray, name: str, treatment: str, rules: Rules) -> None:
-        """Cut one group into classes."""
-        cells, units = self._units(rows, rules)
-        nulls = VALUE if rules is _NO_RULES else self.nulls
-        relaxed = not self.method.strict and rules is not _NO_RULES
-        ends, low, high, null = mondrian(cells, *self.layout, rules, relaxed, nulls)
-        of_unit = np.empty(len(cells), dtype=np.int32)
-        of_unit[cells[:, -1]] = np.repeat(
-            np.arange(len(ends), dtype=np.int32), np.diff(ends, prepend=0)
-        )
-        self.classes[rows] = of_unit[units] + self.count
-        self.parts.append((low, high, null))
-        self._note(rows, name, treatment, len(ends))
-
-    def _units(self, rows: np.ndarray, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
-        """Count the distinct tuples of a group; give the kernel's table and each row's unit.
-
-        Where ties are shared out each row is a unit, because their order matters.
-        """
-        confidential = self.bound.codes if rules is self.bound.rules else self.bound.codes[:0]
-        codes = np.concatenate((self.codes, confidential))
-        if not rows.all():
-            codes = codes[:, rows]
-        n = codes.shape[1]
-        first, counts, units = np.arange(n), np.ones(n, dtype=np.int64), np.arange(n)
-        if self.method.strict or rules is _NO_RULES:
-            sizes = np.append(self.sizes + 1, np.full(len(confidential), rules.q.size))
-            units, count = classes_of(codes, sizes)
-            first = np.empty(count, dtype=np.int64)
-            first[units[::-1]] = np.arange(n)[::-1]
-            counts = np.bincount(units)
-        cells = np.empty((len(first), len(codes) + 2), dtype=np.int32)
-        cells[:, :-2] = codes[:, first].T
-        cells[:, -2] = counts
-        cells[:, -1] = np.arange(len(first))
-        return cells, units
-
-    def _layout(self) -> tuple[np.ndarray, ...]:
-        """Lay the columns' places and trees end to end, as the kernel takes them."""
-        starts, used = [], [0, 0]
-        places, ranks, spans = [np.empty(0)], [np.empty(0, np.int32)], [np.empty(0)]
-        for axis, null in zip(self.axes.values(), self.null, strict=True):
-            with_null = bool(null.any()) and self.nulls == VALUE
-            starts.append(used[axis.height > 0])
-            if axis.height:
-                rank, span = axis.tree(with_null)
-                ranks.append(rank.ravel())
-                spans.append(span.ravel())
-            else:
-                places.append(axis.place(with_null))
-            used[axis.height > 0] += (axis.size + 1) * (axis.height + 1)
-        heights = np.array([axis.height for axis in self.axes.values()], dtype=np.int64)
-        tables = (np.concatenate(places), np.concatenate(ranks), np.concatenate(spans))
-        return self.sizes, heights, np.array(starts, dtype=np.int64), *tables
-
-    def labels(self) -> dict[str, Any]:
-        """Name the classes in every column."""
-        low, high, null = (np.concatenate(arrays).T for arrays in zip(*self.parts, strict=True))
-        if self.nulls == FORBIDS:
-            # Nulls alone are released as everything too.
-            low, high = np.where(null, 0, low), np.where(null, self.sizes[:, None] - 1, high)
-        return {
-            name: axis.label(Parts(low[c], high[c], null[c], partial(self._members, c)))
-            for c, (name, axis) in enumerate(self.axes.items())
-        }
-
-    def _members(self, c: int) -> tuple[np.ndarray, np.ndarray]:
-        """Give the distinct pairs of class and value of a column, in order."""
-        kept = (self.classes >= 0) & ~self.null[c]
-        size = self.sizes[c]
-        pairs = np.unique(self.classes[kept] * size + self.codes[c, kept])
-        return pairs // size, pairs % size
-
-
-# What keeps no model.
-_NO_RULES = Rules(
-    1,
-    np.empty(0, np.int64),
-    np.empty((0, 4), np.int64),
-    np.empty((0, 2)),
-    np.zeros(1, np.int64),
-    np.empty(0),
-    np.empty(0, np.int32),
-)
-
-
-def _released(named: Mapping[str, Any], search: _Search) -> pa.ChunkedArray:
+def _released(named: Mapping[str, Any], parts: Partition) -> pa.ChunkedArray:
     """Give each row its class's label."""
     texts = [*named["labels"], TOP]
-    label = np.append(named["label"], np.int32(len(texts) - 1))[search.classes]
-    null = (label < 0) | search.unsafe
+    # A suppressed record's class, -1, picks the last.
+    label = np.append(named["label"], np.int32(len(texts) - 1))[parts.classes]
+    null = (label < 0) | parts.unsafe
     indices = pa.array(np.where(null, 0, label).astype(np.int32), mask=null)
     return pa.chunked_array([pa.array(texts, pa.string()).take(indices)])
-
-
-def _keeps(bound: Bound, rows: np.ndarray) -> bool:
-    """Tell whether some records together keep the models."""
-    held = bound.codes[:, rows]
-    histogram = np.bincount(held[held >= 0], minlength=bound.rules.q.size)
-    return holds(bound.rules, int(rows.sum()), histogram)
 
 
 def _spread(column: pa.ChunkedArray, name: str, models: Sequence[Any]) -> dict[str, Any]:
