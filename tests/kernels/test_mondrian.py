@@ -124,12 +124,7 @@ def sides(rows, c, column, relaxed, nulls):
             [r for r in rows if r[1][c] < column.size],
             [r for r in rows if r[1][c] == column.size],
         )
-    for at, key in enumerate(keys := column.keys(held[0], held[-1])):
-        if relaxed and at == len(keys) - 1:
-            ordered = sorted(rows, key=lambda row: key(row[1][c]))
-            first = {row[0] for row in ordered[: len(rows) // 2]}
-            yield [r for r in rows if r[0] in first], [r for r in rows if r[0] not in first]
-            continue
+    for key in column.keys(held[0], held[-1]) if column.height or not relaxed else []:
         found = sorted({key(code) for code in held})
         # Of two cuts that are as near to halves the later one.
         best = min(
@@ -137,6 +132,10 @@ def sides(rows, c, column, relaxed, nulls):
             key=lambda v: (abs(2 * sum(key(r[1][c]) <= v for r in rows) - len(rows)), -v),
         )
         yield [r for r in rows if key(r[1][c]) <= best], [r for r in rows if key(r[1][c]) > best]
+    if relaxed:
+        ordered = sorted(rows, key=lambda row: row[1][c])
+        first = {row[0] for row in ordered[: len(rows) // 2]}
+        yield [r for r in rows if r[0] in first], [r for r in rows if r[0] not in first]
 
 
 def by_kernel(codes, confidential, columns, rules, relaxed, nulls):

@@ -161,13 +161,11 @@ def _cut(
         if fewest <= left <= n - fewest and _hold(cells, start, stop, left, n, rules, side, counts):
             return _move(cells, start, stop, side, room)
     last = size if null else high
-    level = _common(low, last, size, table, ranks) - 1 if height > 0 else 0
-    while level >= 0:
-        at = table + level * (size + 1) if height > 0 else -1
-        # Only equal values are shared out, not the values of one node.
-        key, left, share = _median(
-            cells, start, stop, n, c, at, ranks, low, last, relaxed and level == 0, bins
-        )
+    level = _common(low, last, size, table, ranks) - 1 if height > 0 else -1 if relaxed else 0
+    # Level -1 shares out equal values: the way of relaxed cuts, but the last resort in a tree.
+    while level >= (-1 if relaxed else 0):
+        at = table + max(level, 0) * (size + 1) if height > 0 else -1
+        key, left, share = _median(cells, start, stop, n, c, at, ranks, low, last, level < 0, bins)
         if fewest <= left <= n - fewest:
             _mark(cells, start, stop, c, at, ranks, key, share, side)
             if _hold(cells, start, stop, left, n, rules, side, counts):
