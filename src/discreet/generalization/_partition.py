@@ -34,7 +34,7 @@ class Partition:
     suppressed, unsafe : ndarray of bool
         The suppressed records; all of them again where they may not stay as a class of their own.
     groups : list of dict
-        For each group its name, `treatment` ("cut", "suppressed" or "appended"), its number of
+        For each group its name, `treatment` ("cut", "suppress" or "append"), its number of
         rows, its first class and its number of classes.
     """
 
@@ -59,14 +59,14 @@ class Partition:
 
     def append(self, rows: np.ndarray, name: str) -> None:
         """Release a group as it is: each distinct tuple is a class of its own."""
-        self._cut(rows, name, "appended", _NO_RULES, VALUE, False)
+        self._cut(rows, name, "append", _NO_RULES, VALUE, False)
 
     def suppress(self, rows: np.ndarray, name: str) -> None:
         """Suppress a group, and tell whether it may stay as a class of its own."""
         self.suppressed = rows
         if not keeps(self.bound, rows):
             self.unsafe = rows
-        self._note(rows, name, "suppressed", 0)
+        self._note(rows, name, "suppress", 0)
 
     def _note(self, rows: np.ndarray, name: str, treatment: str, classes: int) -> None:
         """Keep what was done with a group; its classes come after those of the groups before."""
