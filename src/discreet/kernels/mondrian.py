@@ -116,10 +116,11 @@ def _bounds(cells, start, stop, sizes, low, high, null):
         n += cells[i, -2]
         for c in range(columns):
             code = cells[i, c]
-            if code == sizes[c]:
-                null[c] = True
+            low[c] = min(low[c], code)
+            if code < sizes[c]:
+                high[c] = max(high[c], code)
             else:
-                low[c], high[c] = min(low[c], code), max(high[c], code)
+                null[c] = True
     return n
 
 
