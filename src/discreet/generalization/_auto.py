@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from discreet.errors import BadInput
 from discreet.generalization._dates import DEFAULT, Dates, days_of
 from discreet.generalization._distinct import Distinct
-from discreet.generalization._intervals import Intervals
+from discreet.generalization._intervals import Intervals, floats_of
 from discreet.generalization._rules import Flat, Order, Prefix, Rule
-from discreet.table.columns import kind_of, numbers
+from discreet.table.columns import kind_of
 
 # Up to so many values nothing lies between them and `*`.
 _FEW = 4
@@ -55,8 +55,7 @@ def propose(found: Distinct, name: str) -> Rule:
     if _is_date(values, name):
         return _periods(found, name)
     if kind_of(values.type) == "numeric" and not pa.types.is_temporal(values.type):
-        widths = _round_widths(numbers(pa.chunked_array([values]), name).values)
-        return Intervals(widths, (), 0, None, None, None) if widths else Flat()
+        return _intervals(found, name)
     if kind_of(values.type) == "text" and _are_codes(values):
         return _prefixes(pc.utf8_length(values[0]).as_py())
     return Flat()
@@ -65,6 +64,14 @@ def propose(found: Distinct, name: str) -> Rule:
 def _sizes(count: int) -> tuple[int, ...]:
     """Double from 2 on, while there are at least two groups."""
     return tuple(2**i for i in range(1, _MOST_LEVELS + 1) if 2**i < count)
+
+
+def _intervals(found: Distinct, name: str) -> Rule:
+    try:
+        widths = _round_widths(floats_of(found, name))
+    except BadInput:
+        return Flat()
+    return Intervals(widths, (), 0, None, None, None) if widths else Flat()
 
 
 def _round_widths(x: np.ndarray) -> tuple[float, ...]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.errors import BadInput, nearest
 from discreet.generalization._distinct import Distinct
@@ -62,7 +61,7 @@ class Dates:
         if isinstance(levels, str) or not isinstance(levels, Sequence) or not len(levels):
             raise BadInput(f"levels must be a list such as ['month', 'year'], not {levels!r}")
         for level in levels:
-            if level not in PERIODS:
+            if not isinstance(level, str) or level not in PERIODS:
                 raise BadInput(f"there is no level '{level}'; {nearest(level, PERIODS)}")
         order = list(PERIODS)
         for below, above in pairwise(levels):
@@ -102,14 +101,10 @@ def days_of(values: pa.Array, name: str) -> np.ndarray:
     if types.is_string(kind) or types.is_large_string(kind):
         values = _parsed(values, name)
         kind = values.type
-    if types.is_timestamp(kind):
-        values = pc.local_timestamp(values) if kind.tz else values
-        values = pc.floor_temporal(values, unit="day").cast(pa.date32(), safe=False)
-    elif types.is_date(kind):
-        values = values.cast(pa.date32(), safe=False)
-    else:
+    if not (types.is_timestamp(kind) or types.is_date(kind)):
         raise BadInput(f"column '{name}' holds {kind}, not dates; convert it to dates first")
-    return values.cast(pa.int32()).to_numpy().astype(np.int64)
+    # The cast takes a datetime with a zone in that zone.
+    return values.cast(pa.date32(), safe=False).cast(pa.int32()).to_numpy().astype(np.int64)
 
 
 def _parsed(values: pa.Array, name: str) -> pa.Array:

@@ -103,10 +103,10 @@ def as_text(values: pa.Array) -> pa.Array:
     ['39', '0.5']
     """
     kind, types = values.type, pa.types
-    if types.is_large_string(kind):
-        return values.cast(pa.string()) if values.nbytes < 1 << 30 else values
     text = values.cast(pa.string())
     if types.is_timestamp(kind) or types.is_time(kind):
+        # 10:30:00.500 and 10:30:00.500000 are one time, whatever the unit of the column.
         text = pc.replace_substring_regex(text, r"\.0+(Z|[+-]\d+)?$", r"\1")
+        text = pc.replace_substring_regex(text, r"(\.\d*[1-9])0+(Z|[+-]\d+)?$", r"\1\2")
         text = pc.replace_substring_regex(text, r" 00:00:00$", "")
     return text

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.generalization._distinct import Distinct
+from discreet.generalization._distinct import Distinct, as_text
 from discreet.generalization._rules import Rule, by_key
-from discreet.table.columns import LARGEST_EXACT_INTEGER, kind_of, numbers
+from discreet.table.columns import LARGEST_EXACT_INTEGER, float_values, kind_of
 
 # Keys of the open ends; those of the intervals between are far smaller.
 _BELOW, _ABOVE = -(2**62), 2**62
@@ -43,7 +43,7 @@ class Intervals:
         """Check the parameters."""
         if (widths is None) == (cuts is None):
             raise BadInput("intervals need either widths, such as [5, 10, 20], or cuts")
-        if whole not in (None, True, False):
+        if whole is not None and not isinstance(whole, bool):
             raise BadInput(f"whole must be true or false, not {whole!r}")
         origin = _number(origin, "origin")
         lower = None if lower is None else _number(lower, "lower")
@@ -75,7 +75,7 @@ class Intervals:
 
     def levels(self, found: Distinct, name: str) -> list[pa.Array]:
         """Find the interval of each value."""
-        x = _floats(found, name)
+        x = floats_of(found, name)
         whole = self._is_whole(x)
         if self.cuts:
             return [self._between(x, cuts, whole) for cuts in self.cuts]
@@ -83,7 +83,7 @@ class Intervals:
 
     def settle(self, found: Distinct, name: str) -> Rule:
         """Fix whether the labels are of whole numbers."""
-        whole = self._is_whole(_floats(found, name))
+        whole = self._is_whole(floats_of(found, name))
         return Intervals(self.widths, self.cuts, self.origin, self.lower, self.upper, whole)
 
     def _is_whole(self, x: np.ndarray) -> bool:
@@ -209,14 +209,26 @@ def _nested_cuts(cuts: Any) -> tuple[tuple[float, ...], ...]:
     return levels
 
 
-def _floats(found: Distinct, name: str) -> np.ndarray:
-    kind = found.values.type
-    if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
-        raise BadInput(f"column '{name}' holds {kind}, not numbers; use a hierarchy of dates")
-    if pa.types.is_duration(kind):
-        raise BadInput(f"column '{name}' holds {kind}; convert it to numbers for intervals")
-    if not len(found.values):
+def floats_of(found: Distinct, name: str) -> np.ndarray:
+    """Take distinct values as float64, or say why they have no intervals."""
+    values = found.values
+    kind = kind_of(values.type)
+    if not len(values):
         return np.empty(0)
-    if kind_of(kind) != "numeric" and kind_of(kind) != "text":
-        raise BadInput(f"column '{name}' is {kind_of(kind)}, but intervals need numbers")
-    return numbers(pa.chunked_array([found.values]), name).values
+    if pa.types.is_temporal(values.type) or kind != "numeric":
+        hint = "convert it to numbers, or use another kind of hierarchy"
+        if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+            hint = 'use kind = "dates"'
+        raise BadInput(
+            f"column '{name}' holds {values.type}, such as '{as_text(values[:1])[0]}', but "
+            f"intervals need numbers; {hint}"
+        )
+    x = float_values(pa.chunked_array([values]), name)
+    if np.isinf(x).any():
+        raise BadInput(f"column '{name}' holds infinity; make it null or code it first")
+    if not pa.types.is_floating(values.type) and (np.abs(x) > LARGEST_EXACT_INTEGER).any():
+        raise BadInput(
+            f"column '{name}' holds numbers above 2^53, which have no exact intervals; use "
+            'kind = "prefix" or "order"'
+        )
+    return x

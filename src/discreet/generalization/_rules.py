@@ -154,6 +154,8 @@ class Order:
     def settle(self, found: Distinct, name: str) -> Rule:
         """Write the groups down as a table: a new value has no place among them."""
         texts = as_text(found.values).to_pylist()
+        if not texts:
+            return self
         return self.table(texts, {"kind": "order", "sizes": list(self.sizes), "values": texts})
 
     def table(self, texts: list[str], spec: dict[str, Any]) -> Table:

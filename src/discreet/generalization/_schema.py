@@ -28,7 +28,7 @@ JSON_SCHEMA: dict[str, Any] = {
     "title": "Hierarchy",
     "description": "What the values of a column become at each level.",
     "anyOf": [
-        {"type": "string", "description": "The path of a CSV file, or a kind without parameters."},
+        {"type": "string", "description": "The path of a CSV file."},
         _kind("csv", ["path"], path=_TEXT, sep=_TEXT),
         _kind("table", ["rows"], rows=_list(_list({"type": ["string", "number", "boolean"]}))),
         _kind("groups", ["tree"], tree={"type": "object"}),

@@ -10,7 +10,7 @@ from discreet.generalization.ladder import Ladder
 
 
 def tree(ladder: Ladder, counts: np.ndarray | None, most: int) -> str:
-    """Draw a ladder from the top down, at most so many branches below each label.
+    """Draw a ladder from the top down, as many whole levels as fit.
 
     Parameters
     ----------
@@ -18,25 +18,24 @@ def tree(ladder: Ladder, counts: np.ndarray | None, most: int) -> str:
     counts : ndarray, optional
         Rows by leaf.
     most : int
+        Lines to draw, but for those that say what was left out. Where the level below `*` is
+        longer already, its first labels are drawn.
     """
-    parents = [_parents(ladder, level) for level in range(ladder.height)]
-    sums = [
-        None
-        if counts is None
-        else np.bincount(ladder.maps[level], counts, len(ladder.labels[level])).astype(np.int64)
-        for level in range(ladder.height + 1)
-    ]
+    sizes = np.cumsum([len(labels) for labels in reversed(ladder.labels)])
+    lowest = max(0, ladder.height - max(1, int((sizes <= most).sum()) - 1))
 
     def lines(level: int, node: int, indent: str) -> Iterator[str]:
-        total = sums[level]
-        count = "" if total is None else f"  ({total[node]})"
-        yield f"{indent}{ladder.labels[level][node]}{count}"
-        if level == 0:
+        leaves = ladder.maps[level] == node
+        notes = [_counted(int(leaves.sum()), "value")] if level == lowest > 0 else []
+        if counts is not None:
+            notes.append(_counted(int(counts[leaves].sum()), "row"))
+        note = f"  ({', '.join(notes)})" if notes else ""
+        yield f"{indent}{ladder.labels[level][node]}{note}"
+        if level == lowest:
             return
-        children = np.flatnonzero(parents[level - 1] == node)
-        # One more is no longer than the line that says so.
-        shown = children if len(children) <= most + 1 else children[:most]
-        for child in shown.tolist():
+        children = list(dict.fromkeys(ladder.maps[level - 1][leaves].tolist()))
+        shown = children[: max(1, most - 1)]
+        for child in shown:
             yield from lines(level - 1, child, indent + "  ")
         if len(shown) < len(children):
             yield f"{indent}  ... {len(children) - len(shown)} more"
@@ -44,7 +43,5 @@ def tree(ladder: Ladder, counts: np.ndarray | None, most: int) -> str:
     return "\n".join(lines(ladder.height, 0, ""))
 
 
-def _parents(ladder: Ladder, level: int) -> np.ndarray:
-    parents = np.full(len(ladder.labels[level]), -1, dtype=np.int32)
-    parents[ladder.maps[level]] = ladder.maps[level + 1]
-    return parents
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
@@ -18,6 +20,7 @@ from discreet.table.dialect import find_dialect
 from discreet.table.native import to_arrow
 
 _SEPARATORS = (";", ",")
+_QUOTE = '"'
 
 
 class Table:
@@ -80,28 +83,35 @@ def _read(path: Path, sep: str | None) -> list[list[str]]:
     try:
         if not path.read_bytes().strip():
             raise BadInput(f"{path} is empty; a hierarchy has one row for each value")
-        dialect = find_dialect(path, None, None, None)
+        dialect = find_dialect(path, None, _QUOTE, None)
         # The mark that some programs put first is not part of the first value.
         encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
         text = path.read_text(encoding)
-        if sep is None or sep not in text:
-            sep = max(_SEPARATORS, key=lambda mark: _fit(text, mark, dialect.quote))
-        return _cells(text, sep, dialect.quote)
+        return _cells(text, _separator(text, sep))
     except OSError as error:
         raise BadInput(f"the hierarchy {path} cannot be read: {error.strerror}") from None
     except csv.Error as error:
         raise BadInput(f"{path} cannot be read as CSV: {error}") from None
 
 
-def _cells(text: str, sep: str, quote: str) -> list[list[str]]:
+def _cells(text: str, sep: str) -> list[list[str]]:
     lines = io.StringIO(text, newline="")
-    return [row for row in csv.reader(lines, delimiter=sep, quotechar=quote) if row]
+    return [row for row in csv.reader(lines, delimiter=sep, quotechar=_QUOTE) if row]
 
 
-def _fit(text: str, sep: str, quote: str) -> tuple[bool, int]:
-    """Judge a separator: do all rows have as many cells, and how many."""
-    lengths = {len(row) for row in _cells(text, sep, quote)}
-    return len(lengths) == 1, max(lengths)
+def _separator(text: str, sep: str | None) -> str:
+    """Take the separator that was given, unless another one plainly is the file's.
+
+    That is one that gives all rows as many cells, and more than one.
+    """
+    fitting = {}
+    for mark in dict.fromkeys([sep or _SEPARATORS[0], *_SEPARATORS]):
+        lengths = {len(row) for row in _cells(text, mark)}
+        if len(lengths) == 1 and max(lengths) > 1:
+            fitting[mark] = max(lengths)
+    if sep is not None and (sep in fitting or (sep in text and not fitting)):
+        return sep
+    return max(fitting, key=fitting.__getitem__) if fitting else max(_SEPARATORS, key=text.count)
 
 
 def rows_of(ladder: Ladder) -> list[list[str]]:
@@ -120,6 +130,11 @@ def rows_given(table: Any) -> list[list[str]]:
             if isinstance(row, str) or not isinstance(row, Sequence):
                 raise BadInput(f"row {number} of the hierarchy must be a list, not {row!r}")
         return [[text_of(cell) for cell in row] for row in table]
+    if isinstance(table, np.ndarray):
+        return rows_given(table.tolist())
+    if nw.dependencies.is_pandas_dataframe(table):
+        # A file without header gives columns named 0, 1, ...
+        table = table.set_axis([f"level {i}" for i in range(table.shape[1])], axis=1)
     frame = to_arrow(table)
     columns = [as_text(_plain(column)).to_pylist() for column in frame.columns]
     return [["" if cell is None else cell for cell in row] for row in zip(*columns, strict=True)]
@@ -204,6 +219,13 @@ def rows_of_tree(tree: Any) -> list[list[str]]:
     return [
         [leaf, *[groups[-1]] * (depth - len(groups)), *reversed(groups)] for leaf, groups in paths
     ]
+
+
+def plain_tree(tree: Any) -> Any:
+    """Give a tree as TOML holds it, every value as text."""
+    if isinstance(tree, Mapping):
+        return {text_of(name): plain_tree(inner) for name, inner in tree.items()}
+    return [text_of(leaf) for leaf in tree]
 
 
 def _paths(tree: Any, groups: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import csv
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from discreet.generalization._show import tree
 from discreet.generalization._tables import (
     CsvTable,
     Table,
+    plain_tree,
     rows_given,
     rows_of,
     rows_of_tree,
@@ -43,7 +45,7 @@ class Hierarchy:
 
     See Also
     --------
-    discreet.generalization.Ladder : a hierarchy laid out for one column.
+    discreet.generalization.ladder.Ladder : a hierarchy laid out for one column.
 
     Examples
     --------
@@ -113,7 +115,7 @@ class Hierarchy:
               JP
         """
         rows = rows_of_tree(tree)
-        return cls(table_of(rows, {"kind": "groups", "tree": copy.deepcopy(tree)}, "tree"))
+        return cls(table_of(rows, {"kind": "groups", "tree": plain_tree(tree)}, "tree"))
 
     @classmethod
     def intervals(
@@ -189,6 +191,9 @@ class Hierarchy:
         if isinstance(values, str) or not isinstance(values, Sequence):
             raise BadInput(f"values must be a list, not {values!r}")
         texts = [text_of(value) for value in values]
+        for text, times in Counter(texts).items():
+            if times > 1:
+                raise BadInput(f"values lists '{text}' {times} times")
         return cls(rule.table(texts, rule.spec() | {"values": texts}))
 
     @classmethod
@@ -220,8 +225,8 @@ class Hierarchy:
         ----------
         spec : Hierarchy, mapping, str or Path
             A mapping has a `kind` and the parameters of the class method of that name (`csv` and
-            `table` for `from_csv` and `from_table`). Text is a kind that needs no parameters, or
-            the path of a CSV file. A file is not read before it is needed.
+            `table` for `from_csv` and `from_table`). Text is the path of a CSV file. A file is not
+            read before it is needed.
 
         Examples
         --------
@@ -230,8 +235,6 @@ class Hierarchy:
         """
         if isinstance(spec, Hierarchy):
             return spec
-        if isinstance(spec, str) and spec in ("auto", "flat", "prefix", "dates"):
-            spec = {"kind": spec}
         if isinstance(spec, str | Path):
             return cls(CsvTable(spec, ";"))
         if not isinstance(spec, Mapping):
@@ -301,7 +304,7 @@ class Hierarchy:
         return [level.cast(pa.string()).take(codes) for level in levels]
 
     def show(
-        self, column: pa.ChunkedArray | pa.Array | None = None, name: str = "column", most: int = 6
+        self, column: pa.ChunkedArray | pa.Array | None = None, name: str = "column", most: int = 50
     ) -> str:
         """Draw the hierarchy as a tree of text, with the number of rows where a column is given.
 
@@ -311,21 +314,25 @@ class Hierarchy:
             A rule cannot be drawn without one.
         name : str
         most : int
-            Branches to draw below each label.
+            Lines to draw: levels that would need more are left out, the values first.
 
         Examples
         --------
         >>> import pyarrow as pa
         >>> zips = pa.array(["10115", "10117", "10117", "20095"])
         >>> print(Hierarchy.prefix(stars=[1, 4]).show(zips))
-        *  (4)
-          1****  (3)
-            1011*  (3)
-              10115  (1)
-              10117  (2)
-          2****  (1)
-            2009*  (1)
-              20095  (1)
+        *  (4 rows)
+          1****  (3 rows)
+            1011*  (3 rows)
+              10115  (1 row)
+              10117  (2 rows)
+          2****  (1 row)
+            2009*  (1 row)
+              20095  (1 row)
+        >>> print(Hierarchy.prefix(stars=[1, 4]).show(zips, most=4))
+        *  (4 rows)
+          1****  (2 values, 3 rows)
+          2****  (1 value, 1 row)
         """
         if column is None:
             return tree(self._own_ladder("drawn"), None, most)

@@ -68,10 +68,10 @@ class Ladder:
         maps = np.zeros((len(levels) + 2, len(leaves)), dtype=np.int32)
         maps[0] = np.arange(len(leaves))
         for number, level in enumerate(levels, start=1):
-            if not pa.types.is_dictionary(level.type):
-                level = level.dictionary_encode()
-            maps[number] = level.indices.to_numpy()
-            labels.append(level.dictionary.to_pylist())
+            # Decoded first: labels are one where they read the same.
+            encoded = level.cast(pa.string()).dictionary_encode()
+            maps[number] = encoded.indices.to_numpy()
+            labels.append(encoded.dictionary.to_pylist())
             _check_nesting(labels, maps, number, source)
         labels.append([TOP])
         return cls(leaves, labels, maps)

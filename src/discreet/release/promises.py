@@ -10,16 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.release.cells import least_records
-from discreet.release.findings import NEEDS_INTERNAL, Finding, finding
+from discreet.release.findings import NEEDS_INTERNAL, Finding, Shown, finding
 from discreet.release.privacy import privacy_models
 from discreet.release.recipe import Step
 from discreet.table import float_values, tuple_counts
 
-# The table, the step, and the step's plan where there is evidence.
-Promise = Callable[[pa.Table, Step, Mapping[str, Any] | None], list[Finding]]
+# What is shown, the step, and the step's plan where there is evidence.
+Promise = Callable[[Shown, Step, Mapping[str, Any] | None], list[Finding]]
 
 
-def _k_per_value(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _k_per_value(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    table = shown.table
     return [
         _k_per_value_of(table[name], step, name, plan["columns"].get(name) if plan else None)
         for name in step.columns
@@ -47,7 +48,8 @@ def _k_per_value_of(
     return finding(f"k = {k} per value in column '{name}'", rare, good)
 
 
-def _k_per_tuple(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _k_per_tuple(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    table = shown.table
     columns = [name for name in step.columns if name in table.column_names]
     k = step.parameters()["k"]
     tuples, counts = tuple_counts(table, columns)
@@ -60,7 +62,8 @@ def _k_per_tuple(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) ->
     return [finding(f"k = {k} per tuple of {', '.join(columns)}", rare, good)]
 
 
-def _within_bounds(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _within_bounds(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    table = shown.table
     return [
         _within_bounds_of(table[name], step, name)
         for name in step.columns
@@ -86,9 +89,26 @@ def _within_bounds_of(column: pa.ChunkedArray, step: Step, name: str) -> Finding
     return finding(f"column '{name}' stays within {said}", problem, "smallest and largest do")
 
 
+def _rank_window(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    """Compare the plan's p with the recipe's; that values moved no farther, the replay verifies."""
+    findings = []
+    for name in step.columns:
+        p = step.parameters()["p"]
+        p = p[name] if isinstance(p, Mapping) else p
+        said = f"no value of column '{name}' moved farther than {p:g} % of the ranks"
+        if plan is None:
+            findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
+            continue
+        window = plan["columns"][name]
+        problem = None if window["p"] == p else f"the plan allows {window['p']:g} %"
+        findings.append(finding(said, problem, f"{window['window']:,} ranks at most"))
+    return findings
+
+
 PROMISES: dict[str, Promise] = {
     "k-per-value": _k_per_value,
     "k-per-tuple": _k_per_tuple,
+    "rank-window": _rank_window,
     "within-bounds": _within_bounds,
     "privacy-models": privacy_models,
 }

@@ -175,9 +175,15 @@ class Run:
             timed = source is not None and source.unit is not None
             unit = {"unit": source.unit, "unit_ns": source.unit_ns} if source and timed else {}
             plans[column] = unit | plan | {"precision": step.precision}
-        entry = {"step": number, "method": step.method, "columns": plans}
+        entry: dict[str, Any] = {"step": number, "method": step.method, "columns": plans}
         if outcome.joint:
             entry["joint"] = outcome.joint
+        if outcome.disclosed is not None and outcome.disclosed.any():
+            entry["disclosed"] = np.flatnonzero(outcome.disclosed)
+            self.log["warnings"].append(
+                f"step {number} ({step.method}): {len(entry['disclosed']):,} records are released "
+                "as they are, which allow_disclosure allows"
+            )
         self.plan["steps"].append(entry)
 
     def _target(self) -> np.ndarray:
