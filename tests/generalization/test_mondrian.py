@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
+from discreet.generalization._axes import in_tree
 from discreet.generalization.mondrian import Mondrian
 from discreet.generalization.privacy import (
     AlphaKAnonymity,
@@ -557,3 +559,72 @@ def test_only_nulls():
         Mondrian(KAnonymity(1), null_policy="suppress").fit(table)
     # All records are in one group then, and are cut as such.
     assert Mondrian(KAnonymity(2)).fit(table).plan_["groups"][0]["group"] == "all"
+
+
+def test_appended_records_are_told():
+    table = {"x": pa.chunked_array([[1, 2, 3, 4, None]])}
+    method = Mondrian(KAnonymity(2), small_group="append", allow_disclosure=True)
+    assert method.run(table, None).disclosed.tolist() == [False] * 4 + [True]
+
+
+def leaves_over(tree, low, high):
+    """The leaves under the lowest node that holds two leaves, and the level of that node."""
+    level = next(i for i, nodes in enumerate(tree) if nodes[low] == nodes[high])
+    return int((tree[level] == tree[level][low]).sum()), level
+
+
+def other_cuts(codes, trees, k, all_children):
+    """Classes of trees that are cut into all children at once, or in leaf order."""
+    waiting, classes = [np.arange(len(codes))], []
+    while waiting:
+        rows = waiting.pop()
+        part = codes[rows]
+        found = [leaves_over(t, x.min(), x.max()) for t, x in zip(trees, part.T, strict=True)]
+        wide = [
+            (held - 1) / (tree.shape[1] - 1) for (held, _), tree in zip(found, trees, strict=True)
+        ]
+        for c in np.argsort(-np.array(wide), kind="stable"):
+            level = found[c][1] - 1
+            if level < 0:
+                continue
+            if all_children:
+                key = trees[c][level][part[:, c]]
+            else:
+                values, counts = np.unique(part[:, c], return_counts=True)
+                at = np.argmin(np.abs(2 * np.cumsum(counts)[:-1] - len(rows)))
+                key = part[:, c] > values[at]
+            _, side, counts = np.unique(key, return_inverse=True, return_counts=True)
+            if counts.min() >= k:
+                waiting += [rows[side == i] for i in range(len(counts))]
+                break
+        else:
+            classes.append(rows)
+    return classes
+
+
+def summed_loss(codes, trees, classes):
+    """The loss of the specification, summed over columns; nothing is suppressed."""
+    total = 0.0
+    for tree, column in zip(trees, codes.T, strict=True):
+        size = tree.shape[1]
+        held = sum(len(r) * leaves_over(tree, column[r].min(), column[r].max())[0] for r in classes)
+        total += (held / len(codes) / size - 1 / size) / (1 - 1 / size)
+    return total
+
+
+@pytest.mark.slow
+def test_adult_loses_least_when_cut_between_children_and_lower(capsys):
+    table, names = load_adult(), [c for c in load_adult().column_names if c != "salary-class"]
+    hierarchies = {name: Hierarchy.from_csv(adult_hierarchy_paths()[name]) for name in names}
+    axes = [in_tree(table[name], name, hierarchies[name].bind(table[name], name)) for name in names]
+    codes, trees = np.array([axis.codes for axis in axes]).T, [axis.ladder.maps for axis in axes]
+    losses = {}
+    for strict in (True, False):
+        of_row = Mondrian(KAnonymity(5), hierarchies=hierarchies, strict=strict).fit(table).classes_
+        classes = np.split(np.argsort(of_row, kind="stable"), np.cumsum(np.bincount(of_row))[:-1])
+        losses["strict" if strict else "relaxed"] = summed_loss(codes, trees, classes)
+    for name, all_children in (("all children at once", True), ("leaf order", False)):
+        losses[name] = summed_loss(codes, trees, other_cuts(codes, trees, 5, all_children))
+    with capsys.disabled():
+        print("\n" + ", ".join(f"{name} {loss:.2f}" for name, loss in losses.items()))
+    assert losses["strict"] < 0.6 * min(losses["all children at once"], losses["leaf order"])

@@ -33,6 +33,8 @@ class Partition:
         The class of each record; -1 where it is suppressed.
     suppressed, unsafe : ndarray of bool
         The suppressed records; all of them again where they may not stay as a class of their own.
+    disclosed : ndarray of bool
+        The records that are released as they are.
     groups : list of dict
         For each group its name, `treatment` ("cut", "suppress" or "append"), its number of
         rows, its first class and its number of classes.
@@ -49,6 +51,7 @@ class Partition:
         self.classes = np.full(n, -1, dtype=np.int32)
         self.suppressed = np.zeros(n, dtype=bool)
         self.unsafe = np.zeros(n, dtype=bool)
+        self.disclosed = np.zeros(n, dtype=bool)
         self.groups: list[dict[str, Any]] = []
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._layout = self._lay_out()
@@ -59,6 +62,7 @@ class Partition:
 
     def append(self, rows: np.ndarray, name: str) -> None:
         """Release a group as it is: each distinct tuple is a class of its own."""
+        self.disclosed = rows
         self._cut(rows, name, "append", _NO_RULES, VALUE, False)
 
     def suppress(self, rows: np.ndarray, name: str) -> None:

@@ -238,7 +238,15 @@ class Mondrian(Method):
         }
         released = {name: _released(labels[name], parts) for name in axes}
         plans: dict[str, Plan] = {name: {"kind": "mondrian"} for name in axes}
-        return Outcome(released, plans, joint, parts.suppressed, parts.unsafe, figures)
+        return Outcome(
+            released,
+            plans,
+            joint,
+            suppressed=parts.suppressed,
+            unsafe=parts.unsafe,
+            disclosed=parts.disclosed,
+            figures=figures,
+        )
 
     def _groups(self, deficient: np.ndarray) -> dict[str, np.ndarray]:
         """Give the groups of records that the null policy makes."""
