@@ -411,6 +411,25 @@ def test_small_groups_are_suppressed_or_appended():
     assert method.plan_["sizes"].tolist() == [2, 2, 1]
 
 
+def test_columns_of_any_type_are_emptied():
+    table = pa.table(
+        {
+            "x": [1, 2, None],
+            "category": pa.array(["a", "b", "a"]).dictionary_encode(),
+            "list": [[1], [2, 3], None],
+            "when": [dt.date(2020, 1, 1)] * 3,
+        }
+    )
+    _, out = treat(table, columns=["x"])
+    assert out.slice(2).to_pylist() == [dict.fromkeys(table.column_names)]
+    assert out.slice(0, 2).drop(["x"]).equals(table.slice(0, 2).drop(["x"]))
+    frame = table.drop(["list"]).to_pandas()
+    _, out = treat(frame, columns=["x"])
+    assert out["category"].dtype == frame["category"].dtype
+    assert out["category"].tolist()[:2] == ["a", "b"]
+    assert out.iloc[2].isna().all()
+
+
 def test_suppressed_records_that_are_enough_stay_as_stars():
     table = pa.table({"x": [1, 2, None, None], "z": range(4)})
     method, out = treat(table, columns=["x"], null_policy="suppress")

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
@@ -322,9 +321,4 @@ def _spread(column: pa.ChunkedArray, name: str, models: Sequence[Any]) -> dict[s
 
 def _blanked(table: pa.Table, rows: np.ndarray) -> pa.Table:
     """Empty some rows in all columns."""
-    keep = pa.array(~rows)
-    for position, name in enumerate(table.column_names):
-        column = table[name]
-        empty = pa.scalar(None, column.type)
-        table = table.set_column(position, name, pc.if_else(keep, column, empty))
-    return table
+    return table.take(pa.array(np.arange(len(rows)), mask=rows))
