@@ -49,13 +49,13 @@ class Outcome:
         The records that were suppressed.
     unsafe : ndarray of bool, optional
         The suppressed records that must not stay in the table, not even as stars.
-    disclosed : ndarray of bool, optional
-        Records that are released as they are, outside all promises, since the recipe allows it.
     figures : dict
         For the log: what the search did, and the like.
     fixed : dict
         Parameters as they must be set for a rerun that gives the same bytes, where a budget in
         seconds decided.
+    disclosed : ndarray of bool, optional
+        Records that are released as they are, outside all promises, since the recipe allows it.
     """
 
     columns: dict[str, Any]
@@ -63,9 +63,9 @@ class Outcome:
     joint: Plan = field(default_factory=dict)
     suppressed: np.ndarray | None = None
     unsafe: np.ndarray | None = None
-    disclosed: np.ndarray | None = None
     figures: dict[str, Any] = field(default_factory=dict)
     fixed: dict[str, Any] = field(default_factory=dict)
+    disclosed: np.ndarray | None = None
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -12,6 +12,7 @@ import pyarrow as pa
 from discreet.release.cells import plain
 from discreet.release.findings import NEEDS_INTERNAL, Finding, Shown, finding
 from discreet.release.recipe import Step
+from discreet.risk.frequency import frequencies
 from discreet.table.classes import classes_of, encode_columns
 
 # A figure that misses its bound by no more is taken to meet it.
@@ -23,6 +24,22 @@ def privacy_models(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> 
     """Verify each privacy model of a step on the classes of its columns."""
     shown = shown.without((plan or {}).get("disclosed", ()))
     return _models(shown.table, step, plan, None, "")
+
+
+def wildcard_k(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    """Verify k where a null equals anything, and count the records that this leaves exposed."""
+    columns = [name for name in step.columns if name in shown.table.column_names]
+    k = max(model.k for model in step.parameters()["privacy"])
+    matching = frequencies(shown.table, columns, nulls="match").sample
+    strict = frequencies(shown.table, columns).sample
+    exposed = int((strict < k).sum())
+    said = f"wildcard k-anonymity only (k = {k}, a null equals anything) over {', '.join(columns)}"
+    worst = f"a record matches {matching.min(initial=k):,} records"
+    good = (
+        f"{worst} or more; but {exposed:,} records share their own values, nulls included, with "
+        f"fewer than {k}, and stand out to whoever knows what is missing"
+    )
+    return [finding(said, worst if matching.min(initial=k) < k else None, good)]
 
 
 def models_within_groups(

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from discreet.release.cells import least_records
 from discreet.release.findings import NEEDS_INTERNAL, Finding, Shown, finding
-from discreet.release.privacy import privacy_models
+from discreet.release.privacy import privacy_models, wildcard_k
 from discreet.release.recipe import Step
 from discreet.table import float_values, tuple_counts
 
@@ -111,4 +111,5 @@ PROMISES: dict[str, Promise] = {
     "rank-window": _rank_window,
     "within-bounds": _within_bounds,
     "privacy-models": privacy_models,
+    "wildcard-k": wildcard_k,
 }

@@ -19,6 +19,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
 from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
+from discreet.release.replay.regression import ipso, porop
 from discreet.release.replay.rounding import clip, cuts, multiples
 from discreet.table import Numbers, kind_of, numbers
 
@@ -38,11 +39,13 @@ KINDS: dict[str, ColumnReplay] = {
 }
 JOINT: dict[str, JointReplay] = {
     "correlated-noise": correlated_noise,
+    "ipso": ipso,
+    "porop": porop,
     "pram": pram,
     "sources": shuffled,
 }
 # Joint kinds whose numbers come out of long sums, which another order of adding changes a little.
-COMPUTED: set[str] = set()
+COMPUTED: set[str] = {"ipso", "porop"}
 _SLACK = 1e-9
 
 
