@@ -137,9 +137,7 @@ def _contradictions(suppressed: Figures) -> Iterator[Finding]:
     source = {key: value for key, value in given.items() if key[-1] == "SRC"}
     # Both as the paper rounds them.
     rates = {key: given[_next(key[0], 2), *key[1:4], "NVRr"] for key in source}
-    below = [
-        key for key, gone in source.items() if rates[key] + 0.00005 < (gone - 0.05) / RECORDS
-    ]
+    below = [key for key, gone in source.items() if rates[key] + 0.00005 < (gone - 0.05) / RECORDS]
     worst = max(below, key=lambda key: source[key] - RECORDS * rates[key])
     _, n, policy, quality, _ = worst
     yield Finding(

@@ -59,7 +59,7 @@ def load(table: str) -> np.ndarray:
     return (frame if table == "I" else frame[EIA_COLUMNS]).to_numpy(np.float64)
 
 
-def scores(table: str, degree: int, noise: str, seeds: int) -> Iterator[Figure]:
+def scores(table: str, degree: int, noise: Any, seeds: int) -> Iterator[Figure]:
     """Tables I and II: the score for each k; the paper prints synthetic noise only."""
     x = load(table)
     given = paper_figures("porop", "table", "k", "degree")

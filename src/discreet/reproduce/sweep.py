@@ -13,9 +13,10 @@ from itertools import product
 
 import numpy as np
 
+from discreet.generalization.quality import QualityName
 from discreet.kernels.sweep import class_sums, climb
 
-QUALITIES = {
+QUALITIES: dict[str, QualityName] = {
     "Loss": "loss",
     "Precision": "precision",
     "NUE": "nue",
@@ -176,4 +177,4 @@ def _least(values: np.ndarray, nodes: Sequence[tuple[int, ...]]) -> int:
     mantissa, exponent = np.frexp(values)
     rank = np.ldexp(np.round(np.ldexp(mantissa, _DIGITS)), exponent - _DIGITS)
     ties = np.flatnonzero(rank == rank.min())
-    return int(min(ties, key=lambda i: (sum(nodes[i]), nodes[i])))
+    return min(ties.tolist(), key=lambda i: (sum(nodes[i]), nodes[i]))
