@@ -62,14 +62,13 @@ def run_reproduce(
     head: list[Block]
     if html_file is not None:
         head = [Heading(1, _TITLE), Text(_INTRODUCTION), Text(f"Made by: {command} --html FILE")]
-        html_file.write_text(page(_TITLE, [*head, *blocks(results)]), "utf-8")
+        html_file.write_text(page(_TITLE, [*head, *blocks(results, summary_first=True)]), "utf-8")
     if markdown_file is not None:
         made = f"This page is written by `{command} --markdown {markdown_file.name}`, not by hand."
         head = [Heading(1, _TITLE), Text(_INTRODUCTION), Text(made)]
         pictures = markdown_file.with_suffix("")
-        markdown_file.write_text(
-            markdown([*head, *blocks(results)], pictures, pictures.name), "utf-8"
-        )
+        content = [*head, *blocks(results, summary_first=True)]
+        markdown_file.write_text(markdown(content, pictures, pictures.name), "utf-8")
 
 
 def _print_summary(out: Console, results: list[Reproduction]) -> None:

@@ -22,6 +22,7 @@ SEEDS = 3
 SIZES = range(2, 21, 2)
 # Matching takes seconds for each k; these have the mean of all.
 MATCHED = (2, 8, 14, 20)
+MATCH = "match at k = 2 8 14 20"
 NULL_RECORDS = range(100, 1001, 100)
 QUASI = [
     "sex",
@@ -49,7 +50,7 @@ _WHAT = {
 TITLES = {
     "1": "Eight patients, K = 2: cells of 16 that are null or *",
     **{
-        table: f"Adult, mean over k = 2, 4, ... 20 (match: 2, 8, 14, 20): {_WHAT[quantity]}, "
+        table: f"Adult, {_WHAT[quantity]}, mean over k = 2, 4, ... 20: "
         + ", ".join(q for q, t in _TABLES[quantity].items() if t == table)
         for table, quantity in sorted(
             {(t, quantity) for quantity, of in _TABLES.items() for t in of.values()},
@@ -60,12 +61,12 @@ TITLES = {
     "search": "Adult: nodes of the whole lattice tried, against Generalize",
 }
 CHARTS = [
-    Chart("3", ("SRC",), "Suppressed records", "records with a null", ("Loss", "Precision")),
-    Chart("6", ("SRC",), "Suppressed records", "records with a null", ("NUE", "NNUE")),
-    Chart("9", ("SRC",), "Suppressed records", "records with a null", ("DM", "AEC", "AM", "EBM")),
+    Chart("3", ("SRC",), "Adult: suppressed records", "N", ("Loss", "Precision")),
+    Chart("6", ("SRC",), "Adult: suppressed records", "N", ("NUE", "NNUE")),
+    Chart("9", ("SRC",), "Adult: suppressed records", "N", ("DM", "AEC", "AM", "EBM")),
 ]
 # What the paper calls these baselines, where it does not say that a null is a value.
-NAMED = {"Loss": "suppress", "DM": "suppress", "Precision": "match", "NUE": "match"}
+NAMED = {"Loss": "suppress", "DM": "suppress", "Precision": MATCH, "NUE": MATCH}
 ENHANCED = "enhanced Mondrian"
 FOUR = "NVIr, |Q| = 4"
 PATIENTS = {
@@ -221,12 +222,12 @@ def _generalized(given: Nulled, quality: str, k: int, policy: Any) -> Generalize
 def _named(given: Nulled) -> dict[Key, list[Rates]]:
     """Run what the paper calls some columns: extended match, and enhanced Mondrian."""
     found: dict[Key, list[Rates]] = {}
-    for quality in (quality for quality, policy in NAMED.items() if policy == "match"):
+    for quality in (quality for quality, policy in NAMED.items() if policy == MATCH):
         for k in MATCHED:
             method = _generalized(given, quality, k, "match")
             levels = list(method.levels_[0]["levels"].values())
             rates = _rates(given, method.suppressed_mask_, levels)
-            found.setdefault((quality, "match"), []).append(rates)
+            found.setdefault((quality, MATCH), []).append(rates)
     for k in SIZES:
         mondrian = Mondrian([KAnonymity(k)], enhanced=True, null_policy="value")
         released = mondrian.fit_transform(given.table)

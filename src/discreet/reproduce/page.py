@@ -72,29 +72,41 @@ class Picture:
 Block = Heading | Text | Items | Grid | Picture
 
 
-def blocks(results: Iterable[Reproduction]) -> Iterator[Block]:
-    """Tell a reproduction: tables, plots, then what agrees, what does not, and why."""
+def blocks(results: Iterable[Reproduction], summary_first: bool = False) -> Iterator[Block]:
+    """Tell a reproduction: tables and plots, and what agrees, what does not, and why.
+
+    A terminal ends with what was found; a page, which is read from the top, starts with it.
+    """
     for result in results:
         yield Heading(2, f"{result.name}: \u201c{result.paper}\u201d")
-        for number, title, figures in result.tables():
-            yield grid(_called(number, title), figures)
-            for i, chart in enumerate(result.charts):
-                if chart.table == number:
-                    name = f"{result.name}-{number}-{i + 1}".lower().replace(" ", "-")
-                    yield Picture(name, chart, figures)
-        if result.missing:
-            yield Heading(3, "Data not found")
-            yield Items(
-                tuple(
-                    f"{_called(number, result.titles[number])}: skipped, data not found. {why}"
-                    for number, why in result.missing.items()
-                )
+        parts = [_tables(result), _found(result)]
+        for part in reversed(parts) if summary_first else parts:
+            yield from part
+
+
+def _tables(result: Reproduction) -> Iterator[Block]:
+    for number, title, figures in result.tables():
+        yield grid(_called(number, title), figures)
+        for i, chart in enumerate(result.charts):
+            if chart.table == number:
+                name = f"{result.name}-{number}-{i + 1}".lower().replace(" ", "-")
+                yield Picture(name, chart, figures)
+
+
+def _found(result: Reproduction) -> Iterator[Block]:
+    if result.missing:
+        yield Heading(3, "Data not found")
+        yield Items(
+            tuple(
+                f"{_called(number, result.titles[number])}: skipped, data not found. {why}"
+                for number, why in result.missing.items()
             )
-        for verdict, text in VERDICTS.items():
-            told = tuple(f.text for f in result.findings if f.verdict == verdict)
-            if told:
-                yield Heading(3, text)
-                yield Items(told)
+        )
+    for verdict, text in VERDICTS.items():
+        told = tuple(f.text for f in result.findings if f.verdict == verdict)
+        if told:
+            yield Heading(3, text)
+            yield Items(told)
 
 
 def grid(title: str, figures: Figures) -> Grid:
@@ -112,7 +124,9 @@ def grid(title: str, figures: Figures) -> Grid:
 
 
 def _called(number: str, title: str) -> str:
-    return f"Table {number}. {title}" if number[0] in "0123456789I" else f"{number}. {title}"
+    if number[0] in "0123456789I":
+        return f"Table {number}. {title}"
+    return f"{number}. {title}" if number.startswith("Figure") else title
 
 
 def _cells(figure: Figure) -> tuple[str, str, str]:
