@@ -25,6 +25,14 @@ from discreet.table import Numbers, kind_of, numbers
 
 # With two records at a point, each could work out the other's value.
 FEWEST_PER_POINT = 3
+# What becomes of nulls in the columns of a step that has a null policy.
+NULL_POLICIES = {
+    "value": "a null is one more value",
+    "suppress": "records with a null are suppressed",
+    "match": "a null matches any value, which is wildcard k-anonymity only",
+    "segregate": "records with and without nulls are treated apart",
+    "contaminate": "a column with a null in a class is released as *",
+}
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic")
 
 
@@ -111,6 +119,9 @@ class Run:
         seconds = time.perf_counter() - started
         self._keep(step, outcome)
         self._plan(number, step, outcome)
+        policy = step.parameters().get("null_policy")
+        if policy is not None:
+            self.log["nulls"]["policy"] += f"; in {where}, {NULL_POLICIES[policy]}"
         self.log["warnings"] += [f"{where}: {w.message}" for w in caught]
         self.log["steps"].append(
             {
