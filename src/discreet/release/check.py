@@ -49,7 +49,7 @@ def check_release(
     Examples
     --------
     >>> import pyarrow as pa
-        >>> recipe = {"roles": {"identifiers": ["name"], "confidential": ["income"]},
+    >>> recipe = {"roles": {"identifiers": ["name"], "confidential": ["income"]},
     ...           "steps": [{"method": "oma", "columns": ["income"], "k": 3}]}
     >>> print(check_release(pa.table({"income": [10, 10, 10, 50, 50]}), recipe))
           verified: no identifier is released (none of name)
