@@ -1,8 +1,8 @@
 """Full-domain generalization with a proven optimum, on Adult and on larger tables.
 
-The Java tool ARX 3.9, measured on a machine like the one that the goals were set on (warm, k = 5,
-limits 0 / 5 / 100 %): loss 31 / 541 / 1895 ms, discernibility 36 / 755 / 2397 ms of CPU; 2.3 s for a
-million records and 13.1 s for ten.
+The Java tool ARX, measured on a machine like the one that the goals were set on (warm, k = 5,
+limits 0 / 5 / 100 %): loss 31 / 541 / 1895 ms, discernibility 36 / 755 / 2397 ms of CPU; 2.3 s for
+a million records and 13.1 s for ten.
 """
 
 from functools import cache

@@ -192,7 +192,7 @@ class Plain:
         if not found:
             return None
         least = min(value for value, _, _ in found)
-        ties = [f for f in found if f[0] <= least + 1e-9 * abs(least)]
+        ties = [f for f in found if f[0] <= least + 1e-9 * abs(least) + 1e-12]
         value, node, s = min(ties, key=lambda f: (sum(f[1]), f[1]))
         return node, value, s
 
