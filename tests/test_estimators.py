@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -10,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from discreet.generalization import Generalize, KAnonymity, Mondrian
 from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle, TopBottom
 from discreet.registry import methods
 from discreet.regression import IPSO, LiROP, PoROP
@@ -59,6 +61,11 @@ ROW_BOUND = [
     LiROP(k=2, random_state=0),
     IPSO(confidential=["x0"], random_state=0),
 ]
+# Those that make labels of values. scikit-learn's checks look at numbers, so they have their own.
+RECODING = [
+    Generalize({"a": {"kind": "flat"}}, [KAnonymity(2)]),
+    Mondrian([KAnonymity(2)], columns=["a"]),
+]
 CLASSES = ["a", "b", "a", "b"]
 DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order draw otherwise"
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
@@ -85,10 +92,37 @@ def test_scikit_learns_checks(estimator, check):
 
 
 def test_no_method_is_left_out():
-    row_bound = {m for m in methods().values() if not hasattr(m, "transform")}
+    recoding = {type(example) for example in RECODING}
+    row_bound = {m for m in methods().values() if not hasattr(m, "transform")} - recoding
     assert {type(example) for example in ROW_BOUND} == row_bound
     others = {type(example) for example in [*EXAMPLES, *RANDOM]}
-    assert others == set(methods().values()) - row_bound
+    assert others == set(methods().values()) - row_bound - recoding
+
+
+@pytest.mark.parametrize("method", RECODING, ids=str)
+def test_methods_that_recode_are_transformers_too(method):
+    table = pd.DataFrame({"a": ["u", "v", "u", "w"], "b": [1, 2, 3, 4]}, index=list("wxyz"))
+    again = clone(method)
+    assert str(again.get_params()) == str(method.get_params())
+    out = again.fit_transform(table)
+    assert list(out.index) == list("wxyz")
+    assert out["b"].tolist() == [1, 2, 3, 4]
+    assert list(again.get_feature_names_out()) == ["a", "b"]
+    polars = clone(method).set_output(transform="polars").fit_transform(table)
+    assert isinstance(polars, pl.DataFrame)
+    assert polars["a"].to_list() == out["a"].tolist()
+    piped = make_pipeline(clone(method)).fit_transform(table)
+    pd.testing.assert_frame_equal(piped, out)
+    assert clone(method).fit_transform(pl.DataFrame(table))["a"].to_list() == out["a"].tolist()
+    arrow = clone(method).fit_transform(pa.Table.from_pandas(table, preserve_index=False))
+    assert arrow["a"].to_pylist() == out["a"].tolist()
+
+
+def test_generalize_serves_in_a_column_transformer():
+    table = pd.DataFrame({"a": ["u", "v", "u", "w"], "b": [1, 2, 3, 4]})
+    both = ColumnTransformer([("recode", clone(RECODING[0]), ["a"]), ("round", OMA(k=2), ["b"])])
+    out = both.set_output(transform="pandas").fit_transform(table)
+    assert out["recode__a"].tolist() == RECODING[0].fit_transform(table)["a"].tolist()
 
 
 @pytest.mark.parametrize("method", [*EXAMPLES, *RANDOM], ids=str)

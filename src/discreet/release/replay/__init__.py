@@ -19,6 +19,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
 from discreet.release.replay.generalization import generalize
+from discreet.release.replay.mondrian import mondrian
 from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
 from discreet.release.replay.regression import ipso, porop
 from discreet.release.replay.rounding import clip, cuts, multiples
@@ -42,6 +43,7 @@ JOINT: dict[str, JointReplay] = {
     "correlated-noise": correlated_noise,
     "generalize": generalize,
     "ipso": ipso,
+    "mondrian": mondrian,
     "porop": porop,
     "pram": pram,
     "sources": shuffled,
