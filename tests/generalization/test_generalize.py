@@ -557,6 +557,20 @@ def test_hierarchical_closeness_counts_how_far_values_are_apart():
         assert 4 - method.fit(people).suppressed_ == kept
 
 
+def test_classes_without_a_confidential_value_pass_and_are_counted():
+    people = pd.DataFrame({"a": list("uuvvww"), "ill": ["flu", "gout", None, None, "flu", "gout"]})
+    step = {
+        "method": "generalize",
+        "columns": ["a"],
+        "hierarchies": {"a": {"kind": "flat"}},
+        "privacy": [{"model": "t-closeness", "t": 0.1, "column": "ill"}],
+    }
+    recipe = {"roles": {"quasi": ["a"], "confidential": ["ill"]}, "steps": [step]}
+    release = discreet.protect(people, recipe)
+    assert release.table["a"].tolist() == list("uuvvww")
+    assert release.log["steps"][0]["classes_without_values"] == {"ill": 1}
+
+
 def test_beta_uses_the_distribution_of_all_records_in_every_group():
     people = pd.DataFrame(
         {
