@@ -108,6 +108,8 @@ class Search:
         The lowest and the highest level of each column.
     matching : Matching, optional
         Judges classes instead of the rules.
+    tables : Tables, optional
+        Classes that another search over the same tuples has formed, by whatever rules and quality.
     """
 
     def __init__(
@@ -119,11 +121,12 @@ class Search:
         lo: Sequence[int],
         hi: Sequence[int],
         matching: Matching | None = None,
+        tables: Tables | None = None,
     ) -> None:
         self.matching = matching
         self.tuples, self.rules, self.quality, self.allowed = tuples, rules, quality, allowed
         self.lo, self.hi = tuple(lo), tuple(hi)
-        self.tables = _Tables(tuples)
+        self.tables = Tables(tuples) if tables is None else tables
         self.known: dict[Levels, _Node] = {}
         self.best: tuple[float, int, Levels] | None = None
 
@@ -175,9 +178,10 @@ class Search:
             return self.known[levels]
         quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
         target = np.array(levels, np.int64)
-        source, rows = self.tables.finer(target)
-        table, _ = kernels.roll_up(lattice, rows, source, target)
-        self.tables.keep(target, table)
+        source, table = self.tables.finer(target)
+        if (source != target).any():
+            table, _ = kernels.roll_up(lattice, table, source, target)
+            self.tables.keep(target, table)
         out, sure = judge(lattice, rules, table, target, self.matching)
         suppressed, penalty = kernels.penalties(
             lattice, table, target, out, quality.kind, quality.n
@@ -248,7 +252,7 @@ def judge(
     return out, out
 
 
-class _Tables:
+class Tables:
     """The classes of nodes that were evaluated, to roll up from."""
 
     def __init__(self, tuples: Tuples) -> None:
