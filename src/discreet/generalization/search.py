@@ -108,8 +108,6 @@ class Search:
         The lowest and the highest level of each column.
     matching : Matching, optional
         Judges classes instead of the rules.
-    tables : Tables, optional
-        Classes that another search over the same tuples has formed, by whatever rules and quality.
     """
 
     def __init__(
@@ -121,12 +119,11 @@ class Search:
         lo: Sequence[int],
         hi: Sequence[int],
         matching: Matching | None = None,
-        tables: Tables | None = None,
     ) -> None:
         self.matching = matching
         self.tuples, self.rules, self.quality, self.allowed = tuples, rules, quality, allowed
         self.lo, self.hi = tuple(lo), tuple(hi)
-        self.tables = Tables(tuples) if tables is None else tables
+        self.tables = _Tables(tuples)
         self.known: dict[Levels, _Node] = {}
         self.best: tuple[float, int, Levels] | None = None
 
@@ -252,7 +249,7 @@ def judge(
     return out, out
 
 
-class Tables:
+class _Tables:
     """The classes of nodes that were evaluated, to roll up from."""
 
     def __init__(self, tuples: Tuples) -> None:
