@@ -612,6 +612,22 @@ def test_bad_input():
     )
 
 
+def test_no_group_large_enough_is_refused():
+    table = pd.DataFrame({"a": ["x", "y", None, None], "pay": range(4)})
+    for rows, policy in ((table, "segregate"), (table[2:], "suppress")):
+        say(
+            "neither the records with nulls nor those without are k = 3 or more that could be "
+            "generalized; use null_policy = 'value', or a smaller k"
+            if policy == "segregate"
+            else "neither the records with nulls nor those without are k = 2 or more that could be "
+            "generalized; use null_policy = 'value', or a smaller k",
+            rows,
+            hierarchies={"a": Hierarchy.flat()},
+            privacy=KAnonymity(3 if policy == "segregate" else 2),
+            null_policy=policy,
+        )
+
+
 def test_a_treated_column_without_a_hierarchy_is_refused():
     bad = recipe()
     del bad["steps"][0]["hierarchies"]["age"]

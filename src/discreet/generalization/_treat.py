@@ -81,7 +81,13 @@ class Treatment:
         method, k = self.method, smallest_class(self.models)
         self.lattice = lay_out(self.ladders)
         self.groups = make_groups(nulls, method.null_policy, method.segregate, k)
-        self.budget = Budget(method.time_limit, method.evaluations, len(self.groups))
+        searched = [g for g in self.groups if g.treatment == "search" and g.size(self.n) >= k]
+        if not searched:
+            raise BadInput(
+                f"neither the records with nulls nor those without are k = {k} or more that could "
+                "be generalized; use null_policy = 'value', or a smaller k"
+            )
+        self.budget = Budget(method.time_limit, method.evaluations, len(searched))
         self.settings = Settings(
             method.quality,
             method.aggregate,
