@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from statistics import fmean, stdev
 from typing import Any, Literal, NamedTuple
@@ -158,6 +159,7 @@ class Reproduction:
         }
 
 
+@cache
 def paper_figures(name: str, *keys: str) -> dict[tuple[str, ...], float]:
     """Read a paper's figures, by the columns named.
 
