@@ -12,7 +12,7 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
-from discreet.regression._unchanged import share_unchanged, warn_unchanged
+from discreet.unchanged import share_unchanged, warn_unchanged
 from discreet.table import numbers
 
 Variant = Literal["A", "B", "C"]

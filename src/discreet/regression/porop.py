@@ -16,7 +16,7 @@ from discreet.errors import BadInput
 from discreet.kernels.gram import fit_chunks, normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
-from discreet.regression._unchanged import share_unchanged, warn_unchanged
+from discreet.unchanged import share_unchanged, warn_unchanged
 from discreet.threads import over_ranges
 
 Noise = Literal["synthetic", "perturbative", "none"]
