@@ -36,7 +36,7 @@ def test_values_stay_in_the_column_and_go_no_farther_than_p(cells, p, seed):
     (present,) = np.nonzero(~np.isnan(x))
     window = p / 100 * len(present)
     if int(p * len(present) / 100) < 2 or len(present) < 3:
-        with pytest.raises(BadInput, match="needed to swap at random|can undo a swap"):
+        with pytest.raises(BadInput, match=r"needed to swap at random|can undo a swap"):
             RankSwap(p).fit(x.reshape(-1, 1))
         return
     method = RankSwap(p, random_state=seed)

@@ -12,8 +12,8 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
-from discreet.unchanged import share_unchanged, warn_unchanged
 from discreet.table import numbers
+from discreet.unchanged import share_unchanged, warn_unchanged
 
 Variant = Literal["A", "B", "C"]
 # Confidential columns that others determine to this share of their spread add nothing.

@@ -16,8 +16,8 @@ from discreet.errors import BadInput
 from discreet.kernels.gram import fit_chunks, normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
-from discreet.unchanged import share_unchanged, warn_unchanged
 from discreet.threads import over_ranges
+from discreet.unchanged import share_unchanged, warn_unchanged
 
 Noise = Literal["synthetic", "perturbative", "none"]
 # Highest degree, in square roots of k, at which the fit is accurate; see `kernels.gram`.
