@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from threadpoolctl import threadpool_limits
 
 import discreet
 from discreet.draws import Draws
@@ -244,6 +245,18 @@ def test_by_recipe_dates_and_columns_that_an_earlier_step_treated(households):
     born = discreet.protect(households, plan).table["birth_date"]
     assert born.type == pa.date32()
     assert isinstance(born[0].as_py() or dt.date.min, dt.date)
+
+
+@pytest.mark.parametrize("variant", ["A", "C"])
+def test_the_number_of_threads_changes_no_byte(variant):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200_000, 8)) @ rng.normal(size=(8, 8))
+    method = IPSO(variant, confidential=["x0", "x1", "x2"], random_state=0)
+    made = set()
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads, user_api="blas"):
+            made.add(method.fit_transform(table).tobytes())
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("variant", ["A", "B", "C"])

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
@@ -162,6 +163,8 @@ class IPSO(RowBound):
         self.unchanged_ = outcome.figures["unchanged"]
         return np.column_stack([outcome.columns.get(name, columns[name]) for name in columns])
 
+    # QR and matrix products depend on the number of threads, but a seed must give the same bytes.
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def _synthesise(
         self,
         quasi: Mapping[str, np.ndarray],
