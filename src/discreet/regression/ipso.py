@@ -40,8 +40,8 @@ class IPSO(RowBound):
     confidential : list of str
         The columns X; an array's columns are called x0, x1, ...
     quasi : list of str, optional
-        The columns Y. All but the confidential ones where not given; in a recipe, the step's
-        columns.
+        The columns Y; all but the confidential ones where not given. A recipe has no such
+        parameter: there Y are the step's columns.
     random_state : int, RandomState instance or None
 
     Attributes
@@ -69,6 +69,7 @@ class IPSO(RowBound):
     """
 
     recipe_name: ClassVar[str] = "ipso"
+    estimator_only: ClassVar[tuple[str, ...]] = (*RowBound.estimator_only, "quasi")
     in_words: ClassVar[str] = "each value is replaced by a random one that fits the other columns"
 
     def __init__(
@@ -125,11 +126,6 @@ class IPSO(RowBound):
     ) -> Outcome:
         """Synthesise the columns; the confidential ones come in `others`."""
         self.check_params()
-        if self.quasi is not None and set(self.quasi) != set(columns):
-            raise BadInput(
-                f"quasi names {', '.join(self.quasi)}, but the columns to treat are "
-                f"{', '.join(columns)}; leave quasi out"
-            )
         for name in columns:
             _refuse_both(name, self.confidential)
         found = {}
