@@ -1,17 +1,60 @@
 """Null policies of Mondrian: groups, matching nulls, and releases that pass their check."""
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import discreet
-from discreet.generalization import KAnonymity, LDiversity, Mondrian
+from discreet.errors import BadInput
+from discreet.generalization import Hierarchy, KAnonymity, LDiversity, Mondrian
 from discreet.risk.frequency import frequencies
-from tests.generalization.test_mondrian import st, tables
+from tests.generalization.test_mondrian import labels_of, tables, treat
 
 NAMES = ["age", "job", "rooms"]
+
+
+# Table 1 of "Enhanced ARX anonymization: (K, R_n^N)-anonymity".
+PATIENTS = pd.DataFrame(
+    {
+        "age": [14, 18, 25, 26, None, 37, None, 48],
+        "zip": [632002, 632006, None, None, 632007, 632009, 632012, 632014],
+        "illness": ["Hypertension", "Cancer", "Birth defects", "Bird flu", "Bird flu",
+                    "Heart disease", "Hypertension", "Bird flu"],
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parameters", "stars_or_nulls"),
+    [
+        ({"null_policy": "contaminate"}, 16),
+        ({"null_policy": "value", "enhanced": True}, 8),
+        ({"null_policy": "segregate", "enhanced": True}, 4),
+    ],
+)
+def test_the_papers_eight_patients(parameters, stars_or_nulls):
+    method, out = treat(PATIENTS, columns=["age", "zip"], **parameters)
+    cells = out[["age", "zip"]]
+    assert int((cells.isna() | (cells == "*")).sum().sum()) == stars_or_nulls
+    assert method.suppressed_ == 0
+    assert (out["illness"] == PATIENTS["illness"]).all()
+
+
+def test_the_patients_classes():
+    method, out = treat(PATIENTS, columns=["age", "zip"], enhanced=True)
+    assert method.classes_.tolist() == [0, 0, 3, 3, 2, 1, 2, 1]
+    assert out["age"].tolist()[:2] + out["age"].tolist()[5:6] == ["14-18", "14-18", "37-48"]
+    assert out["zip"].tolist()[4:] == ["632007-632012", "632009-632014"] * 2
+    assert out["age"].isna().tolist() == [False] * 4 + [True, False, True, False]
+    assert [
+        (g["group"], g["treatment"], g["rows"], g["first_class"], g["classes"])
+        for g in method.plan_["groups"]
+    ] == [("without nulls", "cut", 4, 0, 2), ("with nulls", "cut", 4, 2, 2)]
 
 
 @settings(max_examples=100)
@@ -40,6 +83,81 @@ def test_nulls_that_match_go_to_the_smaller_side_and_stay():
     # As one more value the null takes the values beside it along.
     out = Mondrian(KAnonymity(3), null_policy="value", columns=["x"]).fit_transform(table)
     assert out["x"].to_pylist() == ["1-2"] * 3 + ["*"] * 3
+
+
+def test_small_groups_are_suppressed_or_appended():
+    table = pa.table({"x": [1, 2, 3, 4, None], "y": ["a", "b", "c", "d", "e"], "z": range(5)})
+    method, out = treat(table, columns=["x", "y"])
+    assert method.suppressed_mask_.tolist() == [False] * 4 + [True]
+    # One record is no class of two: nothing of it stays.
+    assert out.to_pylist()[4] == {"x": None, "y": None, "z": None}
+    assert method.classes_.tolist() == [0, 0, 1, 1, -1]
+    method, out = treat(table, columns=["x", "y"], small_group="append", allow_disclosure=True)
+    assert method.suppressed_ == 0
+    assert out.to_pylist()[4] == {"x": None, "y": "e", "z": 4}
+    assert [group["treatment"] for group in method.plan_["groups"]] == ["cut", "append"]
+    assert method.plan_["sizes"].tolist() == [2, 2, 1]
+
+
+def test_columns_of_any_type_are_emptied():
+    table = pa.table(
+        {
+            "x": [1, 2, None],
+            "category": pa.array(["a", "b", "a"]).dictionary_encode(),
+            "list": [[1], [2, 3], None],
+            "when": [dt.date(2020, 1, 1)] * 3,
+        }
+    )
+    _, out = treat(table, columns=["x"])
+    assert out.slice(2).to_pylist() == [dict.fromkeys(table.column_names)]
+    assert out.slice(0, 2).drop(["x"]).equals(table.slice(0, 2).drop(["x"]))
+    frame = table.drop(["list"]).to_pandas()
+    _, out = treat(frame, columns=["x"])
+    assert out["category"].dtype == frame["category"].dtype
+    assert out["category"].tolist()[:2] == ["a", "b"]
+    assert out.iloc[2].isna().all()
+
+
+def test_suppressed_records_that_are_enough_stay_as_stars():
+    table = pa.table({"x": [1, 2, None, None], "z": range(4)})
+    method, out = treat(table, columns=["x"], null_policy="suppress")
+    assert out.to_pylist()[2:] == [{"x": "*", "z": 2}, {"x": "*", "z": 3}]
+    assert method.suppressed_ == 2
+
+
+def test_a_group_that_breaks_another_model_is_small_too():
+    table = pa.table({"x": [1, 2, 3, 4, None, None], "ill": ["a", "b", "a", "b", "a", "a"]})
+    models = [KAnonymity(2), LDiversity(2, column="ill")]
+    method = Mondrian(models)
+    out = method.fit_transform(table)
+    assert method.suppressed_mask_.tolist() == [False] * 4 + [True] * 2
+    assert out["ill"].to_pylist() == ["a", "b", "a", "b", None, None]
+
+
+def test_appended_records_are_told():
+    table = {"x": pa.chunked_array([[1, 2, 3, 4, None]])}
+    method = Mondrian(KAnonymity(2), small_group="append", allow_disclosure=True)
+    assert method.run(table, None).disclosed.tolist() == [False] * 4 + [True]
+
+
+def test_only_nulls():
+    with pytest.raises(BadInput, match="column 'x' holds only nulls"):
+        Mondrian(KAnonymity(1)).fit(pa.table({"x": pa.array([None, None], pa.int64())}))
+    table = pa.table({"x": [1, None], "y": [None, 1]})
+    with pytest.raises(BadInput, match="every record has a null; use another null_policy"):
+        Mondrian(KAnonymity(1), null_policy="suppress").fit(table)
+    # All records are in one group then, and are cut as such.
+    groups = Mondrian(KAnonymity(2)).fit(table).plan_["groups"]
+    assert [(g["group"], g["treatment"]) for g in groups] == [("with nulls", "cut")]
+
+
+def test_a_null_among_values_is_everything():
+    policy = {"null_policy": "value"}
+    assert labels_of([5, 5, None], 3, **policy) == ["*"] * 3
+    assert labels_of(["a", "a", None], 3, **policy) == ["*"] * 3
+    assert labels_of(["a", None, None, "a"], **policy) == ["a", None, None, "a"]
+    hierarchies = {"x": Hierarchy.groups({"A": ["a", "b"], "C": ["c"]})}
+    assert labels_of(["a", "a", None], 3, hierarchies=hierarchies, **policy) == ["*"] * 3
 
 
 # 4 complete; 3 without age, 2 without job, 1 without both, 1 without rooms.

@@ -53,9 +53,10 @@ class Mondrian(Method):
         Cut nulls off from values where both sides keep the models.
     null_policy : {"segregate", "value", "suppress", "match", "contaminate"}
         What a null is. Records with and without are cut apart from each other; one more value,
-        after the largest; the record is suppressed; what matches any value (for k-anonymity alone,
-        and no more than a wildcard: with their nulls, records may stand out in their class); or
-        its column cannot be cut where there is one.
+        after the largest; the record is suppressed; what matches any value, joins the smaller side
+        of a cut and stays null (for k-anonymity alone, and no more than a wildcard: with their
+        nulls, records may stand out in their class); or its column cannot be cut where there is
+        one.
     segregate : {"any", "pattern"}
         Under `"segregate"`: one group of records with nulls, or one for each set of columns that
         are null, sets with too few records together.
