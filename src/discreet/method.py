@@ -85,6 +85,10 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         True where it needs classes: `y`, or in a recipe the column with the role target.
     takes_dates : bool
         Dates, datetimes and durations are numbers to it; not where its parameters are values.
+    pools : bool
+        It puts the values of all its columns together, which must then count the same thing.
+    blanks : bool
+        It may turn a value into a null.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
     """
@@ -94,6 +98,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     budgets: ClassVar[tuple[str, ...]] = ()
     supervised: ClassVar[bool] = False
     takes_dates: ClassVar[bool] = True
+    pools: ClassVar[bool] = False
+    blanks: ClassVar[bool] = False
     in_words: ClassVar[str]
 
     @property

@@ -78,6 +78,7 @@ class PoROP(RowBound):
     """
 
     recipe_name: ClassVar[str] = "porop"
+    pools: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value is replaced by a smooth curve's value plus random noise"
     degree: int | list[int]
 

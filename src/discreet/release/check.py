@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.release.asked import not_as_asked
 from discreet.release.comparison import NEEDS_ORIGINAL, against_original, final_plans
 from discreet.release.evidence import Evidence, file_hmac, left_out
 from discreet.release.findings import NEEDS_INTERNAL, CheckReport, Finding, Shown, finding
@@ -49,7 +50,6 @@ def check_release(
     Examples
     --------
     >>> import pyarrow as pa
-    import pyarrow.compute as pc
     >>> recipe = {"roles": {"identifiers": ["name"], "confidential": ["income"]},
     ...           "steps": [{"method": "oma", "columns": ["income"], "k": 3}]}
     >>> print(check_release(pa.table({"income": [10, 10, 10, 50, 50]}), recipe))
@@ -197,6 +197,8 @@ def _evidence(
             _same_proof(same_proof, recipe, evidence),
         ]
         rows = evidence.log["output"]["rows"]
+        if path is None and len(left_out(evidence.plan)):
+            rows = evidence.log["input"]["rows"]  # in memory, suppressed ones are rows of nulls
         problem = None if table.num_rows == rows else f"{table.num_rows:,}, but {rows:,} written"
         findings.append(finding("no row was added or lost", problem, f"{rows:,} rows"))
     plans = final_plans(evidence)
@@ -212,10 +214,13 @@ def _evidence(
 
 
 def _other_steps(recipe: Recipe, evidence: Evidence) -> str | None:
-    """Compare the plan's steps and columns with the recipe's."""
+    """Compare the plan's steps, columns and parameters with the recipe's."""
     wanted = [(step.method, set(step.columns)) for step in recipe.steps]
     found = [(step["method"], set(step["columns"])) for step in evidence.plan["steps"]]
-    return None if found == wanted else "the plan's steps are not the recipe's"
+    if found != wanted:
+        return "the plan's steps are not the recipe's"
+    pairs = zip(recipe.steps, evidence.plan["steps"], strict=True)
+    return next(filter(None, (not_as_asked(step, plan) for step, plan in pairs)), None)
 
 
 def _same_file(promise: str, path: Path | None, evidence: Evidence) -> Finding:

@@ -1,4 +1,8 @@
-"""Plans of the regression methods, applied again in plain numpy."""
+"""Plans of the regression methods, applied again in plain numpy.
+
+The numbers come out of long sums, which another order of adding changes a little. So each column
+comes with its slack: how far off each of its values may be, by that cell's own terms.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,14 @@ from discreet.table import numbers
 
 # Places that are looked at together: a plan of 1e7 values must not take ten times their memory.
 _BLOCK = 1 << 20
+# What a curve may be off by, and the terms of a sum, as shares; and the units in the last place.
+_CURVE, _TERMS, _ULPS = 1e-9, 1e-12, 4
+
+# Of each column: values and slack, NaN where null.
+Computed = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> dict[str, Any]:
+def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> Computed:
     """Sort, cut, normalise, sort and cut again; give each value its fit and its noise."""
     plan, names = step["joint"], list(step["columns"])
     table = np.column_stack([columns[name] for name in names])
@@ -37,22 +46,32 @@ def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> 
         places = np.arange(start, min(n, start + _BLOCK))
         fit[order[places]] = _curves(plan, n, places)
         sd[order[places]] = np.asarray(plan["deviations"])[places // plan["second_k"]]
+    # An error of the fit counts once, and where the noise is its residual once more with the noise.
+    off, again = _CURVE * np.maximum(1.0, np.abs(fit)), 0.0
     if plan["noise"] == "perturbative":
-        sd = np.abs(share - fit)
+        sd, again = np.abs(share - fit), plan["noise_scale"]
 
-    new = np.full(table.shape, np.nan)
-    new.flat[cells] = low[chunk] + width[chunk] * fit
+    def spread(of_values: np.ndarray) -> np.ndarray:
+        new = np.full(table.shape, np.nan)
+        new.flat[cells] = of_values
+        return new
+
+    new, off = spread(low[chunk] + width[chunk] * fit), spread(width[chunk] * off)
+    most = spread(np.abs(low[chunk]) + np.abs(width[chunk] * fit))
     if plan["noise"] != "none":
-        noise = np.full(table.shape, np.nan)
-        noise.flat[cells] = plan["noise_scale"] * sd * width[chunk]
+        noise = spread(plan["noise_scale"] * sd * width[chunk])
         for i, name in enumerate(names):
             least = np.maximum(noise[:, i], step["columns"][name]["noise_floor"])
-            new[:, i] += least * draws(name).normal(np.arange(len(table)))
+            normal = draws(name).normal(np.arange(len(table)))
+            new[:, i] += least * normal
+            most[:, i] += np.abs(least * normal)
+            off[:, i] *= 1.0 + again * np.abs(normal)
     for i, name in enumerate(names):
         if "lower" in step["columns"][name]:
             new[:, i] = np.minimum(new[:, i], step["columns"][name]["upper"])
             new[:, i] = np.maximum(new[:, i], step["columns"][name]["lower"])
-    return {name: new[:, i] for i, name in enumerate(names)}
+    slack = off + _ULPS * np.spacing(most)
+    return {name: (new[:, i], slack[:, i]) for i, name in enumerate(names)}
 
 
 def _curves(plan: dict[str, Any], n: int, places: np.ndarray) -> np.ndarray:
@@ -81,26 +100,27 @@ def _curves(plan: dict[str, Any], n: int, places: np.ndarray) -> np.ndarray:
     return total
 
 
-def ipso(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> dict[str, Any]:
+def ipso(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> Computed:
     """Give each record intercept + X coefficients + draws times noise, by the X that it has."""
     plan, names = step["joint"], list(step["columns"])
     x = np.array([numbers(columns.arrow(name), name).values for name in plan["confidential"]])
     x = (x - np.reshape(plan["centre"], (-1, 1))) / np.reshape(plan["scale"], (-1, 1))
     has = ~np.isnan(x).T
     z = [draws(name).normal(np.arange(x.shape[1])) for name in names]
-    new = np.full((len(names), x.shape[1]), np.nan)
+    new, slack = np.full((2, len(names), x.shape[1]), np.nan)
     for part in plan["parts"]:
         used = np.flatnonzero(part["used"])
         rows = (has == np.asarray(part["used"], dtype=bool)).all(axis=1)
         slopes = np.reshape(part["coefficients"], (len(used), len(names)))
         noise = np.reshape(part["noise"], (len(names), len(names)))
         for i in range(len(names)):
-            made = np.full(int(rows.sum()), part["intercept"][i])
-            for j, column in enumerate(used):
-                made += slopes[j, i] * x[column, rows]
-            for j in range(len(names)):
-                made += noise[j, i] * z[j][rows]
-            new[i, rows] = made
+            terms = [slopes[j, i] * x[column, rows] for j, column in enumerate(used)]
+            terms += [noise[j, i] * z[j][rows] for j in range(len(names))]
+            # The intercept last: near 1e9 each term added to it would be rounded to its digits.
+            new[i, rows] = sum(terms) + part["intercept"][i]
+            most = sum(np.abs(term) for term in terms)
+            ulps = np.spacing(most + np.abs(part["intercept"][i]))
+            slack[i, rows] = _TERMS * most + _ULPS * ulps
     for i, name in enumerate(names):
         new[i, np.isnan(columns[name])] = np.nan
-    return dict(zip(names, new, strict=True))
+    return {name: (new[i], slack[i]) for i, name in enumerate(names)}
