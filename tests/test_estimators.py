@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from discreet.perturbation import TopBottom
+from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle, TopBottom
 from discreet.registry import methods
 from discreet.rounding import (
     MDAV,
@@ -42,30 +42,50 @@ EXAMPLES = [
     ChiMerge(),
     TopBottom(upper=1),
 ]
+# Those that draw for each row.
+RANDOM = [
+    OMA(k=2, encoding="stochastic", random_state=0),
+    Noise(random_state=0),
+    Noise("correlated", random_state=0),
+    Noise("multiplicative", random_state=0),
+    PRAM(random_state=0),
+]
+# Those that look at the rows themselves: no `transform`, so scikit-learn's checks do not apply.
+ROW_BOUND = [
+    RankSwap(p=50, random_state=0),
+    Shuffle(random_state=0),
+]
+ALL = [*EXAMPLES, *RANDOM, *ROW_BOUND]
 CLASSES = ["a", "b", "a", "b"]
-RANDOM = OMA(k=2, encoding="stochastic", random_state=0)
 DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order draw otherwise"
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
 
 
 def expected(estimator):
     failing = {"check_array_api_input": ARRAY_API}
-    if estimator is RANDOM:
+    if any(estimator is random for random in RANDOM):
         failing["check_methods_sample_order_invariance"] = DRAWS_BY_ROW
         failing["check_methods_subset_invariance"] = DRAWS_BY_ROW
     return failing
 
 
-@parametrize_with_checks([*EXAMPLES, RANDOM], expected_failed_checks=expected)
+@parametrize_with_checks([*EXAMPLES, *RANDOM], expected_failed_checks=expected)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 def test_no_method_is_left_out():
-    assert {type(example) for example in EXAMPLES} == set(methods().values())
+    assert {type(example) for example in ALL} == set(methods().values())
 
 
-@pytest.mark.parametrize("method", EXAMPLES, ids=str)
+@pytest.mark.parametrize("method", ROW_BOUND, ids=str)
+def test_what_is_bound_to_its_rows_cannot_be_applied_to_others(method):
+    assert not hasattr(method, "transform")
+    fitted = clone(method).fit([[0.5], [2.0], [3.0], [9.0]], CLASSES)
+    assert fitted.plan_["columns"].keys() == {"x0"}
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
 def test_frames_come_back_as_asked_with_their_names(method):
     table = pd.DataFrame({"a": [0.5, 2.0, 3.0, 9.0], "b": [1, 2, 3, np.nan]}, index=list("wxyz"))
     out = clone(method).set_output(transform="pandas").fit_transform(table, CLASSES)

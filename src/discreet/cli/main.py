@@ -171,7 +171,7 @@ def assess(
     """Measure risk and utility, before and after."""
     from discreet.release import Recipe
     from discreet.release import assess as run
-    from discreet.release.evidence import Evidence, content_hmac
+    from discreet.release.evidence import Evidence, content_hmac, suppressed_rows
     from discreet.release.output import find_release
     from discreet.release.protection import read_original
     from discreet.table import read_table
@@ -185,13 +185,22 @@ def assess(
         if content_hmac(before, evidence.key) != evidence.log["input"]["hmac"]:
             raise BadInput(f"{original} is not the table that {protected} was made from")
         after, rows = read_table(table, schema=evidence.schema), evidence.rows
+        gone = suppressed_rows(evidence.plan)
     else:
-        after, rows = read_table(table, numeric=rules.treated), None
+        after, rows, gone = read_table(table, numeric=rules.numeric), None, None
         print(
             f"discreet: {internal} is not there, so rows are taken to be in the original's order",
             file=sys.stderr,
         )
-    result = run(before, after, rules.roles, recipe=rules, rows=rows, measures=measure or None)
+    result = run(
+        before,
+        after,
+        rules.roles,
+        recipe=rules,
+        rows=rows,
+        suppressed=gone,
+        measures=measure or None,
+    )
     if as_json:
         _print_json(result.to_dict())
     else:

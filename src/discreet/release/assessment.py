@@ -90,6 +90,7 @@ def assess(
     *,
     recipe: Recipe | None = None,
     rows: np.ndarray | None = None,
+    suppressed: np.ndarray | None = None,
     measures: Sequence[str] | None = None,
 ) -> Assessment:
     """Measure risk and utility of a protected table against its original.
@@ -103,6 +104,8 @@ def assess(
         where a step perturbed a quasi column.
     rows : ndarray of int, optional
         For each protected row the position of its original; in order where not given.
+    suppressed : ndarray of int, optional
+        The original's rows that were suppressed, whether they are in the protected table or not.
     measures : sequence of str, optional
         The measures to take, by name, and no others. Where not given, those that fit the columns
         and what was done to them.
@@ -133,8 +136,11 @@ def assess(
         if name not in RISK | UTILITY:
             raise BadInput(f"there is no measure '{name}'; {nearest(name, RISK | UTILITY)}")
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
-    tables = _tables(original, protected, roles, recipe, rows)
+    tables = _tables(original, protected, roles, recipe, rows, suppressed)
     left_out: dict[str, str] = {}
+    with warnings.catch_warnings(record=True) as recoded:
+        warnings.simplefilter("always")
+        _ = tables.pairs
     found: list[dict[str, Any]] = []
     for family in (RISK, UTILITY):
         taken = {}
@@ -150,6 +156,8 @@ def assess(
             except ArithmeticError as error:
                 left_out[name] = f"values are too large or too small to compute with ({error})"
         found.append(taken)
+    if recoded:
+        left_out["measures of numbers"] = "; ".join(str(w.message) for w in recoded)
     for column in roles.quasi:
         if column not in tables.quasi:
             left_out[f"quasi column '{column}'"] = "it is not in the protected table"
@@ -165,7 +173,12 @@ def assess(
 
 
 def _tables(
-    original: Any, protected: Any, roles: Roles, recipe: Recipe | None, rows: np.ndarray | None
+    original: Any,
+    protected: Any,
+    roles: Roles,
+    recipe: Recipe | None,
+    rows: np.ndarray | None,
+    suppressed: np.ndarray | None,
 ) -> Tables:
     markers = recipe.null_markers if recipe else []
     before, after = normalise(to_arrow(original), markers), to_arrow(protected)
@@ -176,6 +189,7 @@ def _tables(
             )
     if not set(before.column_names) & set(after.column_names):
         raise BadInput("the two tables share no column")
+    whole = before
     if rows is not None:
         if len(rows) and not 0 <= np.min(rows) <= np.max(rows) < before.num_rows:
             raise BadInput("rows names rows that the original does not have")
@@ -191,7 +205,9 @@ def _tables(
         if step.build().effect == "perturbs"
         for column in step.columns
     }
-    return Tables(before, after, roles, perturbed)
+    gone = np.zeros(whole.num_rows, dtype=bool)
+    gone[[] if suppressed is None else suppressed] = True
+    return Tables(before, after, roles, perturbed, whole, rows, gone)
 
 
 def _refuse(name: str, tables: Tables) -> None:

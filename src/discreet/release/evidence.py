@@ -107,6 +107,16 @@ def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
         return False
 
 
+def left_out(plan: Plan) -> np.ndarray:
+    """Give the rows of the original that were suppressed and are not in the written file."""
+    return np.asarray(plan.get("suppressed", {}).get("left_out", ()), dtype=np.int64)
+
+
+def suppressed_rows(plan: Plan) -> np.ndarray:
+    """Give the rows of the original that were suppressed, in the file as stars or not at all."""
+    return np.asarray(plan.get("suppressed", {}).get("rows", ()), dtype=np.int64)
+
+
 # Hashes
 
 

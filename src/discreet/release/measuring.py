@@ -36,6 +36,9 @@ class Tables:
     after: pa.Table
     roles: Roles
     perturbed: Mapping[str, str]  # column -> the step that perturbed it
+    whole: pa.Table  # the original with the rows that the release lacks
+    rows: np.ndarray | None  # for each row of both the position in the whole; None: in order
+    suppressed: np.ndarray  # mask over the whole
 
     @cached_property
     def shared(self) -> list[str]:
@@ -271,7 +274,15 @@ def _contingency_loss(t: Tables) -> Entry:
 def _null_rates(t: Tables) -> Entry:
     if not t.quasi:
         raise LeftOut("there is no quasi column in both tables")
-    found = asdict(utility.null_rates(t.before, t.after, t.quasi, detail=True))
+    released = t.after.select(t.quasi)
+    if t.rows is not None:
+        # Records that are not there at all are nulls throughout.
+        position = np.full(t.whole.num_rows, -1)
+        position[t.rows] = np.arange(len(t.rows))
+        released = released.take(pa.array(position, mask=position < 0))
+    found = asdict(
+        utility.null_rates(t.whole, released, t.quasi, suppressed=t.suppressed, detail=True)
+    )
     means = "share of null cells in the quasi columns"
     return {"means": means, "before": found.pop("before"), "after": found.pop("value"), **found}
 

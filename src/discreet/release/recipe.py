@@ -158,7 +158,7 @@ class Recipe(BaseModel):
             if method.supervised and self.roles.target in step.columns:
                 raise ValueError(f"{where} treats '{self.roles.target}', the target it aims at")
             if method.promise and step.promise:
-                held.update(dict.fromkeys(step.columns, number))
+                held.update(dict.fromkeys((*step.columns, *method.reads), number))
             if self.roles.unit is not None:
                 raise ValueError(
                     f"{where} counts rows and cannot count units yet; remove the role unit "
@@ -183,9 +183,23 @@ class Recipe(BaseModel):
         """The columns that steps treat, in order."""
         return list(dict.fromkeys(column for step in self.steps for column in step.columns))
 
+    @property
+    def numeric(self) -> list[str]:
+        """The columns that some step needs as numbers."""
+        return [
+            column
+            for step in self.steps
+            if find_method(step.method).needs == "numeric"
+            for column in step.columns
+        ]
+
     def without_seeds(self) -> Recipe:
-        """Give what was asked for, apart from what chance decided."""
-        return self.model_copy(update={"seed": None, "order_seed": None})
+        """Give what was asked for, apart from what chance and the clock decided."""
+        steps = [
+            step.model_copy(update=dict.fromkeys(find_method(step.method).budgets))
+            for step in self.steps
+        ]
+        return self.model_copy(update={"seed": None, "order_seed": None, "steps": steps})
 
     @property
     def has_predictable_seed(self) -> bool:
@@ -202,16 +216,12 @@ class Recipe(BaseModel):
             raise BadInput(f"the recipe {path} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
             raise BadInput(f"the recipe {path} is not valid UTF-8") from None
-        return cls.from_toml(text, source=str(path))
+        return cls.from_dict(_in_folder(_parse(text, str(path)), path.parent), source=str(path))
 
     @classmethod
     def from_toml(cls, text: str, source: str = "the recipe") -> Recipe:
         """Read a recipe from TOML text."""
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise BadInput(f"{source} is not TOML: {error}") from None
-        return cls.from_dict(content, source=source)
+        return cls.from_dict(_parse(text, source), source=source)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], source: str = "the recipe") -> Recipe:
@@ -246,6 +256,26 @@ def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
     if isinstance(recipe, str | Path):
         return Recipe.load(recipe)
     raise BadInput(f"a recipe must be a Recipe, a dict or a path, not {type(recipe).__name__}")
+
+
+def _parse(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{source} is not TOML: {error}") from None
+
+
+def _in_folder(content: Any, folder: Path) -> Any:
+    """Take the paths of hierarchies as seen from the recipe's own folder."""
+    if isinstance(content, dict):
+        content = {key: _in_folder(value, folder) for key, value in content.items()}
+        if content.get("kind") == "csv" and isinstance(content.get("path"), str):
+            content["path"] = str(folder.absolute() / content["path"])
+        named = content.get("hierarchies")
+        for column, path in named.items() if isinstance(named, dict) else ():
+            if isinstance(path, str):
+                named[column] = str(folder.absolute() / path)
+    return [_in_folder(item, folder) for item in content] if isinstance(content, list) else content
 
 
 def _read_step(step: Any, number: int) -> Any:

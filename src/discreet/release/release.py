@@ -16,7 +16,14 @@ from discreet.errors import BadInput, BrokenPromise
 from discreet.release.assessment import Assessment, assess
 from discreet.release.check import CheckReport, check_release
 from discreet.release.codebook import codebook
-from discreet.release.evidence import Evidence, Plan, folder_hmacs, save_plan
+from discreet.release.evidence import (
+    Evidence,
+    Plan,
+    folder_hmacs,
+    left_out,
+    save_plan,
+    suppressed_rows,
+)
 from discreet.release.output import is_file_target, written_whole
 from discreet.release.recipe import Recipe
 from discreet.table import write_table
@@ -65,9 +72,22 @@ class Release:
     original: pa.Table = field(repr=False)
     source: Path | None = field(default=None, repr=False)
 
+    @property
+    def left_out(self) -> np.ndarray:
+        """The suppressed records that are blank in the table and left out of the file, by row."""
+        return left_out(self.plan)
+
     def assess(self) -> Assessment:
         """Measure risk and utility, before and after."""
-        return assess(self.original, self.protected, self.recipe.roles, recipe=self.recipe)
+        rows = np.delete(np.arange(len(self.protected)), self.left_out)
+        return assess(
+            self.original,
+            self.protected.take(pa.array(rows)) if len(self.left_out) else self.protected,
+            self.recipe.roles,
+            recipe=self.recipe,
+            rows=rows if len(self.left_out) else None,
+            suppressed=suppressed_rows(self.plan),
+        )
 
     def save(
         self,
@@ -109,6 +129,7 @@ class Release:
             internal.mkdir(mode=0o700)
             assert self.recipe.order_seed is not None  # `protect` drew one.
             rows = Draws(self.recipe.order_seed, "row order").permutation(len(self.protected))
+            rows = rows[~np.isin(rows, self.left_out)]
             released = self.protected.take(pa.array(rows))
             write_table(released, public / name)
             if not is_file_target(target):

@@ -7,7 +7,9 @@ the step's plan, the columns as they were before it, and the draws of each colum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,17 +18,32 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
+from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
 from discreet.release.replay.rounding import clip, cuts, multiples
 from discreet.table import Numbers, kind_of, numbers
 
 # A column's plan, its values that are not null, their row numbers, its draws -> new values.
 ColumnReplay = Callable[[dict[str, Any], np.ndarray, np.ndarray, Draws], np.ndarray]
 # A step's plan, the columns before it, the draws of a column by its name -> the treated columns.
-# A column is float64 (NaN where null) where it holds numbers, else as Arrow has it.
+# `columns[name]` is float64 (NaN where null) where it holds numbers, else as Arrow has it;
+# `columns.arrow(name)` is Arrow always.
 JointReplay = Callable[[dict[str, Any], Mapping[str, Any], Callable[[str], Draws]], dict[str, Any]]
 
-KINDS: dict[str, ColumnReplay] = {"clip": clip, "cuts": cuts, "multiples": multiples}
-JOINT: dict[str, JointReplay] = {}
+KINDS: dict[str, ColumnReplay] = {
+    "clip": clip,
+    "cuts": cuts,
+    "multiples": multiples,
+    "noise": noise,
+    "sources": sources,
+}
+JOINT: dict[str, JointReplay] = {
+    "correlated-noise": correlated_noise,
+    "pram": pram,
+    "sources": shuffled,
+}
+# Joint kinds whose numbers come out of long sums, which another order of adding changes a little.
+COMPUTED: set[str] = set()
+_SLACK = 1e-9
 
 
 def replay(plan: Plan, seed: int, original: pa.Table) -> dict[str, Any]:
@@ -42,23 +59,45 @@ def replay(plan: Plan, seed: int, original: pa.Table) -> dict[str, Any]:
 
     Returns
     -------
-    dict of str to ndarray or pyarrow.ChunkedArray
-        The treated columns: float64, NaN where null, for numbers; else Arrow.
+    dict of str to Numeric or pyarrow.ChunkedArray
+        The treated columns.
     """
-    columns = _Columns(original)
+    columns = Columns(original)
     treated: dict[str, Any] = {}
     for step in plan["steps"]:
-        new = _step(step, columns, lambda name, step=step: Draws(seed, step["step"], name))
+        new = _step(step, columns, partial(Draws, seed, step["step"]))
         for name, values in new.items():
             if isinstance(values, np.ndarray):
-                values = columns.source(name).round(values, step["columns"][name]["precision"])
-            columns[name] = treated[name] = values
+                precision = step["columns"][name]["precision"]
+                treated[name] = _numeric(step, values, columns.source(name), precision)
+                columns.put_numbers(name, treated[name].middle, precision)
+            else:
+                treated[name] = values
+                columns.put(name, values)
     return treated
 
 
-def _step(
-    step: dict[str, Any], columns: Mapping[str, Any], draws: Callable[[str], Draws]
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Numeric:
+    """What a numeric column should hold, NaN where null: anything from low to high."""
+
+    low: np.ndarray
+    middle: np.ndarray
+    high: np.ndarray
+
+
+def _numeric(step: dict[str, Any], values: np.ndarray, source: Numbers, precision: str) -> Numeric:
+    """Round as the release was; what was computed in another order may be off by a little."""
+    middle = source.round(values, precision)
+    if step.get("joint", {}).get("kind") not in COMPUTED:
+        return Numeric(middle, middle, middle)
+    present = values[~np.isnan(values)]
+    slack = _SLACK * (np.abs(present).max(initial=0.0) + np.ptp(present) if len(present) else 0.0)
+    low, high = (source.round(values + side, precision) for side in (-slack, slack))
+    return Numeric(low, middle, high)
+
+
+def _step(step: dict[str, Any], columns: Columns, draws: Callable[[str], Draws]) -> dict[str, Any]:
     kind = step.get("joint", {}).get("kind")
     if kind is not None:
         if kind not in JOINT:
@@ -75,22 +114,44 @@ def _step(
     return new
 
 
-class _Columns(dict[str, Any]):
-    """The columns as the steps go by; numbers are taken from the original when first looked at."""
+class Columns(Mapping[str, Any]):
+    """The columns as the steps go by: numbers as float64, NaN where null, others as Arrow."""
 
     def __init__(self, original: pa.Table) -> None:
-        self.original = original
-        self.sources: dict[str, Numbers] = {}
+        self._arrow = {name: original[name] for name in original.column_names}
+        self._numbers: dict[str, tuple[np.ndarray, str]] = {}
+        self._sources: dict[str, Numbers] = {}
 
-    def __missing__(self, name: str) -> Any:
-        column = self.original[name]
-        if kind_of(column.type) != "numeric":
-            return column
-        self[name] = self.source(name).values
-        return self[name]
+    def __getitem__(self, name: str) -> Any:
+        if name in self._numbers:
+            return self._numbers[name][0]
+        column = self._arrow[name]
+        return self.source(name).values if kind_of(column.type) == "numeric" else column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrow)
+
+    def __len__(self) -> int:
+        return len(self._arrow)
+
+    def arrow(self, name: str) -> pa.ChunkedArray:
+        """Give a column as Arrow has it, numbers in their own type."""
+        if name not in self._numbers:
+            return self._arrow[name]
+        return pa.chunked_array([self.source(name).restore(*self._numbers[name])])
 
     def source(self, name: str) -> Numbers:
-        """Give the numbers of the input, which know how to round."""
-        if name not in self.sources:
-            self.sources[name] = numbers(self.original[name], name)
-        return self.sources[name]
+        """Give the numbers as they came in, which know how to round."""
+        if name not in self._sources:
+            self._sources[name] = numbers(self._arrow[name], name)
+        return self._sources[name]
+
+    def put_numbers(self, name: str, values: np.ndarray, precision: str) -> None:
+        """Take what a step made of a numeric column."""
+        self._numbers[name] = values, precision
+
+    def put(self, name: str, column: pa.ChunkedArray) -> None:
+        """Take what a step made of a column, in whatever type that is."""
+        self._arrow[name] = column
+        self._numbers.pop(name, None)
+        self._sources.pop(name, None)

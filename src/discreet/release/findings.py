@@ -1,0 +1,66 @@
+"""What a check found of each promise."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Status = Literal["verified", "broken", "not verifiable"]
+NEEDS_INTERNAL = "needs the internal folder of the release"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One promise, and what became of it."""
+
+    promise: str
+    status: Status
+    detail: str
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What the check found of each promise.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+    notes : tuple of str
+        What is no promise, but should be known.
+    """
+
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True where no promise is broken."""
+        return not self.having("broken")
+
+    @property
+    def verified(self) -> bool:
+        """True where every promise is verified: what `protect` demands."""
+        return all(finding.status == "verified" for finding in self.findings)
+
+    def having(self, status: Status) -> list[Finding]:
+        """Give the findings with one status."""
+        return [finding for finding in self.findings if finding.status == status]
+
+    @property
+    def summary(self) -> str:
+        """Count the findings, in a few words."""
+        statuses: tuple[Status, ...] = ("verified", "broken", "not verifiable")
+        return ", ".join(f"{len(self.having(s))} {s}" for s in statuses if self.having(s))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the report as plain data."""
+        return {"ok": self.ok, "summary": self.summary} | asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{f.status:>14}: {f.promise} ({f.detail})" for f in self.findings]
+        return "\n".join([*lines, *self.notes])
+
+
+def finding(promise: str, problem: str | None, good: str) -> Finding:
+    """Say that a promise is broken where there is a problem, else that it is verified."""
+    return Finding(promise, "broken", problem) if problem else Finding(promise, "verified", good)

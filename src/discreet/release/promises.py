@@ -1,0 +1,111 @@
+"""What a method's `promise` means: verified on the released table, by nothing but counting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.release.cells import least_records
+from discreet.release.findings import NEEDS_INTERNAL, Finding, finding
+from discreet.release.privacy import privacy_models
+from discreet.release.recipe import Step
+from discreet.table import float_values, tuple_counts
+
+# The table, the step, and the step's plan where there is evidence.
+Promise = Callable[[pa.Table, Step, Mapping[str, Any] | None], list[Finding]]
+
+
+def _k_per_value(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    return [
+        _k_per_value_of(table[name], step, name, plan["columns"].get(name) if plan else None)
+        for name in step.columns
+        if name in table.column_names
+    ]
+
+
+def _k_per_value_of(
+    column: pa.ChunkedArray, step: Step, name: str, plan: Mapping[str, Any] | None
+) -> Finding:
+    k = least_records(step, plan, name)
+    if isinstance(k, str):
+        rule = f"k per value in column '{name}', k by the rule {k}"
+        return Finding(rule, "not verifiable", NEEDS_INTERNAL)
+    counted = pc.value_counts(column.drop_null())
+    counts = counted.field("counts").to_numpy()
+    rare = None
+    if len(counts) and counts.min() < k:
+        value = counted.field("values")[int(counts.argmin())].as_py()
+        rare = f"{counts.min()} records hold {value}"
+    smallest = counts.min() if len(counts) else 0
+    good = f"{len(counts):,} values, the rarest in {smallest:,} records"
+    if 0 < column.null_count < k:
+        good += f"; but only {column.null_count} nulls, which show as well"
+    return finding(f"k = {k} per value in column '{name}'", rare, good)
+
+
+def _k_per_tuple(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    columns = [name for name in step.columns if name in table.column_names]
+    k = step.parameters()["k"]
+    tuples, counts = tuple_counts(table, columns)
+    rare = None
+    if len(counts) and counts.min() < k:
+        values = tuples.slice(int(counts.argmin()), 1).to_pylist()[0]
+        held = ", ".join(f"{name} = {value}" for name, value in values.items())
+        rare = f"{counts.min()} records hold {held}"
+    good = f"{len(counts):,} tuples, the rarest in {counts.min(initial=len(table)):,} records"
+    return [finding(f"k = {k} per tuple of {', '.join(columns)}", rare, good)]
+
+
+def _within_bounds(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    return [
+        _within_bounds_of(table[name], step, name)
+        for name in step.columns
+        if name in table.column_names
+    ]
+
+
+def _within_bounds_of(column: pa.ChunkedArray, step: Step, name: str) -> Finding:
+    bounds = {}
+    for side in ("lower", "upper"):
+        bound = step.parameters()[side]
+        bounds[side] = bound.get(name) if isinstance(bound, Mapping) else bound
+    lower, upper = bounds["lower"], bounds["upper"]
+    said = " and ".join(f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None)
+    problem = None
+    values = float_values(column, name)
+    if not np.isnan(values).all():
+        smallest, largest = np.nanmin(values), np.nanmax(values)
+        if lower is not None and smallest < lower:
+            problem = f"{smallest:g} is below"
+        if upper is not None and largest > upper:
+            problem = f"{largest:g} is above"
+    return finding(f"column '{name}' stays within {said}", problem, "smallest and largest do")
+
+
+def _rank_window(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    """Compare the plan's p with the recipe's; that values moved no farther, the replay verifies."""
+    findings = []
+    for name in step.columns:
+        p = step.parameters()["p"]
+        p = p[name] if isinstance(p, Mapping) else p
+        said = f"no value of column '{name}' moved farther than {p:g} % of the ranks"
+        if plan is None:
+            findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
+            continue
+        window = plan["columns"][name]
+        problem = None if window["p"] == p else f"the plan allows {window['p']:g} %"
+        findings.append(finding(said, problem, f"{window['window']:,} ranks at most"))
+    return findings
+
+
+PROMISES: dict[str, Promise] = {
+    "k-per-value": _k_per_value,
+    "k-per-tuple": _k_per_tuple,
+    "rank-window": _rank_window,
+    "within-bounds": _within_bounds,
+    "privacy-models": privacy_models,
+}
