@@ -15,7 +15,7 @@ from typing import Any
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 
-FAMILIES = ("rounding", "perturbation")
+FAMILIES = ("rounding", "microaggregation", "perturbation")
 
 
 @cache

@@ -68,16 +68,16 @@ def build(points, left, spot):
 @njit(cache=True, nogil=True)
 def remove(tree, row):
     """Take a record out."""
-    cells, rows, boxes = tree.cells, tree.rows, tree.boxes
+    cells, rows, fill, boxes, spot = tree
     p = cells.shape[1]
-    leaf, slot = divmod(tree.spot[row], LEAF)
-    last = tree.fill[leaf] - 1
-    tree.fill[leaf] = last
-    tree.spot[row] = -1
+    leaf, slot = divmod(spot[row], LEAF)
+    last = fill[leaf] - 1
+    fill[leaf] = last
+    spot[row] = -1
     if slot != last:
         rows[leaf, slot] = rows[leaf, last]
-        tree.spot[rows[leaf, slot]] = leaf * LEAF + slot
-    node = tree.fill.size - 1 + leaf
+        spot[rows[leaf, slot]] = leaf * LEAF + slot
+    node = fill.size - 1 + leaf
     changed = False
     for c in range(p):
         cells[leaf, c, slot] = cells[leaf, c, last]
@@ -103,28 +103,38 @@ def nearest(tree, query, mismatch, want, search):
 
     They are `search.rows`, in no order; `search.distances[0]` is the largest of their distances.
     """
-    found, depth = 0, 1
-    search.stack[0], search.bounds[0] = 0, 0.0
-    leaves = tree.fill.size
+    # Taken apart once: an array taken out of a tuple costs as much as a bound.
+    cells, rows, fill, boxes, _ = tree
+    worst, held, stack, bounds, eight = search
+    found, depth, leaves = 0, 1, fill.size
+    stack[0], bounds[0] = 0, 0.0
     while depth > 0:
         depth -= 1
-        node = search.stack[depth]
-        if found == want and search.bounds[depth] > search.distances[0]:
+        node = stack[depth]
+        if found == want and bounds[depth] > worst[0]:
             continue
         while node < leaves - 1:
-            left = _bound(query, tree.boxes, 2 * node + 1, mismatch)
-            right = _bound(query, tree.boxes, 2 * node + 2, mismatch)
+            left = _bound(query, boxes, 2 * node + 1, mismatch)
+            right = _bound(query, boxes, 2 * node + 2, mismatch)
             node = 2 * node + 1
             if right < left:
                 node, left, right = node + 1, right, left
-            if found < want or right <= search.distances[0]:
-                search.stack[depth], search.bounds[depth] = 4 * ((node - 1) // 2) + 3 - node, right
+            if found < want or right <= worst[0]:
+                stack[depth], bounds[depth] = 4 * ((node - 1) // 2) + 3 - node, right
                 depth += 1
-            if found == want and left > search.distances[0]:
+            if found == want and left > worst[0]:
                 node = -1
                 break
-        if node >= 0:
-            found = _take_nearer(tree, query, mismatch, node - leaves + 1, want, found, search)
+        if node < 0:
+            continue
+        leaf = node - leaves + 1
+        _eight(cells, leaf, query, mismatch, eight)
+        for i in range(fill[leaf]):
+            if found < want:
+                _sift_up(worst, held, found, eight[i], rows[leaf, i])
+                found += 1
+            elif eight[i] < worst[0] or (eight[i] == worst[0] and rows[leaf, i] < held[0]):
+                _sift_down(worst, held, want, eight[i], rows[leaf, i])
     return found
 
 
@@ -135,22 +145,23 @@ def farthest(tree, query, mismatch, search, centre, radius):
     All records must lie within `radius` (a distance like the others) of `centre`: far from the
     query, boxes reach out of that ball, and records do not.
     """
-    best, best_row, depth = -1.0, -1, 1
-    search.stack[0], search.bounds[0] = 0, np.inf
-    leaves = tree.fill.size
+    cells, rows, fill, boxes, _ = tree
+    _, _, stack, bounds, eight = search
+    best, best_row, depth, leaves = -1.0, -1, 1, fill.size
+    stack[0], bounds[0] = 0, np.inf
     while depth > 0:
         depth -= 1
-        node = search.stack[depth]
-        if search.bounds[depth] < best:
+        node = stack[depth]
+        if bounds[depth] < best:
             continue
         while node < leaves - 1:
-            left = _reach(query, tree.boxes, 2 * node + 1, mismatch, centre, radius)
-            right = _reach(query, tree.boxes, 2 * node + 2, mismatch, centre, radius)
+            left = _reach(query, boxes, 2 * node + 1, mismatch, centre, radius)
+            right = _reach(query, boxes, 2 * node + 2, mismatch, centre, radius)
             node = 2 * node + 1
             if right > left:
                 node, left, right = node + 1, right, left
             if right >= best:
-                search.stack[depth], search.bounds[depth] = 4 * ((node - 1) // 2) + 3 - node, right
+                stack[depth], bounds[depth] = 4 * ((node - 1) // 2) + 3 - node, right
                 depth += 1
             if left < best:
                 node = -1
@@ -158,11 +169,10 @@ def farthest(tree, query, mismatch, search, centre, radius):
         if node < 0:
             continue
         leaf = node - leaves + 1
-        _eight(tree.cells, leaf, query, mismatch, search.eight)
-        for i in range(tree.fill[leaf]):
-            distance, row = search.eight[i], tree.rows[leaf, i]
-            if distance > best or (distance == best and row < best_row):
-                best, best_row = distance, row
+        _eight(cells, leaf, query, mismatch, eight)
+        for i in range(fill[leaf]):
+            if eight[i] > best or (eight[i] == best and rows[leaf, i] < best_row):
+                best, best_row = eight[i], rows[leaf, i]
     return best_row
 
 
@@ -192,21 +202,6 @@ def _eight(cells, leaf, query, mismatch, out):
     for c in range(query.size):
         for i in range(LEAF):
             out[i] += _part(cells[leaf, c, i] - query[c], mismatch, c)
-
-
-@njit(cache=True, nogil=True)
-def _take_nearer(tree, query, mismatch, leaf, want, found, search):
-    """Put the records of a leaf that are nearer than the worst into the heap."""
-    distances, rows = search.distances, search.rows
-    _eight(tree.cells, leaf, query, mismatch, search.eight)
-    for i in range(tree.fill[leaf]):
-        distance, row = search.eight[i], tree.rows[leaf, i]
-        if found < want:
-            _sift_up(distances, rows, found, distance, row)
-            found += 1
-        elif distance < distances[0] or (distance == distances[0] and row < rows[0]):
-            _sift_down(distances, rows, want, distance, row)
-    return found
 
 
 @njit(cache=True, nogil=True)
