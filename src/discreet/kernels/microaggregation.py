@@ -235,9 +235,9 @@ def _new_shell(points, mismatch, labels, left, centre):
         # About as many as wanted will do, so a sample tells where the shell ends.
         sample = depths[:: max(left // 4096, 1)].copy()
         share = max(left // _SHELL, _SMALL) / left
-        outer = depths >= sample[np.argsort(sample)][int((1 - share) * sample.size)]
+        outer = depths >= sample[np.argsort(sample, kind="mergesort")][int((1 - share) * sample.size)]
         rows, depths = rows[outer], depths[outer]
-    order = np.argsort(-depths)
+    order = np.argsort(-depths, kind="mergesort")
     return rows[order], depths[order]
 
 

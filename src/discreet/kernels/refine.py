@@ -4,10 +4,11 @@ One try, on the records of one chunk of groups:
 
 1. A region. A group is drawn, half of the time in proportion to its sum of squares, with its
    nearest groups, from 2 to 60 of them, but not many more than 300 records. Where two groups alone
-   hold more, the 300 likeliest to change sides are free and the others keep their place.
+   hold more, the 300 likeliest to change sides are free, the others keep their place, and there
+   is no heat: the costs of large groups are smooth.
 2. A start. The groups as they are; or one of them dissolved, each record going where it costs least;
    or one more group, around a record and of its nearest in groups that can spare them.
-3. Annealing. Moves of a record to a near record's group, and swaps with one of that group's, no
+3. Annealing. Moves of a record, mostly to a near record's group, and swaps with one of that group's, no
    group under k or above 2k-1; what costs more is taken with probability exp(-cost / heat), while
    the heat falls to 0. A group's sum of squares is its sum P of squared distances between its pairs
    over its size, and with R[g, x], the sum of x's squared distances to g, a proposal is weighed in a
@@ -93,6 +94,8 @@ def search(points, labels, groups, k, tries, sweeps, seed):
         else:
             region = _region_of_some(points, own, chosen, free, squared, near, label)
         heat = before / rows.size * _COOL * (_HOT / _COOL) ** _unit(state)
+        if free.size < rows.size:
+            heat = 0.0
         _anneal(region, k, heat, sweeps, state)
         gain, groups = _settle(points, labels, own, groups, chosen, count, rows, free, label, before)
         gained += gain
@@ -146,7 +149,7 @@ def _members(labels, own, chosen):
 @njit(cache=True, nogil=True)
 def _free(points, labels, rows, own, chosen):
     """Return the rows that may change sides: all, or those with the least to lose by it."""
-    if rows.size <= max(_MOST_RECORDS, 1):
+    if rows.size <= _MOST_RECORDS:
         return rows
     cost = np.empty(rows.size)
     for i in range(rows.size):
@@ -287,8 +290,10 @@ def _anneal(region, k, heat, sweeps, state):
         if sweep == sweeps:
             heat = 0.0
         for _ in range(2 * m):
-            x = _below(state, m)
-            a, b = label[x], label[near[x, _below(state, near.shape[1])]]
+            x, goal = _below(state, m), _below(state, near.shape[1] + 1)
+            a = label[x]
+            # Now and then any group, because a record may have its like around it and none other.
+            b = label[near[x, goal]] if goal < near.shape[1] else _below(state, size.size)
             if a == b:
                 continue
             if size[a] > k and size[b] < 2 * k - 1 and _below(state, 2) == 0:
@@ -297,7 +302,7 @@ def _anneal(region, k, heat, sweeps, state):
                 if _taken(cost - P[a] / size[a] - P[b] / size[b], heat, state):
                     P[a], P[b] = after_a, after_b
                     _move(x, a, b, squared, label, size, R, members, fill, place)
-            else:
+            elif fill[b] > 0:
                 z = members[b, _below(state, fill[b])]
                 after_a = P[a] - R[a, x] + R[a, z] - squared[x, z]
                 after_b = P[b] - R[b, z] + R[b, x] - squared[x, z]

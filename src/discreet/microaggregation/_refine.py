@@ -52,6 +52,8 @@ class Refinement:
 
     def run(self, seconds: float, moves: int | None, say: Any = lambda text: None) -> None:
         """Search for some time, or for a number of moves, which gives the same result again."""
+        # Compiles, where that was never done, before the clock starts.
+        search(self.points[:1], np.zeros(1, np.int64), 1, 1, 0, 1, np.uint64(0))
         end = time.monotonic() + seconds
         try:
             while True:

@@ -166,8 +166,8 @@ def loss(columns: Mapping[str, Column], labels: np.ndarray) -> float:
         grouped = present & (labels >= 0)
         blank = present & (labels < 0)
         if column.kind == "category":
-            lost, all_of_it = _disagreement(column.values.astype(np.int64), labels, grouped, blank)
-            lost, all_of_it = lost / 2, all_of_it / 2
+            codes = np.nan_to_num(column.values).astype(np.int64)
+            lost, all_of_it = (x / 2 for x in _disagreement(codes, labels, grouped, blank))
         else:
             x = column.scaled(by)
             lost = _squares(x[grouped], labels[grouped]) + float((x[blank] ** 2).sum())

@@ -18,6 +18,7 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
+from discreet.release.replay.microaggregation import microaggregation
 from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
 from discreet.release.replay.rounding import clip, cuts, multiples
 from discreet.table import Numbers, kind_of, numbers
@@ -38,6 +39,7 @@ KINDS: dict[str, ColumnReplay] = {
 }
 JOINT: dict[str, JointReplay] = {
     "correlated-noise": correlated_noise,
+    "microaggregation": microaggregation,
     "pram": pram,
     "sources": shuffled,
 }
