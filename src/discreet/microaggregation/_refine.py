@@ -138,8 +138,10 @@ def progress(loss: float, total: float) -> Iterator[Any]:
 
     with Console(stderr=True).status("refining") as status:
 
-        def say(refinement: Refinement) -> None:
-            now = loss - 100 * refinement.gained / total
-            status.update(f"refining: loss {now:.4f} % after {refinement.moves:,} moves")
+        yield lambda refinement: status.update(words(loss, total, refinement))
 
-        yield say
+
+def words(loss: float, total: float, refinement: Refinement) -> str:
+    """Say how far a refinement has come, from its first loss and the total sum of squares."""
+    now = loss - 100 * refinement.gained / total
+    return f"refining: loss {now:.4f} % after {refinement.moves:,} moves"
