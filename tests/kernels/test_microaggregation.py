@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-
 from discreet.kernels.microaggregation import cbfs, mdav, vmdav
 from tests.kernels.test_mdav_tree import plain_distance
 

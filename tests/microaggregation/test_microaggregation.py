@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import check_release, protect
@@ -78,7 +78,9 @@ def test_scale_and_origin_of_a_column_do_not_matter():
     groups = Microaggregation(5).fit(x).groups_
     moved = np.column_stack([1e9 + 1e-3 * x[:, 0], -7 * x[:, 1]])
     assert (Microaggregation(5).fit(moved).groups_ == groups).mean() > 0.99
-    assert Microaggregation(5).fit(moved).loss_ == pytest.approx(Microaggregation(5).fit(x).loss_, rel=1e-3)
+    assert Microaggregation(5).fit(moved).loss_ == pytest.approx(
+        Microaggregation(5).fit(x).loss_, rel=1e-3
+    )
 
 
 def test_the_loss_is_that_of_z_scores():
@@ -126,7 +128,10 @@ def test_blocks_cover_everything_and_cost_little():
     draws = lambda name: Draws(1, name)  # noqa: E731
     columns = {f"x{i}": x[:, i] for i in range(2)}
     assert Microaggregation(5).run(columns, draws).figures == {
-        "loss": exact.loss_, "groups": 1200, "moves": 0, "blanked_records": 0,
+        "loss": exact.loss_,
+        "groups": 1200,
+        "moves": 0,
+        "blanked_records": 0,
     }
     figures = Microaggregation(5, block_size=2000).run(columns, draws).figures
     assert (figures["blocks"], figures["block_size"]) == (3, 2000)
@@ -149,7 +154,13 @@ RECIPE = {
 @pytest.mark.filterwarnings("ignore:.* records are blanked")
 def test_in_a_recipe_it_is_checked_saved_and_run_again(households, columns, tmp_path):
     roles = {"confidential": columns, "insensitive": ["region"], "rest": "drop"}
-    step = {"method": "microaggregation", "columns": columns, "k": 4, "strata": "region", "refine": 0.2}
+    step = {
+        "method": "microaggregation",
+        "columns": columns,
+        "k": 4,
+        "strata": "region",
+        "refine": 0.2,
+    }
     release = protect(households, {"roles": roles, "steps": [step]})
     assert release.check.verified
     assert "k = 4 per tuple" in str(release.check)
@@ -170,10 +181,14 @@ def test_a_plan_that_was_edited_is_found_out(households, column):
     release = protect(households, RECIPE)
     centres = release.plan["steps"][0]["columns"][column]["centres"]
     at = next(i for i in range(len(centres)) if centres[i] is not None and centres[i] == centres[i])
-    centres[at] = {"male": "female", "female": "male"}[centres[at]] if column == "sex" else centres[at] + 1.0
+    centres[at] = (
+        {"male": "female", "female": "male"}[centres[at]] if column == "sex" else centres[at] + 1.0
+    )
     from discreet.release.replay import replay
 
-    with pytest.raises(ValueError, match=f"the centre of group {at} of column '{column}' is not its"):
+    with pytest.raises(
+        ValueError, match=f"the centre of group {at} of column '{column}' is not its"
+    ):
         replay(release.plan, release.recipe.seed, release.original)
 
 
@@ -214,6 +229,8 @@ def test_the_measure_of_the_house_agrees():
 
 
 def test_dates_are_numbers():
-    days = pa.table({"born": pd.to_datetime(["2001-01-01", "2001-01-03", "1950-05-05", "1950-05-07"])})
+    days = pa.table(
+        {"born": pd.to_datetime(["2001-01-01", "2001-01-03", "1950-05-05", "1950-05-07"])}
+    )
     out = Microaggregation(2).fit_transform(days)
     assert [str(d)[:10] for d in out["born"].to_pylist()] == ["2001-01-02"] * 2 + ["1950-05-06"] * 2

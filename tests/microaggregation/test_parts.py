@@ -25,7 +25,7 @@ def test_records_are_grouped_within_one_pattern_of_nulls():
 
 def test_a_small_pattern_is_blanked_with_a_warning_that_counts():
     x = np.array([[1, 1], [2, 2], [3, 3], [4, 4], [5, nan], [6, nan]])
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="blanked") as caught:
         out = Microaggregation(3).fit_transform(x)
     # Two records without any value would show as well, so the outermost of the rest goes too...
     # but then the others would be three, which is k.

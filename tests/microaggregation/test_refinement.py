@@ -16,7 +16,12 @@ def cloud(n=400, p=3, seed=0):
     return np.random.default_rng(seed).lognormal(size=(n, p))
 
 
-@given(st.integers(5, 150), st.integers(2, 6), st.integers(0, 999), st.sampled_from(["mdav", "vmdav", "cbfs"]))
+@given(
+    st.integers(5, 150),
+    st.integers(2, 6),
+    st.integers(0, 999),
+    st.sampled_from(["mdav", "vmdav", "cbfs"]),
+)
 @settings(max_examples=40)
 def test_more_moves_never_lose_more_and_no_group_falls_under_k(n, k, seed, algorithm):
     k = min(k, n)
@@ -51,9 +56,13 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(monkeypatch
     found = []
     for cores in (1, 2, 5):
         monkeypatch.setattr(threads, "_cores", lambda cores=cores: cores)
-        found.append(Microaggregation(3, refine_moves=400, random_state=7).fit_transform(x).tobytes())
+        found.append(
+            Microaggregation(3, refine_moves=400, random_state=7).fit_transform(x).tobytes()
+        )
     assert found[0] == found[1] == found[2]
-    assert Microaggregation(3, refine_moves=400, random_state=8).fit_transform(x).tobytes() != found[0]
+    assert (
+        Microaggregation(3, refine_moves=400, random_state=8).fit_transform(x).tobytes() != found[0]
+    )
 
 
 def test_a_budget_in_seconds_is_kept_and_its_moves_give_the_same_again():
@@ -82,7 +91,7 @@ def test_ctrl_c_gives_the_best_so_far(monkeypatch):
         return threads.over_ranges(work, n, chunk)
 
     monkeypatch.setattr(_refine, "over_ranges", interrupted)
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="stopped") as caught:
         stopped = Microaggregation(5, refine=1000.0, random_state=2).fit(x)
     monkeypatch.undo()
     assert str(caught[0].message) == (

@@ -24,9 +24,9 @@ LEAF = 8
 
 # cells (leaves x columns x 8), rows (leaves x 8), fill (leaves), boxes (nodes x 2 x columns), and
 # spot: where each record is, leaf * 8 + slot, or -1 once it was taken out.
-Tree = namedtuple("Tree", "cells rows fill boxes spot")  # noqa: PYI024
+Tree = namedtuple("Tree", "cells rows fill boxes spot")
 # What a search works in: a heap of the best, and a stack of nodes with their bounds.
-Search = namedtuple("Search", "distances rows stack bounds eight")  # noqa: PYI024
+Search = namedtuple("Search", "distances rows stack bounds eight")
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,8 @@
 """MDAV, V-MDAV and CBFS over several columns: groups of at least k records.
 
 MDAV: Domingo-Ferrer and Torra 2005, Data Mining and Knowledge Discovery 11, 195-212. V-MDAV:
-Solanas and Martinez-Balleste 2006, COMPSTAT. CBFS: Laszlo and Mukherjee 2005, IEEE TKDE 17, 902-911.
+Solanas and Martinez-Balleste 2006, COMPSTAT. CBFS: Laszlo and Mukherjee 2005, IEEE TKDE 17,
+902-911.
 
 1. Neighbours come from a tree that records are taken out of (`mdav_tree`).
 2. The centre of the records that are left is a sum that shrinks. In floats the order of work would
@@ -13,12 +14,12 @@ Solanas and Martinez-Balleste 2006, COMPSTAT. CBFS: Laszlo and Mukherjee 2005, I
 
 `mismatch` and `steps` describe the space. Both None: squared Euclidean distances, the centre is the
 mean. Else Gower's distance, see `mdav_tree`; a column with a step holds categories as multiples of
-it (the step times 0, 1, ...): its centre is the mode where `mismatch` is not 0, the first of equally
-frequent ones, and the lower median where it is.
+it (the step times 0, 1, ...): its centre is the mode where `mismatch` is not 0, the first of
+equally frequent ones, and the lower median where it is.
 
 Points come as C-ordered float64, multiples of 2**-36 where a column has no step, below 2**17 in
-size; 1 <= k <= n; nothing is checked here. Each function fills `labels` with the groups 0, 1, ... in
-the order they are made, and returns their number.
+size; 1 <= k <= n; nothing is checked here. Each function fills `labels` with the groups 0, 1, ...
+in the order they are made, and returns their number.
 """
 
 from collections import namedtuple
@@ -35,7 +36,7 @@ _SHELL, _SMALL = 16, 256
 _SLACK = 1 + 1e-9
 
 # Sum of the records' coordinates in units, and for columns with a step how often each category is.
-Sums = namedtuple("Sums", "units counts")  # noqa: PYI024
+Sums = namedtuple("Sums", "units counts")
 
 
 @njit(cache=True, nogil=True)
@@ -47,7 +48,7 @@ def mdav(points, mismatch, steps, k, labels):
     tree = build(points, np.arange(n), spot)
     built, left, groups = n, n, 0
     sums, centre = _sums_of_all(points, mismatch, steps), np.empty(p)
-    reference, shell, depths = np.empty(p), np.empty(0, np.int64), np.empty(0)
+    reference, shell, depths = np.empty((1, p)), np.empty(0, np.int64), np.empty(0)
     head, spent = 0, 0
     while left >= 2 * k:
         _centre(sums, mismatch, steps, left, centre)
@@ -58,7 +59,7 @@ def mdav(points, mismatch, steps, k, labels):
         )
         spent += scanned
         if r < 0:
-            reference[:] = centre
+            reference[0] = centre
             shell, depths = _new_shell(points, mismatch, labels, left, centre)
             spent = 0
             r, head, _ = _outermost(
@@ -235,7 +236,9 @@ def _new_shell(points, mismatch, labels, left, centre):
         # About as many as wanted will do, so a sample tells where the shell ends.
         sample = depths[:: max(left // 4096, 1)].copy()
         share = max(left // _SHELL, _SMALL) / left
-        outer = depths >= sample[np.argsort(sample, kind="mergesort")][int((1 - share) * sample.size)]
+        outer = (
+            depths >= sample[np.argsort(sample, kind="mergesort")][int((1 - share) * sample.size)]
+        )
         rows, depths = rows[outer], depths[outer]
     order = np.argsort(-depths, kind="mergesort")
     return rows[order], depths[order]
@@ -247,10 +250,7 @@ def _outermost(points, mismatch, spot, shell, depths, head, left, centre, refere
 
     Also return where the shell now starts, and how many of it were looked at.
     """
-    moved = 0.0
-    for c in range(centre.size):
-        moved += _gap(centre[c] - reference[c], mismatch, c)
-    moved = _metric(moved, mismatch)
+    moved = _metric(distance(reference, 0, centre, mismatch), mismatch)
     while head < shell.size and spot[shell[head]] < 0:
         head += 1
     best, best_row, at = -1.0, -1, head
@@ -277,15 +277,6 @@ def _metric(distance, mismatch):
     if mismatch is None:
         return np.sqrt(distance)
     return distance
-
-
-@njit(cache=True, nogil=True)
-def _gap(difference, mismatch, c):
-    if mismatch is None:
-        return difference * difference
-    if mismatch[c] > 0.0:
-        return mismatch[c] if difference != 0.0 else 0.0
-    return abs(difference)
 
 
 # The centre

@@ -6,13 +6,13 @@ One try, on the records of one chunk of groups:
    nearest groups, from 2 to 60 of them, but not many more than 300 records. Where two groups alone
    hold more, the 300 likeliest to change sides are free, the others keep their place, and there
    is no heat: the costs of large groups are smooth.
-2. A start. The groups as they are; or one of them dissolved, each record going where it costs least;
-   or one more group, around a record and of its nearest in groups that can spare them.
-3. Annealing. Moves of a record, mostly to a near record's group, and swaps with one of that group's, no
-   group under k or above 2k-1; what costs more is taken with probability exp(-cost / heat), while
-   the heat falls to 0. A group's sum of squares is its sum P of squared distances between its pairs
-   over its size, and with R[g, x], the sum of x's squared distances to g, a proposal is weighed in a
-   few operations, whatever the number of columns.
+2. A start. The groups as they are; or one of them dissolved, each record going where it costs
+   least; or one more group, around a record and of its nearest in groups that can spare them.
+3. Annealing. Moves of a record, mostly to a near record's group, and swaps with one of that
+   group's, no group under k or above 2k-1; what costs more is taken with probability
+   exp(-cost / heat), while the heat falls to 0. A group's sum of squares is its sum P of squared
+   distances between its pairs over its size, and with R[g, x], the sum of x's squared distances to
+   g, a proposal is weighed in a few operations, whatever the number of columns.
 4. The end. The region's sum of squares is computed afresh; the try counts if that is less than
    before. So the loss never rises, at any heat.
 
@@ -34,10 +34,10 @@ _COOL, _HOT, _FALL = 0.1, 1.0, 0.05
 _LEAST_GAIN = 1e-12
 
 # The groups of a chunk: centre, size and sum of squares of each; `local` is room for a region.
-Groups = namedtuple("Groups", "centre size squares local")  # noqa: PYI024
+Groups = namedtuple("Groups", "centre size squares local")
 # The free records of a region: their squared distances, their near ones, and for the groups
 # sizes, P, R and the free members, with each record's place among those.
-Region = namedtuple("Region", "squared near label size P R members fill place")  # noqa: PYI024
+Region = namedtuple("Region", "squared near label size P R members fill place")
 
 
 @njit(cache=True, nogil=True)
@@ -97,7 +97,9 @@ def search(points, labels, groups, k, tries, sweeps, seed):
         if free.size < rows.size:
             heat = 0.0
         _anneal(region, k, heat, sweeps, state)
-        gain, groups = _settle(points, labels, own, groups, chosen, count, rows, free, label, before)
+        gain, groups = _settle(
+            points, labels, own, groups, chosen, count, rows, free, label, before
+        )
         gained += gain
     return groups, gained
 

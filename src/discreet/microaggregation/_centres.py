@@ -64,6 +64,6 @@ def planned(column: Column, found: np.ndarray) -> np.ndarray:
     """Give centres for the plan: numbers, or categories by name; None where null."""
     null = np.isnan(found)
     if column.labels is None:
-        return np.where(null, None, found) if null.any() else found
+        return np.where(null, np.array(None), found) if null.any() else found
     names = np.array([*column.labels.to_pylist(), None], dtype=object)
     return names[np.where(null, len(column.labels), found).astype(np.int64)]

@@ -70,7 +70,7 @@ def parts(
 
 
 def _patterns(columns: Mapping[str, Column]) -> np.ndarray:
-    """Number the sets of columns in which rows have nulls."""
+    """Give each row the number of the set of columns in which it has nulls."""
     pattern = np.zeros(len(next(iter(columns.values())).values), dtype=np.int64)
     for column in columns.values():
         null = np.isnan(column.values)

@@ -103,8 +103,8 @@ class Refinement:
         if len(names) < 2:
             return
         pieces = 1 if len(names) < 8 else max(2, len(names) // _CHUNK)
-        centres = np.column_stack([np.bincount(own, x) for x in self.points[rows].T])
-        centres /= np.bincount(own)[:, None]
+        size = np.bincount(own)
+        centres = np.column_stack([np.bincount(own, x) / size for x in self.points[rows].T])
         piece = np.zeros(len(names), dtype=np.int64)
         for number, groups in enumerate(self._cut(centres, np.arange(len(names)), pieces)):
             piece[groups] = number
@@ -137,7 +137,6 @@ def progress(loss: float, total: float) -> Iterator[Any]:
     from rich.console import Console
 
     with Console(stderr=True).status("refining") as status:
-
         yield lambda refinement: status.update(words(loss, total, refinement))
 
 

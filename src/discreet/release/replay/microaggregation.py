@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
@@ -58,12 +59,12 @@ def _numbers(name: str, x: np.ndarray, members: list[np.ndarray], planned: Any) 
 def _categories(
     name: str, column: pa.ChunkedArray, members: list[np.ndarray], planned: Any
 ) -> pa.ChunkedArray:
-    """Take each group's most frequent category, the first of several; the median of ordered ones."""
-    is_dictionary = pa.types.is_dictionary(column.type)
-    ordered = is_dictionary and column.type.ordered
-    labels = column.unify_dictionaries().chunk(0).dictionary if is_dictionary else None
+    """Take each group's most frequent category, the first of several, or the lower median."""
+    labels, ordered = None, False
+    if pa.types.is_dictionary(column.type):
+        labels, ordered = column.unify_dictionaries().chunk(0).dictionary, column.type.ordered
     cells = column.to_pylist()
-    if ordered:
+    if labels is not None and ordered:
         rank = {label: i for i, label in enumerate(labels.to_pylist())}
     else:
         rank = {label: i for i, label in enumerate(sorted({c for c in cells if c is not None}))}
@@ -81,7 +82,7 @@ def _categories(
     if labels is None:
         return pa.chunked_array([pa.array(new, column.type)])
     used = pa.array(new, labels.type)
-    places = pa.compute.index_in(used, value_set=labels)
+    places = pc.index_in(used, value_set=labels)
     return pa.chunked_array([pa.DictionaryArray.from_arrays(places, labels, ordered=ordered)])
 
 
