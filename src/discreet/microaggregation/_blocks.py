@@ -13,7 +13,7 @@ from discreet.threads import over_ranges
 # Past this many records exact neighbours take long: some 0.5 s for 100,000 records of 5 columns,
 # five times as long for 13, and growing faster than n.
 _EXACT = {6: 250_000, 10: 100_000}
-_EXACT_OF_MANY_COLUMNS = 50_000
+_EXACT_OF_MANY_COLUMNS = 25_000
 # Records on which blocks are compared with none.
 SAMPLE = 20_000
 

@@ -44,7 +44,7 @@ class Microaggregation(RowBound):
         nearest other record.
     block_size : int, optional
         Larger tables are cut into blocks of at most so many records first. Where not given, 250,000
-        with up to 6 columns, 100,000 with up to 10, and 50,000 with more.
+        with up to 6 columns, 100,000 with up to 10, and 25,000 with more.
     strata : str, optional
         A column that records of a group have in common. It is not treated.
     small_pattern : {"blank", "error"}
@@ -85,7 +85,7 @@ class Microaggregation(RowBound):
     >>> companies = np.array([[1, 10], [50, 99], [2, 12], [3, 14], [52, 93], [54, 90]])
     >>> grouped = Microaggregation(k=3).fit(companies)
     >>> grouped.groups_
-    array([1, 0, 1, 1, 0, 0])
+    array([0, 1, 0, 0, 1, 1])
     >>> Microaggregation(k=3).fit_transform(companies)
     array([[ 2., 12.],
            [52., 94.],
