@@ -15,7 +15,7 @@ from typing import Any
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 
-FAMILIES = ("rounding", "perturbation", "regression", "generalization")
+FAMILIES = ("rounding", "microaggregation", "perturbation", "regression", "generalization")
 
 
 @cache
