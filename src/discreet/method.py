@@ -54,6 +54,8 @@ class Outcome:
     fixed : dict
         Parameters as they must be set for a rerun that gives the same bytes, where a budget in
         seconds decided.
+    disclosed : ndarray of bool, optional
+        Records that are released as they are, outside all promises, since the recipe allows it.
     """
 
     columns: dict[str, Any]
@@ -63,6 +65,7 @@ class Outcome:
     unsafe: np.ndarray | None = None
     figures: dict[str, Any] = field(default_factory=dict)
     fixed: dict[str, Any] = field(default_factory=dict)
+    disclosed: np.ndarray | None = None
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -82,6 +85,13 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         True where it needs classes: `y`, or in a recipe the column with the role target.
     takes_dates : bool
         Dates, datetimes and durations are numbers to it; not where its parameters are values.
+    pools : bool
+        It puts the values of all its columns together, which must then count the same thing.
+    blanks : bool
+        It may turn a value into a null.
+    estimator_only : tuple of str
+        Parameters that a recipe does not set: all draws come from the release's seed, and every
+        step has columns.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
     """
@@ -91,6 +101,9 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     budgets: ClassVar[tuple[str, ...]] = ()
     supervised: ClassVar[bool] = False
     takes_dates: ClassVar[bool] = True
+    estimator_only: ClassVar[tuple[str, ...]] = ("random_state", "columns")
+    pools: ClassVar[bool] = False
+    blanks: ClassVar[bool] = False
     in_words: ClassVar[str]
 
     @property

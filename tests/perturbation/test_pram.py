@@ -1,4 +1,5 @@
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -192,7 +193,8 @@ def test_many_categories():
         (["f", "m"], {"matrix": {"a": {"f": SEX["f"]}}}, "the matrix of column 'a' has no row for 'm'"),
         (["f", "m"], {"matrix": {"a": SEX | {"x": {"f": 1}}}}, "the matrix of column 'a' names 'x', which the column does not hold; known: f, m"),
         (["f", "mm"], {"matrix": {"a": SEX}}, "the matrix of column 'a' names 'm', which the column does not hold; did you mean 'mm'?"),
-        ([dt.date(2020, 1, 1)], {}, "column 'a' holds date32[day]; pram takes text, booleans, numbers or categories"),
+        ([dt.date(2020, 1, 1)], {}, "column 'a' holds date32[day]; pram takes text, booleans, integers, floats or categories: convert it to text first"),
+        ([Decimal("1.5")], {}, "column 'a' holds decimal128(2, 1); pram takes text, booleans, integers, floats or categories: convert it to text first"),
         ([None, ""], {}, "column 'a' holds only nulls"),
     ],
 )  # fmt: skip
@@ -203,7 +205,7 @@ def test_errors(column, step, message):
     }
     with pytest.raises(BadInput) as caught:
         discreet.protect(pa.table({"a": column}), recipe)
-    assert str(caught.value).startswith(message)
+    assert message in str(caught.value)
 
 
 def test_errors_of_the_transformer():

@@ -98,6 +98,7 @@ class Microaggregation(RowBound):
     recipe_name: ClassVar[str] = "microaggregation"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "mixed"
     budgets: ClassVar[tuple[str, ...]] = ("refine", "refine_moves")
+    blanks: ClassVar[bool] = True
     in_words: ClassVar[str] = "replaced by the centre of a group of similar records"
 
     def __init__(

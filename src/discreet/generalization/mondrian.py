@@ -1,0 +1,324 @@
+"""Mondrian: multidimensional recoding from the top down (LeFevre, DeWitt and Ramakrishnan 2006)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.generalization._axes import Axis, in_order, in_tree
+from discreet.generalization._groups import ALL, Segregate, SmallGroup, make_groups
+from discreet.generalization._partition import Partition, keeps
+from discreet.generalization.hierarchy import Hierarchy
+from discreet.generalization.privacy import (
+    KAnonymity,
+    PrivacyModel,
+    bind,
+    confidential_columns,
+    distribution,
+    read_models,
+    smallest_class,
+)
+from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE
+from discreet.method import Method, Outcome, Plan, Rounder, as_arrow, as_computed, as_given
+from discreet.table.classes import check_columns, classes_of, encode_columns
+
+NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate"]
+
+
+class Mondrian(Method):
+    """Cut the records in two, again and again, while both sides keep the privacy models.
+
+    Each time the column in which the part is widest is cut, as near to two halves as its values
+    allow; what cannot be cut any more is a class, and its values are replaced by what covers them:
+    `30-39`, `{nurse, teacher}`, or a node of a hierarchy.
+
+    Parameters
+    ----------
+    privacy : privacy model or list of them
+        Such as `KAnonymity(5)`; every class keeps all of them.
+    hierarchies : mapping of str to Hierarchy or dict, optional
+        Trees of categorical columns. Without one a column is cut in the order of its values.
+    columns : list of str, optional
+        The quasi-identifiers. If not given, those that `hierarchies` names; if that is not given
+        either, all columns that `privacy` does not name. In a recipe, the step's columns.
+    strict : bool
+        True: records that are equal in a column are on one side of a cut. False: those equal to
+        the median are shared out, in row order.
+    enhanced : bool
+        Cut nulls off from values where both sides keep the models.
+    null_policy : {"segregate", "value", "suppress", "match", "contaminate"}
+        What a null is. Records with and without are cut apart from each other; one more value,
+        after the largest; the record is suppressed; what matches any value, joins the smaller side
+        of a cut and stays null (for k-anonymity alone, and no more than a wildcard: with their
+        nulls, records may stand out in their class); or its column cannot be cut where there is
+        one.
+    segregate : {"any", "pattern"}
+        Under `"segregate"`: one group of records with nulls, or one for each set of columns that
+        are null, sets with too few records together.
+    small_group : {"suppress", "append"}
+        What becomes of a group of records that are too few, or too alike, to keep the models by
+        themselves: suppressed, or released as they are.
+    allow_disclosure : bool
+        Must be True for `"append"`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of int32
+        The class of each row; -1 where it is suppressed.
+    suppressed_ : int
+        Suppressed records.
+    suppressed_mask_ : ndarray of bool
+    plan_ : dict
+        The classes with their labels, sizes and groups.
+
+    See Also
+    --------
+    discreet.generalization.Generalize : the same labels for the same values everywhere.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from discreet.generalization.privacy import KAnonymity
+    >>> people = pd.DataFrame({
+    ...     "age": [23, 67, 25, 61, 24, 68],
+    ...     "job": ["nurse", "none", "clerk", "none", "nurse", "none"],
+    ... })
+    >>> Mondrian(KAnonymity(3)).fit_transform(people)
+         age             job
+    0  23-25  {clerk, nurse}
+    1  61-68            none
+    2  23-25  {clerk, nurse}
+    3  61-68            none
+    4  23-25  {clerk, nurse}
+    5  61-68            none
+    """
+
+    recipe_name: ClassVar[str] = "mondrian"
+    needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
+    in_words: ClassVar[str] = (
+        "values are replaced by ranges and sets that a class of records shares"
+    )
+
+    def __init__(
+        self,
+        privacy: list[PrivacyModel],
+        hierarchies: dict[str, Hierarchy] | None = None,
+        columns: list[str] | None = None,
+        strict: bool = True,
+        enhanced: bool = False,
+        null_policy: NullPolicy = "segregate",
+        segregate: Segregate = "any",
+        small_group: SmallGroup = "suppress",
+        allow_disclosure: bool = False,
+    ) -> None:
+        self.privacy = privacy
+        self.hierarchies = hierarchies
+        self.columns = columns
+        self.strict = strict
+        self.enhanced = enhanced
+        self.null_policy = null_policy
+        self.segregate = segregate
+        self.small_group = small_group
+        self.allow_disclosure = allow_disclosure
+
+    @property
+    def promise(self) -> str | None:
+        """Every class keeps the privacy models, or every record matches k others."""
+        return "wildcard-k" if self.null_policy == "match" else "privacy-models"
+
+    @property
+    def reads(self) -> Sequence[str]:
+        """The confidential columns that the models name."""
+        return confidential_columns(read_models(self.privacy))
+
+    def check_params(self) -> None:
+        """Refuse unknown policies, and raw records that nobody allowed."""
+        models = read_models(self.privacy)
+        for name, choices in (
+            ("null_policy", NullPolicy),
+            ("segregate", Segregate),
+            ("small_group", SmallGroup),
+        ):
+            if getattr(self, name) not in get_args(choices):
+                known = ", ".join(repr(choice) for choice in get_args(choices))
+                raise BadInput(f"{name} must be one of {known}, not {getattr(self, name)!r}")
+        if self.enhanced and self.null_policy == "contaminate":
+            raise BadInput(
+                "enhanced cuts nulls off, which null_policy = 'contaminate' forbids; "
+                "use one of them"
+            )
+        if self.small_group == "append" and not self.allow_disclosure:
+            raise BadInput(
+                "small_group = 'append' releases records as they are; set allow_disclosure = true "
+                "if that may be, or use small_group = 'suppress'"
+            )
+        for model in models:
+            if self.null_policy == "match" and not isinstance(model, KAnonymity):
+                raise BadInput(
+                    f"null_policy = 'match' is for k-anonymity alone, not for {model.model}; "
+                    "use 'segregate'"
+                )
+
+    def fit(self, X: Any, y: Any = None) -> Mondrian:
+        """Treat the rows and keep the plan, like `fit_transform`; there is no `transform`."""
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Treat a table.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or array
+            Columns that are not treated are given back as they are.
+        y : ignored
+
+        Returns
+        -------
+        what X is
+            Suppressed records have `*` in the treated columns. They are empty in all columns where
+            they are too few, or too alike, to be a class of their own.
+        """
+        self.check_params()
+        table = as_arrow(self, X, reset=True)
+        names = self._treated(table.column_names)
+        check_columns(table, [*names, *self.reads])
+        outcome = self.run(
+            {name: table[name] for name in names},
+            self._draws,
+            others={name: table[name] for name in self.reads},
+        )
+        for name, column in outcome.columns.items():
+            table = table.set_column(table.column_names.index(name), name, column)
+        assert outcome.suppressed is not None
+        assert outcome.unsafe is not None
+        if outcome.unsafe.any():
+            table = _blanked(table, outcome.unsafe)
+            names = table.column_names
+        self.plan_ = outcome.joint | {"columns": outcome.plans}
+        self.classes_ = outcome.joint["classes"]
+        self.suppressed_mask_ = outcome.suppressed
+        self.suppressed_ = int(outcome.suppressed.sum())
+        return as_given(X, table, set(names))
+
+    def _treated(self, names: Sequence[str]) -> list[str]:
+        if self.columns is not None:
+            return list(self.columns)
+        if self.hierarchies:
+            return list(self.hierarchies)
+        return [name for name in names if name not in self.reads]
+
+    def run(
+        self,
+        columns: Mapping[str, Any],
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+        target: np.ndarray | None = None,
+        others: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> Outcome:
+        """Treat the columns together; what `protect` calls."""
+        models, others = read_models(self.privacy), others or {}
+        for name in self.reads:
+            if name in columns:
+                raise BadInput(
+                    f"column '{name}' is confidential to the privacy models and cannot be "
+                    "generalized as well; take it out of the columns, or out of privacy"
+                )
+        for name in self.hierarchies or {}:
+            if name not in columns:
+                raise BadInput(
+                    f"hierarchies names '{name}', which is not among the columns to treat"
+                )
+        bound = bind(models, others, len(next(iter(columns.values()))))
+        axes = {name: self._axis(name, column) for name, column in columns.items()}
+        nulls = {"contaminate": FORBIDS, "match": MATCHES}.get(self.null_policy, VALUE)
+        parts = Partition(axes, bound, nulls | (APART if self.enhanced else 0), self.strict)
+        self._treat(parts, others)
+        labels = parts.labels()
+        released = parts.released(labels)
+        joint = {
+            "kind": "mondrian",
+            "null_policy": self.null_policy,
+            "classes": parts.classes,
+            "sizes": np.bincount(parts.classes[parts.classes >= 0]),
+            "labels": labels,
+            "groups": parts.groups,
+            "confidential": {name: distribution(others[name], name, models) for name in self.reads},
+        }
+        figures = {
+            "null_policy": self.null_policy,
+            "classes": len(joint["sizes"]),
+            "suppressed": int(parts.suppressed.sum()),
+            "groups": parts.groups,
+        }
+        if self.null_policy == "match":
+            figures["exposed"] = _exposed(released, smallest_class(models))
+        plans: dict[str, Plan] = {name: {"kind": "mondrian"} for name in axes}
+        return Outcome(
+            released,
+            plans,
+            joint,
+            suppressed=parts.suppressed,
+            unsafe=parts.unsafe,
+            disclosed=parts.disclosed,
+            figures=figures,
+        )
+
+    def _treat(self, parts: Partition, others: Mapping[str, pa.ChunkedArray]) -> None:
+        """Cut each group into classes, or do what is to be done where it cannot be one itself."""
+        models = read_models(self.privacy)
+        policy = "value" if self.null_policy == "contaminate" else self.null_policy
+        groups = make_groups(parts.null, policy, self.segregate, smallest_class(models))
+        if all(group.treatment == "suppress" for group in groups):
+            raise BadInput("every record has a null; use another null_policy than 'suppress'")
+        kept = [keeps(parts.bound, parts.rows(group)) for group in groups]
+        segregated = policy == "segregate" and len(groups) > 1
+        if segregated and not any(kept):
+            raise BadInput(
+                "neither the records without nulls nor a group of those with nulls keep the "
+                "privacy models by themselves; use null_policy = 'value', or weaker models"
+            )
+        for group, may in zip(groups, kept, strict=True):
+            if group.treatment == "suppress":
+                parts.suppress(group)
+            elif may:
+                parts.cut(group)
+            elif not segregated:
+                raise BadInput(self._say_broken(parts.rows(group), group.name, others))
+            elif self.small_group == "append":
+                parts.append(group)
+            else:
+                parts.suppress(group)
+
+    def _say_broken(
+        self, rows: np.ndarray, name: str, others: Mapping[str, pa.ChunkedArray]
+    ) -> str:
+        """Say which model a group breaks as a whole."""
+        who = f"the {int(rows.sum()):,} records" + ("" if name == ALL else f" {name}")
+        for model in read_models(self.privacy):
+            if not keeps(bind([model], others, len(rows)), rows):
+                return f"{who} do not keep {model} even as one class; weaken it"
+        raise AssertionError("no model is broken")
+
+    def _axis(self, name: str, column: pa.ChunkedArray) -> Axis:
+        if not self.hierarchies or name not in self.hierarchies:
+            return in_order(column, name)
+        hierarchy = Hierarchy.from_spec(self.hierarchies[name])
+        return in_tree(column, name, hierarchy.bind(column, name))
+
+
+def _exposed(released: Mapping[str, pa.ChunkedArray], k: int) -> int:
+    """Count the records that share their own cells, nulls included, with fewer than k."""
+    classes, count = classes_of(*encode_columns(pa.table(released), list(released)))
+    sizes = np.bincount(classes, minlength=count)
+    return int(sizes[sizes < k].sum())
+
+
+def _blanked(table: pa.Table, rows: np.ndarray) -> pa.Table:
+    """Empty some rows in all columns."""
+    return table.take(pa.array(np.arange(len(rows)), mask=rows))
