@@ -90,7 +90,9 @@ for algorithm in ("mdav", "vmdav", "cbfs"):
 @row("mdav x 5 k=5, loss against n")
 def _() -> Case:
     def check(ours: Any, peer: Any) -> str:
-        return ", ".join(f"{short(n)} {exact_loss(n):.3f}" for n in (1000, 10_000, 100_000, MILLION))
+        return ", ".join(
+            f"{short(n)} {exact_loss(n):.3f}" for n in (1000, 10_000, 100_000, MILLION)
+        )
 
     return Case(ours=lambda: exact_loss(1000), check=check)
 
