@@ -95,7 +95,7 @@ def _applied(
         problem = _other_cells(table, evidence, original, rows, applied)
         findings = [finding(APPLIED, problem, f"{len(applied) * len(rows):,} cells")]
         for step, plan in zip(recipe.steps, evidence.plan["steps"], strict=True):
-            if step.promise and "confidential" in plan.get("joint", {}):
+            if step.promise and "privacy" in step.parameters():
                 findings += same_spread(step, plan, columns.arrow)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]
