@@ -54,12 +54,13 @@ def test_frames_are_written_without_their_index(tmp_path):
 
 def test_what_cannot_be_read_or_written_is_refused(tmp_path):
     (tmp_path / "t.xyz").touch()
+    (tmp_path / "empty").mkdir()
     (tmp_path / "bad.parquet").write_text("not parquet")
     for path, message in {
         tmp_path / "none.csv": "does not exist",
-        tmp_path: "is not a file",
+        tmp_path / "empty": "is a folder without Parquet files",
         tmp_path / "t.xyz": "no known table format has the suffix '.xyz'; known: .csv, .tsv",
-        tmp_path / "bad.parquet": "cannot be read as Parquet",
+        tmp_path / "bad.parquet": "is not Parquet, though its suffix says so",
     }.items():
         with pytest.raises(BadInput) as caught:
             read_table(path)

@@ -7,6 +7,7 @@ postcodes and codes survive.
 from __future__ import annotations
 
 import csv as python_csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from discreet.table.columns import LARGEST_EXACT_INTEGER
 from discreet.table.dialect import Dialect, find_dialect
 
 _TEXT = pa.large_string()
+# What is read at a time; a line must fit in it.
+_BLOCK = 1 << 23
 
 
 def read_csv(
@@ -35,17 +38,19 @@ def read_csv(
     """Read a CSV file; see `discreet.read_table` for the parameters."""
     if decimal not in (None, ".", ","):
         raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
-    dialect = find_dialect(path, separator, quote, encoding)
+    content = contents(path)
+    dialect = find_dialect(path, memoryview(content).cast("B"), separator, quote, encoding)
     _check_header(path, dialect.header)
-    table = _read_text(path, dialect, null_markers)
+    table = _read_text(path, content, dialect, null_markers)
     if table.num_rows == 0:
         raise BadInput(f"{path} has a header but no rows")
     if schema is not None:
-        return _cast(table, schema, path)
+        return cast(table, schema, path)
     columns = {
         name: _typed(table[name], decimal or ".", strict=name not in numeric)
         for name in table.column_names
     }
+    _refuse_second_header(path, columns)
     points = any(pa.types.is_floating(column.type) for column in columns.values())
     # A decimal comma is taken unasked only where it cannot be mistaken.
     if decimal is None and dialect.separator != "," and not points:
@@ -53,6 +58,20 @@ def read_csv(
             if pa.types.is_large_string(column.type):
                 columns[name] = _typed(column, ",", strict=name not in numeric)
     return pa.table({name: _short_text(column) for name, column in columns.items()})
+
+
+def contents(path: Path) -> pa.Buffer:
+    """Give a file's bytes: mapped into memory, or unpacked where its suffix is .gz or .zst."""
+    packed = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+    if packed is None:
+        if path.stat().st_size == 0:
+            raise BadInput(f"{path} is empty: it has no header and no rows")
+        return pa.memory_map(str(path)).read_buffer()
+    try:
+        with pa.input_stream(str(path), compression=packed) as stream:
+            return stream.read_buffer()
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(f"{path} cannot be unpacked as {packed}: {error}") from None
 
 
 def _check_header(path: Path, header: tuple[str, ...]) -> None:
@@ -63,7 +82,9 @@ def _check_header(path: Path, header: tuple[str, ...]) -> None:
             raise BadInput(f"{path}: the header names column '{name}' twice")
 
 
-def _read_text(path: Path, dialect: Dialect, null_markers: Sequence[str]) -> pa.Table:
+def _read_text(
+    path: Path, content: pa.Buffer, dialect: Dialect, null_markers: Sequence[str]
+) -> pa.Table:
     ragged: list[tuple[int, int]] = []
 
     def note(row: arrow_csv.InvalidRow) -> str:
@@ -72,8 +93,8 @@ def _read_text(path: Path, dialect: Dialect, null_markers: Sequence[str]) -> pa.
 
     try:
         table = arrow_csv.read_csv(
-            pa.OSFile(str(path)),
-            read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=1 << 23),
+            pa.BufferReader(content),
+            read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=_BLOCK),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=dialect.separator,
                 quote_char=dialect.quote,
@@ -89,16 +110,56 @@ def _read_text(path: Path, dialect: Dialect, null_markers: Sequence[str]) -> pa.
             ),
         )
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        if "straddling" in str(error) or "block" in str(error):
+            raise BadInput(_say_long_line(path, memoryview(content).cast("B"))) from None
         raise BadInput(f"{path} cannot be read as CSV: {error}") from None
     if ragged:
-        raise BadInput(_say_ragged(path, dialect))
+        raise BadInput(_say_ragged(path, content, dialect))
     return table
 
 
-def _say_ragged(path: Path, dialect: Dialect) -> str:
+def _say_long_line(path: Path, content: memoryview) -> str:
+    """Find the line that is too long: one without an end, or one whose quote is not closed."""
+    start, lines, size = 0, 1, _BLOCK >> 20
+    while start + _BLOCK < len(content):
+        block = bytes(content[start : start + _BLOCK])
+        if b"\n" not in block and b"\r" not in block:
+            return (
+                f"{path}: line {lines} is longer than {size} MB; does the file lack line ends, or "
+                "is it no CSV?"
+            )
+        lines += block.count(b"\n")
+        start += max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+    return (
+        f"{path}: a cell in quotes is longer than {size} MB; a closing quote is missing, or the "
+        "quote character is another"
+    )
+
+
+def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> None:
+    """Refuse a first row of words above columns of numbers or dates, such as their units."""
+    if len(columns) < 2 or not all(pa.types.is_large_string(c.type) for c in columns.values()):
+        return
+    below = {}
+    for name, column in columns.items():
+        first = column[0].as_py()
+        if len(column) < 3 or first is None or not first[:1].isalpha():
+            return
+        if not pa.types.is_large_string(_typed(column.slice(1), ".", strict=True).type):
+            below[name] = first
+    # One such column may be a word for a missing value above its numbers.
+    if len(below) > 1:
+        name, word = next(iter(below.items()))
+        raise BadInput(
+            f"{path}: row 1 looks like a second header ('{word}' above numbers in column '{name}')"
+            "; leave one row of names"
+        )
+
+
+def _say_ragged(path: Path, content: pa.Buffer, dialect: Dialect) -> str:
     """Find the first ragged row again, slowly, to give its number."""
     width = len(dialect.header)
-    with path.open(encoding=dialect.encoding, newline="") as file:
+    with io.TextIOWrapper(pa.BufferReader(content), dialect.encoding, newline="") as file:
         rows = python_csv.reader(file, delimiter=dialect.separator, quotechar=dialect.quote)
         for number, row in enumerate(rows):
             if row and len(row) != width:
@@ -109,29 +170,35 @@ def _say_ragged(path: Path, dialect: Dialect) -> str:
     return f"{path}: some rows do not have the header's {width} cells"
 
 
-def _cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
-    """Give text columns their known types; a column that the schema does not know stays text."""
+def cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
+    """Give columns their known types; a column that the schema does not know stays."""
     columns = {}
     for name in table.column_names:
-        kind = schema.field(name).type if name in schema.names else pa.string()
+        kind = schema.field(name).type if name in schema.names else table[name].type
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
         try:
-            columns[name] = _from_text(table[name], kind)
-        except pa.ArrowInvalid as error:
+            columns[name] = _as_kind(table[name], kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise BadInput(f"{path}: column '{name}' does not hold {kind}: {error}") from None
-    return pa.table(columns)
+    return pa.table({name: _short_text(column) for name, column in columns.items()})
 
 
-def _from_text(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _as_kind(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    own = column.type
+    if own == kind:
+        return column
+    text = pa.types.is_string(own) or pa.types.is_large_string(own)
     if pa.types.is_duration(kind):
         return column.cast(pa.int64()).cast(kind)
-    if pa.types.is_time(kind):
+    if pa.types.is_time(kind) and text:
         # Text does not cast to times of day; datetimes of one day do.
         whole = pc.binary_join_element_wise("1970-01-01", column.cast(pa.string()), " ")
         unit = "ns" if kind.unit == "ns" else "us"
         return whole.cast(pa.timestamp(unit)).cast(pa.time64(unit)).cast(kind)
-    return column.cast(kind)
+    if pa.types.is_decimal(kind) and pa.types.is_floating(own):
+        return pc.round(column, kind.scale).cast(kind)
+    return column.cast(kind, safe=not pa.types.is_floating(kind))
 
 
 def _typed(column: pa.ChunkedArray, decimal: str, strict: bool) -> pa.ChunkedArray:
