@@ -30,6 +30,8 @@ Decimal = Annotated[Optional[str], typer.Option(help="Decimal mark of the CSV, .
 Quote = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
 Encoding = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
 
+Sheet = Annotated[Optional[str], typer.Option(help="Of a workbook; the first where not given.")]  # noqa: UP045
+
 out = Console(highlight=False)
 
 
@@ -56,6 +58,17 @@ def _warn(message: Warning | str, *where: Any, **more: Any) -> None:
     print(f"discreet: warning: {message}", file=sys.stderr)
 
 
+def _dialect(
+    separator: str | None,
+    decimal: str | None,
+    quote: str | None,
+    encoding: str | None,
+    sheet: str | None,
+) -> dict[str, str | None]:
+    given = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    return given | {"sheet": sheet}
+
+
 def _print_json(content: Any) -> None:
     print(json.dumps(content, indent=1, ensure_ascii=False))
 
@@ -73,18 +86,19 @@ def _top(
 
 @app.command()
 def protect(
-    file: Annotated[Path, typer.Argument(help="CSV or Parquet.")],
+    file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
     recipe: RecipeFile,
     out_path: Annotated[
-        Path, typer.Option("--out", help="Folder to write; or a .csv or .parquet file.")
+        Path, typer.Option("--out", help="Folder to write; or a file, such as .csv or .sav.")
     ],
-    format: Annotated[Optional[str], typer.Option(help="csv (default) or parquet.")] = None,  # noqa: UP045
+    format: Annotated[Optional[str], typer.Option(help="csv, parquet, xlsx, sav, dta, ...")] = None,  # noqa: UP045
     force: Force = False,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
     quote: Quote = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
 ) -> None:
     """Protect a table by a recipe; write public/ to share and internal/ to keep."""
     from discreet.release import Recipe
@@ -95,7 +109,7 @@ def protect(
     rules = Recipe.load(recipe)
     released_name(out_path, format)
     check_target(out_path, force, file)
-    dialect = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    dialect = _dialect(separator, decimal, quote, encoding, sheet)
     with show.progress(f"reading {file.name}"):
         table = read_original(file, rules, **dialect)
     with show.progress("protecting and checking"):
@@ -131,6 +145,7 @@ def check(
     decimal: Decimal = None,
     quote: Quote = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
 ) -> None:
     """Verify what a release promises; exit 1 where a promise is broken."""
     from discreet.release import Recipe, check_release
@@ -142,7 +157,7 @@ def check(
     if recipe is None and not known:
         raise BadInput(f"{internal} is not there; give the recipe with --recipe")
     rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
-    dialect = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    dialect = _dialect(separator, decimal, quote, encoding, sheet)
     before = original and read_original(original, rules, **dialect)
     report = check_release(table, rules, internal if known else None, before)
     if as_json:
@@ -167,6 +182,7 @@ def assess(
     decimal: Decimal = None,
     quote: Quote = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
 ) -> None:
     """Measure risk and utility, before and after."""
     from discreet.release import Recipe
@@ -177,7 +193,7 @@ def assess(
     from discreet.table import read_table
 
     rules = Recipe.load(recipe)
-    dialect = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    dialect = _dialect(separator, decimal, quote, encoding, sheet)
     before = read_original(original, rules, **dialect)
     table, internal = find_release(protected)
     if internal.is_dir():
