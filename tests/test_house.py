@@ -15,9 +15,17 @@ ROOT = SOURCE.parent.parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 # A package may import those to its right, and itself.
 LAYERS = [
-    ["cli"],
+    ["cli", "report", "reproduce"],
     ["release"],
-    ["rounding", "perturbation", "risk", "utility"],
+    [
+        "rounding",
+        "microaggregation",
+        "regression",
+        "perturbation",
+        "generalization",
+        "risk",
+        "utility",
+    ],
     ["table", "kernels"],
 ]
 

@@ -15,7 +15,7 @@ from typing import Any
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 
-FAMILIES = ("rounding", "perturbation")
+FAMILIES = ("rounding", "perturbation", "generalization")
 
 
 @cache
@@ -48,7 +48,7 @@ def parameters(method: type[Method]) -> Iterator[tuple[str, Any, Any]]:
     The default of a parameter that must be given is `inspect.Parameter.empty`. `random_state` is
     left out: in a recipe all draws come from the release's seed.
     """
-    hints = typing.get_type_hints(method.__init__)
+    hints = typing.get_type_hints(method.__init__, include_extras=True)
     for name, parameter in inspect.signature(method.__init__).parameters.items():
         if name not in ("self", "random_state"):
             yield name, hints[name], parameter.default

@@ -1,1 +1,9 @@
 """Methods that replace values by coarser ones, so that every record has enough others like it."""
+
+from discreet.generalization.generalize import Generalize as Generalize
+from discreet.generalization.hierarchy import Hierarchy as Hierarchy
+from discreet.generalization.privacy import AlphaKAnonymity as AlphaKAnonymity
+from discreet.generalization.privacy import BetaLikeness as BetaLikeness
+from discreet.generalization.privacy import KAnonymity as KAnonymity
+from discreet.generalization.privacy import LDiversity as LDiversity
+from discreet.generalization.privacy import TCloseness as TCloseness

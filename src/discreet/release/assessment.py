@@ -138,6 +138,9 @@ def assess(
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
     tables = _tables(original, protected, roles, recipe, rows, suppressed)
     left_out: dict[str, str] = {}
+    with warnings.catch_warnings(record=True) as recoded:
+        warnings.simplefilter("always")
+        _ = tables.pairs
     found: list[dict[str, Any]] = []
     for family in (RISK, UTILITY):
         taken = {}
@@ -153,6 +156,8 @@ def assess(
             except ArithmeticError as error:
                 left_out[name] = f"values are too large or too small to compute with ({error})"
         found.append(taken)
+    if recoded:
+        left_out["measures of numbers"] = "; ".join(str(w.message) for w in recoded)
     for column in roles.quasi:
         if column not in tables.quasi:
             left_out[f"quasi column '{column}'"] = "it is not in the protected table"

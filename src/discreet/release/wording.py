@@ -22,7 +22,9 @@ def say(error: ValidationError, model: type[BaseModel]) -> str:
     # An unknown key is often the misspelt name of one that is missing.
     first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
     if first["type"] == "value_error":
-        return str(first["ctx"]["error"])
+        # Below a key such as a column's name, say whose value it is.
+        inside = [str(part) for part in first["loc"][1:] if isinstance(part, str)]
+        return ": ".join([*inside[:1], str(first["ctx"]["error"])])
     path = [part for part in first["loc"] if isinstance(part, str)]
     inner = model
     for part in path[:-1]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
+from discreet.release.replay.generalization import generalize
 from discreet.release.replay.rounding import clip, cuts, multiples
 from discreet.table import Numbers, kind_of, numbers
 
@@ -29,7 +30,7 @@ ColumnReplay = Callable[[dict[str, Any], np.ndarray, np.ndarray, Draws], np.ndar
 JointReplay = Callable[[dict[str, Any], Mapping[str, Any], Callable[[str], Draws]], dict[str, Any]]
 
 KINDS: dict[str, ColumnReplay] = {"clip": clip, "cuts": cuts, "multiples": multiples}
-JOINT: dict[str, JointReplay] = {}
+JOINT: dict[str, JointReplay] = {"generalize": generalize}
 # Joint kinds whose numbers come out of long sums, which another order of adding changes a little.
 COMPUTED: set[str] = set()
 _SLACK = 1e-9

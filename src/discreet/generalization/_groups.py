@@ -1,0 +1,108 @@
+"""Null policies: which records are generalized together, and what a null is meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.generalization.ladder import TOP, Ladder
+
+NullPolicy = Literal["segregate", "value", "suppress", "match"]
+Segregate = Literal["any", "pattern"]
+SmallGroup = Literal["suppress", "append"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Records that are generalized together.
+
+    Attributes
+    ----------
+    name : str
+    rows : ndarray of int64 or None
+        The records; None stands for all.
+    patterns : list of list of int or None
+        The sets of columns that are null in its records, where groups go by them.
+    treatment : {"search", "suppress", "append"}
+    """
+
+    name: str
+    rows: np.ndarray | None
+    patterns: list[list[int]] | None = None
+    treatment: str = "search"
+
+    def of(self, column: np.ndarray) -> np.ndarray:
+        """Take the group's records."""
+        return column if self.rows is None else column[..., self.rows]
+
+
+ALL, WITHOUT, WITH = "all", "without nulls", "with nulls"
+
+
+def with_null(ladder: Ladder) -> Ladder:
+    """Add a null to the leaves: it stays itself below the top, and is under `*` there."""
+    below = [[*level, None] for level in ladder.labels[:-1]]
+    extra = [len(level) for level in ladder.labels[:-1]] + [0]
+    maps = np.column_stack([ladder.maps, np.array(extra, np.int32)])
+    leaves = pa.concat_arrays([ladder.leaves, pa.nulls(1, ladder.leaves.type)])
+    labels: list[list[str]] = [*below, [TOP]]  # type: ignore[list-item]
+    return Ladder(leaves, labels, np.ascontiguousarray(maps))
+
+
+def make_groups(nulls: np.ndarray, policy: str, segregate: str, k: int) -> list[Group]:
+    """Divide the records by the null policy.
+
+    Parameters
+    ----------
+    nulls : ndarray of bool, shape (columns, records)
+    policy : NullPolicy
+    segregate : Segregate
+        Two groups, or one for each set of columns that are null.
+    k : int
+        Patterns of fewer records are put together.
+    """
+    deficient = nulls.any(axis=0)
+    if policy in ("value", "match") or not deficient.any():
+        return [Group(ALL, None)]
+    some, none = np.flatnonzero(deficient), np.flatnonzero(~deficient)
+    complete = [Group(WITHOUT, none)] if len(none) else []
+    if policy == "suppress":
+        return [*complete, Group(WITH, some, treatment="suppress")]
+    if segregate == "any":
+        return [*complete, Group(WITH, some)]
+    return [*complete, *_by_pattern(nulls, some, k)]
+
+
+def _by_pattern(nulls: np.ndarray, rows: np.ndarray, k: int) -> list[Group]:
+    """Make a group of each pattern with k records, and of the others together.
+
+    Where those are still too few the smallest groups join them.
+    """
+    patterns, of_row, counts = np.unique(
+        nulls[:, rows], axis=1, return_inverse=True, return_counts=True
+    )
+    of_row = of_row.ravel()
+    order = sorted(range(len(counts)), key=lambda p: (counts[p], p))
+    joined: list[int] = []
+    while order and (counts[order[0]] < k or (joined and counts[joined].sum() < k)):
+        joined.append(order.pop(0))
+    sets = [[p] for p in sorted(order)] + ([sorted(joined)] if joined else [])
+    groups = []
+    for members in sets:
+        columns = [np.flatnonzero(patterns[:, p]).tolist() for p in members]
+        name = f"nulls {'+'.join(str(c + 1) for c in columns[0])}" if len(members) == 1 else WITH
+        groups.append(Group(name, rows[np.isin(of_row, members)], columns))
+    return groups
+
+
+def released_as_rows(groups: Sequence[Group], n: int) -> np.ndarray:
+    """Give the number of each record's group."""
+    of_row = np.zeros(n, np.int32)
+    for number, group in enumerate(groups):
+        if group.rows is not None:
+            of_row[group.rows] = number
+    return of_row

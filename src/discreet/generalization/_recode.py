@@ -1,0 +1,139 @@
+"""Recode one group of tuples: search, keep the classes that hold, and where asked search again."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.generalization._tuples import Tuples
+from discreet.generalization.quality import Quality
+from discreet.generalization.search import Certificate, Found, Search
+from discreet.kernels import lattice as kernels
+from discreet.kernels.lattice import Table
+from discreet.kernels.privacy import Rules
+
+
+@dataclass(frozen=True)
+class Round:
+    """One search, and what came of it.
+
+    Attributes
+    ----------
+    levels : tuple of int
+    members : ndarray of int64
+        The tuples of the group that took part.
+    kept : ndarray of bool
+        Those whose class keeps the models.
+    classes : Table
+        The classes that do.
+    certificate : Certificate
+    """
+
+    levels: tuple[int, ...]
+    members: np.ndarray
+    kept: np.ndarray
+    classes: Table
+    certificate: Certificate
+
+
+@dataclass
+class Budget:
+    """Seconds or evaluations that are left; each search takes its share."""
+
+    time_limit: float | None
+    evaluations: int | Sequence[int] | None
+    searches: int = 1
+    spent: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._end = math.inf
+        if self.time_limit is not None:
+            self._end = time.perf_counter() + self.time_limit
+
+    def share(self) -> tuple[float | None, int | None]:
+        """Give the seconds and the evaluations of the next search."""
+        number = len(self.spent)
+        left = None
+        if self.time_limit is not None:
+            waiting = max(1, self.searches - number)
+            left = max(0.0, (self._end - time.perf_counter()) / waiting)
+        most = self.evaluations
+        if isinstance(most, Sequence):
+            most = most[number] if number < len(most) else most[-1]
+        return left, most
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a search is to do."""
+
+    quality: str
+    aggregate: str
+    weights: Sequence[float]
+    limit: float
+    lo: Sequence[int]
+    hi: Sequence[int]
+    local: bool
+
+
+def recode(
+    tuples: Tuples, rules: Rules, settings: Settings, budget: Budget, who: str
+) -> list[Round]:
+    """Find the best node; with `local`, again for what it suppresses until no class is gained."""
+    rounds = [_round(tuples, np.arange(len(tuples.table.counts)), rules, settings, budget, who)]
+    while settings.local:
+        last = rounds[-1]
+        members = last.members[~last.kept]
+        if not last.kept.any() or not len(members):
+            break
+        left = np.zeros(len(tuples.table.counts), bool)
+        left[members] = True
+        again = _round(tuples.part(left), members, rules, settings, budget, "", limit=1.0)
+        if not again.kept.any():
+            break
+        rounds.append(again)
+    return rounds
+
+
+def _round(
+    tuples: Tuples,
+    members: np.ndarray,
+    rules: Rules,
+    settings: Settings,
+    budget: Budget,
+    who: str,
+    limit: float | None = None,
+) -> Round:
+    limit = settings.limit if limit is None else limit
+    n = tuples.n
+    quality = Quality(settings.quality, tuples, settings.aggregate, settings.weights)
+    allowed = math.floor(limit * n + 1e-9)
+    search = Search(tuples, rules, quality, allowed, settings.lo, settings.hi)
+    found = search.run(*budget.share())
+    if found is None:
+        raise BadInput(_say_infeasible(tuples, rules, settings, who))
+    budget.spent.append(found.certificate.evaluations)
+    bottom, node = np.zeros(tuples.d, np.int64), np.array(found.levels, np.int64)
+    table, ids = kernels.roll_up(tuples.lattice, tuples.table, bottom, node)
+    held = kernels.judge(rules, table) == 2
+    classes = Tuples(tuples.lattice, table).part(held).table
+    return Round(found.levels, members, held[ids], classes, found.certificate)
+
+
+def _say_infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) -> str:
+    """Find the fewest records that must be suppressed, and say which limit allows it."""
+    n = tuples.n
+    quality = Quality("suppressed", tuples)
+    found = Search(tuples, rules, quality, n, settings.lo, settings.hi).run()
+    assert isinstance(found, Found)
+    works = math.ceil(found.suppressed / n * 10_000 - 1e-6) / 10_000
+    return (
+        f"suppression_limit = {settings.limit:g} cannot be met{who}: at least "
+        f"{found.suppressed:,} of {n:,} records must be suppressed to keep the privacy models; "
+        f"set suppression_limit = {works:g} or more, or weaken the models"
+    )

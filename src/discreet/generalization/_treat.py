@@ -1,0 +1,235 @@
+"""One table generalized: from columns to groups of tuples, to rounds, and back to columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadInput
+from discreet.generalization._groups import ALL, Group, make_groups, with_null
+from discreet.generalization._plan import describe_column, describe_group
+from discreet.generalization._recode import Budget, Round, Settings, recode
+from discreet.generalization._tuples import Tuples, collapse, lay_out
+from discreet.generalization._united import Piece, united_quality
+from discreet.generalization.hierarchy import Hierarchy
+from discreet.generalization.ladder import TOP, Ladder
+from discreet.generalization.privacy import (
+    Bound,
+    bind,
+    confidential_columns,
+    distribution,
+    read_models,
+    smallest_class,
+)
+from discreet.generalization.search import Certificate
+from discreet.kernels.lattice import together
+from discreet.method import Outcome
+
+
+class Treatment:
+    """What `Generalize` does to one table.
+
+    Attributes
+    ----------
+    suppressed, unsafe : ndarray of bool
+    certificates : list of Certificate
+    hierarchies : dict of str to Hierarchy
+        With what depends on the column settled.
+    """
+
+    def __init__(
+        self, method: Any, columns: Mapping[str, Any], others: Mapping[str, pa.ChunkedArray]
+    ) -> None:
+        self.method, self.columns, self.others = method, columns, others
+        self.names = list(columns)
+        self.n = len(next(iter(columns.values())))
+        self.models = read_models(method.privacy)
+        self.bound = bind(self.models, others, self.n)
+        given = {name: Hierarchy.from_spec(method.hierarchies[name]) for name in self.names}
+        self.hierarchies = {name: h.settle(columns[name], name) for name, h in given.items()}
+        bare: list[Ladder] = []
+        codes: list[np.ndarray] = []
+        for name, hierarchy in self.hierarchies.items():
+            ladder, of_row = hierarchy.bind_and_encode(columns[name], name)
+            bare.append(ladder)
+            codes.append(of_row)
+        nulls = np.array([c < 0 for c in codes])
+        self.ladders = [
+            with_null(ladder) if null.any() else ladder
+            for ladder, null in zip(bare, nulls, strict=True)
+        ]
+        self.described = {
+            name: describe_column(columns[name], name, ladder)
+            for name, ladder in zip(self.names, bare, strict=True)
+        }
+        # The code after the last leaf is the null's.
+        self.codes = [
+            np.where(null, len(ladder.leaves), c).astype(np.int32) if null.any() else c
+            for c, ladder, null in zip(codes, bare, nulls, strict=True)
+        ]
+        self.suppressed, self.unsafe = np.zeros(self.n, bool), np.zeros(self.n, bool)
+        self.certificates: list[Certificate] = []
+        self._decide(nulls)
+
+    def _decide(self, nulls: np.ndarray) -> None:
+        method, k = self.method, smallest_class(self.models)
+        self.lattice = lay_out(self.ladders)
+        self.groups = make_groups(nulls, method.null_policy, method.segregate, k)
+        self.budget = Budget(method.time_limit, method.evaluations, len(self.groups))
+        self.settings = Settings(
+            method.quality,
+            method.aggregate,
+            [float((method.weights or {}).get(name, 1.0)) for name in self.names],
+            float(method.suppression_limit),
+            *self._range(),
+            method.local,
+        )
+        self.done = [self._group(group, k) for group in self.groups]
+
+    def _group(self, group: Group, k: int) -> _Done:
+        bound = Bound(self.bound.rules, group.of(self.bound.codes), self.bound.columns)
+        tuples, ids = collapse(self.lattice, [group.of(c) for c in self.codes], bound)
+        treatment = group.treatment
+        if treatment == "search" and group.name != ALL and tuples.n < k:
+            treatment = self.method.small_group
+        rounds: list[Round] = []
+        if treatment == "search":
+            who = "" if group.name == ALL else f" for the records {group.name}"
+            rounds = recode(tuples, self.bound.rules, self.settings, self.budget, who)
+        self.certificates += [one.certificate for one in rounds]
+        left = np.full(len(tuples.table.counts), treatment != "append")
+        for one in rounds:
+            left[one.members[one.kept]] = False
+        unsafe = bool(left.any()) and not together(self.bound.rules, tuples.table, left)
+        rows = slice(None) if group.rows is None else group.rows
+        self.suppressed[rows] = left[ids]
+        self.unsafe[rows] = left[ids] & unsafe
+        done = Group(group.name, group.rows, group.patterns, treatment)
+        return _Done(done, tuples, ids, rounds, left, unsafe)
+
+    def _range(self) -> tuple[list[int], list[int]]:
+        """Give the lowest and the highest level of each column."""
+        lo, hi = [], []
+        for name, ladder in zip(self.names, self.ladders, strict=True):
+            given = (self.method.levels or {}).get(name, [0, ladder.height])
+            pair = list(given) if isinstance(given, list | tuple) else [given, given]
+            whole = all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in pair)
+            if len(pair) != 2 or not whole or not 0 <= pair[0] <= pair[1] <= ladder.height:
+                raise BadInput(
+                    f"levels of '{name}' must be a level of 0 to {ladder.height}, or the lowest "
+                    f"and the highest of a range, not {given!r}"
+                )
+            lo.append(int(pair[0]))
+            hi.append(int(pair[1]))
+        return lo, hi
+
+    def quality(self) -> float:
+        """Give the quality of the whole table."""
+        if len(self.certificates) == 1 and len(self.done) == 1:
+            return self.certificates[0].optimum
+        pieces = [piece for done in self.done for piece in done.pieces()]
+        settings = self.settings
+        return united_quality(settings.quality, pieces, settings.aggregate, settings.weights)
+
+    def outcome(self) -> Outcome:
+        """Give the released columns and the plan."""
+        method = self.method
+        confidential = {
+            name: distribution(self.others[name], name, self.models)
+            for name in confidential_columns(self.models)
+        }
+        groups = [done.describe(self.names, self.ladders) for done in self.done]
+        joint = {
+            "kind": "generalize",
+            "null_policy": method.null_policy,
+            "hierarchies": self.described,
+            "groups": groups,
+            "confidential": confidential,
+        }
+        searches = [one["levels"] for group in groups for one in group["rounds"]]
+        plans = {
+            name: {"kind": "generalize", "levels": [levels[name] for levels in searches]}
+            for name in self.names
+        }
+        figures = {
+            "null_policy": method.null_policy,
+            "quality": {"model": method.quality, "value": self.quality()},
+            "suppressed": int(self.suppressed.sum()),
+            "searches": [
+                {"group": g["group"], "round": i, "rows": r["rows"], **r["certificate"]}
+                for g in groups
+                for i, r in enumerate(g["rounds"], start=1)
+            ],
+        }
+        fixed = {}
+        if method.time_limit is not None:
+            fixed = {"time_limit": None, "evaluations": self.budget.spent}
+        columns = {name: self._column(a) for a, name in enumerate(self.names)}
+        return Outcome(columns, plans, joint, self.suppressed, self.unsafe, figures, fixed)
+
+    def _column(self, a: int) -> pa.ChunkedArray:
+        """Give a column's labels, those of all levels on one list."""
+        texts = [label for level in self.ladders[a].labels for label in level]
+        place = np.empty(self.n, np.int32)
+        for done in self.done:
+            labels = done.labels(a, len(texts) - 1)[done.ids]
+            if done.group.rows is None:
+                place = labels
+            else:
+                place[done.group.rows] = labels
+        assert texts[-1] == TOP
+        column = pa.DictionaryArray.from_arrays(pa.array(place), pa.array(texts, pa.string()))
+        return pa.chunked_array([column.dictionary_decode()])
+
+
+class _Done:
+    """A group, and what was done with it."""
+
+    def __init__(
+        self,
+        group: Group,
+        tuples: Tuples,
+        ids: np.ndarray,
+        rounds: list[Round],
+        left: np.ndarray,
+        unsafe: bool,
+    ) -> None:
+        self.group, self.tuples, self.ids, self.rounds = group, tuples, ids, rounds
+        self.left, self.unsafe = left, unsafe
+
+    def describe(self, names: list[str], ladders: list[Ladder]) -> dict[str, Any]:
+        """Give the group's part of the plan."""
+        return describe_group(
+            self.group, names, ladders, self.rounds, self.tuples, self.left, self.unsafe
+        )
+
+    def labels(self, a: int, top: int) -> np.ndarray:
+        """Give the label of each tuple, as its place on the list of all levels' labels."""
+        lattice = self.tuples.lattice
+        labels = self.tuples.codes(a)
+        for one in self.rounds:
+            level = one.levels[a]
+            start = lattice.first[a, level] - lattice.first[a, 0]
+            held = one.members[one.kept]
+            labels[held] = start + self.tuples.labels(a, level)[held]
+        labels[self.left] = top
+        return labels
+
+    def pieces(self) -> list[Piece]:
+        """Cut the group where levels change, and suppressed from kept."""
+        pieces = []
+        bottom = (0,) * self.tuples.d
+        for one in self.rounds:
+            chosen = np.zeros(len(self.left), bool)
+            chosen[one.members[one.kept]] = True
+            if chosen.any():
+                pieces.append(Piece(self.tuples.part(chosen), one.levels, one.classes.counts))
+        if self.left.any():
+            levels = self.rounds[-1].levels if self.rounds else bottom
+            pieces.append(Piece(self.tuples.part(self.left), levels, None))
+        if self.group.treatment == "append":
+            pieces.append(Piece(self.tuples, bottom, self.tuples.table.counts))
+        return pieces

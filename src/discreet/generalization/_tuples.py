@@ -1,0 +1,154 @@
+"""Records collapsed to distinct tuples of codes with counts: what a search works on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.generalization.ladder import Ladder
+from discreet.generalization.privacy import Bound
+from discreet.kernels import lattice as kernels
+from discreet.kernels.lattice import Lattice, Table
+
+_WORD = 64
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """Distinct tuples with counts.
+
+    Attributes
+    ----------
+    lattice : Lattice
+        The hierarchies, for compiled code.
+    table : Table
+        The classes of the bottom node: one each tuple.
+    """
+
+    lattice: Lattice
+    table: Table
+
+    @property
+    def n(self) -> int:
+        """Records."""
+        return int(self.table.counts.sum())
+
+    @property
+    def d(self) -> int:
+        """Columns."""
+        return len(self.lattice.height)
+
+    def codes(self, a: int) -> np.ndarray:
+        """Give the leaf of column a in each tuple."""
+        words = self.table.keys[self.lattice.word[a]]
+        return ((words >> self.lattice.shift[a]) & self.lattice.mask[a]).astype(np.int32)
+
+    def labels(self, a: int, level: int) -> np.ndarray:
+        """Give the label of column a in each tuple at a level."""
+        return self.lattice.up[self.lattice.step[a, 0, level] + self.codes(a)]
+
+    def marginal(self, a: int) -> np.ndarray:
+        """Give the records at each leaf of column a."""
+        size = int(self.lattice.domain[a])
+        return np.bincount(self.codes(a), self.table.counts, size).astype(np.int64)
+
+    def part(self, chosen: np.ndarray) -> Tuples:
+        """Take some of the tuples."""
+        rows = np.flatnonzero(chosen).astype(np.int32)
+        starts, values, numbers = self.table.starts, self.table.values, self.table.numbers
+        if len(starts) > 1:
+            entries = np.repeat(chosen, np.diff(starts))
+            values, numbers = values[entries], numbers[entries]
+            starts = np.append(0, np.cumsum(np.diff(starts)[chosen]))
+        keys = kernels.take(self.table.keys, rows)
+        table = Table(keys, self.table.counts[chosen], starts, values, numbers)
+        return Tuples(self.lattice, table)
+
+
+def lay_out(ladders: Sequence[Ladder]) -> Lattice:
+    """Write hierarchies as flat arrays."""
+    d, levels = len(ladders), max(ladder.height for ladder in ladders) + 1
+    step = np.full((d, levels, levels), -1, np.int64)
+    first = np.full((d, levels + 1), -1, np.int64)
+    up: list[np.ndarray] = []
+    leaves: list[np.ndarray] = []
+    steps = labels = 0
+    for a, ladder in enumerate(ladders):
+        for u in range(ladder.height + 1):
+            size = len(ladder.labels[u])
+            first[a, u] = labels
+            leaves.append(np.bincount(ladder.maps[u], minlength=size))
+            labels += size
+            first[a, u + 1] = labels
+            for v in range(u, ladder.height + 1):
+                # Levels nest, so that any leaf under a label says what it becomes.
+                becomes = np.zeros(size, np.int32)
+                becomes[ladder.maps[u]] = ladder.maps[v]
+                step[a, u, v] = steps
+                up.append(becomes)
+                steps += size
+    word, shift, mask = _places([len(ladder.leaves) for ladder in ladders])
+    return Lattice(
+        word,
+        shift,
+        mask,
+        np.concatenate(up),
+        step,
+        np.concatenate(leaves).astype(np.float64),
+        first,
+        np.array([len(ladder.leaves) for ladder in ladders], np.float64),
+        np.array([ladder.height for ladder in ladders], np.int64),
+    )
+
+
+def _places(sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give each column its bits in a key of 64-bit words."""
+    word, shift, mask = [], [], []
+    w = used = 0
+    for size in sizes:
+        bits = max(1, (size - 1).bit_length())
+        if used + bits > _WORD:
+            w, used = w + 1, 0
+        word.append(w)
+        shift.append(used)
+        mask.append((1 << bits) - 1)
+        used += bits
+    return np.array(word, np.int64), np.array(shift, np.uint64), np.array(mask, np.uint64)
+
+
+def collapse(
+    lattice: Lattice, codes: Sequence[np.ndarray], bound: Bound
+) -> tuple[Tuples, np.ndarray]:
+    """Collapse records to distinct tuples.
+
+    Parameters
+    ----------
+    lattice : Lattice
+    codes : sequence of ndarray of int32
+        By column, the leaf of each record.
+    bound : Bound
+        Privacy models with the confidential codes of the same records.
+
+    Returns
+    -------
+    tuples : Tuples
+    ids : ndarray of int32
+        The tuple of each record.
+    """
+    n = len(codes[0])
+    if n >= 2**31:
+        raise BadInput(f"{n:,} records are too many; generalize fewer than 2,147,483,648 at a time")
+    keys = np.zeros((int(lattice.word.max()) + 1, n), np.uint64)
+    for a, column in enumerate(codes):
+        words = keys[lattice.word[a]]
+        kernels.pack(np.ascontiguousarray(column, np.int32), words, lattice.shift[a])
+    ids, first = kernels.number(kernels.fold(keys), float(n))
+    counts = kernels.count(ids, len(first))
+    if len(bound.codes):
+        kept = kernels.tally(ids, counts, bound.codes, len(bound.rules.q))
+    else:
+        kept = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
+    return Tuples(lattice, Table(kernels.take(keys, first), counts, *kept)), ids

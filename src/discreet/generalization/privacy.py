@@ -1,0 +1,471 @@
+"""Privacy models: what every class of the released table must keep.
+
+A class is the set of records that share their quasi-identifiers. p is the distribution of a
+confidential column in the class, q over all records. A null confidential cell never counts towards
+l, and is left out of p and q elsewhere: a class without any value passes those models.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from numbers import Real
+from typing import Annotated, Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BeforeValidator
+
+from discreet.errors import BadInput, nearest
+from discreet.generalization._distinct import distinct
+from discreet.generalization.hierarchy import Hierarchy
+from discreet.kernels import privacy as kernels
+from discreet.kernels.privacy import Rules
+from discreet.table.classes import encode
+from discreet.table.columns import kind_of
+
+Diversity = Literal["distinct", "entropy", "recursive"]
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+
+@dataclass(frozen=True)
+class KAnonymity:
+    """Every class has at least k records.
+
+    Parameters
+    ----------
+    k : int
+
+    Examples
+    --------
+    >>> KAnonymity(5)
+    KAnonymity(k=5)
+    """
+
+    k: int
+    model: Literal["k-anonymity"] = field(default="k-anonymity", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _whole("k", self.k)
+
+
+@dataclass(frozen=True)
+class LDiversity:
+    """Every class has l well represented values of a confidential column.
+
+    Parameters
+    ----------
+    l : float
+        A whole number unless `kind` is `"entropy"`.
+    column : str
+        The confidential column.
+    kind : {"distinct", "entropy", "recursive"}
+        At least l distinct values; exp(Shannon entropy) of at least l; or
+        r_1 < c (r_l + ... + r_m), the counts r in falling order.
+    c : float
+        Of the recursive kind, and needed there.
+
+    Examples
+    --------
+    >>> LDiversity(3, column="diagnosis")
+    LDiversity(l=3, column='diagnosis', kind='distinct', c=None)
+    """
+
+    l: float  # noqa: E741
+    column: str = field(kw_only=True)
+    kind: Diversity = field(default="distinct", kw_only=True)
+    c: float | None = field(default=None, kw_only=True)
+    model: Literal["l-diversity"] = field(default="l-diversity", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _named(self.column)
+        _one_of("kind", self.kind, Diversity)
+        if self.kind == "entropy":
+            _number("l", self.l, 1.0)
+        else:
+            _whole("l", self.l)
+        if (self.kind == "recursive") != (self.c is not None):
+            raise BadInput("c belongs to recursive l-diversity, and is needed there, such as c = 2")
+        if self.c is not None:
+            _number("c", self.c, 0.0, open_below=True)
+
+
+@dataclass(frozen=True)
+class TCloseness:
+    """The distribution of a confidential column in every class is near that over all records.
+
+    Parameters
+    ----------
+    t : float
+        Largest distance, of 0 to 1.
+    column : str
+        The confidential column.
+    distance : {"equal", "ordered", "hierarchical"}
+        0.5 sum |p - q|; sum |cumulated (p - q)| / (m - 1), for numbers and ordered categories; or
+        the earth mover's distance where two values are (lowest common level) / height apart.
+    hierarchy : Hierarchy or dict
+        Of the column, for `"hierarchical"`.
+
+    Examples
+    --------
+    >>> TCloseness(0.2, column="salary", distance="ordered")
+    TCloseness(t=0.2, column='salary', distance='ordered', hierarchy=None)
+    """
+
+    t: float
+    column: str = field(kw_only=True)
+    distance: Distance = field(default="equal", kw_only=True)
+    hierarchy: Hierarchy | None = field(default=None, kw_only=True)
+    model: Literal["t-closeness"] = field(default="t-closeness", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _named(self.column)
+        _number("t", self.t, 0.0, 1.0)
+        _one_of("distance", self.distance, Distance)
+        if (self.distance == "hierarchical") != (self.hierarchy is not None):
+            raise BadInput(
+                f"the t-closeness of '{self.column}' needs a hierarchy where its distance is "
+                "'hierarchical', and takes none elsewhere"
+            )
+        if self.hierarchy is not None:
+            object.__setattr__(self, "hierarchy", Hierarchy.from_spec(self.hierarchy))
+
+
+@dataclass(frozen=True)
+class BetaLikeness:
+    """In no class does the confidence about a value rise by more than beta, (p - q) / q.
+
+    Parameters
+    ----------
+    beta : float
+        Largest relative gain.
+    column : str
+        The confidential column.
+    enhanced : bool
+        The gain is also at most -ln q.
+
+    Examples
+    --------
+    >>> BetaLikeness(1.0, column="diagnosis")
+    BetaLikeness(beta=1.0, column='diagnosis', enhanced=False)
+    """
+
+    beta: float
+    column: str = field(kw_only=True)
+    enhanced: bool = field(default=False, kw_only=True)
+    model: Literal["beta-likeness"] = field(default="beta-likeness", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _named(self.column)
+        _number("beta", self.beta, 0.0, open_below=True)
+        if not isinstance(self.enhanced, bool):
+            raise BadInput(f"enhanced must be true or false, not {self.enhanced!r}")
+
+
+@dataclass(frozen=True)
+class AlphaKAnonymity:
+    """Every class has at least k records, and no value has a share above alpha in it.
+
+    Parameters
+    ----------
+    alpha : float
+        Largest share of one value, above 0 and at most 1.
+    k : int
+    column : str
+        The confidential column.
+
+    Examples
+    --------
+    >>> AlphaKAnonymity(0.5, 5, column="diagnosis")
+    AlphaKAnonymity(alpha=0.5, k=5, column='diagnosis')
+    """
+
+    alpha: float
+    k: int
+    column: str = field(kw_only=True)
+    model: Literal["alpha-k-anonymity"] = field(default="alpha-k-anonymity", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _named(self.column)
+        _number("alpha", self.alpha, 0.0, 1.0, open_below=True)
+        _whole("k", self.k)
+
+
+_Model = KAnonymity | LDiversity | TCloseness | BetaLikeness | AlphaKAnonymity
+MODELS: dict[str, Any] = {kind.model: kind for kind in get_args(_Model)}
+
+
+def read_model(given: Any) -> Any:
+    """Make a privacy model from a recipe's table; what is one already stays.
+
+    Examples
+    --------
+    >>> read_model({"model": "k-anonymity", "k": 5})
+    KAnonymity(k=5)
+    """
+    if isinstance(given, get_args(_Model)):
+        return given
+    if not isinstance(given, Mapping):
+        raise BadInput(
+            f'a privacy model must be such as KAnonymity(5) or {{ model = "k-anonymity", k = 5 }}'
+            f", not {given!r}"
+        )
+    name = given.get("model")
+    if name not in MODELS:
+        raise BadInput(f"there is no privacy model '{name}'; {nearest(str(name), MODELS)}")
+    known = [f.name for f in fields(MODELS[name]) if f.init]
+    values = {key: value for key, value in given.items() if key != "model"}
+    for key in values:
+        if key not in known:
+            raise BadInput(f"{name} has no parameter '{key}'; {nearest(key, known)}")
+    try:
+        return MODELS[name](**values)
+    except TypeError:
+        needed = [f.name for f in fields(MODELS[name]) if f.init and f.name not in values]
+        raise BadInput(f"{name} needs {needed[0]}") from None
+
+
+# A model as a recipe or a parameter gives it.
+PrivacyModel = Annotated[_Model, BeforeValidator(read_model)]
+
+
+def read_models(given: Any) -> list[Any]:
+    """Take one model or several, as objects or tables."""
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    models = [read_model(one) for one in (given if several else [given])]
+    if not models:
+        raise BadInput("privacy is empty; name a model, such as KAnonymity(5)")
+    return models
+
+
+def confidential_columns(models: Sequence[Any]) -> list[str]:
+    """Name the columns that models look at."""
+    return list(dict.fromkeys(m.column for m in models if hasattr(m, "column")))
+
+
+def smallest_class(models: Sequence[Any]) -> int:
+    """Give K: the largest k of the models, 1 where none has one."""
+    return max([m.k for m in models if hasattr(m, "k")], default=1)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Privacy models, ready to be checked on the classes of one table.
+
+    Attributes
+    ----------
+    rules : Rules
+        For `discreet.kernels.privacy.holds`.
+    codes : ndarray of int32, shape (columns, records)
+        The place of each confidential value on the common axis; -1 where null.
+    columns : list of str
+        What each row of `codes` holds; a column with a hierarchy is numbered apart.
+    """
+
+    rules: Rules
+    codes: np.ndarray
+    columns: list[str]
+
+
+def bind(models: Sequence[Any], columns: Mapping[str, pa.ChunkedArray], n: int) -> Bound:
+    """Give confidential values numbers, and pack the models.
+
+    Parameters
+    ----------
+    models : sequence of privacy models
+    columns : mapping of str to pyarrow.ChunkedArray
+        At least those that the models name, over all records.
+    n : int
+        Records in all.
+
+    Raises
+    ------
+    BadInput
+        Where k is above n or l above the number of values: no class could hold.
+
+    Examples
+    --------
+    >>> ill = pa.chunked_array([["flu", "acne", None, "flu"]])
+    >>> bound = bind([KAnonymity(2), LDiversity(2, column="ill")], {"ill": ill}, 4)
+    >>> bound.rules.k, bound.rules.least.tolist(), bound.codes.tolist()
+    (2, [2], [[0, 1, -1, 0]])
+    """
+    k = smallest_class(models)
+    if k > n:
+        raise BadInput(f"k = {k} is above the number of records, {n}; use a smaller k")
+    axis = _Axis()
+    kinds: list[tuple[int, int, int, int]] = []
+    numbers: list[tuple[float, float]] = []
+    for model in models:
+        if isinstance(model, KAnonymity):
+            continue
+        if model.column not in columns:
+            raise BadInput(
+                f"the {model.model} model names '{model.column}', which is no column; "
+                + nearest(model.column, columns)
+            )
+        j = axis.place(model, columns[model.column])
+        kind, least, bounds = _as_numbers(model)
+        axis.need(j, least, model)
+        if kind != kernels.DISTINCT:
+            start, levels = axis.trees.get(j, (0, 0))
+            kinds.append((kind, j, start, levels))
+            numbers.append(bounds)
+    rules = Rules(
+        k,
+        np.array(axis.least, np.int64),
+        np.array(kinds, np.int64).reshape(-1, 4),
+        np.array(numbers, np.float64).reshape(-1, 2),
+        np.cumsum([0, *axis.sizes], dtype=np.int64),
+        np.concatenate([np.empty(0), *axis.q]),
+        np.concatenate([np.empty(0, np.int32), *axis.tree]).astype(np.int32),
+    )
+    codes = [
+        np.where(c >= 0, c + first, -1)
+        for c, first in zip(axis.codes, rules.offsets[:-1], strict=True)
+    ]
+    return Bound(rules, np.array(codes, np.int32).reshape(len(codes), n), axis.names)
+
+
+class _Axis:
+    """The confidential columns side by side, as they are met."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.codes: list[np.ndarray] = []
+        self.sizes: list[int] = []
+        self.least: list[int] = []
+        self.q: list[np.ndarray] = []
+        self.tree: list[np.ndarray] = []
+        self.trees: dict[int, tuple[int, int]] = {}
+        self._known: dict[tuple[str, Any], int] = {}
+
+    def place(self, model: Any, column: pa.ChunkedArray) -> int:
+        """Give the position of a model's column, which is added where it is new."""
+        name, ordered = model.column, getattr(model, "distance", None) == "ordered"
+        hierarchy = getattr(model, "hierarchy", None)
+        key = (name, ordered if hierarchy is None else hierarchy)
+        if key not in self._known:
+            if hierarchy is not None:
+                codes, size = self._climb(hierarchy, column, name)
+            else:
+                codes, size = ranks(column, name) if ordered else encode(column, name)
+            held = np.bincount(codes[codes >= 0], minlength=size)
+            if held.sum() == 0:
+                raise BadInput(f"the confidential column '{name}' holds only nulls")
+            self._known[key] = len(self.codes)
+            self.names.append(name)
+            self.codes.append(codes)
+            self.sizes.append(size)
+            self.least.append(0)
+            self.q.append(held / held.sum())
+        return self._known[key]
+
+    def _climb(
+        self, hierarchy: Hierarchy, column: pa.ChunkedArray, name: str
+    ) -> tuple[np.ndarray, int]:
+        ladder, codes = hierarchy.bind_and_encode(column, name)
+        start = sum(len(part) for part in self.tree)
+        self.trees[len(self.codes)] = (start, ladder.height)
+        self.tree.append(np.asarray(ladder.maps[: ladder.height], np.int32).ravel())
+        return codes.astype(np.int64), len(ladder.leaves)
+
+    def need(self, j: int, least: int, model: Any) -> None:
+        """Note how many distinct values a class must have."""
+        there = int((self.q[j] > 0).sum())
+        if least > there:
+            raise BadInput(
+                f"l = {model.l:g} is above the number of values of '{model.column}', {there}; "
+                "use a smaller l"
+            )
+        self.least[j] = max(self.least[j], least)
+
+
+def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
+    """Give a model's kind, the distinct values that it implies, and its bounds."""
+    if isinstance(model, LDiversity):
+        kind = {"distinct": 0, "entropy": 1, "recursive": 2}[model.kind]
+        # Entropy is at most log(distinct values).
+        return kind, math.ceil(model.l * (1 - 1e-9)), (float(model.l), float(model.c or 0))
+    if isinstance(model, TCloseness):
+        kind = {"equal": 3, "ordered": 4, "hierarchical": 5}[model.distance]
+        return kind, 0, (float(model.t), 0.0)
+    if isinstance(model, BetaLikeness):
+        return kernels.ENHANCED if model.enhanced else kernels.BETA, 0, (float(model.beta), 0.0)
+    return kernels.ALPHA, 0, (float(model.alpha), 0.0)
+
+
+def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
+    """Give the values of a column numbers in their order; nulls are -1."""
+    kind = kind_of(column.type)
+    if kind == "ordered":
+        column = column.unify_dictionaries()
+        chunks = [chunk.indices.cast(pa.int64()) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, pa.int64())
+    elif kind not in ("numeric", "boolean"):
+        raise BadInput(
+            f"column '{name}' is {kind} and has no order; use distance = 'equal' or 'hierarchical'"
+        )
+    codes, size = encode(column, name)
+    first = np.zeros(size, np.int64)
+    present = np.flatnonzero(codes >= 0)
+    first[codes[present]] = present
+    rank = np.full(size + 1, -1)  # the code of a null, -1, picks the last
+    rank[pc.sort_indices(column.take(pa.array(first))).to_numpy()] = np.arange(size)
+    return rank[codes], size
+
+
+def distribution(column: pa.ChunkedArray, name: str, models: Sequence[Any]) -> dict[str, Any]:
+    """Count the values of a confidential column over all records, for the plan.
+
+    Returns
+    -------
+    dict
+        `values` as text in their order, `counts`, and `levels` where a model has a hierarchy: by
+        level the label of each value.
+
+    Examples
+    --------
+    >>> pay = pa.chunked_array([[20, 10, None, 10]])
+    >>> found = distribution(pay, "pay", [])
+    >>> found["values"].tolist(), found["counts"].tolist()
+    (['10', '20'], [2, 1])
+    """
+    found = distinct(column, name)
+    spread = {
+        "values": found.values.cast(pa.string()).to_numpy(zero_copy_only=False),
+        "counts": np.bincount(found.codes[found.codes >= 0], minlength=len(found.values)),
+    }
+    for model in models:
+        if getattr(model, "hierarchy", None) is not None and model.column == name:
+            ladder = model.hierarchy.bind(column, name)
+            spread["levels"] = [*ladder.maps[:, ladder.places(found, name)]]
+    return spread
+
+
+def _named(column: Any) -> None:
+    if not isinstance(column, str) or not column:
+        raise BadInput(f"column must be the name of a confidential column, not {column!r}")
+
+
+def _whole(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}")
+
+
+def _number(
+    name: str, value: Any, low: float, high: float = math.inf, *, open_below: bool = False
+) -> None:
+    fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not fits or value > high or value < low or (open_below and value == low):
+        above = f"above {low:g}" if open_below else f"of at least {low:g}"
+        below = "" if high == math.inf else f" and at most {high:g}"
+        raise BadInput(f"{name} must be a number {above}{below}, not {value!r}")
+
+
+def _one_of(name: str, value: Any, choices: Any) -> None:
+    if value not in get_args(choices):
+        known = ", ".join(repr(choice) for choice in get_args(choices))
+        raise BadInput(f"{name} must be one of {known}, not {value!r}")

@@ -1,0 +1,240 @@
+"""Quality models: what generalization costs; lower is better.
+
+Every model is g + p: g is what the levels cost if nothing were suppressed, and p what suppression
+costs on top. g grows with generalization and p falls, so that over the nodes between `lo` and `hi`
+the quality is at least g(lo) + p(hi). Where g is a sum over columns of what a column's own level
+costs, no classes have to be formed for it.
+
+Notation: c class size, S suppressed records, n records, D_a leaves of column a's hierarchy, share_a
+of a label its leaves / D_a, l_a level, h_a height, d columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.generalization._tuples import Tuples
+from discreet.kernels import lattice as kernels
+
+QualityName = Literal[
+    "loss",
+    "precision",
+    "nue",
+    "nnue",
+    "discernibility",
+    "ambiguity",
+    "average-class",
+    "entropy-based",
+]
+Aggregate = Literal["sum", "max", "mean", "geometric"]
+
+_KINDS = {
+    "loss": kernels.LOSS,
+    "precision": kernels.PRECISION,
+    "nue": kernels.NUE,
+    "nnue": kernels.NUE,
+    "discernibility": kernels.SQUARES,
+    "ambiguity": kernels.PRODUCTS,
+    "average-class": kernels.CLASSES,
+    "entropy-based": kernels.LOGS,
+    # Not offered: the fewest records that must be suppressed, to say which limit works.
+    "suppressed": kernels.PRECISION,
+}
+# Relative differences below this are rounding: such nodes tie.
+_QUANTUM = 40
+
+
+class Quality:
+    """A quality model on one set of tuples.
+
+    Parameters
+    ----------
+    name : str
+    tuples : Tuples
+    aggregate : str
+        Of loss over columns.
+    weights : sequence of float
+        By column, for loss.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tuples: Tuples,
+        aggregate: str = "geometric",
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        self.name, self.kind = name, _KINDS[name]
+        self.n, self.domain = tuples.n, tuples.lattice.domain.tolist()
+        self.height = tuples.lattice.height.tolist()
+        self.aggregate = aggregate
+        self.weights = list(weights) if weights is not None else [1.0] * len(self.domain)
+        # Whether g is known column by column, from the levels alone.
+        self.by_column = self.kind < kernels.SQUARES
+        # Whether values are whole numbers that float64 holds exactly.
+        largest = math.prod(self.domain) * self.n
+        self.exact = self.kind == kernels.SQUARES or (
+            self.kind == kernels.PRODUCTS and largest < 2**53
+        )
+        self.marginals = [tuples.marginal(a) for a in range(tuples.d)]
+        self.scale = self._scales()
+        self.parts = [
+            [self._part(tuples, a, level) for level in range(h + 1)]
+            for a, h in enumerate(self.height)
+        ]
+        self.steps = self._steps(tuples)
+        self._finish: Callable[[list[float]], float] = {
+            kernels.LOSS: self._loss,
+            kernels.PRECISION: lambda x: sum(x) / len(x),
+            kernels.LOGS: lambda x: self.n + sum(x),
+        }.get(self.kind, sum)
+
+    def value(self, levels: Sequence[int], penalty: Sequence[float], total: float) -> float:
+        """Give the quality of a node from the penalty of its suppressed classes."""
+        if self.by_column:
+            return self._finish(
+                [
+                    part[level] + p * s
+                    for part, level, p, s in zip(
+                        self.parts, levels, penalty, self.scale, strict=True
+                    )
+                ]
+            )
+        if self.kind == kernels.CLASSES:
+            # Suppressed records are one class more.
+            return self.n / max(1.0, total - penalty[0] + (penalty[0] > 0))
+        return total + penalty[0]
+
+    def bound(self, lo: Sequence[int], total: float, least: Sequence[float]) -> float:
+        """Give what no node between `lo` and `hi` is below.
+
+        Parameters
+        ----------
+        lo : sequence of int
+            Levels.
+        total : float
+            Of `lo`, for the models that look at whole records.
+        least : sequence of float
+            Penalty at `hi` of the classes that no node below can keep; for average-class the
+            classes that can be formed in the others.
+        """
+        if self.kind == kernels.CLASSES:
+            return self.n / max(1.0, min(total, least[0]) + 1)
+        value = self.value(lo, least, total)
+        if self.exact:
+            return value
+        return value - 1e-14 * (self.n if self.kind == kernels.LOGS else abs(value))
+
+    def rank(self, value: float) -> float:
+        """Round a value so that rounding errors decide nothing."""
+        if self.exact or value == 0:
+            return value
+        mantissa, exponent = math.frexp(value)
+        return math.ldexp(round(math.ldexp(mantissa, _QUANTUM)), exponent - _QUANTUM)
+
+    def _scales(self) -> list[float]:
+        """Give what a column's penalty is multiplied by."""
+        if self.kind == kernels.LOGS:
+            whole = sum(math.log10(size) for size in self.domain)
+            return [1 / whole if whole else 0.0] * len(self.domain)
+        if self.name == "nnue":
+            return [1 / e if (e := _entropy(counts)) > 0 else 0.0 for counts in self.marginals]
+        return [1.0] * len(self.domain)
+
+    def _steps(self, tuples: Tuples) -> list[list[float]]:
+        """Give what a column's levels cost, to choose the column along which a box is cut."""
+        if self.kind == kernels.LOSS:
+            return [
+                [w * g / max(size - 1, 1) for g in part]
+                for part, size, w in zip(self.parts, self.domain, self.weights, strict=True)
+            ]
+        if self.by_column and self.name != "suppressed":
+            return self.parts
+        # No column has a price of its own; the logarithm of what a label could be is one.
+        lattice, steps = tuples.lattice, []
+        for a, height in enumerate(self.height):
+            labels = [tuples.labels(a, level) for level in range(height + 1)]
+            leaves = [np.log(lattice.leaves[lattice.first[a, v] + u]) for v, u in enumerate(labels)]
+            steps.append([float((tuples.table.counts * x).sum()) for x in leaves])
+        return steps
+
+    def _part(self, tuples: Tuples, a: int, level: int) -> float:
+        """Give g of one column at one level."""
+        lattice, counts = tuples.lattice, self.marginals[a]
+        first, last = lattice.first[a, level], lattice.first[a, level + 1]
+        start = lattice.step[a, 0, level]
+        label = lattice.up[start : start + len(counts)]
+        held = np.bincount(label, counts, last - first)
+        leaves = lattice.leaves[first:last]
+        if self.name == "suppressed":
+            return 0.0
+        if self.kind == kernels.LOSS:
+            return float((held * leaves).sum())
+        if self.kind == kernels.PRECISION:
+            return level / self.height[a] if self.height[a] else 0.0
+        if self.kind == kernels.NUE:
+            there = counts > 0
+            cost = counts[there] * np.log2(held[label[there]] / counts[there])
+            return float(cost.sum()) * self.scale[a]
+        if self.kind == kernels.LOGS:
+            return float((held * np.log10(leaves / self.domain[a])).sum()) * self.scale[a]
+        return 0.0
+
+    def _loss(self, sums: list[float]) -> float:
+        """Aggregate over the columns, from the sums of leaves that released cells stand for."""
+        n = self.n
+        x = [
+            w * max(0.0, (s - n) / (n * (size - 1))) if size > 1 else 0.0
+            for s, size, w in zip(sums, self.domain, self.weights, strict=True)
+        ]
+        return aggregated(x, self.aggregate)
+
+
+def aggregated(x: Sequence[float], aggregate: str) -> float:
+    """Aggregate the losses of the columns.
+
+    Examples
+    --------
+    >>> aggregated([0.5, 0.25], "sum"), aggregated([0.5, 0.25], "mean")
+    (0.75, 0.375)
+    """
+    if aggregate == "sum":
+        return sum(x)
+    if aggregate == "max":
+        return max(x)
+    if aggregate == "mean":
+        return sum(x) / len(x)
+    return math.prod(1 + value for value in x) ** (1 / len(x)) - 1
+
+
+def _entropy(counts: np.ndarray) -> float:
+    there = counts[counts > 0]
+    return float(-(there * np.log2(there / there.sum())).sum())
+
+
+def check_quality(quality: Any, aggregate: Any, weights: Any) -> None:
+    """Refuse unknown models, and what only loss has."""
+    for name, value, choices in (
+        ("quality", quality, QualityName),
+        ("aggregate", aggregate, Aggregate),
+    ):
+        if value not in get_args(choices):
+            known = ", ".join(repr(choice) for choice in get_args(choices))
+            raise BadInput(f"{name} must be one of {known}, not {value!r}")
+    if weights is None:
+        return
+    if quality != "loss":
+        raise BadInput(f"weights belong to quality = 'loss'; '{quality}' has none")
+    if not isinstance(weights, Mapping):
+        raise BadInput("weights must map columns to numbers, such as {'age': 2.0}")
+    for column, weight in weights.items():
+        number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not number or not math.isfinite(weight) or weight < 0:
+            raise BadInput(
+                f"the weight of '{column}' must be a number of at least 0, not {weight!r}"
+            )

@@ -1,0 +1,252 @@
+"""The best node of the lattice, with proof: branch and bound over boxes of nodes.
+
+A box is all nodes between `lo` and `hi`. No node in it suppresses less than the classes of `hi` that
+cannot be kept, nor costs less than g(lo) + p(hi) (see `discreet.generalization.quality`). The box with
+the least bound is cut along one column, until no box can hold a better node than the best known.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.generalization._tuples import Tuples
+from discreet.generalization.quality import Quality
+from discreet.kernels import lattice as kernels
+from discreet.kernels.lattice import Table
+from discreet.kernels.privacy import Rules
+
+Levels = tuple[int, ...]
+# Rows of all tables that are kept to roll up from, in multiples of the distinct tuples.
+_KEPT_TABLES = 20
+_KEPT_ROWS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a search proved.
+
+    Attributes
+    ----------
+    nodes : int
+        In the lattice, or the part of it that `levels` leaves.
+    evaluations : int
+        Nodes whose classes were formed.
+    optimum : float
+        Quality of the node that was chosen.
+    bound : float
+        No feasible node has a lower quality.
+    """
+
+    nodes: int
+    evaluations: int
+    optimum: float
+    bound: float
+
+    @property
+    def gap(self) -> float:
+        """What could still be gained, as a share of the quality; 0 where it is the optimum."""
+        if self.optimum <= self.bound:
+            return 0.0
+        return (self.optimum - self.bound) / abs(self.optimum)
+
+    @property
+    def proven(self) -> bool:
+        """True where no node is better."""
+        return self.gap == 0
+
+    def __str__(self) -> str:
+        """Say what was proved."""
+        looked = f"{self.evaluations:,} of {self.nodes:,} nodes evaluated"
+        if self.proven:
+            return f"{self.optimum:.6g} is the optimum, proven with {looked}"
+        return (
+            f"{self.optimum:.6g} was found and nothing is below {self.bound:.6g} "
+            f"(gap {self.gap:.2%}), with {looked}"
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """The node that a search chose."""
+
+    levels: Levels
+    suppressed: int
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class _Node:
+    """What was learned of a node."""
+
+    suppressed: int
+    barred: int
+    value: float
+    least: list[float]
+    total: float
+
+
+class Search:
+    """A search over the nodes of one lattice.
+
+    Parameters
+    ----------
+    tuples : Tuples
+    rules : Rules
+        The privacy models.
+    quality : Quality
+    allowed : int
+        Records that may be suppressed.
+    lo, hi : sequence of int
+        The lowest and the highest level of each column.
+    """
+
+    def __init__(
+        self,
+        tuples: Tuples,
+        rules: Rules,
+        quality: Quality,
+        allowed: int,
+        lo: Sequence[int],
+        hi: Sequence[int],
+    ) -> None:
+        self.tuples, self.rules, self.quality, self.allowed = tuples, rules, quality, allowed
+        self.lo, self.hi = tuple(lo), tuple(hi)
+        self.tables = _Tables(tuples)
+        self.known: dict[Levels, _Node] = {}
+        self.best: tuple[float, int, Levels] | None = None
+
+    def run(self, time_limit: float | None = None, evaluations: int | None = None) -> Found | None:
+        """Find the best feasible node, or None where there is none.
+
+        Parameters
+        ----------
+        time_limit : float, optional
+            Seconds after which the best so far is given.
+        evaluations : int, optional
+            Nodes after which it is given, which another run can repeat.
+        """
+        end = math.inf if time_limit is None else time.perf_counter() + time_limit
+        most = math.inf if evaluations is None else evaluations
+        heap: list[tuple[float, int, Levels, Levels, float]] = []
+        self._push(heap, self.lo, self.hi)
+        if end < math.inf or most < math.inf:
+            self._descend(end, most)
+        while heap and (self.best is None or heap[0][:3] < self.best):
+            _, _, lo, hi, _ = heap[0]
+            if lo == hi:
+                heapq.heappop(heap)
+                continue
+            a, level = self._cut(lo, hi)
+            below, above = (*hi[:a], level, *hi[a + 1 :]), (*lo[:a], level + 1, *lo[a + 1 :])
+            # What needs no evaluation is done in any case: a rerun by evaluations ends here too.
+            free = below in self.known and (self.quality.by_column or above in self.known)
+            over = len(self.known) >= most or time.perf_counter() > end
+            if self.best and over and not free:
+                break
+            heapq.heappop(heap)
+            self._push(heap, lo, below)
+            self._push(heap, above, hi)
+        if self.best is None:
+            return None
+        levels = self.best[2]
+        node = self.known[levels]
+        bound = node.value
+        if heap and heap[0][:3] < self.best:
+            bound = min(bound, heap[0][4])
+        sizes = [h - low + 1 for low, h in zip(self.lo, self.hi, strict=True)]
+        certificate = Certificate(math.prod(sizes), len(self.known), node.value, bound)
+        return Found(levels, node.suppressed, certificate)
+
+    def look(self, levels: Levels) -> _Node:
+        """Evaluate a node, once, and keep it where it is the best so far."""
+        if levels in self.known:
+            return self.known[levels]
+        quality, tuples = self.quality, self.tuples
+        target = np.array(levels, np.int64)
+        source, rows = self.tables.finer(target)
+        table, suppressed, barred, penalty, least, total = kernels.evaluate(
+            tuples.lattice, self.rules, rows, source, target, quality.kind, tuples.n
+        )
+        self.tables.keep(target, table)
+        value = quality.value(levels, penalty.tolist(), total)
+        node = _Node(suppressed, barred, value, least.tolist(), total)
+        self.known[levels] = node
+        if suppressed <= self.allowed:
+            rank = (quality.rank(value), sum(levels), levels)
+            if self.best is None or rank < self.best:
+                self.best = rank
+        return node
+
+    def _push(self, heap: list, lo: Levels, hi: Levels) -> None:
+        """Add a box, unless it holds nothing better than the best node known."""
+        top = self.look(hi)
+        if top.barred > self.allowed:
+            return
+        total = 0.0 if self.quality.by_column else self.look(lo).total
+        bound = self.quality.bound(lo, total, top.least)
+        entry = (self.quality.rank(bound), sum(lo), lo, hi, bound)
+        if self.best is None or entry[:3] < self.best:
+            heapq.heappush(heap, entry)
+
+    def _cut(self, lo: Levels, hi: Levels) -> tuple[int, int]:
+        """Choose the column whose levels differ most in cost, and the level after which to cut.
+
+        Where costs are known by column the highest level is cut off, which leaves one node to
+        evaluate; else the lowest.
+        """
+        steps = self.quality.steps
+        _, a = min((part[lo[a]] - part[hi[a]], a) for a, part in enumerate(steps) if lo[a] < hi[a])
+        return a, hi[a] - 1 if self.quality.by_column else lo[a]
+
+    def _descend(self, end: float, most: float) -> None:
+        """Go down from the top as long as that is better, to have a good node early."""
+        levels = self.hi
+        while True:
+            before = self.best
+            for a, level in enumerate(levels):
+                if len(self.known) >= most or time.perf_counter() > end:
+                    return
+                if level > self.lo[a]:
+                    self.look((*levels[:a], level - 1, *levels[a + 1 :]))
+            if self.best is None or self.best == before:
+                return
+            levels = self.best[2]
+
+
+class _Tables:
+    """The classes of nodes that were evaluated, to roll up from."""
+
+    def __init__(self, tuples: Tuples) -> None:
+        d = len(tuples.lattice.height)
+        self.levels = np.zeros((64, d), np.int64)
+        self.sizes = np.zeros(64, np.int64)
+        self.tables = [tuples.table]
+        self.sizes[0] = len(tuples.table.counts)
+        self.room = max(_KEPT_ROWS, _KEPT_TABLES * int(self.sizes[0]))
+        self.rows = 0
+        self.came_from = 0
+
+    def finer(self, target: np.ndarray) -> tuple[np.ndarray, Table]:
+        """Give the smallest table that the target can be rolled up from, and its levels."""
+        i = kernels.smallest_finer(self.levels, self.sizes, len(self.tables), target)
+        self.came_from = int(self.sizes[i])
+        return self.levels[i], self.tables[i]
+
+    def keep(self, levels: np.ndarray, table: Table) -> None:
+        """Keep a table, if it is much smaller than what it was made from."""
+        rows = len(table.counts)
+        if rows > 0.8 * self.came_from or self.rows + rows > self.room:
+            return
+        m = len(self.tables)
+        if m == len(self.sizes):
+            self.levels = np.concatenate([self.levels, np.zeros_like(self.levels)])
+            self.sizes = np.concatenate([self.sizes, np.zeros_like(self.sizes)])
+        self.levels[m], self.sizes[m] = levels, rows
+        self.tables.append(table)
+        self.rows += rows

@@ -1,0 +1,442 @@
+"""The classes of a lattice node, from those of a finer node, and what a quality model needs.
+
+A *table* holds the classes of a node: `keys`, the codes of a class packed into a few words;
+`counts`, its records; and where a privacy model looks at confidential values, its histogram as
+`values` and `numbers` between `starts[i]` and `starts[i + 1]`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from discreet.kernels.privacy import holds, may_hold
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+# What the penalty of a suppressed class is: see `discreet.generalization.quality`.
+LOSS, PRECISION, NUE, LOGS, SQUARES, PRODUCTS, CLASSES = range(7)
+
+
+class Lattice(NamedTuple):
+    """The hierarchies of d columns as flat arrays.
+
+    Attributes
+    ----------
+    word, shift, mask : ndarray
+        By column, where its code lies in a key.
+    up : ndarray of int32
+        `up[step[a, u, v] + code]` is what a code of level u becomes at level v.
+    step : ndarray of int64, shape (columns, levels, levels)
+    leaves : ndarray of float64
+        `leaves[first[a, u] + code]`: leaves under a label.
+    first : ndarray of int64, shape (columns, levels + 1)
+        The labels of a level end where the next level's start.
+    domain : ndarray of float64
+        Leaves of each column.
+    height : ndarray of int64
+    """
+
+    word: np.ndarray
+    shift: np.ndarray
+    mask: np.ndarray
+    up: np.ndarray
+    step: np.ndarray
+    leaves: np.ndarray
+    first: np.ndarray
+    domain: np.ndarray
+    height: np.ndarray
+
+
+class Table(NamedTuple):
+    """The classes of a node."""
+
+    keys: np.ndarray
+    counts: np.ndarray
+    starts: np.ndarray
+    values: np.ndarray
+    numbers: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def pack(codes, words, shift):
+    """Put the codes of one column into its word of the keys."""
+    for i in range(codes.size):
+        words[i] |= np.uint64(codes[i]) << shift
+
+
+@njit(cache=True, nogil=True)
+def number(keys, most):
+    """Give equal keys one number, in the order of their first appearance.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64
+    most : float
+        There are no more distinct keys than this.
+
+    Returns
+    -------
+    ids : ndarray of int32
+    first : ndarray of int32
+        A row of each distinct key: the first.
+    """
+    n = keys.size
+    room = int(min(most, n))
+    bits = 4
+    while (1 << bits) < 2 * room:
+        bits += 1
+    places = np.full(1 << bits, -1, np.int32)
+    last, down = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
+    ids, first = np.empty(n, np.int32), np.empty(room, np.int32)
+    seen = np.empty(room, np.uint64)
+    distinct = 0
+    for i in range(n):
+        key = keys[i]
+        place = (key * _MIX) >> down
+        held = places[place]
+        while held >= 0 and seen[held] != key:
+            place = (place + np.uint64(1)) & last
+            held = places[place]
+        if held < 0:
+            held = np.int32(distinct)
+            places[place] = held
+            seen[held], first[held] = key, i
+            distinct += 1
+        ids[i] = held
+    return ids, first[:distinct].copy()
+
+
+@njit(cache=True, nogil=True)
+def fold(keys):
+    """Give keys of several words as one word, equal where all words are."""
+    one = keys[0]
+    for w in range(1, keys.shape[0]):
+        left, _ = number(one, one.size)
+        right, _ = number(keys[w], one.size)
+        one = (left.astype(np.uint64) << np.uint64(32)) | right.astype(np.uint64)
+    return one
+
+
+@njit(cache=True, nogil=True)
+def count(ids, classes):
+    """Count the records of each class."""
+    counts = np.zeros(classes, np.int64)
+    for i in range(ids.size):
+        counts[ids[i]] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _members(ids, counts):
+    """List rows by class."""
+    starts = np.zeros(counts.size + 1, np.int64)
+    for c in range(counts.size):
+        starts[c + 1] = starts[c] + counts[c]
+    rows, place = np.empty(ids.size, np.int32), starts[:-1].copy()
+    for i in range(ids.size):
+        rows[place[ids[i]]] = i
+        place[ids[i]] += 1
+    return rows, starts
+
+
+@njit(cache=True, nogil=True)
+def tally(ids, counts, codes, places):
+    """Count the confidential values of each class, from the records.
+
+    Parameters
+    ----------
+    ids, counts : ndarray
+        The class of each record, and the records of each class.
+    codes : ndarray of int32, shape (columns, records)
+        Places on the axis of values; -1 where null.
+    places : int
+        Length of the axis.
+
+    Returns
+    -------
+    starts, values, numbers : ndarray
+    """
+    rows, members = _members(ids, counts)
+    starts = np.zeros(counts.size + 1, np.int64)
+    values, numbers = np.empty(codes.size, np.int32), np.empty(codes.size, np.int32)
+    seen = np.zeros(places, np.int64)
+    end = 0
+    for c in range(counts.size):
+        for r in range(members[c], members[c + 1]):
+            for j in range(codes.shape[0]):
+                v = codes[j, rows[r]]
+                if v >= 0:
+                    if seen[v] == 0:
+                        values[end] = v
+                        end += 1
+                    seen[v] += 1
+        for e in range(starts[c], end):
+            numbers[e] = seen[values[e]]
+            seen[values[e]] = 0
+        starts[c + 1] = end
+    return starts, values[:end].copy(), numbers[:end].copy()
+
+
+@njit(cache=True, nogil=True)
+def roll_up(lattice, table, source, target):
+    """Give the classes of the node `target` from those of the finer node `source`.
+
+    Returns
+    -------
+    table : Table
+    ids : ndarray of int32
+        The class that each class of the finer node is a part of.
+    """
+    keys = table.keys.copy()
+    most = 1.0
+    for a in range(source.size):
+        u, v = source[a], target[a]
+        most *= lattice.first[a, v + 1] - lattice.first[a, v]
+        if u != v:
+            climb(keys[lattice.word[a]], lattice.up[lattice.step[a, u, v] :], lattice, a)
+    ids, first = number(fold(keys), most)
+    counts = np.zeros(first.size, np.int64)
+    for i in range(ids.size):
+        counts[ids[i]] += table.counts[i]
+    kept = table.starts, table.values, table.numbers
+    if table.starts.size > 1:
+        kept = _merge(ids, first.size, table)
+    return Table(take(keys, first), counts, kept[0], kept[1], kept[2]), ids
+
+
+@njit(cache=True, nogil=True)
+def climb(words, above, lattice, a):
+    """Replace the codes of column a in its word of the keys."""
+    shift, mask = lattice.shift[a], lattice.mask[a]
+    for i in range(words.size):
+        code = (words[i] >> shift) & mask
+        words[i] ^= (code ^ np.uint64(above[code])) << shift
+
+
+@njit(cache=True, nogil=True)
+def take(keys, rows):
+    """Give the keys of some rows."""
+    taken = np.empty((keys.shape[0], rows.size), np.uint64)
+    for w in range(keys.shape[0]):
+        for i in range(rows.size):
+            taken[w, i] = keys[w, rows[i]]
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def _merge(ids, classes, table):
+    """Add the histograms of the rows of each class."""
+    rows, members = _members(ids, count(ids, classes))
+    starts = np.zeros(classes + 1, np.int64)
+    values, numbers = np.empty(table.values.size, np.int32), np.empty(table.values.size, np.int32)
+    places = 0
+    for v in table.values:
+        places = max(places, v + 1)
+    seen = np.zeros(places, np.int64)
+    end = 0
+    for c in range(classes):
+        for r in range(members[c], members[c + 1]):
+            for e in range(table.starts[rows[r]], table.starts[rows[r] + 1]):
+                v = table.values[e]
+                if seen[v] == 0:
+                    values[end] = v
+                    end += 1
+                seen[v] += table.numbers[e]
+        for e in range(starts[c], end):
+            numbers[e] = seen[values[e]]
+            seen[values[e]] = 0
+        starts[c + 1] = end
+    return starts, values[:end].copy(), numbers[:end].copy()
+
+
+@njit(cache=True, nogil=True)
+def judge(rules, table):
+    """Judge each class: 2 keeps the models, 1 does not, 0 cannot, and no part of it can."""
+    n = table.counts.size
+    verdict = np.empty(n, np.int8)
+    histogram = np.zeros(rules.q.size, np.int64)
+    for c in range(n):
+        size = table.counts[c]
+        if size < rules.k:
+            verdict[c] = 0
+            continue
+        if rules.q.size == 0:
+            verdict[c] = 2
+            continue
+        for e in range(table.starts[c], table.starts[c + 1]):
+            histogram[table.values[e]] = table.numbers[e]
+        if holds(rules, size, histogram):
+            verdict[c] = 2
+        else:
+            verdict[c] = 1 if may_hold(rules, size, histogram) else 0
+        for e in range(table.starts[c], table.starts[c + 1]):
+            histogram[table.values[e]] = 0
+    return verdict
+
+
+@njit(cache=True, nogil=True)
+def penalties(lattice, table, node, verdict, below, kind, n):
+    """Sum what the classes with a verdict below `below` cost more than if they were kept.
+
+    Returns
+    -------
+    suppressed : int
+        Their records.
+    penalty : ndarray of float64
+        By column; in its first place alone for the kinds that look at whole records.
+    """
+    d = node.size
+    penalty = np.zeros(d)
+    suppressed, out = 0, 0
+    for c in range(verdict.size):
+        if verdict[c] < below:
+            suppressed += table.counts[c]
+            out += 1
+    if kind == CLASSES:
+        penalty[0] = out
+    elif kind == SQUARES:
+        for c in range(verdict.size):
+            if verdict[c] < below:
+                penalty[0] += table.counts[c] * (n - table.counts[c])
+    elif kind == PRODUCTS:
+        penalty[0] = _sum_of_products(lattice, table, node, verdict, below, n)
+    elif kind == PRECISION:
+        for a in range(d):
+            if lattice.height[a]:
+                penalty[a] = suppressed * (lattice.height[a] - node[a]) / lattice.height[a] / n
+    elif out:
+        for a in range(d):
+            penalty[a] = _marginal(lattice, table, node, verdict, below, kind, a, suppressed)
+    return suppressed, penalty
+
+
+@njit(cache=True, nogil=True)
+def _marginal(lattice, table, node, verdict, below, kind, a, suppressed):
+    """Sum the penalties of one column, label by label so that the order is always the same."""
+    first = lattice.first[a, node[a]]
+    held = np.zeros(lattice.first[a, node[a] + 1] - first, np.int64)
+    w, shift, mask = lattice.word[a], lattice.shift[a], lattice.mask[a]
+    for c in range(verdict.size):
+        if verdict[c] < below:
+            held[np.int64((table.keys[w, c] >> shift) & mask)] += table.counts[c]
+    total, domain = 0.0, lattice.domain[a]
+    for label in range(held.size):
+        m = held[label]
+        if m == 0:
+            continue
+        if kind == LOSS:
+            total += m * (domain - lattice.leaves[first + label])
+        elif kind == NUE:
+            total -= m * np.log2(m / suppressed)
+        else:
+            total -= m * np.log10(lattice.leaves[first + label] / domain)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _product(lattice, table, node, c):
+    """Multiply the leaves under a class's labels: the tuples that it could stand for."""
+    product = 1.0
+    for a in range(node.size):
+        code = (table.keys[lattice.word[a], c] >> lattice.shift[a]) & lattice.mask[a]
+        product *= lattice.leaves[lattice.first[a, node[a]] + np.int64(code)]
+    return product
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_products(lattice, table, node, verdict, below, n):
+    """Sum over the classes below a verdict what suppression adds to their products.
+
+    Without verdicts the products themselves are summed, over all classes.
+    """
+    whole = np.prod(lattice.domain)
+    terms = np.zeros(table.counts.size)
+    for c in range(terms.size):
+        if verdict.size == 0:
+            terms[c] = table.counts[c] * _product(lattice, table, node, c)
+        elif verdict[c] < below:
+            terms[c] = table.counts[c] * (whole - _product(lattice, table, node, c))
+    # Past what float64 adds exactly, the order of the classes must not matter.
+    return terms.sum() if whole * n < 2.0**53 else np.sort(terms).sum()
+
+
+@njit(cache=True, nogil=True)
+def spread(lattice, table, node, kind, n):
+    """Sum over all classes what cannot be had column by column."""
+    if kind == CLASSES:
+        return float(table.counts.size)
+    if kind == SQUARES:
+        total = 0
+        for c in table.counts:
+            total += c * c
+        return float(total)
+    return _sum_of_products(lattice, table, node, np.empty(0, np.int8), 0, n)
+
+
+@njit(cache=True, nogil=True)
+def fitting(table, verdict, k):
+    """Bound the classes of a finer node: each lies in a class here, and has k records."""
+    total = 0
+    for c in range(verdict.size):
+        if verdict[c] > 0:
+            total += table.counts[c] // k
+    return total
+
+
+@njit(cache=True, nogil=True)
+def evaluate(lattice, rules, table, source, node, kind, n):
+    """Roll up to a node, judge its classes, and sum what its quality and its bounds need.
+
+    Returns
+    -------
+    table : Table
+    suppressed, barred : int
+        Records whose class does not keep the models; records whose class, and every part of it,
+        cannot.
+    penalty, least : ndarray of float64
+        Penalties of the first and of the second.
+    total : float
+        Sum over all classes, for the kinds that look at whole records.
+    """
+    table, _ = roll_up(lattice, table, source, node)
+    verdict = judge(rules, table)
+    suppressed, penalty = penalties(lattice, table, node, verdict, 2, kind, n)
+    barred, least = suppressed, penalty
+    if rules.kinds.shape[0]:
+        barred, least = penalties(lattice, table, node, verdict, 1, kind, n)
+    total = 0.0
+    if kind >= SQUARES:
+        total = spread(lattice, table, node, kind, n)
+        if kind == CLASSES:
+            least = np.array([float(fitting(table, verdict, rules.k))])
+    return table, suppressed, barred, penalty, least, total
+
+
+@njit(cache=True, nogil=True)
+def smallest_finer(levels, sizes, m, target):
+    """Find, among the first m nodes, the one with the fewest classes that `target` is above."""
+    best = 0
+    for i in range(1, m):
+        if sizes[i] < sizes[best]:
+            finer = True
+            for a in range(target.size):
+                if levels[i, a] > target[a]:
+                    finer = False
+                    break
+            if finer:
+                best = i
+    return best
+
+
+@njit(cache=True, nogil=True)
+def together(rules, table, chosen):
+    """Tell whether some classes would keep the models as one."""
+    histogram = np.zeros(rules.q.size, np.int64)
+    size = 0
+    for c in range(chosen.size):
+        if chosen[c]:
+            size += table.counts[c]
+            if rules.q.size:
+                for e in range(table.starts[c], table.starts[c + 1]):
+                    histogram[table.values[e]] += table.numbers[e]
+    return holds(rules, size, histogram)

@@ -1,0 +1,163 @@
+"""Does one class keep the privacy models? Decided from the class's size and its counts of values.
+
+The confidential columns stand side by side on one axis of values: column j has the places
+`offsets[j]` to `offsets[j + 1] - 1`. `histogram` counts a class's records at each place, nulls left
+out; `q` is each column's distribution over all records.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED, HIERARCHICAL, BETA, ENHANCED, ALPHA = range(9)
+# A class passes where it misses a bound by no more than rounding.
+TOLERANCE = 1e-12
+
+
+class Rules(NamedTuple):
+    """Privacy models as flat arrays, for compiled code.
+
+    Attributes
+    ----------
+    k : int
+        Records that a class must have: the largest k of the models.
+    least : ndarray of int64
+        By column, distinct values that a class must have: what every model implies at least. With
+        `k` this is all of the models that stays true when a class grows.
+    kinds : ndarray of int64, shape (models, 4)
+        Kind, column, and for hierarchical t-closeness where its levels start in `tree` and their
+        number. k-anonymity and distinct l-diversity are not listed: `k` and `least` say all.
+    numbers : ndarray of float64, shape (models, 2)
+        l and c, t, beta or alpha.
+    offsets : ndarray of int64
+    q : ndarray of float64
+    tree : ndarray of int32
+        By level, for each value of the column the label above it.
+    """
+
+    k: int
+    least: np.ndarray
+    kinds: np.ndarray
+    numbers: np.ndarray
+    offsets: np.ndarray
+    q: np.ndarray
+    tree: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def may_hold(rules, size, histogram):
+    """Tell whether a class, or one that it is a part of, can keep the models.
+
+    False stays false for every part of the class.
+    """
+    if size < rules.k:
+        return False
+    for j in range(rules.least.size):
+        if rules.least[j] > 0:
+            distinct = 0
+            for v in range(rules.offsets[j], rules.offsets[j + 1]):
+                distinct += histogram[v] > 0
+            if distinct < rules.least[j]:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def holds(rules, size, histogram):
+    """Tell whether a class keeps all models.
+
+    Parameters
+    ----------
+    rules : Rules
+    size : int
+        Records of the class.
+    histogram : ndarray of int64
+        Records of the class by value, columns side by side.
+    """
+    if not may_hold(rules, size, histogram):
+        return False
+    for i in range(rules.kinds.shape[0]):  # noqa: SIM110
+        if not _one_holds(rules, i, histogram):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _one_holds(rules, i, histogram):
+    kind, j = rules.kinds[i, 0], rules.kinds[i, 1]
+    first, last = rules.offsets[j], rules.offsets[j + 1]
+    counts, q = histogram[first:last], rules.q[first:last]
+    bound = rules.numbers[i, 0]
+    n = counts.sum()
+    if n == 0:
+        # No value tells nothing, but is no diversity either.
+        return kind > RECURSIVE
+    if kind == ENTROPY:
+        entropy = 0.0
+        for c in counts:
+            if c > 0:
+                entropy -= c / n * np.log(c / n)
+        return np.exp(entropy) >= bound * (1 - TOLERANCE)
+    if kind == RECURSIVE:
+        return _recursive(counts, n, int(bound), rules.numbers[i, 1])
+    if kind == EQUAL:
+        return _excess(counts, n, q) <= bound + TOLERANCE
+    if kind == ORDERED:
+        ahead, total = 0.0, 0.0
+        for v in range(counts.size):
+            ahead += counts[v] / n - q[v]
+            total += abs(ahead)
+        return total <= (bound + TOLERANCE) * max(counts.size - 1, 1)
+    if kind == HIERARCHICAL:
+        levels = rules.kinds[i, 3]
+        tree = rules.tree[rules.kinds[i, 2] :]
+        return _tree_distance(counts, n, q, tree, levels) <= bound + TOLERANCE
+    for v in range(counts.size):
+        p = counts[v] / n
+        if kind == ALPHA:
+            if p > bound + TOLERANCE:
+                return False
+        elif p > q[v]:
+            gain = (p - q[v]) / q[v]
+            if gain > bound + TOLERANCE:
+                return False
+            if kind == ENHANCED and gain > TOLERANCE - np.log(q[v]):
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _recursive(counts, n, most, c):
+    """Compare the largest count with c times what is left from the l-th largest (`most`) on."""
+    falling = -np.sort(-counts)
+    return falling[0] < c * (n - falling[: most - 1].sum()) * (1 - TOLERANCE)
+
+
+@njit(cache=True, nogil=True)
+def _excess(counts, n, q):
+    """Half the sum of |p - q|, which is what p has in excess of q."""
+    excess = 0.0
+    for v in range(counts.size):
+        excess += max(0.0, counts[v] / n - q[v])
+    return excess
+
+
+@njit(cache=True, nogil=True)
+def _tree_distance(counts, n, q, tree, levels):
+    """Earth mover's distance along a tree: the mean over its levels of the equal distance there.
+
+    Two values are as far apart as their lowest common level is high, over the height: one for
+    each level at which they still differ.
+    """
+    m = counts.size
+    total = _excess(counts, n, q)
+    above, expected = np.empty(m, np.int64), np.empty(m)
+    for level in range(1, levels):
+        above[:], expected[:] = 0, 0.0
+        for v in range(m):
+            label = tree[level * m + v]
+            above[label] += counts[v]
+            expected[label] += q[v]
+        total += _excess(above, n, expected)
+    return total / max(levels, 1)

@@ -1,0 +1,109 @@
+"""Generalization plans, applied again: a row takes the levels of the first round that kept its class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.draws import Draws
+
+EVERYTHING = "*"
+
+
+def generalize(
+    step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]
+) -> dict[str, pa.ChunkedArray]:
+    """Give the released columns; raise ValueError where classes do not have the plan's sizes."""
+    joint = step["joint"]
+    leaves = {
+        name: _leaves(columns.arrow(name), name, joint["hierarchies"][name])
+        for name in step["columns"]
+    }
+    null = {name: found < 0 for name, found in leaves.items()}
+    n = len(next(iter(leaves.values())))
+    released = {name: np.full(n, EVERYTHING, dtype=object) for name in leaves}
+    for group in joint["groups"]:
+        waiting = np.flatnonzero(_in_group(group, null))
+        if len(waiting) != group["rows"]:
+            raise ValueError(
+                f"the plan has {group['rows']:,} records in the group '{group['group']}', "
+                f"but there are {len(waiting):,}"
+            )
+        if group["treatment"] == "append":
+            for name in leaves:
+                _, texts = _at(joint["hierarchies"][name], leaves[name][waiting], 0)
+                released[name][waiting] = texts
+            continue
+        for one in group["rounds"]:
+            at = {
+                name: _at(joint["hierarchies"][name], leaves[name][waiting], one["levels"][name])
+                for name in leaves
+            }
+            kept = _kept(one, {name: codes for name, (codes, _) in at.items()})
+            for name, (_, texts) in at.items():
+                released[name][waiting[kept]] = texts[kept]
+            waiting = waiting[~kept]
+        if len(waiting) != group["suppressed"]:
+            raise ValueError(
+                f"{len(waiting):,} records of the group '{group['group']}' are in no class, but "
+                f"the plan suppresses {group['suppressed']:,}"
+            )
+    return {name: pa.chunked_array([pa.array(x, pa.string())]) for name, x in released.items()}
+
+
+def _leaves(column: pa.ChunkedArray, name: str, hierarchy: dict[str, Any]) -> np.ndarray:
+    """Give the leaf of each row; -1 where null."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    text = column.cast(pa.string())
+    found = pc.index_in(text, value_set=pa.array(hierarchy["values"], pa.string()))
+    unknown = pc.and_(found.is_null(), text.is_valid())
+    if pc.any(unknown).as_py():
+        value = text.filter(unknown)[0].as_py()
+        raise ValueError(f"column '{name}' holds '{value}', which the plan does not know")
+    place = pc.fill_null(found, -1).to_numpy()
+    return np.append(np.asarray(hierarchy["leaf"], dtype=np.int64), -1)[place]
+
+
+def _in_group(group: dict[str, Any], null: dict[str, np.ndarray]) -> np.ndarray:
+    """Tell which rows belong to a group: all, those with nulls or without, or by which are null."""
+    any_null = np.any(list(null.values()), axis=0)
+    if group["patterns"] is None:
+        wanted = {"all": np.full(len(any_null), True), "without nulls": ~any_null}
+        return wanted.get(group["group"], any_null)
+    inside = np.zeros(len(any_null), dtype=bool)
+    for pattern in group["patterns"]:
+        inside |= np.all([rows == (name in pattern) for name, rows in null.items()], axis=0)
+    return inside
+
+
+def _at(hierarchy: dict[str, Any], leaves: np.ndarray, level: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give code and label of rows at a level; a null stays one below the top."""
+    top = level == len(hierarchy["maps"]) - 1
+    maps = np.append(np.asarray(hierarchy["maps"][level], dtype=np.int64), 0 if top else -1)
+    codes = maps[leaves]
+    texts = np.append(np.asarray(hierarchy["labels"][level], dtype=object), [None])
+    return codes, texts[codes]
+
+
+def _kept(one: dict[str, Any], codes: dict[str, np.ndarray]) -> np.ndarray:
+    """Tell which rows are in a class of the round, and verify the classes' sizes."""
+    sizes = np.asarray(one["sizes"], dtype=np.int64)
+    # Tuples of codes are numbered column by column, those of the plan and of the rows together.
+    number = np.zeros(len(sizes) + len(next(iter(codes.values()))), dtype=np.int64)
+    for name, found in codes.items():
+        both = np.concatenate([np.asarray(one["classes"][name], dtype=np.int64), found]) + 1
+        number = number * (both.max(initial=0) + 1) + both
+        number = np.unique(number, return_inverse=True)[1]
+    known, rows = number[: len(sizes)], number[len(sizes) :]
+    counted = np.bincount(rows, minlength=int(number.max(initial=0)) + 1)
+    if len(np.unique(known)) != len(known) or not np.array_equal(counted[known], sizes):
+        raise ValueError("the classes do not have the sizes that the plan gives")
+    return np.isin(rows, known)

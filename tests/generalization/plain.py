@@ -1,0 +1,178 @@
+"""Generalization by its definitions, in plain Python: every node tried, every class formed."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from discreet.generalization import (
+    AlphaKAnonymity,
+    KAnonymity,
+    LDiversity,
+    TCloseness,
+)
+
+
+def plainly(model: Any, values: list, everything: list) -> bool:
+    """The definitions of the models, from lists of values; None is a null."""
+    if isinstance(model, KAnonymity):
+        return len(values) >= model.k
+    there = [v for v in values if v is not None]
+    q_of = [v for v in everything if v is not None]
+    domain = sorted(set(q_of))
+    p = {v: there.count(v) / len(there) for v in domain} if there else {}
+    q = {v: q_of.count(v) / len(q_of) for v in domain}
+    if isinstance(model, LDiversity):
+        counts = sorted((there.count(v) for v in set(there)), reverse=True)
+        if model.kind == "distinct":
+            return len(counts) >= model.l
+        if not counts:
+            return False
+        if model.kind == "entropy":
+            entropy = -sum(x * math.log(x) for x in p.values() if x)
+            return math.exp(entropy) >= model.l - 1e-9
+        return counts[0] < model.c * sum(counts[model.l - 1 :]) - 1e-9
+    if isinstance(model, AlphaKAnonymity) and len(values) < model.k:
+        return False
+    if not there:
+        return True
+    if isinstance(model, AlphaKAnonymity):
+        return max(p.values()) <= model.alpha + 1e-9
+    if isinstance(model, TCloseness) and model.distance == "equal":
+        return 0.5 * sum(abs(p[v] - q[v]) for v in domain) <= model.t + 1e-9
+    if isinstance(model, TCloseness):
+        cumulated = np.cumsum([p[v] - q[v] for v in domain])
+        return np.abs(cumulated).sum() / max(len(domain) - 1, 1) <= model.t + 1e-9
+    gains = [((p[v] - q[v]) / q[v], -math.log(q[v])) for v in domain if p[v] > q[v]]
+    return all(
+        gain <= (min(model.beta, cap) if model.enhanced else model.beta) + 1e-9
+        for gain, cap in gains
+    )
+
+
+class Plain:
+    """A table of records and hierarchies.
+
+    Parameters
+    ----------
+    records : list of tuple
+        The quasi-identifiers; None is a null, which is a leaf of its own below the top.
+    trees : list of dict
+        By column, of each leaf its labels from level 0 to the top.
+    confidential : list
+    everything : list
+        The confidential values of all records, where these are some of them.
+    """
+
+    def __init__(self, records, trees, confidential, everything=None, null_leaf=None):
+        self.records, self.confidential = records, confidential
+        self.everything = confidential if everything is None else everything
+        self.n, self.d = len(records), len(trees)
+        self.trees = []
+        for a, tree in enumerate(trees):
+            height = len(next(iter(tree.values()))) - 1
+            has_null = any(r[a] is None for r in records) if null_leaf is None else null_leaf[a]
+            null = {None: [None] * height + ["*"]} if has_null else {}
+            self.trees.append(tree | null)
+        self.heights = [len(next(iter(tree.values()))) - 1 for tree in trees]
+
+    def leaves(self, a, level, label):
+        return sum(path[level] == label for path in self.trees[a].values())
+
+    def classes(self, node):
+        found: dict[tuple, list[int]] = {}
+        for i, record in enumerate(self.records):
+            key = tuple(self.trees[a][v][node[a]] for a, v in enumerate(record))
+            found.setdefault(key, []).append(i)
+        return found
+
+    def kept(self, node, models):
+        """Give the classes that keep all models, and the suppressed records."""
+        held, out = {}, []
+        for key, members in self.classes(node).items():
+            values = [self.confidential[i] for i in members]
+            if all(plainly(model, values, self.everything) for model in models):
+                held[key] = members
+            else:
+                out += members
+        return held, out
+
+    def quality(self, name, node, models, aggregate="geometric", weights=None):
+        held, out = self.kept(node, models)
+        n, s = self.n, len(out)
+        sizes = [len(self.trees[a]) for a in range(self.d)]
+        if name == "discernibility":
+            return sum(len(m) ** 2 for m in held.values()) + n * s
+        if name == "average-class":
+            return n / max(1, len(held) + (s > 0))
+        if name == "precision":
+            return (
+                sum(
+                    ((n - s) * level / h + s) / n
+                    for level, h in zip(node, self.heights, strict=True)
+                )
+                / self.d
+            )
+        if name == "ambiguity":
+            total = s * math.prod(sizes)
+            for key, members in held.items():
+                total += len(members) * math.prod(
+                    self.leaves(a, node[a], label) for a, label in enumerate(key)
+                )
+            return total
+        if name == "entropy-based":
+            whole = math.log10(math.prod(sizes))
+            total = float(s)
+            for key, members in held.items():
+                share = math.prod(
+                    self.leaves(a, node[a], label) / sizes[a] for a, label in enumerate(key)
+                )
+                total += len(members) * (1 + (math.log10(share) / whole if whole else 0))
+            return total
+        if name in ("nue", "nnue"):
+            return sum(self._entropy(a, node[a], out, name) for a in range(self.d))
+        x = []
+        for a, size in enumerate(sizes):
+            total = sum(len(m) * self.leaves(a, node[a], key[a]) / size for key, m in held.items())
+            loss = 0.0 if size == 1 else max(0.0, (total + s - n / size) / (n - n / size))
+            x.append(loss * (weights or [1.0] * self.d)[a])
+        return {
+            "sum": sum(x),
+            "max": max(x),
+            "mean": sum(x) / self.d,
+            "geometric": math.prod(1 + v for v in x) ** (1 / self.d) - 1,
+        }[aggregate]
+
+    def _entropy(self, a, level, out, name):
+        leaf = [record[a] for record in self.records]
+        label = [self.trees[a][v][level] for v in leaf]
+        total = sum(
+            math.log2(label.count(u) / leaf.count(v)) for u, v in zip(label, leaf, strict=True)
+        )
+        masked = [label[i] for i in out]
+        total += sum(-math.log2(masked.count(u) / len(masked)) for u in masked)
+        if name == "nue":
+            return total
+        whole = sum(-math.log2(leaf.count(v) / self.n) for v in leaf)
+        return total / whole if whole else 0.0
+
+    def best(self, name, models, limit, aggregate="geometric", weights=None, ranges=None):
+        """Try every node; give levels, quality and suppressed records, or None."""
+        ranges = ranges or [(0, h) for h in self.heights]
+        found = []
+        for node in itertools.product(*(range(lo, hi + 1) for lo, hi in ranges)):
+            s = len(self.kept(node, models)[1])
+            if s <= limit * self.n + 1e-9:
+                found.append((self.quality(name, node, models, aggregate, weights), node, s))
+        if not found:
+            return None
+        least = min(value for value, _, _ in found)
+        ties = [f for f in found if f[0] <= least + 1e-9 * abs(least)]
+        value, node, s = min(ties, key=lambda f: (sum(f[1]), f[1]))
+        return node, value, s
+
+    def fewest(self, models, ranges=None):
+        ranges = ranges or [(0, h) for h in self.heights]
+        nodes = itertools.product(*(range(lo, hi + 1) for lo, hi in ranges))
+        return min(len(self.kept(node, models)[1]) for node in nodes)

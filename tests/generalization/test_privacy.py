@@ -1,0 +1,189 @@
+"""Privacy models: validation, recipes, and the decision on one class against plain definitions."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
+
+from discreet.errors import BadInput
+from discreet.generalization.privacy import (
+    AlphaKAnonymity,
+    BetaLikeness,
+    KAnonymity,
+    LDiversity,
+    PrivacyModel,
+    TCloseness,
+    bind,
+    read_models,
+)
+from discreet.kernels.privacy import holds, may_hold
+from tests.generalization.plain import plainly
+
+
+def models(column: str = "ill") -> st.SearchStrategy:
+    share = st.integers(1, 20).map(lambda i: i / 20)
+    return st.one_of(
+        st.integers(1, 6).map(KAnonymity),
+        st.builds(lambda m: LDiversity(m, column=column), st.integers(1, 3)),
+        st.builds(
+            lambda m: LDiversity(m, column=column, kind="entropy"), share.map(lambda x: 1 + x)
+        ),
+        st.builds(
+            lambda m, c: LDiversity(m, column=column, kind="recursive", c=c),
+            st.integers(1, 3),
+            share.map(lambda x: 3 * x),
+        ),
+        st.builds(
+            lambda t, d: TCloseness(t, column=column, distance=d),
+            share,
+            st.sampled_from(["equal", "ordered"]),
+        ),
+        st.builds(lambda b, e: BetaLikeness(b, column=column, enhanced=e), share, st.booleans()),
+        st.builds(lambda a, k: AlphaKAnonymity(a, k, column=column), share, st.integers(1, 5)),
+    )
+
+
+cells = st.lists(st.sampled_from([1, 2, 3, 4, None]), min_size=8, max_size=25)
+
+
+@given(cells, st.lists(models(), min_size=1, max_size=3), st.data())
+def test_a_class_is_judged_by_the_definitions(values, wanted, data):
+    values = [*values, 1, 2, 3]
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values)))
+    bound = bind(wanted, {"ill": pa.chunked_array([pa.array(values, pa.int64())])}, len(values))
+    mask = np.array(chosen)
+    histogram = np.zeros(len(bound.rules.q), np.int64)
+    for codes in bound.codes:
+        np.add.at(histogram, codes[mask & (codes >= 0)], 1)
+    inside = [v for v, c in zip(values, chosen, strict=True) if c]
+    expected = all(plainly(model, inside, values) for model in wanted)
+    size = int(mask.sum())
+    if size:
+        assert holds(bound.rules, size, histogram) == expected
+        if expected:
+            assert may_hold(bound.rules, size, histogram)
+
+
+@given(cells, st.lists(models(), min_size=1, max_size=3), st.data())
+def test_what_cannot_hold_cannot_hold_in_a_part(values, wanted, data):
+    values = [*values, 1, 2, 3]
+    column = pa.chunked_array([pa.array(values, pa.int64())])
+    rules, codes = (b := bind(wanted, {"ill": column}, len(values))).rules, b.codes
+    large = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
+    small = large & (np.arange(len(values)) % 2 == 0)
+
+    def judged(mask, by):
+        histogram = np.zeros(len(rules.q), np.int64)
+        for row in codes:
+            np.add.at(histogram, row[mask & (row >= 0)], 1)
+        return by(rules, int(mask.sum()), histogram)
+
+    if judged(small, holds):
+        assert judged(large, may_hold)
+
+
+def test_two_columns_must_both_hold():
+    columns = {
+        "ill": pa.chunked_array([["flu", "acne", "flu", "flu"]]),
+        "pay": pa.chunked_array([[1, 1, 2, 2]]),
+    }
+    bound = bind([LDiversity(2, column="ill"), LDiversity(2, column="pay")], columns, 4)
+    assert bound.columns == ["ill", "pay"]
+    # The first two records differ in their illness alone.
+    assert not holds(bound.rules, 2, np.array([1, 1, 2, 0]))
+    assert holds(bound.rules, 3, np.array([2, 1, 2, 1]))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: KAnonymity(0), "k must be a whole number of at least 1, not 0"),
+        (lambda: KAnonymity(2.5), "k must be a whole number of at least 1, not 2.5"),
+        (lambda: LDiversity(2.5, column="a"), "l must be a whole number of at least 1, not 2.5"),
+        (
+            lambda: LDiversity(2, column="a", kind="recursive"),
+            "c belongs to recursive l-diversity, and is needed there, such as c = 2",
+        ),
+        (
+            lambda: TCloseness(1.5, column="a"),
+            "t must be a number of at least 0 and at most 1, not 1.5",
+        ),
+        (lambda: BetaLikeness(0, column="a"), "beta must be a number above 0, not 0"),
+        (
+            lambda: AlphaKAnonymity(0.0, 2, column="a"),
+            "alpha must be a number above 0 and at most 1, not 0.0",
+        ),
+        (
+            lambda: LDiversity(2, column="a", kind="disinct"),
+            "kind must be one of 'distinct', 'entropy', 'recursive', not 'disinct'",
+        ),
+        (
+            lambda: TCloseness(0.1, column="a", distance="hierarchical"),
+            "the t-closeness of 'a' needs a hierarchy where its distance is 'hierarchical', and "
+            "takes none elsewhere",
+        ),
+        (
+            lambda: read_models([{"model": "k-anonimity", "k": 3}]),
+            "there is no privacy model 'k-anonimity'; did you mean 'k-anonymity'?",
+        ),
+        (
+            lambda: read_models({"model": "l-diversity", "l": 3}),
+            "l-diversity needs column",
+        ),
+        (
+            lambda: read_models([{"model": "l-diversity", "l": 3, "colum": "a"}]),
+            "l-diversity has no parameter 'colum'; did you mean 'column'?",
+        ),
+        (lambda: read_models([]), "privacy is empty; name a model, such as KAnonymity(5)"),
+        (
+            lambda: bind([KAnonymity(5)], {}, 4),
+            "k = 5 is above the number of records, 4; use a smaller k",
+        ),
+        (
+            lambda: bind(
+                [LDiversity(3, column="a")], {"a": pa.chunked_array([[1, 1, 2, None]])}, 4
+            ),
+            "l = 3 is above the number of values of 'a', 2; use a smaller l",
+        ),
+        (
+            lambda: bind([LDiversity(3, column="b")], {"a": pa.chunked_array([[1, 2]])}, 2),
+            "the l-diversity model names 'b', which is no column; known: a",
+        ),
+        (
+            lambda: bind(
+                [TCloseness(0.3, column="a", distance="ordered")],
+                {"a": pa.chunked_array([["x", "y"]])},
+                2,
+            ),
+            "column 'a' is text and has no order; use distance = 'equal' or 'hierarchical'",
+        ),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(BadInput) as raised:
+        make()
+    assert str(raised.value) == message
+
+
+class Step(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    privacy: list[PrivacyModel]
+
+
+def test_models_come_from_a_recipe_and_go_back():
+    given_models = [
+        {"model": "k-anonymity", "k": 5},
+        {"model": "l-diversity", "l": 2, "column": "ill", "kind": "recursive", "c": 2.0},
+    ]
+    step = Step.model_validate({"privacy": given_models})
+    assert step.privacy == [
+        KAnonymity(5),
+        LDiversity(2, column="ill", kind="recursive", c=2.0),
+    ]
+    assert Step.model_validate(step.model_dump(exclude_none=True)) == step
+    assert Step.model_validate({"privacy": step.privacy}) == step
+    known = Step.model_json_schema()["$defs"]
+    assert known["LDiversity"]["properties"]["model"]["const"] == "l-diversity"
