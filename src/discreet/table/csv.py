@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import csv as python_csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
@@ -36,19 +37,79 @@ def read_csv(
     schema: pa.Schema | None = None,
 ) -> pa.Table:
     """Read a CSV file; see `discreet.read_table` for the parameters."""
+    table, dialect = _read(path, _TEXT, separator, decimal, quote, encoding, null_markers)
+    if schema is not None:
+        return cast(table, schema, path)
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    columns = _typed_columns(path, columns, dialect, decimal, numeric)
+    return pa.table({name: _short_text(column) for name, column in columns.items()})
+
+
+def read_csv_by_column(
+    path: Path,
+    *,
+    separator: str | None = None,
+    decimal: str | None = None,
+    quote: str | None = None,
+    encoding: str | None = None,
+    null_markers: Sequence[str] = (),
+) -> Iterator[tuple[str, np.ndarray, pa.Array]]:
+    """Read a CSV file as distinct values, which takes less memory than the cells.
+
+    Yields
+    ------
+    name : str
+    codes : ndarray of int32
+        The place of each row's value among the values; -1 where null.
+    values : pyarrow.Array
+        Distinct, in the type that `read_csv` would give the column.
+    """
+    kind = pa.dictionary(pa.int32(), pa.string())
+    table, dialect = _read(path, kind, separator, decimal, quote, encoding, null_markers)
+    codes, texts = {}, {}
+    for name in dialect.header:
+        column = table[name].unify_dictionaries()
+        # What is done with need not stay in memory.
+        table = table.drop_columns([name])
+        parts = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in column.chunks]
+        codes[name] = np.concatenate(parts)
+        texts[name] = pa.chunked_array([column.chunk(0).dictionary.cast(_TEXT)])
+    typed = _typed_columns(path, texts, dialect, decimal, ())
+    for name, values in typed.items():
+        yield name, codes.pop(name), values.combine_chunks()
+
+
+def _read(
+    path: Path,
+    kind: pa.DataType,
+    separator: str | None,
+    decimal: str | None,
+    quote: str | None,
+    encoding: str | None,
+    null_markers: Sequence[str],
+) -> tuple[pa.Table, Dialect]:
+    """Read the cells as they are written, in a type of text."""
     if decimal not in (None, ".", ","):
         raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
     content = contents(path)
     dialect = find_dialect(path, memoryview(content).cast("B"), separator, quote, encoding)
     _check_header(path, dialect.header)
-    table = _read_text(path, content, dialect, null_markers)
+    table = _read_text(path, content, dialect, null_markers, kind)
     if table.num_rows == 0:
         raise BadInput(f"{path} has a header but no rows")
-    if schema is not None:
-        return cast(table, schema, path)
+    return table, dialect
+
+
+def _typed_columns(
+    path: Path,
+    texts: dict[str, pa.ChunkedArray],
+    dialect: Dialect,
+    decimal: str | None,
+    numeric: Sequence[str],
+) -> dict[str, pa.ChunkedArray]:
     columns = {
-        name: _typed(table[name], decimal or ".", strict=name not in numeric)
-        for name in table.column_names
+        name: _typed(column, decimal or ".", strict=name not in numeric)
+        for name, column in texts.items()
     }
     _refuse_second_header(path, columns)
     points = any(pa.types.is_floating(column.type) for column in columns.values())
@@ -57,7 +118,7 @@ def read_csv(
         for name, column in columns.items():
             if pa.types.is_large_string(column.type):
                 columns[name] = _typed(column, ",", strict=name not in numeric)
-    return pa.table({name: _short_text(column) for name, column in columns.items()})
+    return columns
 
 
 def contents(path: Path) -> pa.Buffer:
@@ -83,7 +144,11 @@ def _check_header(path: Path, header: tuple[str, ...]) -> None:
 
 
 def _read_text(
-    path: Path, content: pa.Buffer, dialect: Dialect, null_markers: Sequence[str]
+    path: Path,
+    content: pa.Buffer,
+    dialect: Dialect,
+    null_markers: Sequence[str],
+    kind: pa.DataType,
 ) -> pa.Table:
     ragged: list[tuple[int, int]] = []
 
@@ -104,7 +169,7 @@ def _read_text(
                 ignore_empty_lines=len(dialect.header) > 1,
             ),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(dialect.header, _TEXT),
+                column_types=dict.fromkeys(dialect.header, kind),
                 null_values=["", *null_markers],
                 strings_can_be_null=True,
             ),
