@@ -38,6 +38,8 @@ class Encoded:
         Records that hold each value.
     labels : Labels
         What the file says of the column.
+    given : pyarrow.DataType
+        The type of the column; lists, times of day and the like are laid out as text.
     """
 
     name: str
@@ -45,6 +47,12 @@ class Encoded:
     values: pa.Array
     counts: np.ndarray
     labels: Labels
+    given: pa.DataType
+
+    @property
+    def releasable(self) -> bool:
+        """False for types that no step treats."""
+        return kind_of(self.given) != "other"
 
     @property
     def nulls(self) -> int:
@@ -59,7 +67,7 @@ class Encoded:
     @property
     def kind(self) -> str:
         """The kind of the column: numeric, text, boolean, ..."""
-        return kind_of(self.values.type)
+        return kind_of(self.given)
 
     def column(self) -> pa.ChunkedArray:
         """Give the cells back."""
@@ -77,18 +85,20 @@ def encode_column(name: str, column: pa.ChunkedArray, labels: Labels | None = No
     encoded = encoded.unify_dictionaries()
     labels = labels or Labels()
     if not encoded.num_chunks:
-        return _counted(name, np.empty(0, np.int32), pa.array([], kind), labels)
+        return _counted(name, np.empty(0, np.int32), pa.array([], kind), labels, kind)
     indices = np.concatenate(
         [pc.fill_null(chunk.indices, -1).to_numpy().astype(np.int32) for chunk in encoded.chunks]
     )
-    return _counted(name, indices, encoded.chunk(0).dictionary, labels)
+    return _counted(name, indices, encoded.chunk(0).dictionary, labels, kind)
 
 
 def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _counted(name: str, codes: np.ndarray, values: pa.Array, labels: Labels) -> Encoded:
+def _counted(
+    name: str, codes: np.ndarray, values: pa.Array, labels: Labels, kind: pa.DataType
+) -> Encoded:
     """Count the values, and leave out those that are null or held by no record."""
     counts = np.bincount(codes[codes >= 0], minlength=len(values)).astype(np.int64)
     kept = (counts > 0) & values.is_valid().to_numpy(zero_copy_only=False)
@@ -96,7 +106,7 @@ def _counted(name: str, codes: np.ndarray, values: pa.Array, labels: Labels) -> 
         numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
         codes = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
         values, counts = values.filter(pa.array(kept)), counts[kept]
-    return Encoded(name, codes, values, counts, labels)
+    return Encoded(name, codes, values, counts, labels, kind)
 
 
 def encode_table(table: Any, **dialect: Any) -> dict[str, Encoded]:
@@ -109,7 +119,7 @@ def _columns(table: Any, dialect: dict[str, Any]) -> Iterator[Encoded]:
         path = Path(table)
         if path.is_file() and format_of(path).startswith("csv"):
             for name, indices, values in read_csv_by_column(path, **dialect):
-                yield _counted(name, indices, values, Labels())
+                yield _counted(name, indices, values, Labels(), values.type)
             return
         table = read_table(path, **dialect)
     arrow = normalise(to_arrow(table), ())

@@ -24,7 +24,7 @@ from discreet.threads import _cores
 MOST_COLUMNS = 30
 _PAIRS_EXTENDED = 20
 # Records that are looked at in all, over all keys; some ten million in a second and on a core.
-_WORK = 300_000_000
+_WORK = 500_000_000
 # A column with fewer values is no fair sample of itself.
 _VALUES_TO_SAMPLE = 2000
 _LISTED = 10
@@ -131,6 +131,7 @@ class _Search:
         """Give the columns to add to each pair: all, or to the riskiest pairs alone."""
         wanted: dict[tuple[str, ...], list[str]] = {}
         seen: set[frozenset[str]] = set()
+        skipped: set[frozenset[str]] = set()
         affordable = _WORK / 2 / max(self.n * self.share, 1)
         for place, pair in enumerate(pairs):
             for third in self.columns:
@@ -138,10 +139,11 @@ class _Search:
                 if third in pair or triple in seen or self._redundant(triple):
                     continue
                 if place >= _PAIRS_EXTENDED and len(seen) >= affordable:
-                    self.skipped += 1
+                    skipped.add(triple)
                     continue
                 seen.add(triple)
                 wanted.setdefault(pair, []).append(third)
+        self.skipped = len(skipped)
         return wanted
 
     def _redundant(self, columns: frozenset[str]) -> bool:
@@ -191,7 +193,9 @@ class _Search:
     def _key(self, names: tuple[str, ...], found: int, n: int, estimated: bool) -> Key:
         share = found / max(n, 1)
         known = float(np.prod([self.exposure[name] for name in names]))
-        return Key(tuple(sorted(names, key=self.place.__getitem__)), share, share * known, estimated)
+        return Key(
+            tuple(sorted(names, key=self.place.__getitem__)), share, share * known, estimated
+        )
 
     def note(self, given: int) -> str:
         said = []
