@@ -85,6 +85,48 @@ def _top(
 
 
 @app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
+    write_recipe: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Write a recipe with roles and steps, and the reasons for them."),
+    ] = None,
+    interactive: Annotated[bool, typer.Option(help="Ask about the doubtful columns.")] = False,
+    hierarchy: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Show the hierarchy proposed for a column; may be given again."),
+    ] = None,
+    write_hierarchies: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Folder to write the proposed hierarchies to, as CSV to edit."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the recipe.")] = False,
+    as_json: Json = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+) -> None:
+    """Take a first look: kinds, likely identifiers, keys to fear; propose a recipe."""
+    from discreet.cli.inspect import run_inspect
+
+    content = run_inspect(
+        out,
+        file,
+        recipe=write_recipe,
+        interactive=interactive,
+        shown=hierarchy or [],
+        folder=write_hierarchies,
+        force=force,
+        quiet=as_json,
+        dialect=_dialect(separator, decimal, quote, encoding, sheet),
+    )
+    if as_json:
+        _print_json(content)
+
+
+@app.command()
 def protect(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
     recipe: RecipeFile,

@@ -21,6 +21,7 @@ from discreet.table import kind_of, normalise, read_table, to_arrow
 from discreet.table.csv import read_csv_by_column
 from discreet.table.files import format_of
 from discreet.table.labels import Labels, labels_of
+from discreet.table.signatures import check_content
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,9 @@ def _columns(table: Any, dialect: dict[str, Any]) -> Iterator[Encoded]:
     if isinstance(table, str | Path):
         path = Path(table)
         if path.is_file() and format_of(path).startswith("csv"):
+            check_content(path, format_of(path))
+            if dialect.pop("sheet", None) is not None:
+                raise BadInput(f"{path} is no workbook, so it has no sheets")
             for name, indices, values in read_csv_by_column(path, **dialect):
                 yield _counted(name, indices, values, Labels(), values.type)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,7 +105,7 @@ def _by_uniqueness(column: Encoded, name: list[str]) -> Guess | None:
         return None
     said = f"{column.unique / present:.0%} of its records have a value of their own"
     if column.kind in ("text", "categorical", "ordered"):
-        lengths = pc.mean(pc.utf8_length(_plain(column).cast(pa.string()))).as_py()
+        lengths = pc.mean(pc.utf8_length(column.values.cast(pa.string()))).as_py()
         if lengths > _LONG_TEXT:
             return Guess("identifiers", f"free text, which may name anyone; {said}")
         return Guess("identifiers", said)
@@ -124,7 +124,7 @@ def _by_values(column: Encoded, name: list[str]) -> Guess:
         return Guess("quasi", "its values are sexes", exposure=1.0)
     if pa.types.is_date(column.values.type) or pa.types.is_timestamp(column.values.type):
         return Guess("quasi", "dates of events are known to others", sure=False, exposure=0.8)
-    if column.kind == "boolean" or len(column.values) <= 1000 and column.kind != "numeric":
+    if column.kind == "boolean" or (len(column.values) <= 1000 and column.kind != "numeric"):
         return Guess("quasi", f"{len(column.values):,} categories, which others may know", False)
     if column.kind == "numeric" and len(column.values) > 100:
         return Guess("confidential", "a measured amount", sure=False)
@@ -198,10 +198,6 @@ def _odd_dates(column: Encoded) -> dict[str, str]:
     }
 
 
-def _plain(column: Encoded) -> pa.Array:
-    return column.values
-
-
 def _looked_at(column: Encoded, all_if: int = _LOOKED_AT) -> list[object]:
     """Give distinct values, spread over all where they are too many."""
     values = column.values
@@ -219,5 +215,5 @@ def _share(texts: list[str], test: Callable[[str], object]) -> float:
     return sum(bool(test(text.strip())) for text in texts) / len(texts) if texts else 0.0
 
 
-def _has(name: list[str], listed: list[str]) -> bool:
+def _has(name: list[str], listed: Collection[str]) -> bool:
     return any(part in listed for part in name)

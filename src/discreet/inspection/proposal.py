@@ -78,7 +78,7 @@ def propose(
     k = max(2, min(K, seen.rows // 2))
     lines = [*_opening(seen), *_markers(seen), *_roles_text(guesses)]
     if hierarchies:
-        lines += _generalize(hierarchies, guesses, k, folder)
+        lines += _generalize(hierarchies, _secrets(seen, guesses), k, folder)
     if averaged:
         lines += [
             "",
@@ -151,8 +151,8 @@ def _numeric(seen: Inspection, name: str) -> bool:
 def _opening(seen: Inspection) -> list[str]:
     file = seen.source.name if seen.source else "TABLE"
     lines = [
-        f"# Proposed by `discreet inspect {file}`. Roles are guesses: read the reasons beside them,",
-        "# correct what is wrong, and run",
+        f"# Proposed by `discreet inspect {file}`. Roles are guesses: read the reasons beside",
+        "# them, correct what is wrong, and run",
         f"#   discreet protect {file} --recipe THIS_FILE --out FOLDER",
         "",
     ]
@@ -211,19 +211,20 @@ def _doubt(guess: Guess) -> str:
 
 def _generalize(
     hierarchies: Mapping[str, Hierarchy],
-    guesses: Mapping[str, Guess],
+    secrets: Mapping[str, int],
     k: int,
     folder: str | None,
 ) -> list[str]:
     lines = [
         "",
-        "# Values become coarser until k records or more share each combination; at most 5 % of the",
-        "# records are suppressed.",
+        "# Values become coarser until k records or more share each combination; at most 5 % of",
+        "# the records are suppressed.",
     ]
-    secret = [n for n, g in _of(guesses, "confidential").items()]
-    if secret:
-        model = f'{{ model = "l-diversity", l = 3, column = {_toml(secret[-1])} }}'
-        lines.append(_comment(f"# Records that share one may still share a secret: add {model}."))
+    for name, values in secrets.items():
+        model = f'{{ model = "l-diversity", l = {min(values, 3)}, column = {_toml(name)} }}'
+        lines.append(
+            _comment(f"# Those who share it may share a secret too; to prevent it add {model}.")
+        )
     lines += [
         "[[steps]]",
         'method = "generalize"',
@@ -237,6 +238,15 @@ def _generalize(
         given = hierarchy.spec if folder is None else f"{folder}/{file_name(name)}"
         lines.append(f"{_key(name)} = {_toml(given)}")
     return lines
+
+
+def _secrets(seen: Inspection, guesses: Mapping[str, Guess]) -> dict[str, int]:
+    """Give the confidential categories, with the number of their values."""
+    return {
+        name: len(seen.encoded[name].values)
+        for name in _of(guesses, "confidential")
+        if not _numeric(seen, name) and len(seen.encoded[name].values) > 1
+    }
 
 
 def file_name(column: str) -> str:

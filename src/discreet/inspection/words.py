@@ -4,32 +4,57 @@ from __future__ import annotations
 
 import re
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Names of columns, in parts: `birth_date`, `BirthDate` and `birth date` are birth and date.
-NAMES = """name names surname forename firstname lastname givenname familyname fullname nombre
-apellido apellidos nom prenom vorname nachname cognome naam achternaam patient_name""".split()
-CONTACTS = """email mail phone telephone tel telefon mobile cell fax address adresse direccion
-indirizzo street strasse calle rue via url website homepage twitter facebook ip iban ssn passport
-dni nie nif nhs licence license plate account card""".split()
-NUMBERS = "id ids uid uuid guid key identifier number nr no num nummer numero".split()
-HOUSEHOLDS = "household hh hhid family haushalt hogar menage familia".split()
-WEIGHTS = "weight weights wt wgt fnlwgt gewicht peso ponderation pweight".split()
+NAMES = _words(
+    """
+    name names surname forename firstname lastname givenname familyname fullname nombre apellido
+    apellidos nom prenom vorname nachname cognome naam achternaam patient_name
+    """
+)
+CONTACTS = _words(
+    """
+    email mail phone telephone tel telefon mobile cell fax address adresse direccion indirizzo
+    street strasse calle rue via url website homepage twitter facebook ip iban ssn passport dni nie
+    nif nhs licence license plate account card
+    """
+)
+NUMBERS = _words("id ids uid uuid guid key identifier number nr no num nummer numero")
+HOUSEHOLDS = _words("household hh hhid family haushalt hogar menage familia")
+WEIGHTS = _words("weight weights wt wgt fnlwgt gewicht peso ponderation pweight")
 
 # What a stranger finds in registers, in papers and on social networks.
-OPEN = """sex gender geschlecht sexo sexe age alter edad eta birth born birthday birthdate dob
-geburt geburtsdatum nacimiento naissance postcode postal zip zipcode plz region county city town
-municipality place ort country nationality citizenship province state district land bundesland
-race ethnic ethnicity death""".split()
+OPEN = _words(
+    """
+    sex gender geschlecht sexo sexe age alter edad eta birth born birthday birthdate dob geburt
+    geburtsdatum nacimiento naissance postcode postal zip zipcode plz region county city town
+    municipality place ort country nationality citizenship province state district land bundesland
+    race ethnic ethnicity death
+    """
+)
 # What neighbours, colleagues and relatives know.
-KNOWN = """education school schooling degree bildung occupation job profession beruf work workclass
-employer employment industry sector marital married civil familienstand relationship partner
-children kids size members dwelling housing tenure language height car cars vehicle
-religion veteran disability admission discharge hospital visit""".split()
+KNOWN = _words(
+    """
+    education school schooling degree bildung occupation job profession beruf work workclass
+    employer employment industry sector marital married civil familienstand relationship partner
+    children kids size members dwelling housing tenure language height car cars vehicle religion
+    veteran disability admission discharge hospital visit
+    """
+)
 # What nobody should learn.
-CONFIDENTIAL = """income salary wage wages earnings pay pension assets wealth debt loan mortgage
-capital gain loss tax taxes turnover sales profit revenue price amount balance credit score rating
-expenditure spending disease diagnosis icd diagnose illness condition cancer hiv drug medication
-treatment therapy symptom bmi blood test result politics party vote crime conviction einkommen
-gehalt lohn ingreso renta revenu salaire krankheit enfermedad""".split()
+CONFIDENTIAL = _words(
+    """
+    income salary wage wages earnings pay pension assets wealth debt loan mortgage capital gain loss
+    tax taxes turnover sales profit revenue price amount balance credit score rating expenditure
+    spending disease diagnosis icd diagnose illness condition cancer hiv drug medication treatment
+    therapy symptom bmi blood test result politics party vote crime conviction einkommen gehalt lohn
+    ingreso renta revenu salaire krankheit enfermedad
+    """
+)
 
 # Cells that nearly always stand for a missing value, and those that may.
 MISSING = {"?", "n/a", "na", "nan", "null", "#n/a", "missing", ".", "-", "--", "*", "k.a.", "n.d."}
@@ -49,8 +74,8 @@ MAYBE_MISSING = {
     "desconocido",
     "inconnu",
 }
-NEGATIVE_CODES = (-1, -2, -3, -4, -5, -6, -7, -8, -9, -66, -77, -88, -97, -98, -99)
-NEGATIVE_CODES = (*NEGATIVE_CODES, -777, -888, -997, -998, -999, -8888, -9998, -9999, -99999)
+_SMALL = (-1, -2, -3, -4, -5, -6, -7, -8, -9, -66, -77, -88, -97, -98, -99)
+NEGATIVE_CODES = (*_SMALL, -777, -888, -997, -998, -999, -8888, -9998, -9999, -99999)
 NINES = (77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9997, 9998, 9999, 99999, 999999, 9999999)
 DATE_CODES = ("1900-01-01", "1899-12-30", "1901-01-01", "1970-01-01", "2999-12-31", "9999-12-31")
 

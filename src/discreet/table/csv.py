@@ -18,7 +18,8 @@ from pyarrow import csv as arrow_csv
 
 from discreet.errors import BadInput
 from discreet.table.columns import LARGEST_EXACT_INTEGER
-from discreet.table.dialect import Dialect, find_dialect
+from discreet.table.dialect import Dialect, contents, find_dialect, open_bytes
+from discreet.threads import over_ranges
 
 _TEXT = pa.large_string()
 # What is read at a time; a line must fit in it.
@@ -66,17 +67,22 @@ def read_csv_by_column(
     """
     kind = pa.dictionary(pa.int32(), pa.string())
     table, dialect = _read(path, kind, separator, decimal, quote, encoding, null_markers)
-    codes, texts = {}, {}
-    for name in dialect.header:
-        column = table[name].unify_dictionaries()
-        # What is done with need not stay in memory.
-        table = table.drop_columns([name])
+    # What is done with need not stay in memory.
+    columns, names = list(table.columns), table.column_names
+    del table
+
+    def join(place: int) -> tuple[np.ndarray, pa.ChunkedArray]:
+        column = columns[place].unify_dictionaries()
+        columns[place] = None
         parts = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in column.chunks]
-        codes[name] = np.concatenate(parts)
-        texts[name] = pa.chunked_array([column.chunk(0).dictionary.cast(_TEXT)])
+        return np.concatenate(parts), pa.chunked_array([column.chunk(0).dictionary.cast(_TEXT)])
+
+    # One after the other: two at a time would hold more of the file at once.
+    joined = [join(place) for place in range(len(columns))]
+    texts = {name: values for name, (_, values) in zip(names, joined, strict=True)}
     typed = _typed_columns(path, texts, dialect, decimal, ())
-    for name, values in typed.items():
-        yield name, codes.pop(name), values.combine_chunks()
+    for name, (codes, _) in zip(names, joined, strict=True):
+        yield name, codes, typed[name].combine_chunks()
 
 
 def _read(
@@ -91,10 +97,9 @@ def _read(
     """Read the cells as they are written, in a type of text."""
     if decimal not in (None, ".", ","):
         raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
-    content = contents(path)
-    dialect = find_dialect(path, memoryview(content).cast("B"), separator, quote, encoding)
+    dialect = find_dialect(path, separator, quote, encoding)
     _check_header(path, dialect.header)
-    table = _read_text(path, content, dialect, null_markers, kind)
+    table = _read_text(path, dialect, null_markers, kind)
     if table.num_rows == 0:
         raise BadInput(f"{path} has a header but no rows")
     return table, dialect
@@ -107,10 +112,13 @@ def _typed_columns(
     decimal: str | None,
     numeric: Sequence[str],
 ) -> dict[str, pa.ChunkedArray]:
-    columns = {
-        name: _typed(column, decimal or ".", strict=name not in numeric)
-        for name, column in texts.items()
-    }
+    names = list(texts)
+
+    def typed(start: int, stop: int) -> pa.ChunkedArray:
+        name = names[start]
+        return _typed(texts[name], decimal or ".", strict=name not in numeric)
+
+    columns = dict(zip(names, over_ranges(typed, len(names), chunk=1), strict=True))
     _refuse_second_header(path, columns)
     points = any(pa.types.is_floating(column.type) for column in columns.values())
     # A decimal comma is taken unasked only where it cannot be mistaken.
@@ -119,20 +127,6 @@ def _typed_columns(
             if pa.types.is_large_string(column.type):
                 columns[name] = _typed(column, ",", strict=name not in numeric)
     return columns
-
-
-def contents(path: Path) -> pa.Buffer:
-    """Give a file's bytes: mapped into memory, or unpacked where its suffix is .gz or .zst."""
-    packed = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
-    if packed is None:
-        if path.stat().st_size == 0:
-            raise BadInput(f"{path} is empty: it has no header and no rows")
-        return pa.memory_map(str(path)).read_buffer()
-    try:
-        with pa.input_stream(str(path), compression=packed) as stream:
-            return stream.read_buffer()
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path} cannot be unpacked as {packed}: {error}") from None
 
 
 def _check_header(path: Path, header: tuple[str, ...]) -> None:
@@ -144,11 +138,7 @@ def _check_header(path: Path, header: tuple[str, ...]) -> None:
 
 
 def _read_text(
-    path: Path,
-    content: pa.Buffer,
-    dialect: Dialect,
-    null_markers: Sequence[str],
-    kind: pa.DataType,
+    path: Path, dialect: Dialect, null_markers: Sequence[str], kind: pa.DataType
 ) -> pa.Table:
     ragged: list[tuple[int, int]] = []
 
@@ -158,7 +148,7 @@ def _read_text(
 
     try:
         table = arrow_csv.read_csv(
-            pa.BufferReader(content),
+            open_bytes(path),
             read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=_BLOCK),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=dialect.separator,
@@ -176,10 +166,10 @@ def _read_text(
         )
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         if "straddling" in str(error) or "block" in str(error):
-            raise BadInput(_say_long_line(path, memoryview(content).cast("B"))) from None
+            raise BadInput(_say_long_line(path, contents(path))) from None
         raise BadInput(f"{path} cannot be read as CSV: {error}") from None
     if ragged:
-        raise BadInput(_say_ragged(path, content, dialect))
+        raise BadInput(_say_ragged(path, dialect))
     return table
 
 
@@ -221,10 +211,10 @@ def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> No
         )
 
 
-def _say_ragged(path: Path, content: pa.Buffer, dialect: Dialect) -> str:
+def _say_ragged(path: Path, dialect: Dialect) -> str:
     """Find the first ragged row again, slowly, to give its number."""
     width = len(dialect.header)
-    with io.TextIOWrapper(pa.BufferReader(content), dialect.encoding, newline="") as file:
+    with io.TextIOWrapper(open_bytes(path), dialect.encoding, newline="") as file:
         rows = python_csv.reader(file, delimiter=dialect.separator, quotechar=dialect.quote)
         for number, row in enumerate(rows):
             if row and len(row) != width:
@@ -301,8 +291,10 @@ def _merges(text: pa.ChunkedArray, parsed: pa.ChunkedArray) -> bool:
     codes += r"|[+-]\d\d:?\d\d$" if pa.types.is_timestamp(parsed.type) else ""
     if pc.any(pc.match_substring_regex(text, codes)).as_py():
         return True
-    present = text.filter(pc.is_valid(parsed))
-    return pc.count_distinct(present).as_py() != pc.count_distinct(parsed).as_py()
+    kept = pc.count_distinct(parsed).as_py()
+    present = len(parsed) - parsed.null_count
+    # All distinct numbers can only come from distinct texts.
+    return kept != present and kept != pc.count_distinct(text.filter(pc.is_valid(parsed))).as_py()
 
 
 def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

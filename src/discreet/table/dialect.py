@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from discreet.errors import BadInput
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -40,27 +42,44 @@ class Dialect:
     header: tuple[str, ...]
 
 
+def contents(path: Path) -> memoryview:
+    """Give a file's bytes: mapped into memory, or unpacked where its suffix is .gz or .zst."""
+    if path.stat().st_size == 0:
+        raise BadInput(f"{path} is empty: it has no header and no rows")
+    if _packing(path) is None:
+        return memoryview(pa.memory_map(str(path)).read_buffer()).cast("B")
+    try:
+        with open_bytes(path) as stream:
+            return memoryview(stream.read_buffer()).cast("B")
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(f"{path} cannot be unpacked as {_packing(path)}: {error}") from None
+
+
+def _packing(path: Path) -> str | None:
+    return {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+
+
+def open_bytes(path: Path) -> pa.NativeFile:
+    """Open a file to read its bytes, unpacked."""
+    return pa.input_stream(str(path), compression=_packing(path))
+
+
 def find_dialect(
-    path: Path,
-    content: memoryview,
-    separator: str | None,
-    quote: str | None,
-    encoding: str | None,
+    path: Path, separator: str | None, quote: str | None, encoding: str | None
 ) -> Dialect:
     """Find out what was not given by looking at the file.
 
     Parameters
     ----------
     path : Path
-        For messages.
-    content : memoryview
-        The file's bytes, unpacked.
+        A file that exists.
     separator, quote, encoding : str or None
         What the caller knows already.
     """
     for name, mark in (("separator", separator), ("quote", quote)):
         if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in "\r\n"):
             raise BadInput(f"the {name} must be one character, not {mark!r}")
+    content = contents(path)
     encoding = encoding or _find_encoding(path, content)
     raw = bytes(content[:_SAMPLE_BYTES])
     text = _decode(path, raw, encoding).removeprefix("\ufeff")
@@ -133,8 +152,6 @@ def _fit(text: str, separator: str, quote: str, whole: bool) -> tuple[float, int
 
 def _find_encoding(path: Path, content: memoryview) -> str:
     """Take UTF-8, or what a byte-order mark says, or cp1252 where all high bytes fit it."""
-    if not len(content):
-        raise BadInput(f"{path} is empty: it has no header and no rows")
     for mark, encoding in _MARKS:
         if content[: len(mark)] == mark:
             return encoding
