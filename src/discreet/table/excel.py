@@ -21,6 +21,8 @@ _MOST_ROWS, _MOST_COLUMNS, _MOST_TEXT = 1_048_576, 16_384, 32_767
 _FIRST_DATE = dt.date(1900, 3, 1)  # Before it Excel counts a day that never was.
 _EXACT_IN_EXCEL = 10**15
 _NOT_IN_XML = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
+# Workbooks that were written here have no row that is not a record.
+_CREATOR = "discreet"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -33,7 +35,7 @@ def read_excel(path: Path, sheet: str | None, null_markers: Sequence[str]) -> pa
         raise BadInput(f"{path} cannot be read as an Excel workbook: {error}") from None
     try:
         where = _sheet_of(path, book, sheet)
-        rows = _rows(book[where])
+        rows = _rows(book[where], book.properties.creator == _CREATOR)
         header = next(rows, None)
         if header is None:
             raise BadInput(f"{path}: sheet '{where}' is empty")
@@ -74,8 +76,11 @@ def _sheet_of(path: Path, book: Any, sheet: str | None) -> str:
     return sheet if sheet is not None else str(names[0])
 
 
-def _rows(sheet: Any) -> Iterator[list[Any]]:
-    """Give the rows without the empty cells at their ends and the empty rows at the end."""
+def _rows(sheet: Any, exact: bool) -> Iterator[list[Any]]:
+    """Give the rows without the empty cells at their ends and the empty rows at the end.
+
+    Excel keeps rows that are formatted and otherwise empty; exact: each row is a record.
+    """
     held = 0
     # A sheet may say that it is smaller than it is.
     sheet.reset_dimensions()
@@ -83,7 +88,7 @@ def _rows(sheet: Any) -> Iterator[list[Any]]:
         row = list(cells)
         while row and row[-1] is None:
             row.pop()
-        if not row:
+        if not row and not exact:
             held += 1
             continue
         yield from ([] for _ in range(held))
@@ -199,6 +204,7 @@ def write_excel(table: pa.Table, path: Path) -> None:
             f"({_MOST_ROWS - 1:,} and {_MOST_COLUMNS:,}); use CSV or Parquet"
         )
     book = openpyxl.Workbook(write_only=True)
+    book.properties.creator = _CREATOR
     sheet = book.create_sheet("table")
     columns = [_cells(table[name], name) for name in table.column_names]
     sheet.append([_literal(openpyxl, sheet, name) for name in table.column_names])

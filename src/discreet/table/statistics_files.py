@@ -79,7 +79,7 @@ def _read_column(
         if family == "sav":
             column, codes = _part_codes(column, missing)
         column = typed(column, spelt, program)
-        if kind.startswith("int") and pa.types.is_floating(column.type):
+        if kind.startswith("int") and not pa.types.is_temporal(column.type):
             column = column.cast(getattr(pa, kind)())
     values = dict(meta.variable_value_labels.get(name, {}))
     if pa.types.is_integer(column.type):
