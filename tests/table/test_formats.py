@@ -32,7 +32,7 @@ LOOSE = {
     "csv": {"small", "zoned", "time", "length", "exact", "category"},
     "xlsx": {"small", "zoned", "micro", "day", "time", "length", "exact", "category"},
     "sav": {"small", "zoned", "micro", "length", "exact", "category"},
-    "dta": {"zoned", "length", "exact", "category", "whole", "large"},
+    "dta": {"small", "zoned", "length", "exact", "category", "whole", "large"},
     "xpt": {"small", "zoned", "length", "exact", "category", "yes"},
     "parquet": set(),
     "feather": set(),

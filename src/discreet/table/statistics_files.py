@@ -34,8 +34,8 @@ PROGRAMS = {"sav": SPSS, "dta": STATA, "xpt": SAS, "sas7bdat": SAS}
 # What metadata calls them: both SAS formats share their formats and codes.
 _FAMILY = {"sav": "sav", "dta": "dta", "xpt": "sas", "sas7bdat": "sas"}
 _BOOLEAN = {0: "false", 1: "true"}
-# The integers of Stata; what lies above its largest is missing.
-_STATA_INTEGERS = {8: 100, 16: 32_740, 32: 2_147_483_620}
+# Past it Stata's integers are codes of missing values.
+_STATA_LARGEST = 2_147_483_620
 
 
 def read_statistics_file(path: Path, format: str) -> pa.Table:
@@ -229,15 +229,17 @@ def _write_column(
 
 
 def _stata_integers(column: pa.ChunkedArray) -> Any:
-    """Give integers in Stata's own type of their size; None where they are too large."""
+    """Give integers as Stata's long, the one type of its integers that pyreadstat writes.
+
+    None where they are too large.
+    """
     import pandas as pd
 
-    largest = pc.max(pc.abs(column.cast(pa.int64()))).as_py() or 0
-    for width, most in _STATA_INTEGERS.items():
-        if largest <= most and (width == 32 or column.type.bit_width <= width):
-            whole = pc.fill_null(column, 0).to_numpy().astype(f"int{width}")
-            return pd.arrays.IntegerArray(whole, column.is_null().to_numpy())
-    return None
+    ends = pc.min_max(column.cast(pa.int64())).as_py()
+    if any(abs(end or 0) > _STATA_LARGEST for end in ends.values()):
+        return None
+    whole = pc.fill_null(column, 0).to_numpy().astype("int32")
+    return pd.arrays.IntegerArray(whole, column.is_null().to_numpy())
 
 
 def _text_cells(
