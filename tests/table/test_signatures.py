@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import BadInput
-from discreet.table import read_table, write_table
-from discreet.table import signatures
+from discreet.table import read_table, signatures, write_table
 
 TABLE = pa.table({"a": [1.5, 2.0], "b": ["x", "y"]})
 
@@ -126,11 +125,11 @@ def test_a_folder_of_parquet(tmp_path):
     assert read_table(folder).to_pydict() == {"a": [1, 2, 3], "year": [2024] * 3}
     write_table(pa.table({"a": ["x"]}), folder / "2.parquet")
     with pytest.raises(
-        BadInput, match="0.parquet: column 'a' is not as in 2.parquet; the files of"
+        BadInput, match=r"0\.parquet: column 'a' is not as in 2\.parquet; the files of"
     ):
         read_table(folder)
     (folder / "2.parquet").write_bytes(b"PAR1")
-    with pytest.raises(BadInput, match="2.parquet cannot be read as Parquet"):
+    with pytest.raises(BadInput, match=r"2\.parquet cannot be read as Parquet"):
         read_table(folder)
 
 

@@ -20,8 +20,7 @@ def survey(tmp_path):
         {
             "sex": [1.0, 2.0, 9.0, 2.0, np.nan],
             "income": [1200.5, -9.0, -8.0, 900.25, 0.0],
-            "born": [dt.date(1980, 2, 29), None, dt.date(1901, 1, 1), dt.date(2020, 12, 31)]
-            + [None],
+            "born": [dt.date(1980, 2, 29), None, dt.date(1901, 1, 1), dt.date(2020, 12, 31), None],
             "seen": [dt.datetime(2024, 1, 1, 12, 30, 15)] * 5,
             "Straße": ["A", "", "ü€", "99", "b"],
         }

@@ -82,7 +82,7 @@ def read_csv_by_column(
     texts = {name: values for name, (_, values) in zip(names, joined, strict=True)}
     typed = _typed_columns(path, texts, dialect, decimal, ())
     for name, (codes, _) in zip(names, joined, strict=True):
-        yield name, codes, typed[name].combine_chunks()
+        yield name, codes, _short_text(typed[name]).combine_chunks()
 
 
 def _read(
