@@ -1,8 +1,9 @@
-"""scikit-learn's own checks, on every method that can be fitted and then applied."""
+"""scikit-learn's own checks, on every method."""
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -10,8 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from discreet.perturbation import TopBottom
+from discreet.generalization import Generalize, KAnonymity, Mondrian
+from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle, TopBottom
 from discreet.registry import methods
+from discreet.regression import IPSO, LiROP, PoROP
 from discreet.rounding import (
     MDAV,
     MDLP,
@@ -42,30 +45,87 @@ EXAMPLES = [
     ChiMerge(),
     TopBottom(upper=1),
 ]
+# Those that draw for each row.
+RANDOM = [
+    OMA(k=2, encoding="stochastic", random_state=0),
+    Noise(random_state=0),
+    Noise("correlated", random_state=0),
+    Noise("multiplicative", random_state=0),
+    PRAM(random_state=0),
+]
+# Those that look at the rows themselves: they have `fit_transform`, and no `transform`.
+ROW_BOUND = [
+    RankSwap(p=50, random_state=0),
+    Shuffle(random_state=0),
+    PoROP(k=3, random_state=0),
+    LiROP(k=2, random_state=0),
+    IPSO(confidential=["x0"], random_state=0),
+]
+# Those that make labels of values. scikit-learn's checks look at numbers, so they have their own.
+RECODING = [
+    Generalize({"a": {"kind": "flat"}}, [KAnonymity(2)]),
+    Mondrian([KAnonymity(2)], columns=["a"]),
+]
 CLASSES = ["a", "b", "a", "b"]
-RANDOM = OMA(k=2, encoding="stochastic", random_state=0)
 DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order draw otherwise"
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
+REFUSED = {
+    IPSO: ["check_fit2d_1sample", "check_fit2d_1feature"],
+    RankSwap: ["check_fit2d_1sample"],
+    Shuffle: ["check_dtype_object"],
+}
+OWN_WORDS = "refuses what the check gives it, but in other words than the check looks for"
 
 
 def expected(estimator):
     failing = {"check_array_api_input": ARRAY_API}
-    if estimator is RANDOM:
+    if any(estimator is random for random in RANDOM):
         failing["check_methods_sample_order_invariance"] = DRAWS_BY_ROW
         failing["check_methods_subset_invariance"] = DRAWS_BY_ROW
-    return failing
+    return failing | dict.fromkeys(REFUSED.get(type(estimator), []), OWN_WORDS)
 
 
-@parametrize_with_checks([*EXAMPLES, RANDOM], expected_failed_checks=expected)
+@pytest.mark.filterwarnings("ignore:.*came out unchanged:UserWarning")
+@parametrize_with_checks([*EXAMPLES, *RANDOM, *ROW_BOUND], expected_failed_checks=expected)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 def test_no_method_is_left_out():
-    assert {type(example) for example in EXAMPLES} == set(methods().values())
+    recoding = {type(example) for example in RECODING}
+    row_bound = {m for m in methods().values() if not hasattr(m, "transform")} - recoding
+    assert {type(example) for example in ROW_BOUND} == row_bound
+    others = {type(example) for example in [*EXAMPLES, *RANDOM]}
+    assert others == set(methods().values()) - row_bound - recoding
 
 
-@pytest.mark.parametrize("method", EXAMPLES, ids=str)
+@pytest.mark.parametrize("method", RECODING, ids=str)
+def test_methods_that_recode_are_transformers_too(method):
+    table = pd.DataFrame({"a": ["u", "v", "u", "w"], "b": [1, 2, 3, 4]}, index=list("wxyz"))
+    again = clone(method)
+    assert str(again.get_params()) == str(method.get_params())
+    out = again.fit_transform(table)
+    assert list(out.index) == list("wxyz")
+    assert out["b"].tolist() == [1, 2, 3, 4]
+    assert list(again.get_feature_names_out()) == ["a", "b"]
+    polars = clone(method).set_output(transform="polars").fit_transform(table)
+    assert isinstance(polars, pl.DataFrame)
+    assert polars["a"].to_list() == out["a"].tolist()
+    piped = make_pipeline(clone(method)).fit_transform(table)
+    pd.testing.assert_frame_equal(piped, out)
+    assert clone(method).fit_transform(pl.DataFrame(table))["a"].to_list() == out["a"].tolist()
+    arrow = clone(method).fit_transform(pa.Table.from_pandas(table, preserve_index=False))
+    assert arrow["a"].to_pylist() == out["a"].tolist()
+
+
+def test_generalize_serves_in_a_column_transformer():
+    table = pd.DataFrame({"a": ["u", "v", "u", "w"], "b": [1, 2, 3, 4]})
+    both = ColumnTransformer([("recode", clone(RECODING[0]), ["a"]), ("round", OMA(k=2), ["b"])])
+    out = both.set_output(transform="pandas").fit_transform(table)
+    assert out["recode__a"].tolist() == RECODING[0].fit_transform(table)["a"].tolist()
+
+
+@pytest.mark.parametrize("method", [*EXAMPLES, *RANDOM], ids=str)
 def test_frames_come_back_as_asked_with_their_names(method):
     table = pd.DataFrame({"a": [0.5, 2.0, 3.0, 9.0], "b": [1, 2, 3, np.nan]}, index=list("wxyz"))
     out = clone(method).set_output(transform="pandas").fit_transform(table, CLASSES)
@@ -80,6 +140,24 @@ def test_frames_come_back_as_asked_with_their_names(method):
     )
     assert isinstance(again, pl.DataFrame)
     assert again.columns == ["a", "b"]
+
+
+@pytest.mark.filterwarnings("ignore:.*came out unchanged:UserWarning")
+@pytest.mark.parametrize("method", ROW_BOUND, ids=str)
+def test_row_bound_methods_treat_the_rows_they_are_given_and_no_others(method):
+    assert not hasattr(method, "transform")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.lognormal(size=(9, 2)), columns=["x0", "x1"], index=list("rstuvwxyz"))
+    table.loc["z", "x1"] = np.nan
+    out = clone(method).set_output(transform="pandas").fit_transform(table)
+    assert list(out.columns) == ["x0", "x1"]
+    assert list(out.index) == list("rstuvwxyz")
+    assert (out.dtypes == np.float64).all()
+    assert out["x1"].isna().tolist() == [False] * 8 + [True]
+    frame = pl.DataFrame(table.to_dict("list"))
+    again = clone(method).set_output(transform="polars").fit_transform(frame)
+    assert again.columns == ["x0", "x1"]
+    np.testing.assert_array_equal(again.to_numpy(), out.to_numpy())
 
 
 def test_in_a_pipeline_and_a_column_transformer():

@@ -64,10 +64,15 @@ class Draws:
         words = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         return cls(int.from_bytes(words.tobytes(), "little"), *scope)
 
+    @property
+    def key(self) -> tuple[np.uint64, np.uint64]:
+        """The generator's key, for compiled code that draws as it goes."""
+        return self._key[0], self._key[1]
+
     def words(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:
         """Give one 64-bit word per row number; `stream` numbers several draws of one row."""
         counters = np.ascontiguousarray(rows, dtype=np.uint64)
-        return philox(self._key[0], self._key[1], counters, np.uint64(stream))
+        return philox(*self.key, counters, np.uint64(stream))
 
     def uniform(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:
         """Give one uniform number per row, strictly between 0 and 1."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from narwhals.dependencies import is_into_dataframe
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -53,6 +54,8 @@ class Outcome:
     fixed : dict
         Parameters as they must be set for a rerun that gives the same bytes, where a budget in
         seconds decided.
+    disclosed : ndarray of bool, optional
+        Records that are released as they are, outside all promises, since the recipe allows it.
     """
 
     columns: dict[str, Any]
@@ -62,6 +65,7 @@ class Outcome:
     unsafe: np.ndarray | None = None
     figures: dict[str, Any] = field(default_factory=dict)
     fixed: dict[str, Any] = field(default_factory=dict)
+    disclosed: np.ndarray | None = None
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -81,6 +85,10 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         True where it needs classes: `y`, or in a recipe the column with the role target.
     takes_dates : bool
         Dates, datetimes and durations are numbers to it; not where its parameters are values.
+    pools : bool
+        It puts the values of all its columns together, which must then count the same thing.
+    blanks : bool
+        It may turn a value into a null.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
     """
@@ -90,6 +98,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     budgets: ClassVar[tuple[str, ...]] = ()
     supervised: ClassVar[bool] = False
     takes_dates: ClassVar[bool] = True
+    pools: ClassVar[bool] = False
+    blanks: ClassVar[bool] = False
     in_words: ClassVar[str]
 
     @property
@@ -285,21 +295,22 @@ def as_arrow(method: Method, X: Any, reset: bool) -> pa.Table:
 
     With `reset` the columns are remembered as scikit-learn does; without, they are compared.
     """
-    validate_data(method, X, skip_check_array=True, reset=reset)
-    if isinstance(X, np.ndarray):
-        if X.ndim != 2:
-            raise ValueError(f"Expected 2D array, got {X.ndim}D array instead")
-        return normalise(
-            pa.table({f"x{i}": pa.array(c, from_pandas=True) for i, c in enumerate(X.T)}), []
-        )
-    return normalise(to_arrow(X), [])
+    if is_into_dataframe(X):
+        validate_data(method, X, skip_check_array=True, reset=reset)
+        return normalise(to_arrow(X), [])
+    X = validate_data(method, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+    try:
+        columns = {f"x{i}": pa.array(column, from_pandas=True) for i, column in enumerate(X.T)}
+    except pa.ArrowException as error:
+        raise BadInput(f"a column mixes types or has one that is not supported: {error}") from None
+    return normalise(pa.table(columns), [])
 
 
 def as_given(X: Any, table: pa.Table, changed: set[str]) -> Any:
-    """Give a treated table back as what `X` is."""
-    if isinstance(X, np.ndarray):
-        return np.column_stack([c.to_numpy() for c in table.columns])
-    return like(X, table, changed)
+    """Give a treated table back as what `X` is, an array where it is no table."""
+    if is_into_dataframe(X):
+        return like(X, table, changed)
+    return np.column_stack([c.to_numpy() for c in table.columns])
 
 
 def _table(columns: list[np.ndarray]) -> np.ndarray:

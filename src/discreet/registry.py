@@ -15,7 +15,7 @@ from typing import Any
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 
-FAMILIES = ("rounding", "perturbation", "generalization")
+FAMILIES = ("rounding", "perturbation", "regression", "generalization")
 
 
 @cache
@@ -46,9 +46,10 @@ def parameters(method: type[Method]) -> Iterator[tuple[str, Any, Any]]:
     """Give name, type and default of the parameters that a recipe may set.
 
     The default of a parameter that must be given is `inspect.Parameter.empty`. `random_state` is
-    left out: in a recipe all draws come from the release's seed.
+    left out, since in a recipe all draws come from the release's seed, and `columns`, which every
+    step has.
     """
     hints = typing.get_type_hints(method.__init__, include_extras=True)
     for name, parameter in inspect.signature(method.__init__).parameters.items():
-        if name not in ("self", "random_state"):
+        if name not in ("self", "random_state", "columns"):
             yield name, hints[name], parameter.default

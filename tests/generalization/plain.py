@@ -63,9 +63,12 @@ class Plain:
     confidential : list
     everything : list
         The confidential values of all records, where these are some of them.
+    match : bool
+        A null equals any value.
     """
 
-    def __init__(self, records, trees, confidential, everything=None, null_leaf=None):
+    def __init__(self, records, trees, confidential, everything=None, null_leaf=None, match=False):
+        self.match = match
         self.records, self.confidential = records, confidential
         self.everything = confidential if everything is None else everything
         self.n, self.d = len(records), len(trees)
@@ -89,6 +92,8 @@ class Plain:
 
     def kept(self, node, models):
         """Give the classes that keep all models, and the suppressed records."""
+        if self.match:
+            return self._matching(node, models[0].k)
         held, out = {}, []
         for key, members in self.classes(node).items():
             values = [self.confidential[i] for i in members]
@@ -97,6 +102,25 @@ class Plain:
             else:
                 out += members
         return held, out
+
+    def _matching(self, node, k):
+        """Drop classes until each of the rest matches k records of the rest; a null is anything."""
+        left, out = self.classes(node), []
+        while True:
+            company = {
+                key: sum(
+                    len(members)
+                    for other, members in left.items()
+                    if all(
+                        x is None or y is None or x == y for x, y in zip(key, other, strict=True)
+                    )
+                )
+                for key in left
+            }
+            if all(size >= k for size in company.values()):
+                return left, out
+            out += [i for key, members in left.items() if company[key] < k for i in members]
+            left = {key: members for key, members in left.items() if company[key] >= k}
 
     def quality(self, name, node, models, aggregate="geometric", weights=None):
         held, out = self.kept(node, models)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -97,12 +96,3 @@ def _by_pattern(nulls: np.ndarray, rows: np.ndarray, k: int) -> list[Group]:
         name = f"nulls {'+'.join(str(c + 1) for c in columns[0])}" if len(members) == 1 else WITH
         groups.append(Group(name, rows[np.isin(of_row, members)], columns))
     return groups
-
-
-def released_as_rows(groups: Sequence[Group], n: int) -> np.ndarray:
-    """Give the number of each record's group."""
-    of_row = np.zeros(n, np.int32)
-    for number, group in enumerate(groups):
-        if group.rows is not None:
-            of_row[group.rows] = number
-    return of_row

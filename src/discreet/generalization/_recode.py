@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.generalization._match import Matching
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.quality import Quality
-from discreet.generalization.search import Certificate, Found, Search
+from discreet.generalization.search import Certificate, Found, Search, judge
 from discreet.kernels import lattice as kernels
 from discreet.kernels.lattice import Table
 from discreet.kernels.privacy import Rules
@@ -79,6 +80,7 @@ class Settings:
     lo: Sequence[int]
     hi: Sequence[int]
     local: bool
+    matching: Matching | None = None
 
 
 def recode(
@@ -113,14 +115,15 @@ def _round(
     n = tuples.n
     quality = Quality(settings.quality, tuples, settings.aggregate, settings.weights)
     allowed = math.floor(limit * n + 1e-9)
-    search = Search(tuples, rules, quality, allowed, settings.lo, settings.hi)
+    span = (settings.lo, settings.hi, settings.matching)
+    search = Search(tuples, rules, quality, allowed, *span)
     found = search.run(*budget.share())
     if found is None:
         raise BadInput(_say_infeasible(tuples, rules, settings, who))
     budget.spent.append(found.certificate.evaluations)
     bottom, node = np.zeros(tuples.d, np.int64), np.array(found.levels, np.int64)
     table, ids = kernels.roll_up(tuples.lattice, tuples.table, bottom, node)
-    held = kernels.judge(rules, table) == 2
+    held = judge(tuples.lattice, rules, table, node, settings.matching) == 2
     classes = Tuples(tuples.lattice, table).part(held).table
     return Round(found.levels, members, held[ids], classes, found.certificate)
 
@@ -129,7 +132,8 @@ def _say_infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) 
     """Find the fewest records that must be suppressed, and say which limit allows it."""
     n = tuples.n
     quality = Quality("suppressed", tuples)
-    found = Search(tuples, rules, quality, n, settings.lo, settings.hi).run()
+    span = (settings.lo, settings.hi, settings.matching)
+    found = Search(tuples, rules, quality, n, *span).run()
     assert isinstance(found, Found)
     works = math.ceil(found.suppressed / n * 10_000 - 1e-6) / 10_000
     return (

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.generalization._groups import ALL, Group, make_groups, with_null
+from discreet.generalization._match import Matching
 from discreet.generalization._plan import describe_column, describe_group
 from discreet.generalization._recode import Budget, Round, Settings, recode
 from discreet.generalization._tuples import Tuples, collapse, lay_out
@@ -43,7 +44,9 @@ class Treatment:
     def __init__(
         self, method: Any, columns: Mapping[str, Any], others: Mapping[str, pa.ChunkedArray]
     ) -> None:
-        self.method, self.columns, self.others = method, columns, others
+        # Distinct values are looked for several times, which is quick where they are listed.
+        columns = {name: _listed(column) for name, column in columns.items()}
+        self.method, self.others = method, others
         self.names = list(columns)
         self.n = len(next(iter(columns.values())))
         self.models = read_models(method.privacy)
@@ -86,6 +89,9 @@ class Treatment:
             float(method.suppression_limit),
             *self._range(),
             method.local,
+            Matching([bool(null.any()) for null in nulls], k)
+            if method.null_policy == "match"
+            else None,
         )
         self.done = [self._group(group, k) for group in self.groups]
 
@@ -154,9 +160,9 @@ class Treatment:
             name: {"kind": "generalize", "levels": [levels[name] for levels in searches]}
             for name in self.names
         }
-        figures = {
+        figures: dict[str, Any] = {
             "null_policy": method.null_policy,
-            "quality": {"model": method.quality, "value": self.quality()},
+            "quality": {"model": method.quality, "value": float(self.quality())},
             "suppressed": int(self.suppressed.sum()),
             "searches": [
                 {"group": g["group"], "round": i, "rows": r["rows"], **r["certificate"]}
@@ -167,8 +173,22 @@ class Treatment:
         fixed = {}
         if method.time_limit is not None:
             fixed = {"time_limit": None, "evaluations": self.budget.spent}
+        if method.null_policy == "match":
+            k = smallest_class(self.models)
+            sizes = [one["sizes"] for group in groups for one in group["rounds"]]
+            figures["exposed"] = int(sum(size[size < k].sum() for size in sizes))
         columns = {name: self._column(a) for a, name in enumerate(self.names)}
-        return Outcome(columns, plans, joint, self.suppressed, self.unsafe, figures, fixed)
+        return Outcome(
+            columns, plans, joint, self.suppressed, self.unsafe, figures, fixed, self._disclosed()
+        )
+
+    def _disclosed(self) -> np.ndarray | None:
+        """Tell which records are released as they are."""
+        raw = [done.group for done in self.done if done.group.treatment == "append"]
+        rows = np.zeros(self.n, bool)
+        for group in raw:
+            rows[slice(None) if group.rows is None else group.rows] = True
+        return rows if raw else None
 
     def _column(self, a: int) -> pa.ChunkedArray:
         """Give a column's labels, those of all levels on one list."""
@@ -183,6 +203,11 @@ class Treatment:
         assert texts[-1] == TOP
         column = pa.DictionaryArray.from_arrays(pa.array(place), pa.array(texts, pa.string()))
         return pa.chunked_array([column.dictionary_decode()])
+
+
+def _listed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give a column with its distinct values as a dictionary."""
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
 class _Done:
@@ -226,10 +251,10 @@ class _Done:
             chosen = np.zeros(len(self.left), bool)
             chosen[one.members[one.kept]] = True
             if chosen.any():
-                pieces.append(Piece(self.tuples.part(chosen), one.levels, one.classes.counts))
+                pieces.append(Piece(self.tuples.part(chosen), one.levels, True, one.classes.counts))
         if self.left.any():
             levels = self.rounds[-1].levels if self.rounds else bottom
-            pieces.append(Piece(self.tuples.part(self.left), levels, None))
+            pieces.append(Piece(self.tuples.part(self.left), levels, False, np.empty(0, np.int64)))
         if self.group.treatment == "append":
-            pieces.append(Piece(self.tuples, bottom, self.tuples.table.counts))
+            pieces.append(Piece(self.tuples, bottom, True, self.tuples.table.counts))
         return pieces

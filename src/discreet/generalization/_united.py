@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,88 +19,92 @@ class Piece:
     ----------
     tuples : Tuples
     levels : tuple of int
+        Of suppressed records those that they were last tried at.
+    kept : bool
     sizes : ndarray of int64
         Of the classes; empty where the records are suppressed.
     """
 
     tuples: Tuples
     levels: tuple[int, ...]
-    sizes: np.ndarray | None
+    kept: bool
+    sizes: np.ndarray
+
+    def leaves(self, a: int) -> np.ndarray:
+        """Give the leaves under each tuple's label in column a."""
+        lattice, level = self.tuples.lattice, self.levels[a]
+        return lattice.leaves[lattice.first[a, level] + self.tuples.labels(a, level)]
+
+    def over_records(self, values: np.ndarray) -> float:
+        """Sum what each tuple has over its records."""
+        return float((self.tuples.table.counts * values).sum())
 
 
 def united_quality(
     name: str, pieces: Sequence[Piece], aggregate: str, weights: Sequence[float]
 ) -> float:
-    """Give the quality of the whole.
-
-    Every record has its own levels here; those of a suppressed one are of the last node that it
-    was tried at.
-    """
+    """Give the quality of the whole; every record has the levels of its own piece."""
     lattice = pieces[0].tuples.lattice
     n = sum(piece.tuples.n for piece in pieces)
-    kept = [piece for piece in pieces if piece.sizes is not None]
-    out = [piece for piece in pieces if piece.sizes is None]
-    suppressed = sum(piece.tuples.n for piece in out)
-    domain, height = lattice.domain, lattice.height
+    suppressed = sum(piece.tuples.n for piece in pieces if not piece.kept)
+    kept = [piece for piece in pieces if piece.kept]
+    domain = lattice.domain.tolist()
+    columns = range(len(domain))
     if name == "discernibility":
-        return float(sum((p.sizes**2).sum() for p in kept)) + n * suppressed  # type: ignore[operator]
+        return float(sum(int((p.sizes**2).sum()) for p in kept) + n * suppressed)
     if name == "average-class":
-        classes = sum(len(p.sizes) for p in kept)  # type: ignore[arg-type]
-        return n / max(1, classes + (suppressed > 0))
+        return n / max(1, sum(len(p.sizes) for p in kept) + int(suppressed > 0))
     if name == "ambiguity":
-        leaves = [np.prod([_leaves(p, a) for a in range(p.tuples.d)], axis=0) for p in kept]
-        held = sum(
-            float((p.tuples.table.counts * x).sum()) for p, x in zip(kept, leaves, strict=True)
-        )
-        return held + suppressed * float(np.prod(domain))
-    if name in ("nue", "nnue"):
-        return sum(_nue(pieces, out, a, name == "nnue") for a in range(len(domain)))
-    if name == "entropy-based":
-        whole = np.log10(domain).sum()
-        shares = sum(
-            _held(p, a, lambda x, a=a: np.log10(x / domain[a]))
-            for p in kept
-            for a in range(len(domain))
-        )
-        return n + (shares / whole if whole else 0.0)
+        whole = float(np.prod(lattice.domain))
+        products = [np.prod([p.leaves(a) for a in columns], axis=0) for p in kept]
+        held = sum(p.over_records(x) for p, x in zip(kept, products, strict=True))
+        return held + suppressed * whole
     if name == "precision":
-        levels = sum(p.tuples.n * np.array(p.levels) / np.maximum(height, 1) for p in kept)
-        return float(np.mean((levels + suppressed) / n))
+        shares = [np.array(p.levels) / np.maximum(lattice.height, 1) for p in kept]
+        levels = np.sum([p.tuples.n * s for p, s in zip(kept, shares, strict=True)], axis=0)
+        return float(np.mean((levels + suppressed) / n)) if kept else 1.0
+    if name in ("nue", "nnue"):
+        return sum(_entropy_loss(pieces, a, name == "nnue") for a in columns)
+    if name == "entropy-based":
+        whole = float(np.log10(lattice.domain).sum())
+        shares = _by_column(kept, domain, lambda x, size: np.log10(x / size))
+        return n + (sum(shares) / whole if whole else 0.0)
     x = []
-    for a, size in enumerate(domain):
-        total = sum(_held(p, a, lambda leaves: leaves) for p in kept) + suppressed * size
-        x.append(weights[a] * max(0.0, (total - n) / (n * (size - 1))) if size > 1 else 0.0)
+    for sum_of_leaves, size, weight in zip(
+        _by_column(kept, domain, lambda x, size: x), domain, weights, strict=True
+    ):
+        loss = (sum_of_leaves + suppressed * size - n) / (n * (size - 1)) if size > 1 else 0.0
+        x.append(weight * max(0.0, loss))
     return aggregated(x, aggregate)
 
 
-def _leaves(piece: Piece, a: int) -> np.ndarray:
-    lattice, level = piece.tuples.lattice, piece.levels[a]
-    return lattice.leaves[lattice.first[a, level] + piece.tuples.labels(a, level)]
+def _by_column(
+    kept: Sequence[Piece], domain: Sequence[float], value: Callable[[np.ndarray, float], np.ndarray]
+) -> list[float]:
+    """Sum over the kept records a value of the leaves under their labels, column by column."""
+    return [sum(p.over_records(value(p.leaves(a), d)) for p in kept) for a, d in enumerate(domain)]
 
 
-def _held(piece: Piece, a: int, of: object) -> float:
-    """Sum a function of the leaves under a column's labels, over records."""
-    return float((piece.tuples.table.counts * of(_leaves(piece, a))).sum())  # type: ignore[operator]
-
-
-def _nue(pieces: Sequence[Piece], out: Sequence[Piece], a: int, normalised: bool) -> float:
+def _entropy_loss(pieces: Sequence[Piece], a: int, normalised: bool) -> float:
+    """Give the non-uniform entropy of one column; counts are over all records."""
     lattice = pieces[0].tuples.lattice
-    marginal = sum(piece.tuples.marginal(a) for piece in pieces)
-    n = marginal.sum()
-    total = 0.0
-    masked = np.zeros(len(lattice.leaves))
+    marginal = np.sum([piece.tuples.marginal(a) for piece in pieces], axis=0)
+    total, masked = 0.0, np.zeros(len(lattice.leaves))
     for piece in pieces:
-        counts, level = piece.tuples.table.counts, piece.levels[a]
-        label = piece.tuples.labels(a, level)
+        level = piece.levels[a]
         start = lattice.step[a, 0, level]
         above = np.bincount(lattice.up[start : start + len(marginal)], marginal)
-        total += float((counts * np.log2(above[label] / marginal[piece.tuples.codes(a)])).sum())
-        if piece.sizes is None:
-            np.add.at(masked, lattice.first[a, level] + label, counts)
-    masked = masked[masked > 0]
-    total -= float((masked * np.log2(masked / masked.sum())).sum())
+        label, leaf = piece.tuples.labels(a, level), piece.tuples.codes(a)
+        total += piece.over_records(np.log2(above[label] / marginal[leaf]))
+        if not piece.kept:
+            np.add.at(masked, lattice.first[a, level] + label, piece.tuples.table.counts)
+    total += _bits(masked)
     if not normalised:
         return total
-    there = marginal[marginal > 0]
-    entropy = float(-(there * np.log2(there / n)).sum())
-    return total / entropy if entropy > 0 and math.isfinite(total) else 0.0
+    whole = _bits(marginal)
+    return total / whole if whole > 0 else 0.0
+
+
+def _bits(counts: np.ndarray) -> float:
+    there = counts[counts > 0]
+    return float(-(there * np.log2(there / there.sum())).sum())

@@ -152,8 +152,8 @@ class Generalize(Method):
 
     @property
     def promise(self) -> str | None:
-        """Every class keeps the privacy models; a wildcard match does not promise that."""
-        return None if self.null_policy == "match" else "privacy-models"
+        """Every class keeps the privacy models, or every record matches k others."""
+        return "wildcard-k" if self.null_policy == "match" else "privacy-models"
 
     @property
     def reads(self) -> Sequence[str]:
@@ -250,7 +250,7 @@ class Generalize(Method):
         self.plan_ = outcome.joint
         self._settled = treatment.hierarchies
         self.levels_ = levels_of(self.plan_)
-        self.quality_ = treatment.quality()
+        self.quality_ = float(treatment.quality())
         self.suppressed_mask_, self.unsafe_mask_ = treatment.suppressed, treatment.unsafe
         self.suppressed_ = int(treatment.suppressed.sum())
         proofs = treatment.certificates

@@ -118,10 +118,11 @@ class Quality:
         lo : sequence of int
             Levels.
         total : float
-            Of `lo`, for the models that look at whole records.
+            Of `lo`, for the models that look at whole records; for average-class the classes that
+            nodes above it can have.
         least : sequence of float
             Penalty at `hi` of the classes that no node below can keep; for average-class the
-            classes that can be formed in the others.
+            classes that nodes below can have.
         """
         if self.kind == kernels.CLASSES:
             return self.n / max(1.0, min(total, least[0]) + 1)

@@ -1,8 +1,9 @@
 """The best node of the lattice, with proof: branch and bound over boxes of nodes.
 
-A box is all nodes between `lo` and `hi`. No node in it suppresses less than the classes of `hi` that
-cannot be kept, nor costs less than g(lo) + p(hi) (see `discreet.generalization.quality`). The box with
-the least bound is cut along one column, until no box can hold a better node than the best known.
+A box is all nodes between `lo` and `hi`. No node in it suppresses less than the classes of `hi`
+that cannot be kept, nor costs less than g(lo) + p(hi) (see `discreet.generalization.quality`). The
+box with the least bound is cut along one column, until no box can hold a better node than the best
+known.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.generalization._match import Matching
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.quality import Quality
 from discreet.kernels import lattice as kernels
-from discreet.kernels.lattice import Table
+from discreet.kernels.lattice import Lattice, Table
 from discreet.kernels.privacy import Rules
 
 Levels = tuple[int, ...]
@@ -104,6 +106,8 @@ class Search:
         Records that may be suppressed.
     lo, hi : sequence of int
         The lowest and the highest level of each column.
+    matching : Matching, optional
+        Judges classes instead of the rules.
     """
 
     def __init__(
@@ -114,7 +118,9 @@ class Search:
         allowed: int,
         lo: Sequence[int],
         hi: Sequence[int],
+        matching: Matching | None = None,
     ) -> None:
+        self.matching = matching
         self.tuples, self.rules, self.quality, self.allowed = tuples, rules, quality, allowed
         self.lo, self.hi = tuple(lo), tuple(hi)
         self.tables = _Tables(tuples)
@@ -167,14 +173,26 @@ class Search:
         """Evaluate a node, once, and keep it where it is the best so far."""
         if levels in self.known:
             return self.known[levels]
-        quality, tuples = self.quality, self.tuples
+        quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
         target = np.array(levels, np.int64)
         source, rows = self.tables.finer(target)
-        table, suppressed, barred, penalty, least, total = kernels.evaluate(
-            tuples.lattice, self.rules, rows, source, target, quality.kind, tuples.n
-        )
+        table, _ = kernels.roll_up(lattice, rows, source, target)
         self.tables.keep(target, table)
+        verdict = judge(lattice, rules, table, target, self.matching)
+        judged = (lattice, table, target, verdict)
+        suppressed, penalty = kernels.penalties(*judged, 2, quality.kind, quality.n)
+        barred, least = suppressed, penalty
+        if len(rules.kinds):
+            # A class that breaks these models may have parts that keep them.
+            barred, least = kernels.penalties(*judged, 1, quality.kind, quality.n)
+        total = 0.0
+        if not quality.by_column:
+            total = kernels.spread(lattice, table, target, quality.kind)
         value = quality.value(levels, penalty.tolist(), total)
+        if quality.kind == kernels.CLASSES:
+            # A class may be smaller than k where it has others to match.
+            finer, total = kernels.fitting(table, verdict, 1 if self.matching else rules.k)
+            least = np.array([finer])
         node = _Node(suppressed, barred, value, least.tolist(), total)
         self.known[levels] = node
         if suppressed <= self.allowed:
@@ -217,6 +235,15 @@ class Search:
             if self.best is None or self.best == before:
                 return
             levels = self.best[2]
+
+
+def judge(
+    lattice: Lattice, rules: Rules, table: Table, node: np.ndarray, matching: Matching | None
+) -> np.ndarray:
+    """Judge each class: 2 keeps the models, 1 does not, 0 cannot, and no part of it can."""
+    if matching is None:
+        return kernels.judge(rules, table)
+    return matching.judge(lattice, table, node)
 
 
 class _Tables:

@@ -299,7 +299,7 @@ def penalties(lattice, table, node, verdict, below, kind, n):
             if verdict[c] < below:
                 penalty[0] += table.counts[c] * (n - table.counts[c])
     elif kind == PRODUCTS:
-        penalty[0] = _sum_of_products(lattice, table, node, verdict, below, n)
+        penalty[0] = _sum_of_products(lattice, table, node, verdict, below)
     elif kind == PRECISION:
         for a in range(d):
             if lattice.height[a]:
@@ -344,24 +344,25 @@ def _product(lattice, table, node, c):
 
 
 @njit(cache=True, nogil=True)
-def _sum_of_products(lattice, table, node, verdict, below, n):
+def _sum_of_products(lattice, table, node, verdict, below):
     """Sum over the classes below a verdict what suppression adds to their products.
 
     Without verdicts the products themselves are summed, over all classes.
     """
-    whole = np.prod(lattice.domain)
-    terms = np.zeros(table.counts.size)
-    for c in range(terms.size):
+    whole = 1.0
+    for size in lattice.domain:
+        whole *= size
+    total = 0.0
+    for c in range(table.counts.size):
         if verdict.size == 0:
-            terms[c] = table.counts[c] * _product(lattice, table, node, c)
+            total += table.counts[c] * _product(lattice, table, node, c)
         elif verdict[c] < below:
-            terms[c] = table.counts[c] * (whole - _product(lattice, table, node, c))
-    # Past what float64 adds exactly, the order of the classes must not matter.
-    return terms.sum() if whole * n < 2.0**53 else np.sort(terms).sum()
+            total += table.counts[c] * (whole - _product(lattice, table, node, c))
+    return total
 
 
 @njit(cache=True, nogil=True)
-def spread(lattice, table, node, kind, n):
+def spread(lattice, table, node, kind):
     """Sum over all classes what cannot be had column by column."""
     if kind == CLASSES:
         return float(table.counts.size)
@@ -370,46 +371,25 @@ def spread(lattice, table, node, kind, n):
         for c in table.counts:
             total += c * c
         return float(total)
-    return _sum_of_products(lattice, table, node, np.empty(0, np.int8), 0, n)
+    return _sum_of_products(lattice, table, node, np.empty(0, np.int8), 0)
 
 
 @njit(cache=True, nogil=True)
 def fitting(table, verdict, k):
-    """Bound the classes of a finer node: each lies in a class here, and has k records."""
-    total = 0
+    """Bound the classes of k records at finer nodes, and at coarser ones.
+
+    A class of a finer node lies in one class here. A class of a coarser node holds a class of k
+    records here, or is made of smaller ones alone.
+    """
+    finer, coarser, rest = 0, 0, 0
     for c in range(verdict.size):
         if verdict[c] > 0:
-            total += table.counts[c] // k
-    return total
-
-
-@njit(cache=True, nogil=True)
-def evaluate(lattice, rules, table, source, node, kind, n):
-    """Roll up to a node, judge its classes, and sum what its quality and its bounds need.
-
-    Returns
-    -------
-    table : Table
-    suppressed, barred : int
-        Records whose class does not keep the models; records whose class, and every part of it,
-        cannot.
-    penalty, least : ndarray of float64
-        Penalties of the first and of the second.
-    total : float
-        Sum over all classes, for the kinds that look at whole records.
-    """
-    table, _ = roll_up(lattice, table, source, node)
-    verdict = judge(rules, table)
-    suppressed, penalty = penalties(lattice, table, node, verdict, 2, kind, n)
-    barred, least = suppressed, penalty
-    if rules.kinds.shape[0]:
-        barred, least = penalties(lattice, table, node, verdict, 1, kind, n)
-    total = 0.0
-    if kind >= SQUARES:
-        total = spread(lattice, table, node, kind, n)
-        if kind == CLASSES:
-            least = np.array([float(fitting(table, verdict, rules.k))])
-    return table, suppressed, barred, penalty, least, total
+            finer += table.counts[c] // k
+        if table.counts[c] >= k:
+            coarser += 1
+        else:
+            rest += table.counts[c]
+    return finer, coarser + rest // k
 
 
 @njit(cache=True, nogil=True)

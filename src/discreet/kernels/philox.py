@@ -18,7 +18,7 @@ _WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
 
 
 @njit(cache=True)
-def _high_word(a: np.uint64, b: np.uint64) -> np.uint64:
+def high_word(a: np.uint64, b: np.uint64) -> np.uint64:
     """Upper 64 bits of the 128-bit product, from four 32-bit products."""
     a_low, a_high = a & _LOW, a >> _32
     b_low, b_high = b & _LOW, b >> _32
@@ -28,10 +28,24 @@ def _high_word(a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @njit(cache=True)
+def philox_word(
+    key_0: np.uint64, key_1: np.uint64, counter: np.uint64, stream: np.uint64
+) -> np.uint64:
+    """First word of the block at counter (counter, stream, 0, 0)."""
+    x0, x1, x2, x3 = counter, stream, np.uint64(0), np.uint64(0)
+    for _ in range(10):
+        high_0, low_0 = high_word(_MULTIPLIER_0, x0), _MULTIPLIER_0 * x0
+        high_1, low_1 = high_word(_MULTIPLIER_1, x2), _MULTIPLIER_1 * x2
+        x0, x1, x2, x3 = high_1 ^ x1 ^ key_0, low_1, high_0 ^ x3 ^ key_1, low_0
+        key_0, key_1 = key_0 + _WEYL_0, key_1 + _WEYL_1
+    return x0
+
+
+@njit(cache=True, nogil=True)
 def philox(
     key_0: np.uint64, key_1: np.uint64, counters: np.ndarray, stream: np.uint64
 ) -> np.ndarray:
-    """First word of the block at counter (row, stream, 0, 0), for each row number.
+    """Give a word for each row number.
 
     Parameters
     ----------
@@ -48,12 +62,5 @@ def philox(
     """
     words = np.empty(counters.size, dtype=np.uint64)
     for i in range(counters.size):
-        x0, x1, x2, x3 = counters[i], stream, np.uint64(0), np.uint64(0)
-        k0, k1 = key_0, key_1
-        for _ in range(10):
-            high_0, low_0 = _high_word(_MULTIPLIER_0, x0), _MULTIPLIER_0 * x0
-            high_1, low_1 = _high_word(_MULTIPLIER_1, x2), _MULTIPLIER_1 * x2
-            x0, x1, x2, x3 = high_1 ^ x1 ^ k0, low_1, high_0 ^ x3 ^ k1, low_0
-            k0, k1 = k0 + _WEYL_0, k1 + _WEYL_1
-        words[i] = x0
+        words[i] = philox_word(key_0, key_1, counters[i], stream)
     return words

@@ -130,8 +130,16 @@ def _one_holds(rules, i, histogram):
 @njit(cache=True, nogil=True)
 def _recursive(counts, n, most, c):
     """Compare the largest count with c times what is left from the l-th largest (`most`) on."""
-    falling = -np.sort(-counts)
-    return falling[0] < c * (n - falling[: most - 1].sum()) * (1 - TOLERANCE)
+    left = counts.copy()
+    tail, largest = n, 0
+    for rank in range(most):
+        at = np.argmax(left)
+        if rank == 0:
+            largest = left[at]
+        if rank < most - 1:
+            tail -= left[at]
+            left[at] = 0
+    return largest < c * tail * (1 - TOLERANCE)
 
 
 @njit(cache=True, nogil=True)

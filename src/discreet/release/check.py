@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.release.comparison import against_original, final_plans
+from discreet.release.asked import not_as_asked
+from discreet.release.comparison import NEEDS_ORIGINAL, against_original, final_plans
 from discreet.release.evidence import Evidence, file_hmac, left_out
-from discreet.release.findings import NEEDS_INTERNAL, CheckReport, Finding, finding
+from discreet.release.findings import NEEDS_INTERNAL, CheckReport, Finding, Shown, finding
+from discreet.release.privacy import models_within_groups
 from discreet.release.promises import PROMISES
 from discreet.release.recipe import Recipe, as_recipe
 from discreet.table import float_values, normalise, read_table, to_arrow, tuple_counts
@@ -49,7 +51,6 @@ def check_release(
     Examples
     --------
     >>> import pyarrow as pa
-    import pyarrow.compute as pc
     >>> recipe = {"roles": {"identifiers": ["name"], "confidential": ["income"]},
     ...           "steps": [{"method": "oma", "columns": ["income"], "k": 3}]}
     >>> print(check_release(pa.table({"income": [10, 10, 10, 50, 50]}), recipe))
@@ -71,26 +72,32 @@ def check_release(
         table = read_table(
             path, schema=schema, separator=delimiter_of(path), quote='"', encoding="utf-8"
         )
-    shown = _shown(table, evidence)
+    shown = _shown(table, path, evidence)
     findings = [*_roles(table, recipe), *_promises(shown, recipe, evidence)]
     findings += _evidence(table, path, recipe, evidence)
     if evidence is None or original is not evidence.original:
         original = _read_original(original, recipe)
     findings += against_original(table, path, recipe, evidence, original)
+    findings += _within_groups(shown, recipe, evidence, original)
     return CheckReport(tuple(findings), tuple(_notes(shown, recipe)))
 
 
-def _shown(table: pa.Table, evidence: Evidence | None) -> pa.Table:
+def _shown(table: pa.Table, path: Path | None, evidence: Evidence | None) -> Shown:
     """Leave out suppressed records, which a table in memory keeps as rows of nulls."""
-    if evidence is not None:
-        gone = left_out(evidence.plan)
-        if not len(gone) or table.num_rows != evidence.log["input"]["rows"]:
-            return table
-        return table.take(pa.array(np.delete(np.arange(table.num_rows), gone)))
-    some = np.zeros(table.num_rows, dtype=bool)
-    for column in table.columns:
-        some |= pc.is_valid(column).to_numpy()
-    return table if some.all() else table.filter(pa.array(some))
+    if evidence is None:
+        some = np.zeros(table.num_rows, dtype=bool)
+        for column in table.columns:
+            some |= pc.is_valid(column).to_numpy()
+        return Shown(table if some.all() else table.filter(pa.array(some)))
+    gone, n = left_out(evidence.plan), evidence.log["input"]["rows"]
+    if path is not None or table.num_rows != n:
+        rows = evidence.rows
+        return Shown(table, rows if rows is not None and len(rows) == table.num_rows else None)
+    rows = np.delete(np.arange(n), gone)
+    if len(gone):
+        return Shown(table.take(pa.array(rows)), rows)
+    # Nobody knows whether a table in memory is in the order of the file that was saved.
+    return Shown(table, rows if evidence.rows is None else None)
 
 
 def _read_original(original: Any, recipe: Recipe) -> pa.Table | None:
@@ -130,19 +137,38 @@ def _roles(table: pa.Table, recipe: Recipe) -> list[Finding]:
     ]
 
 
-def _promises(table: pa.Table, recipe: Recipe, evidence: Evidence | None) -> list[Finding]:
+def _promises(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[Finding]:
     findings = []
     steps = evidence.plan["steps"] if evidence else []
     for number, step in enumerate(recipe.steps):
         promise = step.build().promise
         if promise is not None and step.promise:
             plan = steps[number] if number < len(steps) else None
-            findings += PROMISES[promise](table, step, plan)
+            findings += PROMISES[promise](shown, step, plan)
     return findings
 
 
-def _notes(table: pa.Table, recipe: Recipe) -> list[str]:
+def _within_groups(
+    shown: Shown, recipe: Recipe, evidence: Evidence | None, original: pa.Table | None
+) -> list[Finding]:
+    """Verify privacy models where records with and without nulls were treated apart."""
+    findings = []
+    for number, step in enumerate(recipe.steps):
+        policy = step.parameters().get("null_policy")
+        if policy != "segregate" or not step.promise:
+            continue
+        if evidence is None or original is None or shown.rows is None:
+            said = f"the privacy models of step {number + 1} within each group by nulls"
+            findings.append(Finding(said, "not verifiable", NEEDS_ORIGINAL))
+        elif number < len(evidence.plan["steps"]) and len(original) > shown.rows.max(initial=-1):
+            plan = evidence.plan["steps"][number]
+            findings += models_within_groups(shown, step, plan, original)
+    return findings
+
+
+def _notes(shown: Shown, recipe: Recipe) -> list[str]:
     """Say how many records are still unique: k per value in a column is not k-anonymity."""
+    table = shown.table
     quasi = [column for column in recipe.roles.quasi if column in table.column_names]
     if not quasi:
         return []
@@ -188,10 +214,13 @@ def _evidence(
 
 
 def _other_steps(recipe: Recipe, evidence: Evidence) -> str | None:
-    """Compare the plan's steps and columns with the recipe's."""
+    """Compare the plan's steps, columns and parameters with the recipe's."""
     wanted = [(step.method, set(step.columns)) for step in recipe.steps]
     found = [(step["method"], set(step["columns"])) for step in evidence.plan["steps"]]
-    return None if found == wanted else "the plan's steps are not the recipe's"
+    if found != wanted:
+        return "the plan's steps are not the recipe's"
+    pairs = zip(recipe.steps, evidence.plan["steps"], strict=True)
+    return next(filter(None, (not_as_asked(step, plan) for step, plan in pairs)), None)
 
 
 def _same_file(promise: str, path: Path | None, evidence: Evidence) -> Finding:

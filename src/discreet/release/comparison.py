@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.registry import find_method
 from discreet.release.cells import blank, equal_cells, plain
 from discreet.release.evidence import Evidence, content_hmac, left_out
 from discreet.release.findings import Finding, finding
@@ -97,6 +98,7 @@ def _applied(table: pa.Table, evidence: Evidence, original: pa.Table, rows: np.n
         gone = _blanked(evidence, name, original.num_rows)
         if isinstance(applied[name], Numeric):
             problem = _other_numbers(table[name], name, plan, applied[name], gone, rows)
+            problem = problem or _other_nulls(table, name, evidence.recipe, original, gone, rows)
         else:
             problem = _other_labels(table[name], name, blank(applied[name], gone), rows)
         if problem:
@@ -113,15 +115,32 @@ def _other_numbers(
     rows: np.ndarray,
 ) -> str | None:
     found = float_values(column, name, plan.get("unit_ns") or 10**9)
-    low, high = (np.where(gone, np.nan, side)[rows] for side in (applied.low, applied.high))
-    same = ((found >= low) & (found <= high)) | (np.isnan(found) & np.isnan(low))
+    wanted = applied.where(rows, gone)
+    same = wanted.holds(found)
     if same.all():
         return None
     row = int(np.argmin(same))
     return (
-        f"column '{name}', row {row + 1}: {found[row]:.17g}, the plan gives {low[row]:.17g}; "
-        f"{int((~same).sum()):,} cells differ"
+        f"column '{name}', row {row + 1}: {found[row]:.17g}, the plan gives "
+        f"{wanted.middle[row]:.17g}; {int((~same).sum()):,} cells differ"
     )
+
+
+def _other_nulls(
+    table: pa.Table,
+    name: str,
+    recipe: Recipe,
+    original: pa.Table,
+    gone: np.ndarray,
+    rows: np.ndarray,
+) -> str | None:
+    """Compare the nulls of a column with the original's, whatever the plan says."""
+    methods = [find_method(step.method) for step in recipe.steps if name in step.columns]
+    if any(method.blanks or method.needs != "numeric" for method in methods):
+        return None
+    wanted = (original[name].is_null(nan_is_null=True).to_numpy() | gone)[rows]
+    other = wanted != table[name].is_null(nan_is_null=True).to_numpy()
+    return f"column '{name}', row {int(np.argmax(other)) + 1}: a null" if other.any() else None
 
 
 def _other_labels(

@@ -158,14 +158,17 @@ def folder_hmacs(folder: Path, key: bytes) -> dict[str, str]:
 
 
 def save_plan(plan: Plan, folder: Path) -> None:
-    """Write a plan as `plan.json`; arrays past 10,000 go to Parquet files that it names."""
+    """Write a plan as `plan.json`; arrays past 10,000 go to Parquet files that it names.
+
+    So do arrays with nulls among numbers.
+    """
 
     def plain(value: Any, name: str) -> Any:
         if isinstance(value, dict):
             return {key: plain(item, f"{name}-{i}") for i, (key, item) in enumerate(value.items())}
         if isinstance(value, list):
             return [plain(item, f"{name}-{i + 1}") for i, item in enumerate(value)]
-        if isinstance(value, np.ndarray) and len(value) > LONGEST_JSON_ARRAY:
+        if isinstance(value, np.ndarray) and (len(value) > LONGEST_JSON_ARRAY or _has_nan(value)):
             parquet.write_table(pa.table({"value": value}), folder / f"{name}.parquet")
             return {FILE_KEY: f"{name}.parquet"}
         if isinstance(value, np.ndarray):
@@ -174,6 +177,11 @@ def save_plan(plan: Plan, folder: Path) -> None:
 
     text = json.dumps(plain(plan, "plan"), indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _has_nan(array: np.ndarray) -> bool:
+    """Tell whether an array holds what JSON cannot."""
+    return array.dtype.kind == "f" and not np.isfinite(array).all()
 
 
 def load_plan(folder: Path) -> Plan:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
+import pyarrow as pa
+
 Status = Literal["verified", "broken", "not verifiable"]
 NEEDS_INTERNAL = "needs the internal folder of the release"
 
@@ -59,6 +62,29 @@ class CheckReport:
     def __str__(self) -> str:
         lines = [f"{f.status:>14}: {f.promise} ({f.detail})" for f in self.findings]
         return "\n".join([*lines, *self.notes])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a release shows of its records.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        Without suppressed records, which a table in memory keeps as rows of nulls.
+    rows : ndarray of int64 or None
+        The row of the original that each came from, where that is known.
+    """
+
+    table: pa.Table
+    rows: np.ndarray | None = None
+
+    def without(self, rows: Any) -> Shown:
+        """Leave out some rows of the original, where it is known which they are."""
+        if self.rows is None or not len(rows):
+            return self
+        (kept,) = np.nonzero(~np.isin(self.rows, rows))
+        return Shown(self.table.take(pa.array(kept)), self.rows[kept])
 
 
 def finding(promise: str, problem: str | None, good: str) -> Finding:

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.release.cells import plain
-from discreet.release.findings import NEEDS_INTERNAL, Finding, finding
+from discreet.release.findings import NEEDS_INTERNAL, Finding, Shown, finding
 from discreet.release.recipe import Step
+from discreet.risk.frequency import frequencies
 from discreet.table.classes import classes_of, encode_columns
 
 # A figure that misses its bound by no more is taken to meet it.
@@ -19,15 +20,64 @@ ROUNDING = 1e-9
 _CELLS_AT_ONCE = 4_000_000
 
 
-def privacy_models(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def privacy_models(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
     """Verify each privacy model of a step on the classes of its columns."""
+    shown = shown.without((plan or {}).get("disclosed", ()))
+    return _models(shown.table, step, plan, None, "")
+
+
+def wildcard_k(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    """Verify k where a null equals anything, and count the records that this leaves exposed."""
+    columns = [name for name in step.columns if name in shown.table.column_names]
+    k = max(model.k for model in step.parameters()["privacy"])
+    matching = frequencies(shown.table, columns, nulls="match").sample
+    strict = frequencies(shown.table, columns).sample
+    exposed = int((strict < k).sum())
+    said = f"wildcard k-anonymity only (k = {k}, a null equals anything) over {', '.join(columns)}"
+    worst = f"a record matches {matching.min(initial=k):,} records"
+    good = (
+        f"{worst} or more; but {exposed:,} records share their own values, nulls included, with "
+        f"fewer than {k}, and stand out to whoever knows what is missing"
+    )
+    return [finding(said, worst if matching.min(initial=k) < k else None, good)]
+
+
+def models_within_groups(
+    shown: Shown, step: Step, plan: Mapping[str, Any], original: pa.Table
+) -> list[Finding]:
+    """Verify the models among the records with, and among those without nulls in the original.
+
+    What is true of a class as a whole need not be so for someone who knows which values are
+    missing; where the two kinds were treated apart, it must be.
+    """
+    shown = shown.without(plan.get("disclosed", ()))
+    nulls = {name: original[name].is_null().to_numpy()[shown.rows] for name in step.columns}
+    groups = np.any([*nulls.values()], axis=0).astype(np.int64)
+    for number, group in enumerate(plan["joint"]["groups"], start=2):
+        # Groups by the set of columns that are null.
+        for pattern in group.get("patterns") or ():
+            same = [nulls[name] == (name in pattern) for name in step.columns]
+            groups[np.all(same, axis=0)] = number
+    return _models(shown.table, step, plan, groups, ", within each group by nulls")
+
+
+def _models(
+    table: pa.Table,
+    step: Step,
+    plan: Mapping[str, Any] | None,
+    groups: np.ndarray | None,
+    where: str,
+) -> list[Finding]:
     columns = [name for name in step.columns if name in table.column_names]
     codes, bounds = encode_columns(table, columns)
+    if groups is not None:
+        codes = np.vstack([codes, groups])
+        bounds = np.append(bounds, groups.max(initial=0) + 1)
     classes, n_classes = classes_of(codes, bounds)
     known = (plan or {}).get("joint", {}).get("confidential", {})
     findings = []
     for model in step.parameters()["privacy"]:
-        said = f"{_say(model)} over {', '.join(columns)}"
+        said = f"{_say(model)} over {', '.join(columns)}{where}"
         if not hasattr(model, "column"):
             findings.append(_sizes(said, model.k, classes, n_classes))
             continue

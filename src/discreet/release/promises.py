@@ -10,16 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.release.cells import least_records
-from discreet.release.findings import NEEDS_INTERNAL, Finding, finding
-from discreet.release.privacy import privacy_models
+from discreet.release.findings import NEEDS_INTERNAL, Finding, Shown, finding
+from discreet.release.privacy import privacy_models, wildcard_k
 from discreet.release.recipe import Step
 from discreet.table import float_values, tuple_counts
 
-# The table, the step, and the step's plan where there is evidence.
-Promise = Callable[[pa.Table, Step, Mapping[str, Any] | None], list[Finding]]
+# What is shown, the step, and the step's plan where there is evidence.
+Promise = Callable[[Shown, Step, Mapping[str, Any] | None], list[Finding]]
 
 
-def _k_per_value(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _k_per_value(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    table = shown.table
     return [
         _k_per_value_of(table[name], step, name, plan["columns"].get(name) if plan else None)
         for name in step.columns
@@ -47,7 +48,8 @@ def _k_per_value_of(
     return finding(f"k = {k} per value in column '{name}'", rare, good)
 
 
-def _k_per_tuple(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _k_per_tuple(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    table = shown.table
     columns = [name for name in step.columns if name in table.column_names]
     k = step.parameters()["k"]
     tuples, counts = tuple_counts(table, columns)
@@ -60,7 +62,8 @@ def _k_per_tuple(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) ->
     return [finding(f"k = {k} per tuple of {', '.join(columns)}", rare, good)]
 
 
-def _within_bounds(table: pa.Table, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _within_bounds(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    table = shown.table
     return [
         _within_bounds_of(table[name], step, name)
         for name in step.columns
@@ -86,9 +89,45 @@ def _within_bounds_of(column: pa.ChunkedArray, step: Step, name: str) -> Finding
     return finding(f"column '{name}' stays within {said}", problem, "smallest and largest do")
 
 
+def _rank_window(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    findings = []
+    for name in step.columns:
+        p = step.parameters()["p"]
+        p = p[name] if isinstance(p, Mapping) else p
+        said = f"no value of column '{name}' moved farther than {p:g} % of the ranks"
+        if plan is None or shown.rows is None:
+            findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
+            continue
+        sources = np.asarray(plan["columns"][name]["rows"])
+        values = float_values(shown.table[name], name)
+        farthest, n = _farthest(values, shown.rows, sources)
+        # Records that were suppressed since had ranks too.
+        allowed = int(p * (n + len(sources) - len(shown.rows)) / 100)
+        problem = f"a value moved by {farthest:,} ranks of {n:,}" if farthest > allowed else None
+        findings.append(finding(said, problem, f"{farthest:,} of {n:,} ranks at most"))
+    return findings
+
+
+def _farthest(values: np.ndarray, rows: np.ndarray, sources: np.ndarray) -> tuple[int, int]:
+    """Give the largest move in ranks, and the number of values.
+
+    What a record holds now is what its source held, so that the swap can be undone; where records
+    were suppressed, among those that are left.
+    """
+    before = np.full(len(sources), np.nan)
+    before[sources[rows]] = values
+    known = np.flatnonzero(~np.isnan(before))
+    rank = np.full(len(sources), -1)
+    rank[known[np.argsort(before[known], kind="stable")]] = np.arange(len(known))
+    moves = np.abs(rank[sources[rows]] - rank[rows])[(rank[rows] >= 0) & ~np.isnan(values)]
+    return int(moves.max(initial=0)), len(known)
+
+
 PROMISES: dict[str, Promise] = {
     "k-per-value": _k_per_value,
     "k-per-tuple": _k_per_tuple,
+    "rank-window": _rank_window,
     "within-bounds": _within_bounds,
     "privacy-models": privacy_models,
+    "wildcard-k": wildcard_k,
 }

@@ -12,6 +12,7 @@ import pyarrow as pa
 from discreet.errors import BadInput, BrokenPromise
 from discreet.release.check import check_release
 from discreet.release.evidence import Evidence, left_out
+from discreet.release.markers import doubtful_markers
 from discreet.release.recipe import Recipe, as_recipe
 from discreet.release.release import Release
 from discreet.release.run import Run
@@ -68,6 +69,7 @@ def protect_read(table: Any, recipe: Recipe, source: Path | None = None) -> Rele
     original = normalise(arrow, recipe.null_markers)
     run = Run(original, recipe)
     run.log["input"]["source"] = None if source is None else source.name
+    run.log["warnings"] += doubtful_markers(original, recipe)
     for number, step in enumerate(recipe.steps, start=1):
         run.do(number, step)
     run.replace_households()

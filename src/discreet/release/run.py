@@ -25,6 +25,14 @@ from discreet.table import Numbers, kind_of, numbers
 
 # With two records at a point, each could work out the other's value.
 FEWEST_PER_POINT = 3
+# What becomes of nulls in the columns of a step that has a null policy.
+NULL_POLICIES = {
+    "value": "a null is one more value",
+    "suppress": "records with a null are suppressed",
+    "match": "a null matches any value, which is wildcard k-anonymity only",
+    "segregate": "records with and without nulls are treated apart",
+    "contaminate": "a column with a null in a class is released as *",
+}
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic")
 
 
@@ -102,21 +110,30 @@ class Run:
         method = step.build()
         where = f"step {number} ({step.method})"
         before = {column: self._given(column, method, where) for column in step.columns}
+        if method.pools:
+            self._refuse_units(step.columns, where)
         target = self._target() if method.supervised else None
         started = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            outcome = method.run(
-                before,
-                lambda column: Draws(self.seed, number, column),
-                lambda column, values: self.inputs[column].round(values, step.precision),
-                target,
-                {column: self.current(column) for column in method.reads},
-            )
+            try:
+                outcome = method.run(
+                    before,
+                    lambda column: Draws(self.seed, number, column),
+                    lambda column, values: self.inputs[column].round(values, step.precision),
+                    target,
+                    {column: self.current(column) for column in method.reads},
+                )
+            except BadInput as error:
+                raise BadInput(f"{where}: {error}") from None
         _refuse_rare_points(step, number, outcome.columns)
+        _refuse_lost_values(where, method, before, outcome.columns)
         seconds = time.perf_counter() - started
         self._keep(step, outcome)
         self._plan(number, step, outcome)
+        policy = step.parameters().get("null_policy")
+        if policy is not None:
+            self.log["nulls"]["policy"] += f"; in {where}, {NULL_POLICIES[policy]}"
         self.log["warnings"] += [f"{where}: {w.message}" for w in caught]
         self.log["steps"].append(
             {
@@ -143,6 +160,17 @@ class Run:
                 f"holds {self.inputs[column].type}"
             )
         return self.values[column]
+
+    def _refuse_units(self, columns: list[str], where: str) -> None:
+        """Refuse to put together days, seconds and plain numbers."""
+        units = {column: self.inputs[column].unit or "plain numbers" for column in columns}
+        first, *others = columns
+        for column in others:
+            if units[column] != units[first]:
+                raise BadInput(
+                    f"{where} puts its columns together, but '{first}' holds {units[first]} and "
+                    f"'{column}' {units[column]}; treat them in steps of their own"
+                )
 
     def current(self, column: str) -> pa.ChunkedArray:
         """Give a column as the steps so far have left it."""
@@ -181,9 +209,21 @@ class Run:
             timed = source is not None and source.unit is not None
             unit = {"unit": source.unit, "unit_ns": source.unit_ns} if source and timed else {}
             plans[column] = unit | plan | {"precision": step.precision}
-        entry = {"step": number, "method": step.method, "columns": plans}
+        entry: dict[str, Any] = {"step": number, "method": step.method, "columns": plans}
         if outcome.joint:
             entry["joint"] = outcome.joint
+        again = {c for later in self.recipe.steps[number:] for c in _looked_at(later)}
+        if outcome.joint and again:
+            # Long sums may differ in the last digit, so that a check must go on from what was.
+            entry["results"] = {
+                c: v for c, v in outcome.columns.items() if c in again and isinstance(v, np.ndarray)
+            }
+        if outcome.disclosed is not None and outcome.disclosed.any():
+            entry["disclosed"] = np.flatnonzero(outcome.disclosed)
+            self.log["warnings"].append(
+                f"step {number} ({step.method}): {len(entry['disclosed']):,} records are released "
+                "as they are, which allow_disclosure allows"
+            )
         self.plan["steps"].append(entry)
 
     def _target(self) -> np.ndarray:
@@ -261,12 +301,35 @@ def _refuse_strange(kind: pa.DataType, column: str) -> None:
         )
 
 
+def _refuse_lost_values(
+    where: str, method: Method, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """Refuse a result past the range of numbers, and nulls where there were values."""
+    for column, values in after.items():
+        if not isinstance(values, np.ndarray):
+            continue
+        lost = np.isinf(values)
+        if not method.blanks:
+            lost |= np.isnan(values) & ~np.isnan(before[column])
+        if lost.any():
+            row = int(np.argmax(lost))
+            raise BadInput(
+                f"{where}: column '{column}', row {row + 1}: {before[column][row]:g} came out as "
+                "no number; its values are too large to compute with, so divide them first"
+            )
+
+
+def _looked_at(step: Step) -> tuple[str, ...]:
+    """Name the columns that a step treats or reads."""
+    return (*step.columns, *step.build().reads)
+
+
 def _is_numeric(column: pa.ChunkedArray) -> bool:
     return kind_of(column.type) == "numeric"
 
 
 def _check_columns(step: Step, number: int, roles: dict[str, str], released: list[str]) -> None:
-    for column in (*step.columns, *step.build().reads):
+    for column in _looked_at(step):
         where = f"step {number} ({step.method})"
         if column not in roles:
             raise BadInput(f"{where}: the table has no column '{column}'; {nearest(column, roles)}")

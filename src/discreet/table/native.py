@@ -113,7 +113,9 @@ def _like_pandas(frame: Any, result: pa.Table, changed: list[str]) -> Any:
     for name in changed:
         series = result[name].to_pandas()
         dtype = frame[name].dtype
-        if before.field(name).type == result[name].type and series.dtype != dtype:
+        # A null that is new does not fit an integer or a boolean of numpy's.
+        fits = not (isinstance(dtype, np.dtype) and dtype.kind in "iub" and series.hasnans)
+        if before.field(name).type == result[name].type and series.dtype != dtype and fits:
             series = series.astype(dtype)
         frame[name] = series.set_axis(frame.index)
     return frame

@@ -19,6 +19,9 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
 from discreet.release.replay.generalization import generalize
+from discreet.release.replay.mondrian import mondrian
+from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
+from discreet.release.replay.regression import ipso, porop
 from discreet.release.replay.rounding import clip, cuts, multiples
 from discreet.table import Numbers, kind_of, numbers
 
@@ -26,14 +29,25 @@ from discreet.table import Numbers, kind_of, numbers
 ColumnReplay = Callable[[dict[str, Any], np.ndarray, np.ndarray, Draws], np.ndarray]
 # A step's plan, the columns before it, the draws of a column by its name -> the treated columns.
 # `columns[name]` is float64 (NaN where null) where it holds numbers, else as Arrow has it;
-# `columns.arrow(name)` is Arrow always.
+# `columns.arrow(name)` is Arrow always. A pair of arrays is values, and how far off they may be.
 JointReplay = Callable[[dict[str, Any], Mapping[str, Any], Callable[[str], Draws]], dict[str, Any]]
 
-KINDS: dict[str, ColumnReplay] = {"clip": clip, "cuts": cuts, "multiples": multiples}
-JOINT: dict[str, JointReplay] = {"generalize": generalize}
-# Joint kinds whose numbers come out of long sums, which another order of adding changes a little.
-COMPUTED: set[str] = set()
-_SLACK = 1e-9
+KINDS: dict[str, ColumnReplay] = {
+    "clip": clip,
+    "cuts": cuts,
+    "multiples": multiples,
+    "noise": noise,
+    "sources": sources,
+}
+JOINT: dict[str, JointReplay] = {
+    "correlated-noise": correlated_noise,
+    "generalize": generalize,
+    "ipso": ipso,
+    "mondrian": mondrian,
+    "porop": porop,
+    "pram": pram,
+    "sources": shuffled,
+}
 
 
 def replay(plan: Plan, seed: int, original: pa.Table) -> dict[str, Any]:
@@ -57,13 +71,18 @@ def replay(plan: Plan, seed: int, original: pa.Table) -> dict[str, Any]:
     for step in plan["steps"]:
         new = _step(step, columns, partial(Draws, seed, step["step"]))
         for name, values in new.items():
-            if isinstance(values, np.ndarray):
-                precision = step["columns"][name]["precision"]
-                treated[name] = _numeric(step, values, columns.source(name), precision)
-                columns.put_numbers(name, treated[name].middle, precision)
-            else:
+            if isinstance(values, pa.ChunkedArray):
                 treated[name] = values
                 columns.put(name, values)
+                continue
+            precision = step["columns"][name]["precision"]
+            treated[name] = _numeric(values, columns.source(name), precision)
+            # What was computed in long sums is known to the last digit only from what was kept.
+            kept = step.get("results", {}).get(name)
+            if kept is not None and not treated[name].holds(kept).all():
+                raise ValueError(f"column '{name}' after step {step['step']} is not what was kept")
+            going_on = treated[name].middle if kept is None else kept
+            columns.put_numbers(name, going_on, precision)
     return treated
 
 
@@ -75,15 +94,26 @@ class Numeric:
     middle: np.ndarray
     high: np.ndarray
 
+    def holds(self, found: np.ndarray) -> np.ndarray:
+        """Tell of each cell whether it is what it should be."""
+        there = (found >= self.low) & (found <= self.high)
+        return there | (np.isnan(found) & np.isnan(self.middle))
 
-def _numeric(step: dict[str, Any], values: np.ndarray, source: Numbers, precision: str) -> Numeric:
-    """Round as the release was; what was computed in another order may be off by a little."""
-    middle = source.round(values, precision)
-    if step.get("joint", {}).get("kind") not in COMPUTED:
+    def where(self, rows: np.ndarray, gone: np.ndarray) -> Numeric:
+        """Take some rows, nulls where the mask says so."""
+        low, middle, high = (
+            np.where(gone, np.nan, side)[rows] for side in (self.low, self.middle, self.high)
+        )
+        return Numeric(low, middle, high)
+
+
+def _numeric(values: Any, source: Numbers, precision: str) -> Numeric:
+    """Round as the release was; a pair is values, and how far off another arithmetic may be."""
+    if not isinstance(values, tuple):
+        middle = source.round(values, precision)
         return Numeric(middle, middle, middle)
-    present = values[~np.isnan(values)]
-    slack = _SLACK * (np.abs(present).max(initial=0.0) + np.ptp(present) if len(present) else 0.0)
-    low, high = (source.round(values + side, precision) for side in (-slack, slack))
+    values, slack = values
+    low, middle, high = (source.round(values + by, precision) for by in (-slack, 0.0, slack))
     return Numeric(low, middle, high)
 
 

@@ -1,4 +1,4 @@
-"""Generalization plans, applied again: a row takes the levels of the first round that kept its class."""
+"""Generalization plans, applied again: the first round that has a row's class gives its labels."""
 
 from __future__ import annotations
 
@@ -74,10 +74,13 @@ def _leaves(column: pa.ChunkedArray, name: str, hierarchy: dict[str, Any]) -> np
 
 def _in_group(group: dict[str, Any], null: dict[str, np.ndarray]) -> np.ndarray:
     """Tell which rows belong to a group: all, those with nulls or without, or by which are null."""
-    any_null = np.any(list(null.values()), axis=0)
+    any_null = np.zeros(len(next(iter(null.values()))), dtype=bool)
+    for rows in null.values():
+        any_null |= rows
     if group["patterns"] is None:
-        wanted = {"all": np.full(len(any_null), True), "without nulls": ~any_null}
-        return wanted.get(group["group"], any_null)
+        if group["group"] == "all":
+            return np.full(len(any_null), True)
+        return ~any_null if group["group"] == "without nulls" else any_null
     inside = np.zeros(len(any_null), dtype=bool)
     for pattern in group["patterns"]:
         inside |= np.all([rows == (name in pattern) for name, rows in null.items()], axis=0)

@@ -1,0 +1,202 @@
+"""Polynomial regression on ordered partitions: least squares on positions, chunk by chunk.
+
+1. The basis. Every chunk has the positions 0..k-1, on which the discrete orthogonal (Gram)
+   polynomials are orthonormal: p_0 = 1/sqrt(k), and with t the position minus (k-1)/2,
+   b_j+1 p_j+1 = t p_j - b_j p_j-1, where b_j^2 = j^2 (k^2 - j^2) / (4 (4 j^2 - 1)).
+2. The fit. Because they are orthonormal, the coefficient of p_j is the sum of p_j times the values:
+   no equations to solve, so nothing that a high degree could make ill-conditioned.
+3. The short last chunk of r < k values is fitted on the last k values.
+
+The recurrence is accurate to 1e-11 while the degree is at most 4.5 sqrt(k); beyond, small values of
+high degrees near the ends are lost. That is for the caller to see to. Work goes in blocks of
+positions that stay in the cache: O(n degree) time, and memory that does not grow with k.
+"""
+
+import numpy as np
+from numba import njit
+
+_BLOCK = 512
+
+
+@njit(cache=True)
+def normalise_chunks(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bring each chunk of k sorted values to [0, 1], in place; return their lows and widths.
+
+    Equal values become 0.
+    """
+    n = values.size
+    chunks = (n + k - 1) // k
+    lows, widths = np.empty(chunks), np.empty(chunks)
+    for c in range(chunks):
+        first, end = c * k, min(n, (c + 1) * k)
+        low = values[first]
+        width = values[end - 1] - low
+        lows[c], widths[c] = low, width
+        for i in range(first, end):
+            values[i] = (values[i] - low) / width if width > 0 else 0.0
+    return lows, widths
+
+
+@njit(cache=True, nogil=True)
+def fit_chunks(
+    values: np.ndarray,
+    k: int,
+    ends: np.ndarray,
+    coefficients: np.ndarray,
+    deviations: np.ndarray,
+    first: int,
+    stop: int,
+) -> None:
+    """Fit the chunks first..stop-1 of k values; write to `coefficients` and `deviations`.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+    k : int
+        Values in a chunk; at most all of them.
+    ends : ndarray of int64
+        Where in `coefficients` those of each chunk end: degree + 1 of them.
+    coefficients : ndarray of float64
+        Of the Gram polynomials, chunk after chunk.
+    deviations : ndarray of float64
+        sqrt(SSE / k) of each chunk.
+    """
+    steps = _recurrence(k, _most(ends))
+    now, before, fit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    for c in range(first, stop):
+        chunk = _fitted_on(values, k, c)
+        a = coefficients[ends[c - 1] if c else 0 : ends[c]]
+        a[:] = 0.0
+        for start in range(0, k, _BLOCK):
+            m = min(_BLOCK, k - start)
+            _first_two(k, m, now, before)
+            for j in range(a.size):
+                total = 0.0
+                for i in range(m):
+                    total += now[i] * chunk[start + i]
+                a[j] += total
+                if j + 1 < a.size:
+                    _next(steps, j, k, start, m, now, before)
+        squares = 0.0
+        for start in range(0, k, _BLOCK):
+            m = min(_BLOCK, k - start)
+            _evaluate(a, steps, k, start, m, fit, now, before)
+            total = 0.0
+            for i in range(m):
+                total += (chunk[start + i] - fit[i]) ** 2
+            squares += total
+        deviations[c] = np.sqrt(squares / k)
+
+
+@njit(cache=True, nogil=True)
+def release_chunks(
+    values: np.ndarray,
+    places: np.ndarray,
+    cells: np.ndarray,
+    first_k: int,
+    lows: np.ndarray,
+    widths: np.ndarray,
+    k: int,
+    ends: np.ndarray,
+    coefficients: np.ndarray,
+    deviations: np.ndarray,
+    by_cell: bool,
+    scale: float,
+    floors: np.ndarray,
+    released: np.ndarray,
+    first: int,
+    stop: int,
+) -> None:
+    """Release the chunks first..stop-1 of the second pass: fit plus noise, back in their cells.
+
+    Parameters
+    ----------
+    values, k, ends, coefficients, deviations
+        As `fit_chunks` has them.
+    places : ndarray of int32
+        Where each value stood in the first order.
+    cells : ndarray of int32
+        The cell of each value of the first order, counted row by row.
+    first_k, lows, widths
+        Chunks of the first pass.
+    by_cell : bool
+        Noise in proportion to each cell's own residual and not to the chunk's deviation.
+    scale : float
+        What the noise is multiplied with.
+    floors : ndarray of float64
+        Least standard deviation of the noise in each column.
+    released : ndarray of float64
+        Comes with a standard normal draw in each cell and gets the released values.
+    """
+    n, columns = values.size, floors.size
+    steps = _recurrence(k, _most(ends))
+    now, before, fit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    for c in range(first, stop):
+        shift = max(0, (c + 1) * k - n)
+        begin = c * k - shift
+        a = coefficients[ends[c - 1] if c else 0 : ends[c]]
+        for start in range(shift, k, _BLOCK):
+            m = min(_BLOCK, k - start)
+            _evaluate(a, steps, k, start, m, fit, now, before)
+            for i in range(m):
+                at = begin + start + i
+                place = places[at]
+                chunk, cell = place // first_k, cells[place]
+                sd = abs(values[at] - fit[i]) if by_cell else deviations[c]
+                sd = max(scale * sd * widths[chunk], floors[cell % columns])
+                released[cell] = lows[chunk] + (widths[chunk] * fit[i] + sd * released[cell])
+
+
+@njit(cache=True)
+def _recurrence(k, degree):
+    """Return b_0..b_degree."""
+    steps = np.zeros(degree + 1)
+    for j in range(1, degree + 1):
+        jj, kk = float(j) * j, float(k) * k
+        steps[j] = np.sqrt(jj * (kk - jj) / (4.0 * (4.0 * jj - 1.0)))
+    return steps
+
+
+@njit(cache=True)
+def _most(ends):
+    """Return the highest degree."""
+    most, last = 0, 0
+    for end in ends:
+        most, last = max(most, end - last - 1), end
+    return most
+
+
+@njit(cache=True)
+def _fitted_on(values, k, c):
+    """Return the values that chunk c is fitted on."""
+    begin = min(c * k, values.size - k)
+    return values[begin : begin + k]
+
+
+@njit(inline="always")
+def _first_two(k, m, now, before):
+    """Set p_0 and p_-1 of m positions."""
+    now[:m] = 1.0 / np.sqrt(k)
+    before[:m] = 0.0
+
+
+@njit(inline="always")
+def _next(steps, j, k, start, m, now, before):
+    """Go from p_j to p_j+1 at the m positions from `start` on."""
+    centre, step, last = start - 0.5 * (k - 1), 1.0 / steps[j + 1], steps[j]
+    for i in range(m):
+        new = ((centre + i) * now[i] - last * before[i]) * step
+        before[i] = now[i]
+        now[i] = new
+
+
+@njit(inline="always")
+def _evaluate(a, steps, k, start, m, fit, now, before):
+    """Write the fit at the m positions from `start` on."""
+    _first_two(k, m, now, before)
+    fit[:m] = 0.0
+    for j in range(a.size):
+        for i in range(m):
+            fit[i] += a[j] * now[i]
+        if j + 1 < a.size:
+            _next(steps, j, k, start, m, now, before)

@@ -1,0 +1,270 @@
+"""Mondrian: cut a set of records in two, again and again, while both sides may be released.
+
+Records come as *units*, distinct tuples with their number of records, in one table of integers: the
+codes of the quasi-identifiers, the codes of the confidential columns, the number of records, the
+unit's own number. A part is a range of its rows; a cut moves the units of one side before those of
+the other, in their order, so the passes read memory from front to back.
+
+A code is a value's place in its column's order, and a null comes after the last. Columns are told
+apart by their `heights`: 0, values in order, where `place` says how far apart they are; above 0, a
+tree, where `ranks` numbers the nodes of each level from left to right and `spans` says how wide
+each is. A tree is cut between the children of the lowest node that holds all of the part, and if
+that cannot be, between grandchildren, and so on down to its leaves.
+"""
+
+import numpy as np
+from numba import njit
+
+from discreet.kernels.privacy import holds
+
+# What a null is: one more value; a value that is cut off first; what forbids to cut its column.
+VALUE, APART, FORBIDS = 0, 1, 2
+# Passes that look for the median count in at most so many bins.
+_BINS = 1024
+
+
+@njit(cache=True)
+def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed, nulls):
+    """Cut the units into classes.
+
+    Parameters
+    ----------
+    cells : ndarray of int32, shape (units, columns)
+        As above; put in the order of the classes, in place.
+    sizes, heights, starts : ndarray of int64
+        For each quasi-identifier the code of its null, the height of its tree, and where its part
+        of `place` (height 0), or of `ranks` and `spans`, starts.
+    place : ndarray of float64
+        For each code of a column in order its place, so that the whole column is 1 wide.
+    ranks, spans : ndarray of int32, ndarray of float64
+        For each level of a tree, from the leaves up, and each code: the number and the width of
+        its node. Numbers rise with the codes.
+    rules : discreet.kernels.privacy.Rules
+        What both sides of a cut must keep. The units as a whole are not tested.
+    relaxed : bool
+        Share out the records that are equal to the median, in their order.
+    nulls : int
+        `VALUE`, `APART` or `FORBIDS`.
+
+    Returns
+    -------
+    ends : ndarray of int64
+        Where each class ends in `cells`.
+    low, high : ndarray of int32, shape (classes, quasi-identifiers)
+        The least and the largest code that is not a null; `low > high` where there is none.
+    null : ndarray of bool, of the same shape
+        Whether it holds a null.
+    """
+    columns = sizes.size
+    records = 0
+    for i in range(cells.shape[0]):
+        records += cells[i, -2]
+    # No class can be smaller.
+    fewest = rules.k
+    for least in rules.least:
+        fewest = max(fewest, least)
+    most = records // fewest + 1
+    ends = np.empty(most, np.int64)
+    low, high = np.empty((most, columns), np.int32), np.empty((most, columns), np.int32)
+    null = np.empty((most, columns), np.bool_)
+    stack = np.empty((most + 1, 2), np.int64)
+    stack[0] = 0, cells.shape[0]
+    waiting, classes = 1, 0
+    side, room = np.empty(len(cells), np.bool_), np.empty_like(cells)
+    bins, counts = np.empty(_BINS, np.int64), np.empty((2, rules.q.size), np.int64)
+    widths = np.empty(columns)
+    while waiting:
+        waiting -= 1
+        start, stop = stack[waiting]
+        # The bounds go straight to the place of the next class, in case it is one.
+        lo, hi, has = low[classes], high[classes], null[classes]
+        n = _bounds(cells, start, stop, sizes, lo, hi, has)
+        middle = start
+        if n >= 2 * fewest:
+            for c in range(columns):
+                widths[c] = _width(
+                    c, lo, hi, has, sizes, heights, starts, place, ranks, spans, nulls
+                )
+            while middle == start:
+                c = np.argmax(widths)
+                if widths[c] < 0:
+                    break
+                widths[c] = -1.0
+                middle = _cut(
+                    cells, start, stop, n, c, lo[c], hi[c], has[c],
+                    sizes[c], heights[c], starts[c], ranks, relaxed, nulls, rules, fewest,
+                    side, room, bins, counts,
+                )  # fmt: skip
+        if middle == start:
+            ends[classes] = stop
+            classes += 1
+        else:
+            stack[waiting] = middle, stop
+            stack[waiting + 1] = start, middle
+            waiting += 2
+    return ends[:classes], low[:classes], high[:classes], null[:classes]
+
+
+@njit(cache=True)
+def _bounds(cells, start, stop, sizes, low, high, null):
+    """Find the bounds of a part and whether it holds nulls; return its number of records."""
+    columns = sizes.size
+    for c in range(columns):
+        low[c], high[c], null[c] = sizes[c], -1, False
+    n = 0
+    for i in range(start, stop):
+        n += cells[i, -2]
+        for c in range(columns):
+            code = cells[i, c]
+            low[c] = min(low[c], code)
+            if code < sizes[c]:
+                high[c] = max(high[c], code)
+            else:
+                null[c] = True
+    return n
+
+
+@njit(cache=True)
+def _width(c, low, high, null, sizes, heights, starts, place, ranks, spans, nulls):
+    """Return how wide a part is in a column; -1 where it cannot be cut."""
+    first, last = low[c], high[c]
+    if null[c]:
+        if nulls == FORBIDS or last < 0:
+            return -1.0
+        if nulls == VALUE:
+            last = sizes[c]
+    elif first == last:
+        return -1.0
+    if heights[c] == 0:
+        return place[starts[c] + last] - place[starts[c] + first]
+    level = _common(first, last, sizes[c], starts[c], ranks)
+    return spans[starts[c] + level * (sizes[c] + 1) + first]
+
+
+@njit(cache=True)
+def _common(first, last, size, start, ranks):
+    """Return the level of the lowest node that holds two codes."""
+    level = 0
+    while ranks[start + first] != ranks[start + last]:
+        start += size + 1
+        level += 1
+    return level
+
+
+@njit(cache=True)
+def _cut(
+    cells, start, stop, n, c, low, high, null, size, height, table, ranks, relaxed, nulls,
+    rules, fewest, side, room, bins, counts,
+):  # fmt: skip
+    """Cut a part in a column, if that may be; return where its right side starts, or `start`."""
+    if null and nulls == APART:
+        left = _mark(cells, start, stop, c, -1, ranks, size, 0, side)
+        if fewest <= left <= n - fewest and _hold(cells, start, stop, left, n, rules, side, counts):
+            return _move(cells, start, stop, side, room)
+    last = size if null else high
+    level = _common(low, last, size, table, ranks) - 1 if height > 0 else -1 if relaxed else 0
+    # Level -1 shares out equal values: the way of relaxed cuts, but the last resort in a tree.
+    while level >= (-1 if relaxed else 0):
+        at = table + max(level, 0) * (size + 1) if height > 0 else -1
+        key, left, share = _median(cells, start, stop, n, c, at, ranks, low, last, level < 0, bins)
+        if fewest <= left <= n - fewest:
+            _mark(cells, start, stop, c, at, ranks, key, share, side)
+            if _hold(cells, start, stop, left, n, rules, side, counts):
+                return _move(cells, start, stop, side, room)
+        level -= 1
+    return start
+
+
+@njit(cache=True)
+def _hold(cells, start, stop, left, n, rules, side, counts):
+    """Tell whether both sides keep the privacy models."""
+    confidential = rules.offsets.size - 1
+    if confidential == 0:
+        return True
+    counts[:] = 0
+    first = cells.shape[1] - 2 - confidential
+    for i in range(start, stop):
+        for j in range(first, first + confidential):
+            if cells[i, j] >= 0:
+                counts[0 if side[i] else 1, cells[i, j]] += cells[i, -2]
+    return holds(rules, left, counts[0]) and holds(rules, n - left, counts[1])
+
+
+@njit(cache=True)
+def _median(cells, start, stop, n, c, at, ranks, low, high, share_out, bins):
+    """Find the cut that comes nearest to two halves; on a tie the median goes left.
+
+    Returns
+    -------
+    key, left, share : int
+        The median, the records of the left side, and how many of the median's are among them.
+    """
+    base = low if at < 0 else ranks[at + low]
+    width = (high if at < 0 else ranks[at + high]) - base + 1
+    used = 2
+    while used < _BINS and used < stop - start:
+        used *= 2
+    before = 0
+    while True:
+        shift = 0
+        while (width - 1) >> shift >= used:
+            shift += 1
+        last = (width - 1) >> shift
+        for b in range(last + 1):
+            bins[b] = 0
+        for i in range(start, stop):
+            code = cells[i, c]
+            key = (code if at < 0 else ranks[at + code]) - base
+            if 0 <= key < width:
+                bins[key >> shift] += cells[i, -2]
+        b = 0
+        while 2 * (before + bins[b]) < n:
+            before += bins[b]
+            b += 1
+        base += b << shift
+        if shift == 0:
+            break
+        width = min(1 << shift, width - (b << shift))
+    after = before + bins[b]
+    if share_out:
+        return base, n // 2, n // 2 - before
+    if abs(2 * after - n) <= abs(2 * before - n):
+        return base, after, bins[b]
+    return base, before, 0
+
+
+@njit(cache=True)
+def _mark(cells, start, stop, c, at, ranks, key, share, side):
+    """Mark the left side: units below the key, and the first of those at it; count its records."""
+    left = 0
+    for i in range(start, stop):
+        code = cells[i, c]
+        own = code if at < 0 else ranks[at + code]
+        goes = own < key
+        if own == key and share > 0:
+            goes = True
+            share -= cells[i, -2]
+        side[i] = goes
+        if goes:
+            left += cells[i, -2]
+    return left
+
+
+@njit(cache=True)
+def _move(cells, start, stop, side, room):
+    """Put the marked units first, both sides in their order; return where the others start."""
+    middle, kept = start, 0
+    width = cells.shape[1]
+    for i in range(start, stop):
+        if side[i]:
+            for j in range(width):
+                cells[middle, j] = cells[i, j]
+            middle += 1
+        else:
+            for j in range(width):
+                room[kept, j] = cells[i, j]
+            kept += 1
+    for i in range(kept):
+        for j in range(width):
+            cells[middle + i, j] = room[i, j]
+    return middle

@@ -1,0 +1,81 @@
+"""Rank swapping (Moore 1996): whom each rank is swapped with.
+
+The ranks are walked up. One that was not swapped yet is swapped with another such rank, drawn
+uniformly from those at most `window` ranks ahead.
+
+1. Drawing. A rank ahead is drawn and, where it was swapped before, drawn again. On average seven in
+   ten ranks of the window are still free, so that this takes 1.4 draws; in the last window, where
+   no new ranks come in, fewer and fewer are, but the draws wasted there stay in proportion to it.
+2. Stopping. The free ranks ahead are counted as the walk goes. There are none only at the end, for
+   one rank of an odd number: it stays.
+
+The draws of rank i are the words (i, 0), (i, 1), ... of the generator, so the result depends on
+the key, the number of ranks and the window alone.
+"""
+
+import numpy as np
+from numba import njit
+
+from discreet.kernels.philox import high_word, philox_word
+
+
+@njit(cache=True, nogil=True)
+def swap_partners(n: int, window: int, key_0: np.uint64, key_1: np.uint64) -> np.ndarray:
+    """Return the rank that each of n ranks is swapped with: itself where it stays.
+
+    Parameters
+    ----------
+    n, window : int
+        The window is at least 1.
+    key_0, key_1 : uint64
+        Of the generator.
+
+    Returns
+    -------
+    ndarray of int64
+    """
+    partner = np.full(n, -1, np.int64)
+    # Free ranks among i+1..i+window; for the step before the first, among 0..window-1.
+    free = min(window, n)
+    for i in range(n):
+        if i + window < n:
+            free += 1
+        if partner[i] >= 0:
+            continue
+        free -= 1
+        if free == 0:
+            partner[i] = i
+            continue
+        ahead = np.uint64(min(window, n - 1 - i))
+        j = i
+        attempt = np.uint64(0)
+        while j == i or partner[j] >= 0:
+            word = philox_word(key_0, key_1, np.uint64(i), attempt)
+            j = i + 1 + int(high_word(word, ahead))
+            attempt += np.uint64(1)
+        partner[i], partner[j] = j, i
+        free -= 1
+    return partner
+
+
+@njit(cache=True, nogil=True)
+def swap_rows(
+    ordered: np.ndarray, rows: np.ndarray, partner: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the new value of each of n rows, NaN where null, and the row that it came from.
+
+    Parameters
+    ----------
+    ordered, rows : ndarray
+        The values that are not null in order, and the row of each.
+    partner : ndarray of int64
+        Of each rank.
+    n : int
+        Rows, nulls included.
+    """
+    new, sources = np.full(n, np.nan), np.arange(n)
+    # By rank, and not by row: partners are near each other in memory, their rows are not.
+    for rank in range(rows.size):
+        new[rows[rank]] = ordered[partner[rank]]
+        sources[rows[rank]] = rows[partner[rank]]
+    return new, sources

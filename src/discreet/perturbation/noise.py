@@ -1,0 +1,259 @@
+"""Noise: additive, correlated, multiplicative."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.method import Method, Outcome, Plan, Rounder, as_computed, per_column
+from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.threads import over_ranges
+
+# Rows at a time: their draws stay in the cache.
+_CHUNK = 1 << 15
+Kind = Literal["additive", "correlated", "multiplicative"]
+
+
+class Noise(Method):
+    """Add normal noise to each value, or multiply each by a factor near 1.
+
+    Parameters
+    ----------
+    kind : {"additive", "correlated", "multiplicative"}
+        `"additive"`: x + N(0, (scale * sd)^2), sd the column's standard deviation, each column by
+        itself. `"correlated"`: the same, but the noise of the columns has the correlations of the
+        data, so that these are kept. `"multiplicative"`: x * (1 + N(0, scale^2)), so that large
+        values get much noise and zeros none.
+    scale : float or mapping of str to float
+        How much noise; by column where a mapping. Correlated noise takes one scale for all.
+    random_state : int, RandomState instance or None
+        None draws a secret.
+
+    Attributes
+    ----------
+    plan_ : dict of str to dict
+        What each column's noise is made of.
+
+    See Also
+    --------
+    RankSwap : keeps each column's values as they are.
+    TopBottom : as a second step, keeps the result within bounds.
+
+    Notes
+    -----
+    Means are kept on average. Additive and correlated noise multiply variances by 1 + scale^2;
+    additive noise divides correlations by the same.
+
+    Correlations are taken from the rows that are complete in all columns. A null stays, and its
+    row's other cells get their noise.
+
+    A draw belongs to a row's number. Two tables treated with the same `random_state` get the same
+    noise, which cancels in their difference: use another one for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> incomes = np.array([[21_000.0], [0.0], [35_500.0], [np.nan]])
+    >>> Noise("multiplicative", scale=0.05, random_state=7).fit_transform(incomes).round().ravel()
+    array([22015.,     0., 35109.,    nan])
+    """
+
+    recipe_name: ClassVar[str] = "noise"
+    in_words: ClassVar[str] = "random noise was added to each value"
+
+    def __init__(
+        self,
+        kind: Kind = "additive",
+        scale: float | Mapping[str, float] = 0.1,
+        *,
+        random_state: Any = None,
+    ) -> None:
+        self.kind = kind
+        self.scale = scale
+        self.random_state = random_state
+
+    @property
+    def takes_dates(self) -> bool:  # type: ignore[override]
+        """A date is a number of days since some day, which is nothing to multiply."""
+        return self.kind != "multiplicative"
+
+    @property
+    def effect(self) -> str:
+        """It perturbs."""
+        return "perturbs"
+
+    @property
+    def is_random(self) -> bool:
+        """Always."""
+        return True
+
+    def check_params(self) -> None:
+        """Refuse unknown kinds, and scales that are not above 0 or may not differ by column."""
+        if self.kind not in get_args(Kind):
+            known = ", ".join(map(repr, get_args(Kind)))
+            raise BadInput(f"kind must be one of {known}, not {self.kind!r}")
+        check_numbers(
+            "scale", self.scale, lambda s: 0 < s < math.inf, "a number above 0, such as 0.1"
+        )
+        if self.kind == "correlated" and isinstance(self.scale, Mapping):
+            raise BadInput("correlated noise takes one scale for all columns, not one by column")
+
+    def run(
+        self,
+        columns: Mapping[str, np.ndarray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+        target: np.ndarray | None = None,
+        others: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> Outcome:
+        """Give each column its noise."""
+        plans = self._decide(columns)
+        new = {c: rounded(c, x) for c, x in _apply(plans, columns, draws).items()}
+        for name, before in columns.items():
+            if plans[name].get("sd") != 0:
+                _tell_unchanged(name, before, new[name])
+        joint = {"kind": "correlated-noise"} if self.kind == "correlated" else {}
+        return Outcome(new, plans, joint)
+
+    def _decide(self, columns: Mapping[str, np.ndarray]) -> dict[str, Plan]:
+        scales = {name: float(per_column(self.scale, name, "scale")) for name in columns}
+        if self.kind == "multiplicative":
+            return {
+                name: {"kind": "noise", "noise": self.kind, "scale": scale}
+                for name, scale in scales.items()
+            }
+        sds = {}
+        for name, values in columns.items():
+            sds[name] = _standard_deviation(values[~np.isnan(values)])
+            if sds[name] == 0:
+                warnings.warn(f"column '{name}' is constant: it gets no noise", stacklevel=3)
+        plans: dict[str, Plan] = {
+            name: {"kind": "noise", "noise": self.kind, "scale": scales[name], "sd": sd}
+            for name, sd in sds.items()
+        }
+        if self.kind == "correlated":
+            root = _root(_correlations(columns)) if any(sds.values()) else np.eye(len(sds))
+            for name, row in zip(columns, root, strict=True):
+                # What is taken of each column's draw.
+                weights = scales[name] * sds[name] * row
+                plans[name]["weights"] = dict(zip(columns, weights.tolist(), strict=True))
+        return plans
+
+    def fit(self, X: Any, y: Any = None) -> Noise:
+        """Take each column's standard deviation, and for correlated noise the correlations.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            NaN is a null.
+        y : ignored
+        """
+        self.plan_ = self._decide(self._columns(X, reset=True))
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Give rows their noise, new ones too."""
+        check_is_fitted(self)
+        columns = self._columns(X, reset=False)
+        return np.column_stack(list(_apply(self.plan_, columns, self._draws).values()))
+
+    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
+        columns = super()._columns(X, reset)
+        check_named("scale", self.scale, columns)
+        return columns
+
+
+def _apply(
+    plans: Mapping[str, Plan], columns: Mapping[str, np.ndarray], draws: Callable[[str], Draws]
+) -> dict[str, np.ndarray]:
+    """Give each value its noise; NaN stays, -0.0 becomes 0.0."""
+    of = {name: draws(name) for name in columns}
+    n = len(next(iter(columns.values())))
+    new = {name: np.empty(n) for name in columns}
+
+    def work(start: int, stop: int) -> None:
+        rows = np.arange(start, stop)
+        normals = {name: of[name].normal(rows) for name in columns}
+        for name, values in columns.items():
+            new[name][start:stop] = _moved(plans[name], values[start:stop], normals, name) + 0.0
+
+    over_ranges(work, n, _CHUNK)
+    return new
+
+
+def _moved(
+    plan: Plan, values: np.ndarray, normals: Mapping[str, np.ndarray], name: str
+) -> np.ndarray:
+    if plan["noise"] == "multiplicative":
+        return values * (1 + plan["scale"] * normals[name])
+    if plan["noise"] == "additive":
+        return values + plan["scale"] * plan["sd"] * normals[name]
+    noise = np.zeros(len(values))
+    for other, weight in plan["weights"].items():
+        noise += weight * normals[other]
+    return values + noise
+
+
+def _standard_deviation(values: np.ndarray) -> float:
+    """Give the sample standard deviation, 0 for one value.
+
+    The values are centred twice and squared as shares of the largest, so that neither a far mean
+    nor a large spread takes digits away.
+    """
+    if len(values) < 2 or values.min() == values.max():
+        return 0.0
+    centred = values - values[0]
+    centred -= centred.mean()
+    largest = np.abs(centred).max()
+    return float(largest * math.sqrt(((centred / largest) ** 2).sum() / (len(values) - 1)))
+
+
+def _correlations(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Give the correlations among complete rows; 0 with a column that is constant there.
+
+    From complete rows and not pair by pair: only so is there noise with these correlations.
+    """
+    complete = ~np.logical_or.reduce([np.isnan(values) for values in columns.values()])
+    if complete.sum() < 2:
+        raise BadInput(
+            f"correlated noise needs rows without nulls, but {complete.sum()} are complete in all "
+            f"of the columns {', '.join(columns)}; treat fewer of them together"
+        )
+    scores = []
+    for values in columns.values():
+        present = values[complete]
+        sd = _standard_deviation(present)
+        centred = present - present[0]
+        scores.append((centred - centred.mean()) / sd if sd > 0 else np.zeros(len(present)))
+    result = np.eye(len(scores))
+    # Plain sums: those of a matrix product depend on the number of threads.
+    for i, one in enumerate(scores):
+        for j, other in enumerate(scores[:i]):
+            result[i, j] = result[j, i] = (one * other).sum() / (len(one) - 1)
+    return result
+
+
+def _root(matrix: np.ndarray) -> np.ndarray:
+    """Give the symmetric square root, which there is even where columns depend on each other."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+
+
+def _tell_unchanged(name: str, before: np.ndarray, after: np.ndarray) -> None:
+    """Warn where rounding, or zeros, left most values as they were."""
+    present = len(before) - np.isnan(before).sum()
+    share = (before == after).sum() / present
+    if share > 0.5:
+        warnings.warn(
+            f"column '{name}': {share:.0%} of the values are as they were; where rounding to the "
+            'input\'s decimals took their noise away, raise scale or set precision = "full"',
+            stacklevel=3,
+        )

@@ -1,0 +1,309 @@
+"""The post-randomisation method (Gouweleeuw, Kooiman, Willenborg and de Wolf 1998)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.draws import Draws
+from discreet.errors import BadInput, nearest
+from discreet.method import (
+    Method,
+    Outcome,
+    Plan,
+    Rounder,
+    as_arrow,
+    as_computed,
+    as_given,
+    per_column,
+)
+from discreet.perturbation._parameters import check_named, check_numbers
+
+MOST_CATEGORIES = 1000
+Matrix = Mapping[str, Mapping[str, float]]
+
+
+class PRAM(Method):
+    """Change categories at random, by known probabilities (post-randomisation).
+
+    A row of the transition matrix says with which probabilities a category becomes each of the
+    others, or stays.
+
+    Parameters
+    ----------
+    retention : float or mapping of str to float
+        Probability that a value stays, at least 0 and below 1; by column where a mapping. A value
+        that does not stay becomes one of the other categories, each as likely.
+    matrix : mapping of str to mapping, optional
+        By column: category -> (category -> probability), a row for each category; what a row
+        leaves out has probability 0. A column that it does not name is treated by `retention`.
+    invariant : bool
+        Keep the expected counts of the categories. With `retention`, a value that does not stay
+        becomes a category drawn by the column's shares, which may be its own again. A `matrix` P
+        becomes R = PQ, where Q undoes P on average: Q_lk = p_k P_kl / sum_m p_m P_ml.
+    random_state : int, RandomState instance or None
+        None draws a secret.
+
+    Attributes
+    ----------
+    plan_ : dict of str to dict
+        The sorted `categories` of each column, and the `matrix` that was used, row after row.
+
+    See Also
+    --------
+    RankSwap : for numbers.
+
+    Notes
+    -----
+    Text, booleans, numbers and categories can be treated, with at most 1,000 different values in
+    a column. Nulls stay. New rows must hold known categories.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> people = pa.table({"works": ["no", "yes", "yes", None, "yes", "no", "yes"]})
+    >>> pram = PRAM(retention=0.6, random_state=4).fit(people)
+    >>> pram.transform(people)["works"].to_pylist()
+    ['no', ..., None, ...]
+    >>> pram.plan_["works"]["matrix"].reshape(2, 2)
+    array([[0.6, 0.4],
+           [0.4, 0.6]])
+    """
+
+    recipe_name: ClassVar[str] = "pram"
+    needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
+    in_words: ClassVar[str] = "some values were replaced by others at random"
+
+    def __init__(
+        self,
+        retention: float | Mapping[str, float] = 0.8,
+        *,
+        matrix: Mapping[str, Matrix] | None = None,
+        invariant: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.retention = retention
+        self.matrix = matrix
+        self.invariant = invariant
+        self.random_state = random_state
+
+    @property
+    def effect(self) -> str:
+        """It perturbs."""
+        return "perturbs"
+
+    @property
+    def is_random(self) -> bool:
+        """Always."""
+        return True
+
+    def check_params(self) -> None:
+        """Refuse what are no probabilities, and rows that do not add up to 1."""
+        check_numbers(
+            "retention", self.retention, lambda r: 0 <= r < 1, "a probability below 1, such as 0.8"
+        )
+        if not isinstance(self.invariant, bool | np.bool_):
+            raise BadInput(f"invariant must be True or False, not {self.invariant!r}")
+        for column, matrix in (self.matrix or {}).items():
+            for category, row in matrix.items():
+                _check_row(f"row {_label(category)!r} of the matrix of column '{column}'", row)
+
+    def run(
+        self,
+        columns: Mapping[str, pa.ChunkedArray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+        target: np.ndarray | None = None,
+        others: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> Outcome:
+        """Change the categories of each column."""
+        plans = {name: self._decide(name, column) for name, column in columns.items()}
+        new = {c: _apply(c, plans[c], column, draws(c)) for c, column in columns.items()}
+        return Outcome(new, plans, {"kind": "pram"})
+
+    def _decide(self, name: str, column: pa.ChunkedArray) -> Plan:
+        """Count the categories, and make their transition matrix."""
+        counted = pc.value_counts(_plain(name, column).drop_null())
+        if len(counted) == 0:
+            raise BadInput(f"column '{name}' holds only nulls")
+        if len(counted) > MOST_CATEGORIES:
+            raise BadInput(
+                f"column '{name}' has {len(counted):,} categories, pram takes {MOST_CATEGORIES:,} "
+                "at most; group them first, or use rank-swap for numbers"
+            )
+        if len(counted) == 1:
+            warnings.warn(f"column '{name}' has one category only: it stays", stacklevel=3)
+        counted = counted.take(pc.sort_indices(counted.field("values")))
+        categories = counted.field("values").to_pylist()
+        counts = counted.field("counts").to_numpy()
+        matrix = self._transitions(name, categories, counts / counts.sum())
+        return {"kind": "pram", "categories": categories, "matrix": matrix.ravel()}
+
+    def _transitions(self, name: str, categories: list[Any], shares: np.ndarray) -> np.ndarray:
+        if self.matrix is not None and name in self.matrix:
+            given = _given(name, self.matrix[name], [_label(c) for c in categories])
+            return _invariant(given, shares) if self.invariant else given
+        stay, m = float(per_column(self.retention, name, "retention")), len(categories)
+        if self.invariant:
+            return stay * np.eye(m) + (1 - stay) * shares
+        matrix = np.full((m, m), (1 - stay) / max(m - 1, 1))
+        np.fill_diagonal(matrix, stay if m > 1 else 1.0)
+        return matrix
+
+    def fit(self, X: Any, y: Any = None) -> PRAM:
+        """Make the transition matrix of each column.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            NaN is a null.
+        y : ignored
+        """
+        table = self._table(X, reset=True)
+        self.plan_ = {name: self._decide(name, table[name]) for name in table.column_names}
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Change the categories of rows, new ones too; the kind of table comes back as it was."""
+        check_is_fitted(self)
+        table = self._table(X, reset=False)
+        new = {
+            name: _apply(name, self.plan_[name], table[name], self._draws(name))
+            for name in table.column_names
+        }
+        return as_given(X, pa.table(new), set(new))
+
+    def _table(self, X: Any, reset: bool) -> pa.Table:
+        self.check_params()
+        table = as_arrow(self, X, reset)
+        check_named("retention", self.retention, table.column_names)
+        check_named("matrix", self.matrix, table.column_names)
+        return table
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def _check_row(where: str, row: Any) -> None:
+    if not isinstance(row, Mapping):
+        raise BadInput(f"{where} must be a mapping from categories to probabilities, not {row!r}")
+    check_numbers(where, row, lambda p: 0 <= p <= 1, "made of probabilities from 0 to 1")
+    if abs(math.fsum(row.values()) - 1) > 1e-6:
+        raise BadInput(f"{where} adds up to {math.fsum(row.values()):.7g}, not to 1")
+
+
+def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give a column as its categories, or refuse what are none."""
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if (
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+    ):
+        return column.cast(kind)
+    raise BadInput(
+        f"column '{name}' holds {column.type}; pram takes text, booleans, numbers or categories"
+    )
+
+
+def _label(category: Any) -> str:
+    """Name a category as a recipe does: its keys are text."""
+    if isinstance(category, bool | np.bool_):
+        return str(category).lower()
+    if isinstance(category, float) and category.is_integer():
+        return str(int(category))
+    return str(category)
+
+
+def _given(name: str, rows: Matrix, labels: list[str]) -> np.ndarray:
+    """Lay out the matrix that was given, its rows and columns in the categories' order."""
+    position = {label: i for i, label in enumerate(labels)}
+
+    def find(category: Any) -> int:
+        if _label(category) not in position:
+            raise BadInput(
+                f"the matrix of column '{name}' names {_label(category)!r}, which the column does "
+                f"not hold; {nearest(_label(category), labels)}"
+            )
+        return position[_label(category)]
+
+    matrix = np.zeros((len(labels), len(labels)))
+    for category, row in rows.items():
+        for other, probability in row.items():
+            matrix[find(category), find(other)] = probability
+    for label, total in zip(labels, matrix.sum(axis=1), strict=True):
+        if total == 0:
+            raise BadInput(f"the matrix of column '{name}' has no row for {label!r}")
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def _invariant(first: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Follow a matrix by the one that leads back to the shares (Kooiman et al. 1997)."""
+    joint = shares[:, None] * first
+    reached = joint.sum(axis=0)
+    back = np.divide(joint, reached, out=np.zeros_like(joint), where=reached > 0).T
+    # Not a matrix product, whose sums depend on the number of threads.
+    return np.einsum("kl,lm->km", first, back)
+
+
+def _apply(name: str, plan: Plan, column: pa.ChunkedArray, draws: Draws) -> pa.ChunkedArray:
+    """Draw each row's new category, one number a row."""
+    plain = _plain(name, column)
+    categories = pa.array(plan["categories"], plain.type)
+    codes = pc.fill_null(pc.index_in(plain, value_set=categories), -1).to_numpy()
+    (rows,) = np.nonzero(codes >= 0)
+    if len(rows) < len(codes) - column.null_count:
+        row = int(np.argmax((codes < 0) & np.asarray(column.is_valid())))
+        raise BadInput(
+            f"column '{name}', row {row + 1}: {plain[row].as_py()!r} is not among the categories "
+            "that the matrix was made for"
+        )
+    new = np.full(len(codes), -1, dtype=np.int32)
+    new[rows] = _draw(plan["matrix"], codes[rows], draws.uniform(rows))
+    if pa.types.is_dictionary(column.type):
+        return _as_dictionary(name, column, new, categories)
+    return pa.chunked_array([categories.take(pa.array(new, mask=new < 0))])
+
+
+def _draw(matrix: np.ndarray, codes: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+    """Give the first category whose cumulated probability is above the number drawn."""
+    m = math.isqrt(len(matrix))
+    cumulated = np.cumsum(np.reshape(matrix, (m, m)), axis=1)
+    # The last possible category ends at 1 exactly, so that none behind it is ever drawn.
+    cumulated /= cumulated[:, -1:]
+    order = np.argsort(codes.astype(np.int16), kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=m))
+    new = np.empty(len(codes), dtype=np.int32)
+    for i, rows in enumerate(np.split(order, ends[:-1])):
+        new[rows] = np.searchsorted(cumulated[i], uniform[rows], side="right")
+    return new
+
+
+def _as_dictionary(
+    name: str, column: pa.ChunkedArray, new: np.ndarray, categories: pa.Array
+) -> pa.ChunkedArray:
+    """Give categories in the column's own dictionary, in its order."""
+    labels = column.combine_chunks().dictionary
+    place = pc.index_in(categories, value_set=labels)
+    if place.null_count:
+        lacking = categories[pc.index(place.is_null(), True).as_py()].as_py()
+        raise BadInput(
+            f"column '{name}' does not know the category {lacking!r}, which may be drawn; add it "
+            "to the column's categories"
+        )
+    codes = place.take(pa.array(new, mask=new < 0)).cast(column.type.index_type)
+    ordered = column.type.ordered
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, labels, ordered=ordered)])

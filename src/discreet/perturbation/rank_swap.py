@@ -1,0 +1,116 @@
+"""Rank swapping (Moore 1996)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.kernels.sorting import sort_rows
+from discreet.kernels.swapping import swap_partners, swap_rows
+from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed, per_column
+from discreet.perturbation._parameters import check_named, check_numbers
+
+
+class RankSwap(RowBound):
+    """Swap each value with one of a near rank, each column by itself.
+
+    The ranks of a column are walked up; each value that was not swapped yet is swapped with
+    another such value, drawn from those at most p % of n ranks ahead (rounded down). Each column
+    keeps its values exactly; what is lost is which record holds which.
+
+    Parameters
+    ----------
+    p : float or mapping of str to float
+        How far a value may go, in percent of the n values that are not null; by column where a
+        mapping.
+    random_state : int, RandomState instance or None
+        None draws a secret.
+
+    Attributes
+    ----------
+    plan_ : dict
+        Under `columns`, for each column: `rows`, the row that each row's value came from, and
+        `window`, the ranks that it may have gone.
+
+    See Also
+    --------
+    Shuffle : swaps at any distance.
+    Noise : also changes the values.
+
+    Notes
+    -----
+    Equal values have ranks in the order of their rows, and one value of an odd number stays. Swaps
+    among equal values change nothing: a column with few values is better treated with `PRAM`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = np.array([[34.0], [71.0], [36.0], [np.nan], [69.0]])
+    >>> RankSwap(p=25, random_state=1).fit_transform(ages).ravel()
+    array([36., 69., 34., nan, 71.])
+    """
+
+    recipe_name: ClassVar[str] = "rank-swap"
+    in_words: ClassVar[str] = "each value was swapped with a similar one of another record"
+
+    def __init__(self, p: float | Mapping[str, float], *, random_state: Any = None) -> None:
+        self.p = p
+        self.random_state = random_state
+
+    @property
+    def effect(self) -> str:
+        """It perturbs."""
+        return "perturbs"
+
+    @property
+    def is_random(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def promise(self) -> str | None:
+        """No value goes farther than p % of the ranks."""
+        return "rank-window"
+
+    def check_params(self) -> None:
+        """Refuse what is no percentage."""
+        check_numbers("p", self.p, lambda p: 0 < p <= 100, "a percentage above 0 and up to 100")
+
+    def run(
+        self,
+        columns: Mapping[str, np.ndarray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+        target: np.ndarray | None = None,
+        others: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> Outcome:
+        """Swap within each column."""
+        results, plans = {}, {}
+        for name, values in columns.items():
+            new, plans[name] = self._swap(name, values, draws(name))
+            results[name] = rounded(name, new)
+        return Outcome(results, plans)
+
+    def _swap(self, name: str, values: np.ndarray, draws: Draws) -> tuple[np.ndarray, Plan]:
+        ordered, in_order = sort_rows(np.ascontiguousarray(values))
+        n, p = len(ordered), float(per_column(self.p, name, "p"))
+        window = int(p * n / 100)
+        if window < 1:
+            raise BadInput(
+                f"p = {p:g} % of the {n} values of column '{name}' is less than one rank, so that "
+                f"none would be swapped; give p = {math.ceil(1e4 / n) / 100:g} or more"
+            )
+        partner = swap_partners(n, window, *draws.key)
+        new, rows = swap_rows(ordered, in_order, partner, len(values))
+        return new, {"kind": "sources", "p": p, "window": window, "rows": rows}
+
+    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
+        columns = super()._columns(X, reset)
+        check_named("p", self.p, columns)
+        return columns

@@ -1,0 +1,145 @@
+"""Shuffling: the values of a column in random order."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.method import Outcome, Rounder, RowBound, as_arrow, as_computed, as_given
+
+
+class Shuffle(RowBound):
+    """Put the values of each column in random order.
+
+    Each column keeps its values exactly, and loses all relation to the other columns. Any kind of
+    column can be shuffled.
+
+    Parameters
+    ----------
+    together : bool
+        False: each column by itself. True: the columns in one order, so that they keep their
+        relations to each other and lose those to the rest of the table.
+    random_state : int, RandomState instance or None
+        None draws a secret.
+
+    Attributes
+    ----------
+    plan_ : dict
+        Under `columns`, for each column: `rows`, the row that each row's value came from.
+
+    See Also
+    --------
+    RankSwap : swaps near values only, and keeps much of the relations.
+
+    Notes
+    -----
+    Nulls stay. Together, records are shuffled among those with nulls in the same columns, so one
+    that no other shares its nulls with keeps its values; a warning counts such records.
+
+    This is a plain permutation, not the data shuffling of Muralidhar and Sarathy (2006), which
+    keeps correlations by a model.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> people = pa.table({"sex": ["f", "m", "m", None], "age": [31, 45, 28, 70]})
+    >>> shuffled = Shuffle(random_state=3).fit_transform(people)
+    >>> sorted(shuffled["age"].to_pylist()), shuffled["sex"][3].as_py()
+    ([28, 31, 45, 70], None)
+    """
+
+    recipe_name: ClassVar[str] = "shuffle"
+    needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
+    in_words: ClassVar[str] = "the values were put in random order"
+
+    def __init__(self, *, together: bool = False, random_state: Any = None) -> None:
+        self.together = together
+        self.random_state = random_state
+
+    @property
+    def effect(self) -> str:
+        """It perturbs."""
+        return "perturbs"
+
+    @property
+    def is_random(self) -> bool:
+        """Always."""
+        return True
+
+    def check_params(self) -> None:
+        """Refuse a `together` that is no bool."""
+        if not isinstance(self.together, bool | np.bool_):
+            raise BadInput(f"together must be True or False, not {self.together!r}")
+
+    def run(
+        self,
+        columns: Mapping[str, pa.ChunkedArray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+        target: np.ndarray | None = None,
+        others: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> Outcome:
+        """Shuffle each column, or all in one order."""
+        nulls = {name: np.asarray(column.is_null()) for name, column in columns.items()}
+        if self.together:
+            order = _within(_patterns(list(nulls.values())), draws(next(iter(columns))))
+            rows = {
+                name: np.where(null, np.arange(len(null)), order) for name, null in nulls.items()
+            }
+        else:
+            rows = {name: _present(null, draws(name)) for name, null in nulls.items()}
+        new = {name: columns[name].take(pa.array(rows[name])) for name in columns}
+        plans = {name: {"kind": "sources", "rows": rows[name]} for name in columns}
+        return Outcome(new, plans, {"kind": "sources"})
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Shuffle the columns of a table or array of any kinds; the same kind comes back.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            NaN is a null.
+        y : ignored
+        """
+        self.check_params()
+        table = as_arrow(self, X, reset=True)
+        outcome = self.run({c: table[c] for c in table.column_names}, self._draws)
+        self._learned(outcome)
+        return as_given(X, pa.table(outcome.columns), set(table.column_names))
+
+
+def _present(null: np.ndarray, draws: Draws) -> np.ndarray:
+    """Shuffle the rows that are not null."""
+    rows = np.arange(len(null))
+    present = rows[~null]
+    rows[present] = present[draws.permutation(len(present))]
+    return rows
+
+
+def _patterns(nulls: list[np.ndarray]) -> np.ndarray:
+    """Give each row the number of the set of columns in which it has nulls."""
+    pattern = np.zeros(len(nulls[0]), dtype=np.int64)
+    for null in nulls:
+        if null.any():
+            _, pattern = np.unique(2 * pattern + null, return_inverse=True)
+    return pattern
+
+
+def _within(group: np.ndarray, draws: Draws) -> np.ndarray:
+    """Shuffle the rows of each group among themselves."""
+    alone = int((np.bincount(group) == 1).sum())
+    if alone:
+        warnings.warn(
+            f"{alone} records are the only ones with nulls in just their columns, and keep their "
+            "values; shuffle fewer columns together",
+            stacklevel=3,
+        )
+    rows = np.empty(len(group), dtype=np.int64)
+    rows[np.argsort(group, kind="stable")] = np.lexsort((draws.words(np.arange(len(group))), group))
+    return rows

@@ -1,0 +1,332 @@
+"""Polynomial regression on ordered partitions (PoROP-k)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.kernels.gram import fit_chunks, normalise_chunks, release_chunks
+from discreet.kernels.sorting import sort_rows
+from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
+from discreet.regression._unchanged import share_unchanged, warn_unchanged
+from discreet.threads import over_ranges
+
+Noise = Literal["synthetic", "perturbative", "none"]
+# Highest degree, in square roots of k, at which the fit is accurate; see `kernels.gram`.
+STEEPEST = 4.5
+_MOST_CELLS = 2**31 - 1
+# Values that a thread takes at a time.
+_PIECE = 1 << 18
+
+
+class PoROP(RowBound):
+    """Replace values by polynomials through their ordered chunks, plus noise.
+
+    All cells are pooled, sorted and cut into chunks of k. Each chunk is brought to [0, 1] by its
+    own extremes; all are sorted again, cut again, and in each of these chunks a polynomial is
+    fitted to the values by their position. The fit, plus noise as large as what it missed, goes
+    back the same way into the cells.
+
+    Parameters
+    ----------
+    k : int
+        Values in a chunk. Cells are counted over all columns, without nulls.
+    degree : int or list of int
+        Of the polynomials; a list has one for each chunk of the second pass.
+    noise : {"synthetic", "perturbative", "none"}
+        Normal noise whose standard deviation is the chunk's sqrt(SSE / k), or each value's own
+        residual, or no noise.
+    noise_scale : float
+        What these standard deviations are multiplied with.
+    second_k : int, optional
+        Values in a chunk of the second pass; k if not given.
+    noise_floor : float
+        Least standard deviation of a cell's noise, as a share of its column's own.
+    keep_range : bool
+        Bring what lands outside a column's observed range to the nearer end of it.
+    random_state : int, RandomState instance or None
+
+    Attributes
+    ----------
+    plan_ : dict
+        Coefficients (of orthonormal polynomials on the positions) and deviations of each chunk.
+    unchanged_ : float
+        Share of the values that came out as they went in.
+
+    See Also
+    --------
+    LiROP : degree 1.
+    discreet.perturbation.RankSwap : better on the score of PoROP's own paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = np.array([[21.0, 1900.0], [35.0, 2600.0], [52.0, 4800.0], [64.0, 3100.0]])
+    >>> PoROP(k=4, degree=1, noise="none").fit_transform(table).round(1)
+    array([[  19.2, 2134.4],
+           [  35. , 2487.7],
+           [  50.3, 5059.1],
+           [  59.1, 3286.3]])
+    """
+
+    recipe_name: ClassVar[str] = "porop"
+    pools: ClassVar[bool] = True
+    in_words: ClassVar[str] = "each value is replaced by a smooth curve's value plus random noise"
+    degree: int | list[int]
+
+    def __init__(
+        self,
+        k: int,
+        degree: int | list[int] = 2,
+        noise: Noise = "synthetic",
+        noise_scale: float = 1.0,
+        second_k: int | None = None,
+        noise_floor: float = 0.0,
+        keep_range: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.degree = degree
+        self.noise = noise
+        self.noise_scale = noise_scale
+        self.second_k = second_k
+        self.noise_floor = noise_floor
+        self.keep_range = keep_range
+        self.random_state = random_state
+
+    @property
+    def effect(self) -> str:
+        """A released value is near the original, and stands for no set of values."""
+        return "perturbs"
+
+    @property
+    def is_random(self) -> bool:
+        """True where there is noise."""
+        return self.noise != "none"
+
+    def check_params(self) -> None:
+        """Refuse what cannot be used whatever the table."""
+        second_k = self._second_k
+        check_whole("k", self.k, least=2)
+        check_whole("second_k", second_k, least=2)
+        degrees = self._degrees
+        if not degrees:
+            raise BadInput("degree is an empty list; give one degree for each chunk, or a number")
+        for degree in degrees:
+            check_whole("degree", degree, least=1)
+            if degree >= second_k:
+                raise BadInput(
+                    f"degree = {degree} needs chunks of more than {degree} values, but they have "
+                    f"{second_k}; lower degree, or raise k"
+                )
+            if degree > STEEPEST * second_k**0.5:
+                raise BadInput(
+                    f"degree = {degree} is too high to be fitted accurately to chunks of "
+                    f"{second_k} values; take at most {int(STEEPEST * second_k**0.5)}"
+                )
+        if self.noise not in get_args(Noise):
+            raise BadInput(f"noise must be one of {', '.join(get_args(Noise))}, not {self.noise!r}")
+        _check_amount("noise_scale", self.noise_scale)
+        _check_amount("noise_floor", self.noise_floor)
+        if self.is_random and self.noise_scale == 0:
+            raise BadInput('noise_scale = 0 leaves no noise; if that is meant, set noise = "none"')
+        if not self.is_random and self.noise_floor > 0:
+            raise BadInput(
+                f'noise_floor = {self.noise_floor:g} has no effect with noise = "none"; '
+                "leave one of them out"
+            )
+
+    @property
+    def _second_k(self) -> int:
+        return self.k if self.second_k is None else self.second_k
+
+    @property
+    def _degrees(self) -> list[int]:
+        return list(self.degree) if isinstance(self.degree, list | tuple) else [self.degree]
+
+    def run(
+        self,
+        columns: Mapping[str, np.ndarray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+        target: np.ndarray | None = None,
+        others: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> Outcome:
+        """Treat the columns together."""
+        self.check_params()
+        cells = np.column_stack(list(columns.values()))
+        plans = {name: self._column_plan(cells[:, i]) for i, name in enumerate(columns)}
+        order = self._first_pass(cells.ravel())
+        joint = self._fit(order)
+        released = self._normals(cells, [draws(name) for name in columns])
+        del cells
+        floors = np.array([plan["noise_floor"] for plan in plans.values()])
+        self._release(order, joint, floors, released.reshape(-1))
+        del order
+        results = {}
+        for i, (name, plan) in enumerate(plans.items()):
+            values = released[:, i]
+            if self.keep_range:
+                np.clip(values, plan["lower"], plan["upper"], out=values)
+            values += 0.0  # -0.0 is 0.0
+            results[name] = rounded(name, values)
+        share = share_unchanged(columns, results)
+        warn_unchanged(share, self._why_unchanged)
+        return Outcome(results, plans, joint, figures={"unchanged": share})
+
+    def _column_plan(self, values: np.ndarray) -> Plan:
+        """Note the noise that a column gets at least, and the range to keep."""
+        plan: Plan = {"kind": "porop", "noise_floor": 0.0}
+        present = values[~np.isnan(values)] if self.noise_floor or self.keep_range else values[:0]
+        if self.noise_floor and len(present) > 1:
+            plan["noise_floor"] = float(self.noise_floor * present.std(ddof=1))
+        if self.keep_range:
+            plan |= {"lower": float(present.min()), "upper": float(present.max())}
+        return plan
+
+    def _first_pass(self, cells: np.ndarray) -> _Order:
+        """Sort, bring each chunk to [0, 1], sort again."""
+        if len(cells) > _MOST_CELLS:
+            raise BadInput(f"{len(cells)} cells are too many; treat fewer columns in one step")
+        values, where = sort_rows(cells)
+        for name, k in (("k", self.k), ("second_k", self._second_k)):
+            if k > len(values):
+                raise BadInput(
+                    f"{name} = {k} is more than the {len(values)} values there are; lower {name}"
+                )
+        if not math.isfinite(float(values[-1]) - float(values[0])):
+            raise BadInput(
+                f"values from {values[0]:g} to {values[-1]:g} are too far apart for float64; "
+                "treat their columns in steps of their own"
+            )
+        lows, widths = normalise_chunks(values, int(self.k))
+        values, places = sort_rows(values)
+        return _Order(values, places, where, lows, widths)
+
+    def _fit(self, order: _Order) -> Plan:
+        """Fit every chunk of the second pass."""
+        k = int(self._second_k)
+        chunks = -(-len(order.values) // k)
+        degrees = self._degrees
+        if isinstance(self.degree, list | tuple) and len(degrees) != chunks:
+            raise BadInput(
+                f"degree lists {len(degrees)} numbers, but there "
+                f"{'is 1 chunk' if chunks == 1 else f'are {chunks} chunks'} of {k} values "
+                f"(of {len(order.values)}); give one for each chunk"
+            )
+        ends = np.cumsum(np.broadcast_to(np.array(degrees) + 1, chunks))
+        coefficients, deviations = np.empty(ends[-1]), np.empty(chunks)
+
+        def fit(first: int, stop: int) -> None:
+            fit_chunks(order.values, k, ends, coefficients, deviations, first, stop)
+
+        over_ranges(fit, chunks, max(1, _PIECE // k))
+        return {
+            "kind": "porop",
+            "k": int(self.k),
+            "second_k": int(k),
+            "degrees": np.array(degrees),
+            "noise": self.noise,
+            "noise_scale": float(self.noise_scale),
+            "coefficients": coefficients,
+            "deviations": deviations,
+        }
+
+    def _normals(self, cells: np.ndarray, draws: list[Draws]) -> np.ndarray:
+        """Draw for every cell by its row and column; NaN where null, 0 without noise."""
+        normals = np.zeros(cells.shape)
+
+        def draw(start: int, stop: int) -> None:
+            rows = np.arange(start, stop)
+            for i, source in enumerate(draws):
+                part = normals[start:stop, i]
+                if self.is_random:
+                    part[:] = source.normal(rows)
+                part[np.isnan(cells[start:stop, i])] = np.nan
+
+        over_ranges(draw, len(cells), _PIECE)
+        return normals
+
+    def _release(
+        self, order: _Order, joint: Plan, floors: np.ndarray, released: np.ndarray
+    ) -> None:
+        """Turn the draws into released values, in place."""
+        k, chunks = joint["second_k"], len(joint["deviations"])
+        ends = np.cumsum(np.broadcast_to(joint["degrees"] + 1, chunks))
+
+        def release(first: int, stop: int) -> None:
+            release_chunks(
+                order.values,
+                order.places,
+                order.cells,
+                joint["k"],
+                order.lows,
+                order.widths,
+                k,
+                ends,
+                joint["coefficients"],
+                joint["deviations"],
+                self.noise == "perturbative",
+                joint["noise_scale"],
+                floors,
+                released,
+                first,
+                stop,
+            )
+
+        over_ranges(release, chunks, max(1, _PIECE // k))
+
+    @property
+    def _why_unchanged(self) -> str:
+        more = "set noise_floor" if self.is_random else "add noise"
+        return (
+            "many are equal, or k is small for so many, and the fit misses next to nothing; "
+            f"raise k, {more}, or take another method"
+        )
+
+    def _learned(self, outcome: Outcome) -> None:
+        super()._learned(outcome)
+        self.unchanged_ = outcome.figures["unchanged"]
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The two sorts: normalised values in the second order, and the way back.
+
+    Attributes
+    ----------
+    values : ndarray of float64
+    places : ndarray of int32
+        Where each of them stood in the first order.
+    cells : ndarray of int32
+        The cell of each place.
+    lows, widths : ndarray of float64
+        Of the first pass's chunks.
+    """
+
+    values: np.ndarray
+    places: np.ndarray
+    cells: np.ndarray
+    lows: np.ndarray
+    widths: np.ndarray
+
+
+def check_whole(name: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number, or too small a one."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise BadInput(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def _check_amount(name: str, value: Any) -> None:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not np.isfinite(float(value)) or value < 0:
+        raise BadInput(f"{name} must be a number of at least 0, not {value!r}")

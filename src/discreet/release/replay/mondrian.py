@@ -1,0 +1,88 @@
+"""Mondrian's plans, applied again: a row gets its class's labels, which must cover its values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.draws import Draws
+from discreet.table import kind_of, numbers
+
+EVERYTHING = "*"
+
+
+def mondrian(
+    step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]
+) -> dict[str, pa.ChunkedArray]:
+    """Give the released columns; raise ValueError where a label does not cover a value."""
+    joint = step["joint"]
+    classes = np.asarray(joint["classes"], dtype=np.int64)
+    sizes = np.asarray(joint["sizes"], dtype=np.int64)
+    if not np.array_equal(np.bincount(classes[classes >= 0], minlength=len(sizes)), sizes):
+        raise ValueError("the classes do not have the sizes that the plan gives")
+    released = {}
+    for name in step["columns"]:
+        column, named = columns.arrow(name), joint["labels"][name]
+        if len(column) != len(classes):
+            raise ValueError(f"{len(classes):,} rows have a class, but there are {len(column):,}")
+        label = np.asarray(named["label"], dtype=np.int64)
+        texts = np.append(np.asarray(named["labels"], dtype=object), [EVERYTHING, None])
+        if len(label) != len(sizes) or label.min(initial=0) < -1 or label.max() >= len(texts) - 2:
+            raise ValueError(f"column '{name}': some class has no label")
+        # -1, a class of nulls, has the last text; a suppressed record, the one before.
+        of_row = np.where(classes >= 0, label[classes], len(texts) - 2)
+        _verify(column, name, named, of_row, texts)
+        released[name] = pa.chunked_array([pa.array(texts[of_row], pa.string())])
+    return released
+
+
+def _verify(
+    column: pa.ChunkedArray,
+    name: str,
+    named: dict[str, Any],
+    label: np.ndarray,
+    texts: np.ndarray,
+) -> None:
+    """Raise where a row's label does not cover its value."""
+    numeric = kind_of(column.type) == "numeric"
+    if numeric:
+        values: Any = numbers(column, name).values
+        null = np.isnan(values)
+    else:
+        kind = column.type
+        plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+        values = plain.cast(pa.string())
+        null = values.is_null().to_numpy()
+    everything = texts[label] == EVERYTHING
+    good = everything | ((label == -1) & null)
+    (rows,) = np.nonzero(~everything & (label >= 0) & ~null)
+    if "lower" in named:
+        lower, upper = np.asarray(named["lower"]), np.asarray(named["upper"])
+        good[rows] = (lower[label[rows]] <= values[rows]) & (values[rows] <= upper[label[rows]])
+    else:
+        held = pa.array(values[rows]) if numeric else values.take(pa.array(rows))
+        good[rows] = _is_member(named, label[rows], held)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(
+            f"column '{name}', row {row + 1}: the label {texts[label[row]]} does not cover "
+            f"{column[row].as_py()}"
+        )
+
+
+def _is_member(named: dict[str, Any], label: np.ndarray, values: Any) -> np.ndarray:
+    """Tell whether each value is in the set that its label stands for."""
+    leaves = pa.array(named["leaves"], values.type)
+    distinct = leaves.unique()
+    # A leaf that no row has may look like another, so leaves are told apart by value.
+    of_leaf = pc.index_in(leaves, value_set=distinct).to_numpy()
+    ends = np.asarray(named["ends"], dtype=np.int64)
+    members = np.asarray(named["members"], dtype=np.int64)
+    set_of_member = np.searchsorted(ends, np.arange(len(members)), side="right")
+    known = set_of_member * len(leaves) + of_leaf[members]
+    found = pc.fill_null(pc.index_in(values, value_set=distinct), -1).to_numpy()
+    return (found >= 0) & np.isin(label * len(leaves) + found, known)

@@ -1,0 +1,127 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet
+from discreet.errors import BadInput
+from discreet.perturbation import RankSwap
+from discreet.release.check import check_release
+from discreet.release.evidence import Evidence
+
+# Few different values, so that there are ties; nulls too.
+columns = st.lists(
+    st.integers(-4, 4).map(float) | st.floats(-1e9, 1e9) | st.just(np.nan) | st.just(-0.0),
+    min_size=2,
+    max_size=60,
+).filter(lambda cells: any(cell == cell for cell in cells))
+
+
+def ranks(values, present):
+    """Ranks of the values that are not null, equal ones in the order of their rows."""
+    rank = np.full(len(values), -1)
+    rank[present[np.argsort(values[present], kind="stable")]] = np.arange(len(present))
+    return rank
+
+
+@given(cells=columns, p=st.floats(2, 100), seed=st.integers(0, 2**32))
+def test_values_stay_in_the_column_and_go_no_farther_than_p(cells, p, seed):
+    x = np.array(cells)
+    (present,) = np.nonzero(~np.isnan(x))
+    window = p / 100 * len(present)
+    if int(p * len(present) / 100) < 1:
+        return
+    method = RankSwap(p, random_state=seed)
+    out = method.fit_transform(x.reshape(-1, 1)).ravel()
+    assert (np.isnan(out) == np.isnan(x)).all()
+    assert (np.sort(out[present]) == np.sort(x[present])).all()
+    rows = method.plan_["columns"]["x0"]["rows"]
+    assert (rows[np.isnan(x)] == np.flatnonzero(np.isnan(x))).all()
+    assert (out[present] == x[rows[present]]).all()
+    rank = ranks(x, present)
+    assert (np.abs(rank[rows] - rank)[present] <= window).all()
+    # Swaps come in pairs, and one value of an odd number stays.
+    assert (rows[rows] == np.arange(len(x))).all()
+    assert (rows == np.arange(len(x)))[present].sum() == len(present) % 2
+    assert not np.signbit(out[out == 0]).any()
+
+
+def test_released_ranks_stay_within_p_where_values_differ():
+    """Seen from outside, without the plan: the rank of what each row holds now."""
+    x = np.random.default_rng(1).lognormal(size=(5000, 2))
+    out = RankSwap({"x0": 1, "x1": 10}, random_state=0).fit_transform(x)
+    for column, window in ((0, 50), (1, 500)):
+        before = np.searchsorted(np.sort(x[:, column]), x[:, column])
+        after = np.searchsorted(np.sort(x[:, column]), out[:, column])
+        assert 0.9 * window < np.abs(before - after).max() <= window
+
+
+def test_far_swaps_lose_correlations_and_near_ones_keep_them():
+    common = np.random.default_rng(2).normal(size=20_000)
+    x = np.column_stack([common, common])
+    found = [
+        np.corrcoef(RankSwap(p, random_state=0).fit_transform(x).T)[0, 1] for p in (1, 10, 100)
+    ]
+    assert found[0] > 0.99
+    assert found[0] > found[1] > found[2]
+    assert found[2] < 0.2
+
+
+def test_columns_draw_apart_and_rows_of_the_table_do_not_matter():
+    x = np.tile(np.arange(100.0).reshape(-1, 1), 2)
+    out = RankSwap(20, random_state=3).fit_transform(x)
+    assert (out[:, 0] != out[:, 1]).any()
+    # Draws belong to ranks: without ties another order of rows gives the same swaps of values.
+    order = np.random.default_rng(4).permutation(100)
+    assert (RankSwap(20, random_state=3).fit_transform(x[order]) == out[order]).all()
+
+
+def test_the_plan_says_how_far():
+    plan = RankSwap(25, random_state=0).fit(np.arange(9.0).reshape(-1, 1)).plan_["columns"]["x0"]
+    assert (plan["kind"], plan["p"], plan["window"]) == ("sources", 25.0, 2)
+    assert plan["rows"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("cells", "p", "message"),
+    [
+        ([1, 2, 3], 0, "the recipe: step 1 (rank-swap): p must be a percentage above 0 and up to 100, not 0"),
+        ([1, 2, 3], 101, "the recipe: step 1 (rank-swap): p must be a percentage above 0 and up to 100, not 101"),
+        ([1, 2, 3], {"b": 5}, "the recipe: step 1 (rank-swap): p names 'b', which is not among the step's columns"),
+        ([1, 2, 3, None], 33, "p = 33 % of the 3 values of column 'a' is less than one rank, so that none would be swapped; give p = 33.34 or more"),
+        (["x", "y"], 50, "column 'a', row 1: 'x' is not a number"),
+    ],
+)  # fmt: skip
+def test_errors(cells, p, message):
+    recipe = {
+        "roles": {"rest": "insensitive"},
+        "steps": [{"method": "rank-swap", "columns": ["a"], "p": p}],
+    }
+    with pytest.raises(BadInput) as caught:
+        discreet.protect(pa.table({"a": cells}), recipe)
+    assert str(caught.value).startswith(message)
+
+
+def test_the_p_that_the_message_names_is_enough():
+    for n in (3, 7, 999):
+        x = np.arange(float(n)).reshape(-1, 1)
+        with pytest.raises(BadInput, match="less than one rank") as caught:
+            RankSwap(1e-3).fit(x)
+        enough = float(str(caught.value).split("give p = ")[1].split()[0])
+        assert RankSwap(enough).fit(x).plan_["columns"]["x0"]["window"] == 1
+
+
+def test_the_check_compares_how_far_values_went_with_the_recipe():
+    recipe = {
+        "roles": {"confidential": ["x"]},
+        "steps": [{"method": "rank-swap", "columns": ["x"], "p": 20}],
+    }
+    table = pa.table({"x": np.arange(100.0)})
+    release = discreet.protect(table, recipe)
+    said = "no value of column 'x' moved farther than 20 % of the ranks"
+    assert (said, "verified") in [(f.promise, f.status) for f in release.check.findings]
+    evidence = Evidence(release.plan, release.log, release.recipe)
+    recipe["steps"][0]["p"] = 5
+    broken = check_release(release.table, recipe, evidence).having("broken")
+    assert [f.detail for f in broken] == ["the plan allows 20 %"]
