@@ -181,6 +181,64 @@ class Plain:
         whole = sum(-math.log2(leaf.count(v) / self.n) for v in leaf)
         return total / whole if whole else 0.0
 
+    def united(self, name, levels, classes, out, aggregate="geometric"):
+        """Give the quality where every record has levels of its own.
+
+        Parameters
+        ----------
+        levels : list of tuple
+            By record; of a suppressed one those that it was last tried at.
+        classes : list of list of int
+            The records of each kept class.
+        out : list of int
+            The suppressed records.
+        """
+        n, s = self.n, len(out)
+        sizes = [len(tree) for tree in self.trees]
+        kept = [i for members in classes for i in members]
+
+        def leaves(i, a):
+            path = self.trees[a][self.records[i][a]]
+            return self.leaves(a, levels[i][a], path[levels[i][a]])
+
+        if name == "discernibility":
+            return sum(len(c) ** 2 for c in classes) + n * s
+        if name == "average-class":
+            return n / max(1, len(classes) + (s > 0))
+        if name == "ambiguity":
+            product = sum(math.prod(leaves(i, a) for a in range(self.d)) for i in kept)
+            return product + s * math.prod(sizes)
+        if name == "precision":
+            each = [sum(levels[i][a] / h for i in kept) for a, h in enumerate(self.heights)]
+            return sum((x + s) / n for x in each) / self.d
+        if name == "entropy-based":
+            whole = math.log10(math.prod(sizes))
+            shares = sum(math.log10(leaves(i, a) / sizes[a]) for i in kept for a in range(self.d))
+            return n + (shares / whole if whole else 0.0)
+        if name in ("nue", "nnue"):
+            return sum(self._united_entropy(a, levels, out, name) for a in range(self.d))
+        x = [
+            max(0.0, (sum(leaves(i, a) for i in kept) / size + s - n / size) / (n - n / size))
+            if size > 1
+            else 0.0
+            for a, size in enumerate(sizes)
+        ]
+        return math.prod(1 + v for v in x) ** (1 / self.d) - 1
+
+    def _united_entropy(self, a, levels, out, name):
+        tree, leaf = self.trees[a], [record[a] for record in self.records]
+        label = [(level[a], tree[v][level[a]]) for level, v in zip(levels, leaf, strict=True)]
+        total = 0.0
+        for (level, u), v in zip(label, leaf, strict=True):
+            under = sum(tree[w][level] == u for w in leaf)
+            total += math.log2(under / leaf.count(v))
+        masked = [label[i] for i in out]
+        total += sum(-math.log2(masked.count(u) / len(masked)) for u in masked)
+        if name == "nue":
+            return total
+        whole = sum(-math.log2(leaf.count(v) / self.n) for v in leaf)
+        return total / whole if whole else 0.0
+
     def best(self, name, models, limit, aggregate="geometric", weights=None, ranges=None):
         """Try every node; give levels, quality and suppressed records, or None."""
         ranges = ranges or [(0, h) for h in self.heights]
@@ -192,7 +250,7 @@ class Plain:
         if not found:
             return None
         least = min(value for value, _, _ in found)
-        ties = [f for f in found if f[0] <= least + 1e-9 * abs(least)]
+        ties = [f for f in found if f[0] <= least + 1e-9 * abs(least) + 1e-12]
         value, node, s = min(ties, key=lambda f: (sum(f[1]), f[1]))
         return node, value, s
 

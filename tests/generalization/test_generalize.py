@@ -336,19 +336,36 @@ def test_local_recoding_goes_on_until_nothing_is_gained(example, privacy, qualit
     assert method.suppressed_ == left
 
 
-@settings(max_examples=60)
-@given(example=tables(), k=st.integers(1, 4), quality=st.sampled_from(QUALITIES))
-def test_the_quality_of_several_parts_is_that_of_the_whole_where_levels_agree(example, k, quality):
+@pytest.mark.parametrize("quality", QUALITIES)
+@settings(max_examples=20)
+@given(example=tables(nulls=True), k=st.integers(2, 4), local=st.booleans())
+def test_the_quality_of_several_groups_and_rounds_is_that_of_the_whole(quality, example, k, local):
     columns, forest, records, ill = example
-    height = len(next(iter(forest[0].values()))) - 1
-    # All levels pinned: two groups at the same levels are one table, but for classes across both.
-    levels = {c: len(next(iter(t.values()))) - 1 for c, t in zip(columns, forest, strict=True)}
-    levels[columns[0]] = min(1, height)
-    options = {"quality": quality, "suppression_limit": 1.0, "levels": levels}
-    one = Generalize(hierarchies(columns, forest), KAnonymity(k), **options)
-    one.fit(as_table(columns, records, ill))
-    local = clone(one).set_params(local=True).fit(as_table(columns, records, ill))
-    assert local.quality_ == pytest.approx(one.quality_, rel=1e-9, abs=1e-9)
+    privacy = [KAnonymity(k)]
+    method = Generalize(
+        hierarchies(columns, forest), privacy, quality=quality, suppression_limit=1.0, local=local
+    ).fit(as_table(columns, records, ill))
+    plain = Plain(records, forest, ill)
+    levels: list = [(0,) * len(columns)] * len(records)
+    classes, out = [], []
+    for name, wanted in (("without nulls", False), ("with nulls", True)):
+        left = [i for i, r in enumerate(records) if (None in r) == wanted]
+        for one in method.levels_:
+            if one["group"] not in (name, "all" if not wanted else None):
+                continue
+            node = tuple(one["levels"].values())
+            nulls = [any(r[a] is None for r in records) for a in range(len(columns))]
+            part = Plain([records[i] for i in left], forest, left, left, nulls)
+            held, _ = part.kept(node, privacy)
+            for i in left:
+                levels[i] = node
+            classes += [[left[j] for j in members] for members in held.values()]
+            gone = {left[j] for members in held.values() for j in members}
+            left = [i for i in left if i not in gone]
+        out += left
+    assert sorted(out) == np.flatnonzero(method.suppressed_mask_).tolist()
+    whole = plain.united(quality, levels, classes, out)
+    assert method.quality_ == pytest.approx(whole, rel=1e-9, abs=1e-9)
 
 
 def with_nulls(cells, seed=1):
@@ -456,6 +473,74 @@ def test_a_release_passes_its_check(options, tmp_path):
     assert discreet.Recipe.load(tmp_path / "release" / "internal" / "recipe.toml").steps
 
 
+@pytest.fixture(scope="module")
+def small_release(tmp_path_factory):
+    """Records of two towns, some without an age, and three that must be left out."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, 120).astype(object),
+            "town": rng.choice(["Ulm", "Jena"], 120).astype(object),
+            "pay": np.arange(120),
+        }
+    )
+    frame.loc[:30, "age"] = None
+    frame.loc[100:102, "town"] = ["Rust", "Rust", "Rust"]
+    step = {
+        "method": "generalize",
+        "columns": ["age", "town"],
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "hierarchies": {"age": {"kind": "intervals", "widths": [20]}, "town": {"kind": "flat"}},
+        "levels": {"town": 0},
+        "suppression_limit": 0.1,
+    }
+    recipe = {"roles": {"quasi": ["age", "town"], "confidential": ["pay"]}, "steps": [step]}
+    release = discreet.protect(frame, recipe)
+    folder = tmp_path_factory.mktemp("small") / "release"
+    release.save(folder)
+    return frame, release, folder
+
+
+def _one_record(table, frame):
+    at = table.index[table["pay"] == 50]
+    table.loc[at, "town"] = "Jena" if (table.loc[at, "town"] == "Ulm").all() else "Ulm"
+    return table
+
+
+def _small_class(table, frame):
+    table.loc[table.index[table["age"].isna()][:4], "town"] = "Rust"
+    return table
+
+
+def _few_suppressed(table, frame):
+    gone = pd.DataFrame({"age": "*", "town": "*", "pay": [100, 101, 102]})
+    return pd.concat([table, gone], ignore_index=True)
+
+
+def _raw_rows(table, frame):
+    return pd.concat([table, frame.loc[100:102].astype({"age": str})], ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("tamper", "promise"),
+    [
+        (_one_record, "every treated cell equals the plan applied"),
+        (_small_class, "k-anonymity (k = 5) over age, town"),
+        (_few_suppressed, "k-anonymity (k = 5) over age, town"),
+        (_raw_rows, "k-anonymity (k = 5) over age, town"),
+    ],
+)
+def test_a_release_that_was_tampered_with_is_rejected(small_release, tamper, promise):
+    frame, release, folder = small_release
+    assert release.log["suppressed"] == {"records": 3, "left_out": 3, "blanked_cells": {}}
+    written, rest = folder / "public" / "table.csv", (folder / "internal", frame)
+    assert discreet.check_release(written, release.recipe, *rest).verified
+    table = tamper(pd.read_csv(written).astype({"age": object, "town": object}), frame)
+    report = discreet.check_release(table, release.recipe, *rest)
+    assert not report.ok
+    assert any(f.status == "broken" and f.promise.startswith(promise) for f in report.findings)
+
+
 def test_a_time_limit_is_replayed_by_evaluations():
     frame = with_nulls(300)
     release = discreet.protect(frame, recipe(time_limit=0.01))
@@ -527,6 +612,22 @@ def test_bad_input():
     )
 
 
+def test_no_group_large_enough_is_refused():
+    table = pd.DataFrame({"a": ["x", "y", None, None], "pay": range(4)})
+    for rows, policy in ((table, "segregate"), (table[2:], "suppress")):
+        say(
+            "neither the records with nulls nor those without are k = 3 or more that could be "
+            "generalized; use null_policy = 'value', or a smaller k"
+            if policy == "segregate"
+            else "neither the records with nulls nor those without are k = 2 or more that could be "
+            "generalized; use null_policy = 'value', or a smaller k",
+            rows,
+            hierarchies={"a": Hierarchy.flat()},
+            privacy=KAnonymity(3 if policy == "segregate" else 2),
+            null_policy=policy,
+        )
+
+
 def test_a_treated_column_without_a_hierarchy_is_refused():
     bad = recipe()
     del bad["steps"][0]["hierarchies"]["age"]
@@ -555,6 +656,20 @@ def test_hierarchical_closeness_counts_how_far_values_are_apart():
         model = TCloseness(t, column="ill", distance="hierarchical", hierarchy=near)
         method = Generalize({"a": Hierarchy.flat()}, model, suppression_limit=1.0, levels={"a": 0})
         assert 4 - method.fit(people).suppressed_ == kept
+
+
+def test_classes_without_a_confidential_value_pass_and_are_counted():
+    people = pd.DataFrame({"a": list("uuvvww"), "ill": ["flu", "gout", None, None, "flu", "gout"]})
+    step = {
+        "method": "generalize",
+        "columns": ["a"],
+        "hierarchies": {"a": {"kind": "flat"}},
+        "privacy": [{"model": "t-closeness", "t": 0.1, "column": "ill"}],
+    }
+    recipe = {"roles": {"quasi": ["a"], "confidential": ["ill"]}, "steps": [step]}
+    release = discreet.protect(people, recipe)
+    assert release.table["a"].tolist() == list("uuvvww")
+    assert release.log["steps"][0]["classes_without_values"] == {"ill": 1}
 
 
 def test_beta_uses_the_distribution_of_all_records_in_every_group():

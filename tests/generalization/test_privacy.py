@@ -18,7 +18,7 @@ from discreet.generalization.privacy import (
     bind,
     read_models,
 )
-from discreet.kernels.privacy import holds, may_hold
+from discreet.kernels.privacy import holds, may_hold, too_many
 from tests.generalization.plain import plainly
 
 
@@ -82,6 +82,32 @@ def test_what_cannot_hold_cannot_hold_in_a_part(values, wanted, data):
 
     if judged(small, holds):
         assert judged(large, may_hold)
+
+
+@given(cells, st.lists(models(), min_size=1, max_size=3), st.data())
+def test_however_a_class_is_divided_as_many_records_break_the_models_as_was_said(
+    values, wanted, data
+):
+    values = [*values, 1, 2, 3]
+    column = pa.chunked_array([pa.array(values, pa.int64())])
+    bound = bind(wanted, {"ill": column}, len(values))
+    n = len(values)
+    # Part 0 is not in the class.
+    part = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+
+    def histogram(mask):
+        counts = np.zeros(len(bound.rules.q), np.int64)
+        for row in bound.codes:
+            np.add.at(counts, row[mask & (row >= 0)], 1)
+        return counts
+
+    masks = [part == p for p in (1, 2, 3)]
+    broken = sum(
+        int(mask.sum())
+        for mask in masks
+        if not holds(bound.rules, int(mask.sum()), histogram(mask))
+    )
+    assert broken >= too_many(bound.rules, histogram(part > 0)) or not (part > 0).any()
 
 
 def test_two_columns_must_both_hold():

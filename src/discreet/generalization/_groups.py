@@ -34,6 +34,10 @@ class Group:
     patterns: list[list[int]] | None = None
     treatment: str = "search"
 
+    def size(self, n: int) -> int:
+        """Count the records of the group, n in all."""
+        return n if self.rows is None else len(self.rows)
+
     def of(self, column: np.ndarray) -> np.ndarray:
         """Take the group's records."""
         return column if self.rows is None else column[..., self.rows]

@@ -24,8 +24,8 @@ class Matching:
     def __init__(self, nullable: Sequence[bool], k: int) -> None:
         self.nullable, self.k = nullable, k
 
-    def judge(self, lattice: Lattice, table: Table, node: np.ndarray) -> np.ndarray:
-        """Give 2 to the classes that stay, 0 to the others.
+    def suppressed(self, lattice: Lattice, table: Table, node: np.ndarray) -> np.ndarray:
+        """Give the suppressed records by class.
 
         A suppressed record is company to none, so classes go until each of the rest matches k
         records of the rest. What stays at a node stays at every coarser one.
@@ -38,9 +38,9 @@ class Matching:
             if (matched >= self.k).all():
                 break
             left = left[matched >= self.k]
-        verdict = np.zeros(len(codes), np.int8)
-        verdict[left] = 2
-        return verdict
+        out = table.counts.copy()
+        out[left] = 0
+        return out
 
     def _codes(
         self, lattice: Lattice, table: Table, node: np.ndarray

@@ -123,7 +123,8 @@ def _round(
     budget.spent.append(found.certificate.evaluations)
     bottom, node = np.zeros(tuples.d, np.int64), np.array(found.levels, np.int64)
     table, ids = kernels.roll_up(tuples.lattice, tuples.table, bottom, node)
-    held = judge(tuples.lattice, rules, table, node, settings.matching) == 2
+    out, _ = judge(tuples.lattice, rules, table, node, settings.matching)
+    held = out == 0
     classes = Tuples(tuples.lattice, table).part(held).table
     return Round(found.levels, members, held[ids], classes, found.certificate)
 

@@ -81,7 +81,13 @@ class Treatment:
         method, k = self.method, smallest_class(self.models)
         self.lattice = lay_out(self.ladders)
         self.groups = make_groups(nulls, method.null_policy, method.segregate, k)
-        self.budget = Budget(method.time_limit, method.evaluations, len(self.groups))
+        searched = [g for g in self.groups if g.treatment == "search" and g.size(self.n) >= k]
+        if not searched:
+            raise BadInput(
+                f"neither the records with nulls nor those without are k = {k} or more that could "
+                "be generalized; use null_policy = 'value', or a smaller k"
+            )
+        self.budget = Budget(method.time_limit, method.evaluations, len(searched))
         self.settings = Settings(
             method.quality,
             method.aggregate,
@@ -170,6 +176,8 @@ class Treatment:
                 for i, r in enumerate(g["rounds"], start=1)
             ],
         }
+        if confidential:
+            figures["classes_without_values"] = self._empty_classes()
         fixed = {}
         if method.time_limit is not None:
             fixed = {"time_limit": None, "evaluations": self.budget.spent}
@@ -181,6 +189,18 @@ class Treatment:
         return Outcome(
             columns, plans, joint, self.suppressed, self.unsafe, figures, fixed, self._disclosed()
         )
+
+    def _empty_classes(self) -> dict[str, int]:
+        """Count the kept classes in which a confidential column has nulls alone."""
+        offsets, found = self.bound.rules.offsets, dict.fromkeys(self.bound.columns, 0)
+        tables = [one.classes for done in self.done for one in done.rounds]
+        for j, name in enumerate(self.bound.columns):
+            found[name] = 0
+            for table in tables:
+                of_entry = np.repeat(np.arange(len(table.counts)), np.diff(table.starts))
+                inside = (table.values >= offsets[j]) & (table.values < offsets[j + 1])
+                found[name] += len(table.counts) - len(np.unique(of_entry[inside]))
+        return found
 
     def _disclosed(self) -> np.ndarray | None:
         """Tell which records are released as they are."""

@@ -43,7 +43,7 @@ _KINDS = {
     "average-class": kernels.CLASSES,
     "entropy-based": kernels.LOGS,
     # Not offered: the fewest records that must be suppressed, to say which limit works.
-    "suppressed": kernels.PRECISION,
+    "suppressed": kernels.RECORDS,
 }
 # Relative differences below this are rounding: such nodes tie.
 _QUANTUM = 40
@@ -154,7 +154,7 @@ class Quality:
                 [w * g / max(size - 1, 1) for g in part]
                 for part, size, w in zip(self.parts, self.domain, self.weights, strict=True)
             ]
-        if self.by_column and self.name != "suppressed":
+        if self.by_column and self.kind != kernels.RECORDS:
             return self.parts
         # No column has a price of its own; the logarithm of what a label could be is one.
         lattice, steps = tuples.lattice, []
@@ -172,8 +172,6 @@ class Quality:
         label = lattice.up[start : start + len(counts)]
         held = np.bincount(label, counts, last - first)
         leaves = lattice.leaves[first:last]
-        if self.name == "suppressed":
-            return 0.0
         if self.kind == kernels.LOSS:
             return float((held * leaves).sum())
         if self.kind == kernels.PRECISION:

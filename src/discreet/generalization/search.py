@@ -175,23 +175,25 @@ class Search:
             return self.known[levels]
         quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
         target = np.array(levels, np.int64)
-        source, rows = self.tables.finer(target)
-        table, _ = kernels.roll_up(lattice, rows, source, target)
-        self.tables.keep(target, table)
-        verdict = judge(lattice, rules, table, target, self.matching)
-        judged = (lattice, table, target, verdict)
-        suppressed, penalty = kernels.penalties(*judged, 2, quality.kind, quality.n)
+        source, table = self.tables.finer(target)
+        if (source != target).any():
+            table, _ = kernels.roll_up(lattice, table, source, target)
+            self.tables.keep(target, table)
+        out, sure = judge(lattice, rules, table, target, self.matching)
+        suppressed, penalty = kernels.penalties(
+            lattice, table, target, out, quality.kind, quality.n
+        )
         barred, least = suppressed, penalty
         if len(rules.kinds):
-            # A class that breaks these models may have parts that keep them.
-            barred, least = kernels.penalties(*judged, 1, quality.kind, quality.n)
+            # Of a class that breaks these models, parts may keep them.
+            barred, least = kernels.penalties(lattice, table, target, sure, quality.kind, quality.n)
         total = 0.0
         if not quality.by_column:
             total = kernels.spread(lattice, table, target, quality.kind)
         value = quality.value(levels, penalty.tolist(), total)
         if quality.kind == kernels.CLASSES:
             # A class may be smaller than k where it has others to match.
-            finer, total = kernels.fitting(table, verdict, 1 if self.matching else rules.k)
+            finer, total = kernels.fitting(table, sure, 1 if self.matching else rules.k)
             least = np.array([finer])
         node = _Node(suppressed, barred, value, least.tolist(), total)
         self.known[levels] = node
@@ -239,11 +241,12 @@ class Search:
 
 def judge(
     lattice: Lattice, rules: Rules, table: Table, node: np.ndarray, matching: Matching | None
-) -> np.ndarray:
-    """Judge each class: 2 keeps the models, 1 does not, 0 cannot, and no part of it can."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give the suppressed records by class, and those at least that every finer node suppresses."""
     if matching is None:
         return kernels.judge(rules, table)
-    return matching.judge(lattice, table, node)
+    out = matching.suppressed(lattice, table, node)
+    return out, out
 
 
 class _Tables:

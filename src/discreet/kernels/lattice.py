@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from discreet.kernels.privacy import holds, may_hold
+from discreet.kernels.privacy import holds, may_hold, too_many
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 # What the penalty of a suppressed class is: see `discreet.generalization.quality`.
-LOSS, PRECISION, NUE, LOGS, SQUARES, PRODUCTS, CLASSES = range(7)
+LOSS, PRECISION, NUE, LOGS, RECORDS, SQUARES, PRODUCTS, CLASSES = range(8)
 
 
 class Lattice(NamedTuple):
@@ -251,74 +251,86 @@ def _merge(ids, classes, table):
 
 @njit(cache=True, nogil=True)
 def judge(rules, table):
-    """Judge each class: 2 keeps the models, 1 does not, 0 cannot, and no part of it can."""
+    """Judge each class by the models.
+
+    Returns
+    -------
+    out : ndarray of int64
+        Records of each class that are suppressed: all, or none.
+    least : ndarray of int64
+        Records of each class that are suppressed at every finer node, at least.
+    """
     n = table.counts.size
-    verdict = np.empty(n, np.int8)
+    out, least = np.zeros(n, np.int64), np.zeros(n, np.int64)
     histogram = np.zeros(rules.q.size, np.int64)
     for c in range(n):
         size = table.counts[c]
         if size < rules.k:
-            verdict[c] = 0
+            out[c] = least[c] = size
             continue
         if rules.q.size == 0:
-            verdict[c] = 2
             continue
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = table.numbers[e]
-        if holds(rules, size, histogram):
-            verdict[c] = 2
+        if not may_hold(rules, size, histogram):
+            out[c] = least[c] = size
         else:
-            verdict[c] = 1 if may_hold(rules, size, histogram) else 0
+            least[c] = too_many(rules, histogram)
+            out[c] = size if least[c] else 0
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = 0
-    return verdict
+    return out, least
 
 
 @njit(cache=True, nogil=True)
-def penalties(lattice, table, node, verdict, below, kind, n):
-    """Sum what the classes with a verdict below `below` cost more than if they were kept.
+def penalties(lattice, table, node, out, kind, n):
+    """Sum what the records that are suppressed, `out` by class, cost more than if they were kept.
 
     Returns
     -------
     suppressed : int
-        Their records.
+        Their number.
     penalty : ndarray of float64
-        By column; in its first place alone for the kinds that look at whole records.
+        By column; in its first place alone for the kinds that look at whole records. For `CLASSES`
+        the classes of which all records are suppressed.
     """
     d = node.size
     penalty = np.zeros(d)
-    suppressed, out = 0, 0
-    for c in range(verdict.size):
-        if verdict[c] < below:
-            suppressed += table.counts[c]
-            out += 1
-    if kind == CLASSES:
-        penalty[0] = out
+    suppressed = out.sum()
+    if kind == RECORDS:
+        penalty[0] = suppressed
+    elif kind == CLASSES:
+        for c in range(out.size):
+            penalty[0] += out[c] == table.counts[c]
     elif kind == SQUARES:
-        for c in range(verdict.size):
-            if verdict[c] < below:
-                penalty[0] += table.counts[c] * (n - table.counts[c])
+        for c in range(out.size):
+            penalty[0] += out[c] * (n - table.counts[c])
     elif kind == PRODUCTS:
-        penalty[0] = _sum_of_products(lattice, table, node, verdict, below)
+        whole = 1.0
+        for size in lattice.domain:
+            whole *= size
+        for c in range(out.size):
+            if out[c]:
+                penalty[0] += out[c] * (whole - _product(lattice, table, node, c))
     elif kind == PRECISION:
         for a in range(d):
             if lattice.height[a]:
                 penalty[a] = suppressed * (lattice.height[a] - node[a]) / lattice.height[a] / n
-    elif out:
+    elif suppressed:
         for a in range(d):
-            penalty[a] = _marginal(lattice, table, node, verdict, below, kind, a, suppressed)
+            penalty[a] = _marginal(lattice, table, node, out, kind, a, suppressed)
     return suppressed, penalty
 
 
 @njit(cache=True, nogil=True)
-def _marginal(lattice, table, node, verdict, below, kind, a, suppressed):
+def _marginal(lattice, table, node, out, kind, a, suppressed):
     """Sum the penalties of one column, label by label so that the order is always the same."""
     first = lattice.first[a, node[a]]
     held = np.zeros(lattice.first[a, node[a] + 1] - first, np.int64)
     w, shift, mask = lattice.word[a], lattice.shift[a], lattice.mask[a]
-    for c in range(verdict.size):
-        if verdict[c] < below:
-            held[np.int64((table.keys[w, c] >> shift) & mask)] += table.counts[c]
+    for c in range(out.size):
+        if out[c]:
+            held[np.int64((table.keys[w, c] >> shift) & mask)] += out[c]
     total, domain = 0.0, lattice.domain[a]
     for label in range(held.size):
         m = held[label]
@@ -344,47 +356,27 @@ def _product(lattice, table, node, c):
 
 
 @njit(cache=True, nogil=True)
-def _sum_of_products(lattice, table, node, verdict, below):
-    """Sum over the classes below a verdict what suppression adds to their products.
-
-    Without verdicts the products themselves are summed, over all classes.
-    """
-    whole = 1.0
-    for size in lattice.domain:
-        whole *= size
-    total = 0.0
-    for c in range(table.counts.size):
-        if verdict.size == 0:
-            total += table.counts[c] * _product(lattice, table, node, c)
-        elif verdict[c] < below:
-            total += table.counts[c] * (whole - _product(lattice, table, node, c))
-    return total
-
-
-@njit(cache=True, nogil=True)
 def spread(lattice, table, node, kind):
     """Sum over all classes what cannot be had column by column."""
     if kind == CLASSES:
         return float(table.counts.size)
-    if kind == SQUARES:
-        total = 0
-        for c in table.counts:
-            total += c * c
-        return float(total)
-    return _sum_of_products(lattice, table, node, np.empty(0, np.int8), 0)
+    total = 0.0
+    for c in range(table.counts.size):
+        size = table.counts[c]
+        total += size * (size if kind == SQUARES else _product(lattice, table, node, c))
+    return total
 
 
 @njit(cache=True, nogil=True)
-def fitting(table, verdict, k):
+def fitting(table, least, k):
     """Bound the classes of k records at finer nodes, and at coarser ones.
 
     A class of a finer node lies in one class here. A class of a coarser node holds a class of k
     records here, or is made of smaller ones alone.
     """
     finer, coarser, rest = 0, 0, 0
-    for c in range(verdict.size):
-        if verdict[c] > 0:
-            finer += table.counts[c] // k
+    for c in range(least.size):
+        finer += (table.counts[c] - least[c]) // k
         if table.counts[c] >= k:
             coarser += 1
         else:

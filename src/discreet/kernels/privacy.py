@@ -75,16 +75,25 @@ def holds(rules, size, histogram):
     histogram : ndarray of int64
         Records of the class by value, columns side by side.
     """
-    if not may_hold(rules, size, histogram):
-        return False
-    for i in range(rules.kinds.shape[0]):  # noqa: SIM110
-        if not _one_holds(rules, i, histogram):
-            return False
-    return True
+    return may_hold(rules, size, histogram) and too_many(rules, histogram) == 0
 
 
 @njit(cache=True, nogil=True)
-def _one_holds(rules, i, histogram):
+def too_many(rules, histogram):
+    """Count the records that must go at least, before the rest, however divided, keeps the models.
+
+    The models that `may_hold` does not look at are not kept by each part of a class that keeps
+    them; but classes that keep one keep it together. So some part of a class that breaks one breaks
+    it too, and enough records must go to bring the rest back to its bound.
+    """
+    most = 0
+    for i in range(rules.kinds.shape[0]):
+        most = max(most, _too_many(rules, i, histogram))
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _too_many(rules, i, histogram):
     kind, j = rules.kinds[i, 0], rules.kinds[i, 1]
     first, last = rules.offsets[j], rules.offsets[j + 1]
     counts, q = histogram[first:last], rules.q[first:last]
@@ -92,39 +101,55 @@ def _one_holds(rules, i, histogram):
     n = counts.sum()
     if n == 0:
         # No value tells nothing, but is no diversity either.
-        return kind > RECURSIVE
+        return 0 if kind > RECURSIVE else 1
     if kind == ENTROPY:
         entropy = 0.0
         for c in counts:
             if c > 0:
                 entropy -= c / n * np.log(c / n)
-        return np.exp(entropy) >= bound * (1 - TOLERANCE)
+        if np.exp(entropy) >= bound * (1 - TOLERANCE):
+            return 0
+        # Entropy is concave: that of all is at least the rest's share times log(l).
+        return _share_of(n, 1 - entropy / np.log(bound))
     if kind == RECURSIVE:
-        return _recursive(counts, n, int(bound), rules.numbers[i, 1])
+        return 0 if _recursive(counts, n, int(bound), rules.numbers[i, 1]) else 1
     if kind == EQUAL:
-        return _excess(counts, n, q) <= bound + TOLERANCE
+        return _beyond(n, _excess(counts, n, q), bound)
     if kind == ORDERED:
         ahead, total = 0.0, 0.0
         for v in range(counts.size):
             ahead += counts[v] / n - q[v]
             total += abs(ahead)
-        return total <= (bound + TOLERANCE) * max(counts.size - 1, 1)
+        return _beyond(n, total / max(counts.size - 1, 1), bound)
     if kind == HIERARCHICAL:
-        levels = rules.kinds[i, 3]
         tree = rules.tree[rules.kinds[i, 2] :]
-        return _tree_distance(counts, n, q, tree, levels) <= bound + TOLERANCE
+        return _beyond(n, _tree_distance(counts, n, q, tree, rules.kinds[i, 3]), bound)
+    most = 0
     for v in range(counts.size):
         p = counts[v] / n
         if kind == ALPHA:
-            if p > bound + TOLERANCE:
-                return False
+            most = max(most, _beyond(n, p, bound))
         elif p > q[v]:
-            gain = (p - q[v]) / q[v]
-            if gain > bound + TOLERANCE:
-                return False
-            if kind == ENHANCED and gain > TOLERANCE - np.log(q[v]):
-                return False
-    return True
+            gain = bound if kind == BETA else min(bound, -np.log(q[v]))
+            if (p - q[v]) / q[v] > gain + TOLERANCE:
+                most = max(most, 1, _beyond(n, p, q[v] * (1 + gain)))
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _beyond(n, reached, bound):
+    """Count the records that must go of n, where each can be at most 1 from the bound.
+
+    What is reached is at most the rest's share times the bound, plus 1 for each that goes.
+    """
+    if reached <= bound + TOLERANCE:
+        return 0
+    return _share_of(n, (reached - bound) / (1 - bound) if bound < 1 else 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _share_of(n, share):
+    return max(1, int(np.ceil(share * n - 1e-6)))
 
 
 @njit(cache=True, nogil=True)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.draws import Draws
+from discreet.table.classes import classes_of
 
 EVERYTHING = "*"
 
@@ -25,7 +26,9 @@ def generalize(
     }
     null = {name: found < 0 for name, found in leaves.items()}
     n = len(next(iter(leaves.values())))
-    released = {name: np.full(n, EVERYTHING, dtype=object) for name in leaves}
+    texts = {name: _texts(joint["hierarchies"][name]) for name in leaves}
+    # Places on the list of a column's labels, level after level; the last is what all is under.
+    released = {name: np.full(n, len(texts[name]) - 1) for name in leaves}
     for group in joint["groups"]:
         waiting = np.flatnonzero(_in_group(group, null))
         if len(waiting) != group["rows"]:
@@ -34,25 +37,37 @@ def generalize(
                 f"but there are {len(waiting):,}"
             )
         if group["treatment"] == "append":
-            for name in leaves:
-                _, texts = _at(joint["hierarchies"][name], leaves[name][waiting], 0)
-                released[name][waiting] = texts
+            for name, found in leaves.items():
+                codes, start = _at(joint["hierarchies"][name], found[waiting], 0)
+                released[name][waiting] = np.where(codes < 0, -1, start + codes)
             continue
         for one in group["rounds"]:
             at = {
-                name: _at(joint["hierarchies"][name], leaves[name][waiting], one["levels"][name])
-                for name in leaves
+                name: _at(joint["hierarchies"][name], found[waiting], one["levels"][name])
+                for name, found in leaves.items()
             }
             kept = _kept(one, {name: codes for name, (codes, _) in at.items()})
-            for name, (_, texts) in at.items():
-                released[name][waiting[kept]] = texts[kept]
+            for name, (codes, start) in at.items():
+                place = np.where(codes < 0, -1, start + codes)
+                released[name][waiting[kept]] = place[kept]
             waiting = waiting[~kept]
         if len(waiting) != group["suppressed"]:
             raise ValueError(
                 f"{len(waiting):,} records of the group '{group['group']}' are in no class, but "
                 f"the plan suppresses {group['suppressed']:,}"
             )
-    return {name: pa.chunked_array([pa.array(x, pa.string())]) for name, x in released.items()}
+    return {
+        name: pa.chunked_array([texts[name].take(pa.array(place, mask=place < 0))])
+        for name, place in released.items()
+    }
+
+
+def _texts(hierarchy: dict[str, Any]) -> pa.Array:
+    """List the labels of all levels."""
+    texts = pa.array(np.concatenate([np.asarray(x, object) for x in hierarchy["labels"]]))
+    if texts[-1].as_py() != EVERYTHING:
+        raise ValueError(f"the top of a hierarchy is '{texts[-1]}' and not '{EVERYTHING}'")
+    return texts
 
 
 def _leaves(column: pa.ChunkedArray, name: str, hierarchy: dict[str, Any]) -> np.ndarray:
@@ -87,26 +102,31 @@ def _in_group(group: dict[str, Any], null: dict[str, np.ndarray]) -> np.ndarray:
     return inside
 
 
-def _at(hierarchy: dict[str, Any], leaves: np.ndarray, level: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give code and label of rows at a level; a null stays one below the top."""
+def _at(hierarchy: dict[str, Any], leaves: np.ndarray, level: int) -> tuple[np.ndarray, int]:
+    """Give the codes of rows at a level, and where its labels start on the list of all.
+
+    A null stays one, -1, below the top.
+    """
     top = level == len(hierarchy["maps"]) - 1
     maps = np.append(np.asarray(hierarchy["maps"][level], dtype=np.int64), 0 if top else -1)
-    codes = maps[leaves]
-    texts = np.append(np.asarray(hierarchy["labels"][level], dtype=object), [None])
-    return codes, texts[codes]
+    return maps[leaves], sum(len(labels) for labels in hierarchy["labels"][:level])
 
 
 def _kept(one: dict[str, Any], codes: dict[str, np.ndarray]) -> np.ndarray:
     """Tell which rows are in a class of the round, and verify the classes' sizes."""
     sizes = np.asarray(one["sizes"], dtype=np.int64)
-    # Tuples of codes are numbered column by column, those of the plan and of the rows together.
-    number = np.zeros(len(sizes) + len(next(iter(codes.values()))), dtype=np.int64)
-    for name, found in codes.items():
-        both = np.concatenate([np.asarray(one["classes"][name], dtype=np.int64), found]) + 1
-        number = number * (both.max(initial=0) + 1) + both
-        number = np.unique(number, return_inverse=True)[1]
+    # Classes of the plan and rows are numbered together.
+    both = np.array(
+        [
+            np.concatenate([np.asarray(one["classes"][name], dtype=np.int64), found])
+            for name, found in codes.items()
+        ]
+    )
+    number, count = classes_of(both, both.max(axis=1, initial=0) + 1)
     known, rows = number[: len(sizes)], number[len(sizes) :]
-    counted = np.bincount(rows, minlength=int(number.max(initial=0)) + 1)
+    counted = np.bincount(rows, minlength=count)
     if len(np.unique(known)) != len(known) or not np.array_equal(counted[known], sizes):
         raise ValueError("the classes do not have the sizes that the plan gives")
-    return np.isin(rows, known)
+    held = np.zeros(count, dtype=bool)
+    held[known] = True
+    return held[rows]
