@@ -194,8 +194,8 @@ def released_labels(
             labels = Labels(labels.label)
         elif own.name in seen:
             labels = replace(labels, missing=())
-        used = set(column.unique().to_pylist()) - {None}
-        if labels.missing:
+        used = set(column.unique().to_pylist()) - {None} if labels.values else set()
+        if labels.values and labels.missing:
             codes = null_codes(source, original[own.name])
             used |= set() if codes is None else set(codes.unique().to_pylist())
         applies = own.name not in seen or used <= set(labels.values)
