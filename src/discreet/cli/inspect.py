@@ -57,7 +57,10 @@ def run_inspect(
     content["hierarchies"] = trees
     if recipe is None and folder is None:
         return content
-    answers = _ask(out, seen) if interactive else {}
+    try:
+        answers = _ask(out, seen) if interactive else {}
+    except typer.Abort:
+        raise BadInput("the questions were not answered to the end; nothing was written") from None
     proposal = propose(seen, answers, _seen_from(folder, recipe))
     if folder is not None:
         write_hierarchies(seen, _wanted(seen, proposal, shown), folder)

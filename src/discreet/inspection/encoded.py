@@ -72,7 +72,18 @@ class Encoded:
 
     def column(self) -> pa.ChunkedArray:
         """Give the cells back."""
-        return pa.chunked_array([self.values.take(pa.array(self.codes, mask=self.codes < 0))])
+        return self._cells(pa.array(self.codes, mask=self.codes < 0))
+
+    def levels(self) -> pa.ChunkedArray:
+        """Give each value once, as a column of the same kind."""
+        return self._cells(pa.array(np.arange(len(self.values), dtype=np.int32)))
+
+    def _cells(self, codes: pa.Array) -> pa.ChunkedArray:
+        if self.kind == "ordered":
+            return pa.chunked_array(
+                [pa.DictionaryArray.from_arrays(codes, self.values, ordered=True)]
+            )
+        return pa.chunked_array([self.values.take(codes)])
 
 
 def encode_column(name: str, column: pa.ChunkedArray, labels: Labels | None = None) -> Encoded:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.errors import BadInput, nearest
 from discreet.inspection.encoded import Encoded, encode_table
 from discreet.inspection.guesses import Guess, dates_as_text, guess_role, sentinels
 from discreet.inspection.keys import Keys, as_dict, find_keys, finer_columns
+from discreet.table.columns import ends_of
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,7 @@ def _look(column: Encoded) -> ColumnLook:
     values = column.values
     smallest = largest = None
     if column.kind == "numeric" and len(values):
-        ends = pc.min_max(values).as_py()
-        smallest, largest = _number(ends["min"]), _number(ends["max"])
+        smallest, largest = (_number(end) for end in ends_of(values))
     return ColumnLook(
         name=column.name,
         kind=column.kind,

@@ -70,7 +70,7 @@ def propose(
     """
     guesses = _roles(seen, answers or {})
     hierarchies = {
-        name: Hierarchy.auto().settle(seen.encoded[name].values, name)
+        name: Hierarchy.auto().settle(seen.encoded[name].levels(), name)
         for name, guess in guesses.items()
         if guess.role == "quasi"
     }
@@ -268,7 +268,7 @@ def write_hierarchies(seen: Inspection, hierarchies: Mapping[str, Hierarchy], fo
             path = folder / file_name(name)
             if path.exists():
                 raise BadInput(f"{path} exists; choose another folder, or remove it")
-            hierarchy.to_csv(path, seen.encoded[name].values, name)
+            hierarchy.to_csv(path, seen.encoded[name].levels(), name)
     except OSError as error:
         raise BadInput(f"cannot write to {folder}: {error.strerror}") from None
 

@@ -7,10 +7,10 @@ the seed or the original.
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.release.recipe import Recipe
 from discreet.table import kind_of
+from discreet.table.columns import ends_of
 from discreet.table.labels import Labels, labels_of
 
 # More levels than this are counted and not listed.
@@ -69,8 +69,8 @@ def _values(column: pa.ChunkedArray) -> str:
     if not len(present):
         return "none"
     if kind_of(column.type) == "numeric":
-        ends = pc.min_max(present).as_py()
-        return f"{_text(ends['min'])} to {_text(ends['max'])}"
+        first, last = ends_of(present)
+        return f"{_text(first)} to {_text(last)}"
     return f"{len(_distinct(column)):,} different"
 
 

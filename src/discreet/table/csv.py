@@ -22,6 +22,8 @@ from discreet.table.dialect import Dialect, contents, find_dialect, open_bytes
 from discreet.threads import over_ranges
 
 _TEXT = pa.large_string()
+# Not the names of units: a first row may have no values in its columns of numbers.
+MISSING_WORDS = frozenset(("na", "n/a", "nan", "nil", "none", "null", "missing", "unknown", "nd"))
 # What is read at a time; a line must fit in it.
 _BLOCK = 1 << 23
 
@@ -65,7 +67,7 @@ def read_csv_by_column(
     values : pyarrow.Array
         Distinct, in the type that `read_csv` would give the column.
     """
-    kind = pa.dictionary(pa.int32(), pa.string())
+    kind = pa.dictionary(pa.int32(), _TEXT)
     table, dialect = _read(path, kind, separator, decimal, quote, encoding, null_markers)
     # What is done with need not stay in memory.
     columns, names = list(table.columns), table.column_names
@@ -75,7 +77,7 @@ def read_csv_by_column(
         column = columns[place].unify_dictionaries()
         columns[place] = None
         parts = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in column.chunks]
-        return np.concatenate(parts), pa.chunked_array([column.chunk(0).dictionary.cast(_TEXT)])
+        return np.concatenate(parts), pa.chunked_array([column.chunk(0).dictionary])
 
     # One after the other: two at a time would hold more of the file at once.
     joined = [join(place) for place in range(len(columns))]
@@ -200,7 +202,8 @@ def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> No
         first = column[0].as_py()
         if len(column) < 3 or first is None or not first[:1].isalpha():
             return
-        if not pa.types.is_large_string(_typed(column.slice(1), ".", strict=True).type):
+        typed = _typed(column.slice(1), ".", strict=True)
+        if not pa.types.is_large_string(typed.type) and first.lower() not in MISSING_WORDS:
             below[name] = first
     # One such column may be a word for a missing value above its numbers.
     if len(below) > 1:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput, nearest
+from discreet.table.csv import MISSING_WORDS
 from discreet.table.programs import as_text, utc_datetimes
 from discreet.table.signatures import optional
 
@@ -133,7 +134,13 @@ def _refuse_second_header(cells: list[list[Any]], place: str) -> None:
         return
     if not all(isinstance(column[0], str) for column in cells):
         return
-    numbers = [c for c in cells if not any(isinstance(v, str) for v in c[1:]) and any(c[1:])]
+    numbers = [
+        column
+        for column in cells
+        if not any(isinstance(value, str) for value in column[1:])
+        and any(value is not None for value in column[1:])
+        and column[0].lower() not in MISSING_WORDS
+    ]
     if len(numbers) > 1:
         raise BadInput(
             f"{place}: row 2 looks like a second header ('{numbers[0][0]}' above numbers); "
@@ -165,7 +172,8 @@ def _column(cells: list[Any]) -> pa.Array | pa.ChunkedArray:
     if kinds <= {int, float} and kinds:
         if float in kinds:
             return pa.array([None if v is None else float(v) for v in cells], pa.float64())
-        return pa.array(cells)
+        if max(abs(value) for value in cells if value is not None) < 2**63:
+            return pa.array(cells, pa.int64())
     if kinds == {bool}:
         return pa.array(cells, pa.bool_())
     if kinds <= {dt.datetime, dt.date} and kinds:

@@ -59,7 +59,8 @@ def read_table(
         (SPSS), `.dta` (Stata), `.xpt` or `.sas7bdat` (SAS). A folder holds Parquet files.
     separator, decimal, quote, encoding : str, optional
         How the CSV is written; what is not given is found by looking at the file. A decimal comma
-        is taken only where the separator is not a comma and no column has decimal points.
+        is taken only where the separator is not a comma and no column has decimal points. The
+        encoding of a file of SPSS, Stata or SAS too, where it does not say it itself.
     null_markers : sequence of str
         Cells that stand for a missing value, besides the empty cell.
     numeric : sequence of str
@@ -118,7 +119,7 @@ def read_table(
         return _finished(_read_arrow(path, kind), path, null_markers, schema)
     from discreet.table.statistics_files import read_statistics_file
 
-    return _finished(read_statistics_file(path, kind), path, null_markers, schema)
+    return _finished(read_statistics_file(path, kind, encoding), path, null_markers, schema)
 
 
 def _finished(

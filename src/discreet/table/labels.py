@@ -61,11 +61,15 @@ def labels_of(field: pa.Field) -> Labels:
     text = (field.metadata or {}).get(_LABELS)
     if text is None:
         return Labels()
-    content = json.loads(text)
-    content["values"] = dict(content.get("values", []))
-    missing = content.get("missing", [])
-    content["missing"] = tuple(tuple(m) if isinstance(m, list) else m for m in missing)
-    return Labels(**content)
+    try:
+        content = json.loads(text)
+        content["values"] = dict(content.get("values", []))
+        missing = content.get("missing", [])
+        content["missing"] = tuple(tuple(m) if isinstance(m, list) else m for m in missing)
+        return Labels(**content)
+    except (ValueError, TypeError, AttributeError):
+        # Another program's, in a file that came from elsewhere.
+        return Labels()
 
 
 def with_labels(field: pa.Field, labels: Labels) -> pa.Field:

@@ -38,14 +38,18 @@ _BOOLEAN = {0: "false", 1: "true"}
 _STATA_LARGEST = 2_147_483_620
 
 
-def read_statistics_file(path: Path, format: str) -> pa.Table:
+def read_statistics_file(path: Path, format: str, encoding: str | None = None) -> pa.Table:
     """Read a file of SPSS, Stata or SAS with labels, formats and codes of missing values."""
     pyreadstat = optional("pyreadstat", path)
     reader = getattr(pyreadstat, {"xpt": "read_xport"}.get(format, f"read_{format}"))
     more = {} if format == "xpt" else {"user_missing": True}
     try:
         cells, meta = reader(
-            str(path), disable_datetime_conversion=True, output_format="dict", **more
+            str(path),
+            encoding=encoding,
+            disable_datetime_conversion=True,
+            output_format="dict",
+            **more,
         )
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, OSError) as error:
         name = PROGRAMS[format].name
