@@ -203,7 +203,7 @@ def test_errors(column, step, message):
     }
     with pytest.raises(BadInput) as caught:
         discreet.protect(pa.table({"a": column}), recipe)
-    assert str(caught.value).startswith(message)
+    assert message in str(caught.value)
 
 
 def test_errors_of_the_transformer():

@@ -58,7 +58,7 @@ def recipe(**step):
 def test_errors(cells, step, message):
     with pytest.raises(BadInput) as caught:
         discreet.protect(pa.table({"a": cells}), recipe(**step))
-    assert str(caught.value).startswith(message)
+    assert message in str(caught.value)
 
 
 def test_full_precision_takes_any_bound():

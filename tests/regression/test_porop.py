@@ -271,8 +271,9 @@ def test_by_recipe(step, households, tmp_path):
 def test_a_plan_with_long_arrays_is_read_back(tmp_path):
     rng = np.random.default_rng(0)
     born = pa.array(rng.integers(0, 20_000, 15_000), pa.int32()).cast(pa.date32())
-    table = pa.table({"born": born, "amount": rng.lognormal(8, 1, 15_000).round(2)})
-    step = {"method": "porop", "columns": ["born", "amount"], "k": 4, "noise_floor": 0.1}
+    seen = pa.array(rng.integers(9_000, 20_000, 15_000), pa.int32()).cast(pa.date32())
+    table = pa.table({"born": born, "seen": seen})
+    step = {"method": "porop", "columns": ["born", "seen"], "k": 4, "noise_floor": 0.1}
     release = discreet.protect(table, {"roles": {"rest": "insensitive"}, "steps": [step]})
     path = release.save(tmp_path / "out")
     assert len(list((tmp_path / "out" / "internal").glob("plan-*.parquet"))) == 1
@@ -310,7 +311,7 @@ def test_a_plan_that_was_altered_is_found_out(households, change):
     step["joint"][change] = step["joint"][change] * 2
     evidence = Evidence(release.plan, release.log, release.recipe)
     report = discreet.check_release(release.table, release.recipe, evidence, households)
-    assert [f.promise for f in report.having("broken")] == [APPLIED]
+    assert APPLIED in [f.promise for f in report.having("broken")]
 
 
 def near_1e9(rng):

@@ -21,8 +21,7 @@ STEPS = {
     "shuffle": {},
     "top-bottom": {"lower": -1.0, "upper": 1.5, "promise": False},
     "oma": {"k": 3, "promise": False},
-    "base": {"base": 0.1, "promise": False, "min_count": 1},
-    "microaggregation": {"k": 3, "promise": False},
+    "base": {"base": 0.1, "promise": False},
 }
 
 
@@ -47,7 +46,7 @@ def recipe(*steps):
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), itertools.product(STEPS, repeat=2), ids=lambda name: name
+    ("first", "second"), list(itertools.product(STEPS, repeat=2)), ids=lambda name: name
 )
 def test_any_two_steps_on_the_same_columns(first, second):
     full = {"precision": "full"}
@@ -77,7 +76,7 @@ def again(release, changed=None):
     return check_release(changed or release.table, release.recipe, evidence, release.original)
 
 
-@pytest.mark.parametrize("name", ["porop", "lirop", "ipso", "microaggregation"])
+@pytest.mark.parametrize("name", ["porop", "lirop", "ipso"])
 @pytest.mark.parametrize("centre", [0.0, 1e9])
 def test_a_cell_that_is_a_little_off_is_found(name, centre):
     values = table(nulls=False).to_pandas() * 1e-3 + centre

@@ -114,7 +114,9 @@ class Run:
             self._refuse_units(step.columns, where)
         target = self._target() if method.supervised else None
         started = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught:
+        # What overflows is found in the result, and refused there.
+        overflow = np.errstate(over="ignore", invalid="ignore")
+        with overflow, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
                 outcome = method.run(
