@@ -634,7 +634,7 @@ def test_a_treated_column_without_a_hierarchy_is_refused():
     with pytest.raises(BadInput) as raised:
         discreet.protect(load_adult(), bad)
     assert str(raised.value) == (
-        "column 'age' has no hierarchy; give it one under hierarchies, such as "
+        "step 1 (generalize): column 'age' has no hierarchy; give it one under hierarchies, such as "
         'age = { kind = "auto" }'
     )
 
