@@ -142,3 +142,27 @@ def test_a_column_that_a_privacy_model_reads_has_no_codes(survey):
     job = discreet.protect(survey, recipe).protected.schema.field("job")
     assert labels_of(job).missing == ()
     assert labels_of(job).values == {1: "nurse", 2: "clerk"}
+
+
+def test_codes_that_are_generalized_keep_their_meaning(survey, tmp_path):
+    recipe = {
+        "roles": {"quasi": ["sex", "job"], "rest": "drop"},
+        "steps": [
+            {
+                "method": "generalize",
+                "columns": ["sex", "job"],
+                "hierarchies": {
+                    "sex": {"kind": "flat"},
+                    "job": {"kind": "groups", "tree": {"care": ["1"], "office": ["2", "3"]}},
+                },
+                "privacy": [{"model": "k-anonymity", "k": 5}],
+                "levels": {"sex": 0, "job": 1},
+            }
+        ],
+    }
+    release = discreet.protect(survey, recipe)
+    for suffix in ("sav", "dta", "xlsx"):
+        release.save(tmp_path / f"out-{suffix}.{suffix}")
+    meta = pyreadstat.read_sav(str(tmp_path / "out-sav.sav"))[1]
+    assert meta.variable_value_labels == {"sex": {"1": "m", "2": "f"}}
+    assert meta.column_names_to_labels["job"] == "Occupation"

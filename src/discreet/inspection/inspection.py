@@ -117,7 +117,7 @@ def inspect(table: Any, **dialect: Any) -> Inspection:
     Examples
     --------
     >>> from discreet.datasets import make_households
-    >>> seen = inspect(make_households(2000, seed=1))
+    >>> seen = inspect(make_households(5000, seed=1))
     >>> [name for name, guess in seen.roles.items() if guess.role == "identifiers"]
     ['name']
     >>> seen.keys.riskiest[0].columns

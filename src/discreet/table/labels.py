@@ -184,8 +184,8 @@ def released_labels(
     Notes
     -----
     A value that no released record holds has no label, since a list of labels may have been made
-    from the records. A treated column keeps what its values mean only where all of them still are
-    values with a meaning.
+    from the records. A treated column of numbers keeps what its values mean only where all of them
+    still are values with a meaning; in one of text, a code that stands there means what it meant.
     """
     fields = []
     for own in protected.schema:
@@ -194,21 +194,28 @@ def released_labels(
         if labels == Labels():
             fields.append(own.remove_metadata())
             continue
+        text = pa.types.is_string(own.type) or pa.types.is_large_string(own.type)
         if own.type != source.type:
-            labels = Labels(labels.label)
+            labels = Labels(labels.label, _by_text(labels.values) if text else {})
         elif own.name in seen:
             labels = replace(labels, missing=())
         used = set(column.unique().to_pylist()) - {None} if labels.values else set()
         if labels.values and labels.missing:
             codes = null_codes(source, original[own.name])
             used |= set() if codes is None else set(codes.unique().to_pylist())
-        applies = own.name not in seen or used <= set(labels.values)
+        applies = text or own.name not in seen or used <= set(labels.values)
         values = {v: text for v, text in labels.values.items() if applies and v in used}
         named = with_labels(own, replace(labels, values=values))
         if labels.missing and own.name not in seen:
             named = with_null_codes(named, column, _without(source, original, left_out))
         fields.append(named)
     return pa.Table.from_arrays(protected.columns, schema=pa.schema(fields))
+
+
+def _by_text(values: Mapping[Any, str]) -> dict[str, str]:
+    """Give what values mean by their text, as generalization writes them."""
+    whole = {v: int(v) if isinstance(v, float) and v.is_integer() else v for v in values}
+    return {str(whole[value]): label for value, label in values.items()}
 
 
 def _without(field: pa.Field, table: pa.Table, rows: np.ndarray) -> pa.Array | None:

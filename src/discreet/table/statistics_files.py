@@ -156,7 +156,9 @@ def write_statistics_file(table: pa.Table, path: Path, format: str) -> None:
         if pa.types.is_boolean(field.type):
             values = _BOOLEAN
         if family == "dta":
-            values = {v: t for v, t in values.items() if isinstance(v, int | str)}
+            # Stata has labels for whole numbers and for its letters, and none for text.
+            text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+            values = {v: t for v, t in values.items() if not text and isinstance(v, int | str)}
         if values:
             value_labels[name] = values
         if own and labels.missing:
