@@ -56,6 +56,7 @@ def test_checksums():
     ("name", "values", "role", "sure"),
     [
         ("surname", [f"Name{i % 30} Xy" for i in range(60)], "identifiers", True),
+        ("country_name", [f"Land{i % 30}" for i in range(60)], "quasi", True),
         ("patient_id", list(range(1000, 1060)), "identifiers", True),
         ("v1", [f"k{i}" for i in range(60)], "identifiers", True),
         ("household_id", [i // 2 for i in range(60)], "household", True),

@@ -7,6 +7,7 @@ import zipfile
 import pyarrow as pa
 import pytest
 
+import discreet
 from discreet.errors import BadInput
 from discreet.table import read_table, signatures, write_table
 
@@ -154,6 +155,10 @@ def test_two_header_rows(tmp_path):
     assert refusal(tmp_path / "t.csv") == (
         "FILE: row 1 looks like a second header ('cm' above numbers in column 'height'); leave one row of names"
     )
+    with pytest.raises(BadInput, match="row 1 looks like a second header"):
+        discreet.inspect(tmp_path / "t.csv")
+    (tmp_path / "v.csv").write_text("name,height,weight\nX,NA,NA\nA,180,80\nB,170,70\n")
+    assert read_table(tmp_path / "v.csv").num_rows == 3
     # One word above numbers may be a mark of a missing value.
     (tmp_path / "u.csv").write_text("name,height\nA,none\nB,170\nC,160\n")
     assert read_table(tmp_path / "u.csv").num_rows == 3

@@ -84,7 +84,7 @@ def _by_use(column: Encoded, name: list[str]) -> Guess | None:
 
 def _by_name(column: Encoded, name: list[str]) -> Guess | None:
     many = len(column.values) > 20 or column.unique > len(column.codes) / 2
-    if (_has(name, words.NAMES) or "".join(name) in words.NAMES) and column.kind == "text" and many:
+    if _names_persons(column, name) and many:
         share = _share(_texts(column), words.PERSON.fullmatch)
         like = f", and {share:.0%} of its values look like names" if share > 0.5 else ""
         return Guess("identifiers", f"its name says that it names persons{like}")
@@ -97,6 +97,14 @@ def _by_name(column: Encoded, name: list[str]) -> Guess | None:
             who = "registers and networks show it" if exposure == 1 else "acquaintances know it"
             return Guess("quasi", f"{who}, as its name says", exposure=exposure)
     return None
+
+
+def _names_persons(column: Encoded, name: list[str]) -> bool:
+    """Tell a name of persons from the name of something else, as in `country_name`."""
+    if column.kind != "text" or not (_has(name, words.NAMES) or "".join(name) in words.NAMES):
+        return False
+    other = _has(name, words.OPEN | words.KNOWN | words.CONFIDENTIAL)
+    return not other or column.unique > len(column.codes) / 2
 
 
 def _by_uniqueness(column: Encoded, name: list[str]) -> Guess | None:

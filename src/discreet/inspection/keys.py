@@ -10,7 +10,6 @@ share is estimated without bias, which a sample of records would not give.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -19,12 +18,12 @@ import numpy as np
 
 from discreet.inspection.encoded import Encoded
 from discreet.kernels.repeated import repeated
-from discreet.threads import _cores
+from discreet.threads import over_ranges
 
 MOST_COLUMNS = 30
 _PAIRS_EXTENDED = 20
 # Records that are looked at in all, over all keys; some ten million in a second and on a core.
-_WORK = 500_000_000
+_WORK = 300_000_000
 # A column with fewer values is no fair sample of itself.
 _VALUES_TO_SAMPLE = 2000
 _LISTED = 10
@@ -119,13 +118,11 @@ class _Search:
             if self.share < 1 and len(column.values) >= _VALUES_TO_SAMPLE:
                 self.samples[name] = self._sample(column)
         pairs = [p for p in combinations(self.columns, 2) if frozenset(p) not in self.together]
-        threads = min(_cores(), max(len(pairs), 1))
-        with ThreadPoolExecutor(threads) as pool:
-            counted = list(pool.map(self._pair, pairs))
-            counted.sort(key=lambda key: -key.risk)
-            triples = self._triples([key.columns for key in counted])
-            found = [key for keys in pool.map(self._extend, triples.items()) for key in keys]
-        return [*singles, *counted, *found]
+        counted = over_ranges(lambda place, _: self._pair(pairs[place]), len(pairs), chunk=1)
+        counted.sort(key=lambda key: -key.risk)
+        triples = list(self._triples([key.columns for key in counted]).items())
+        found = over_ranges(lambda place, _: self._extend(triples[place]), len(triples), chunk=1)
+        return [*singles, *counted, *(key for keys in found for key in keys)]
 
     def _triples(self, pairs: list[tuple[str, ...]]) -> dict[tuple[str, ...], list[str]]:
         """Give the columns to add to each pair: all, or to the riskiest pairs alone."""

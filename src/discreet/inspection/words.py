@@ -18,8 +18,8 @@ NAMES = _words(
 )
 CONTACTS = _words(
     """
-    email mail phone telephone tel telefon mobile cell fax address adresse direccion indirizzo
-    street strasse calle rue via url website homepage twitter facebook ip iban ssn passport dni nie
+    email mail phone telephone tel telefon mobile fax address adresse direccion indirizzo
+    street strasse calle rue url website homepage twitter facebook ip iban ssn passport dni nie
     nif nhs licence license plate account card
     """
 )
