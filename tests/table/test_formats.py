@@ -1,12 +1,15 @@
 """What every format must do: give a table back, and give the same bytes again."""
 
+import time
+
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import discreet
 from discreet.errors import BadInput
-from discreet.table import read_table, write_table
+from discreet.table import kind_of, read_table, write_table
 from discreet.table.signatures import FORMATS, READ_ONLY
 from tests.table.tables import everything, plain
 
@@ -63,9 +66,7 @@ def test_a_zone_comes_back_as_utc(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_same_table_gives_the_same_bytes(tmp_path, suffix, monkeypatch):
-    import time
-
+def test_the_same_table_gives_the_same_bytes(tmp_path, suffix):
     table = table_for(suffix)
     write_table(table, tmp_path / f"one{suffix}")
     if suffix in (".xlsx", ".sav", ".dta", ".xpt"):
@@ -115,3 +116,29 @@ def test_no_rows_is_said(tmp_path, suffix):
     write_table(pa.table({"a": pa.array([], pa.float64())}), tmp_path / f"t{suffix}")
     with pytest.raises(BadInput, match="no rows"):
         read_table(tmp_path / f"t{suffix}")
+
+
+def test_files_of_pandas_read_the_same(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "größe": [1.5, None, 2.0],
+            "n": pd.array([1, None, 3], dtype="Int64"),
+            "when": pd.to_datetime(["2024-01-01", None, "2024-01-03"], utc=True),
+            "kind": pd.Categorical(["b", "a", None]),
+        },
+        index=[7, 8, 9],
+    )
+    wanted = pa.Table.from_pandas(frame, preserve_index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.reset_index(drop=True).to_feather(tmp_path / "t.feather")
+    for name in ("t.parquet", "t.feather"):
+        table = read_table(tmp_path / name)
+        assert table.column_names == wanted.column_names
+        for column in wanted.column_names:
+            assert kind_of(table[column].type) == kind_of(wanted[column].type)
+            assert table[column].to_pylist() == wanted[column].to_pylist()
+    frame.drop(columns="when").to_csv(tmp_path / "t.csv.gz", index=False)
+    table = read_table(tmp_path / "t.csv.gz")
+    assert table.to_pydict() == {
+        "größe": [1.5, None, 2.0], "n": [1, None, 3], "kind": ["b", "a", None],
+    }  # fmt: skip

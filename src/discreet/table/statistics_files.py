@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,8 @@ def read_statistics_file(path: Path, format: str, encoding: str | None = None) -
         raise BadInput(f"{path} cannot be read as a file of {name}: {error}") from None
     fields, columns = [], []
     for name in meta.column_names:
-        field, column = _read_column(name, cells.pop(name), meta, format)
-        fields.append(field)
+        own, column = _read_column(name, cells.pop(name), meta, format)
+        fields.append(own)
         columns.append(column)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
@@ -100,8 +101,8 @@ def _read_column(
         measure=None if measure == "unknown" else measure,
         program=family,
     )
-    field = with_labels(pa.field(name, column.type), labels)
-    return with_null_codes(field, column, codes), column
+    own = with_labels(pa.field(name, column.type), labels)
+    return with_null_codes(own, column, codes), column
 
 
 def _missing_of(name: str, meta: Any) -> tuple[Any, ...]:
@@ -130,60 +131,73 @@ def _part_codes(
 # Writing
 
 
+@dataclass
+class _Parts:
+    """What a file is made of: the cells, and what is said of them."""
+
+    frame: dict[str, Any] = field(default_factory=dict)
+    formats: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Mapping[Any, str]] = field(default_factory=dict)
+    missing: dict[str, list[Any]] = field(default_factory=dict)
+    measures: dict[str, str] = field(default_factory=dict)
+
+    def options(self, family: str) -> dict[str, Any]:
+        """Give what the program's writer takes."""
+        common = {"column_labels": self.labels, "variable_format": self.formats}
+        more: dict[str, Any] = {}
+        if family != "sas":
+            more["variable_value_labels"] = self.values
+        if family == "sav":
+            more |= {"missing_ranges": self.missing, "variable_measure": self.measures}
+        if family == "dta":
+            more["missing_user_values"] = self.missing
+        return common | more
+
+
 def write_statistics_file(table: pa.Table, path: Path, format: str) -> None:
     """Write a file of SPSS, Stata or SAS (transport) with labels and codes of missing values."""
     import pandas as pd
 
     pyreadstat = optional("pyreadstat", path)
-    family, program = _FAMILY[format], PROGRAMS[format]
-    frame: dict[str, Any] = {}
-    formats: dict[str, str] = {}
-    column_labels: dict[str, str] = {}
-    value_labels: dict[str, Mapping[Any, str]] = {}
-    missing: dict[str, list[Any]] = {}
-    for field in table.schema:
-        name, labels = field.name, labels_of(field)
-        _check_name(name, program)
-        own = labels.program == family
-        codes = null_codes(field, table[name]) if own else None
-        frame[name], spelt = _write_column(table[name], name, program, codes)
-        if own and labels.format and not isinstance(frame[name], list):
-            spelt = labels.format
-        if spelt:
-            formats[name] = spelt
-        column_labels[name] = labels.label or ""
-        values = dict(labels.values)
-        if pa.types.is_boolean(field.type):
-            values = _BOOLEAN
-        if family == "dta":
-            # Stata has labels for whole numbers and for its letters, and none for text.
-            text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-            values = {v: t for v, t in values.items() if not text and isinstance(v, int | str)}
-        if values:
-            value_labels[name] = values
-        if own and labels.missing:
-            missing[name] = [
-                {"lo": m[0], "hi": m[1]} if isinstance(m, tuple) else m for m in labels.missing
-            ]
-    options: dict[str, Any] = {
-        "column_labels": column_labels,
-        "variable_format": formats,
-    }
-    if family != "sas":
-        options["variable_value_labels"] = value_labels
-    if family == "sav":
-        measures = {f.name: labels_of(f).measure for f in table.schema}
-        options["missing_ranges"] = missing
-        options["variable_measure"] = {n: m for n, m in measures.items() if m}
-    if family == "dta":
-        options["missing_user_values"] = missing
+    program, parts = PROGRAMS[format], _Parts()
+    for one in table.schema:
+        _add_column(parts, one, table[one.name], _FAMILY[format], program)
     writer = getattr(pyreadstat, {"xpt": "write_xport"}.get(format, f"write_{format}"))
-    data = pd.DataFrame({n: pd.Series(c, dtype=_dtype(c)) for n, c in frame.items()})
+    data = pd.DataFrame({n: pd.Series(c, dtype=_dtype(c)) for n, c in parts.frame.items()})
     try:
-        writer(data, str(path), **options)
+        writer(data, str(path), **parts.options(_FAMILY[format]))
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError) as error:
         raise BadInput(f"{path} cannot be written for {program.name}: {error}") from None
     _undated(path, format)
+
+
+def _add_column(
+    parts: _Parts, own: pa.Field, column: pa.ChunkedArray, family: str, program: Program
+) -> None:
+    name, labels = own.name, labels_of(own)
+    _check_name(name, program)
+    same = labels.program == family
+    codes = null_codes(own, column) if same else None
+    cells, spelt = _write_column(column, name, program, codes)
+    if same and labels.format and not isinstance(cells, list):
+        spelt = labels.format
+    parts.frame[name] = cells
+    if spelt:
+        parts.formats[name] = spelt
+    parts.labels[name] = labels.label or ""
+    values = _BOOLEAN if pa.types.is_boolean(own.type) else dict(labels.values)
+    if family == "dta":
+        # Stata has labels for whole numbers and for its letters, and none for text.
+        text = pa.types.is_string(own.type) or pa.types.is_large_string(own.type)
+        values = {v: t for v, t in values.items() if not text and isinstance(v, int | str)}
+    if values:
+        parts.values[name] = values
+    if same and labels.missing:
+        ends = [{"lo": m[0], "hi": m[1]} if isinstance(m, tuple) else m for m in labels.missing]
+        parts.missing[name] = ends
+    if same and labels.measure:
+        parts.measures[name] = labels.measure
 
 
 def _dtype(cells: Any) -> Any:
