@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -46,6 +46,16 @@ def hierarchies(columns, forest):
         column: Hierarchy.from_table(list(tree.values()))
         for column, tree in zip(columns, forest, strict=True)
     }
+
+
+def fitted(method, table):
+    """Treat a table; what no group is large enough for is no example."""
+    try:
+        return method.fit_transform(table)
+    except BadInput as error:
+        if str(error).startswith("neither the records with nulls"):
+            reject()
+        raise
 
 
 def test_a_frame_comes_back_as_it_was_but_for_the_treated_columns():
@@ -121,7 +131,7 @@ def test_transform_does_to_the_rows_what_fit_transform_did(example, k, policy, s
         null_policy=policy,
         segregate=segregate,
     )
-    out = method.fit_transform(table).to_pylist()
+    out = fitted(method, table).to_pylist()
     again = method.transform(table).to_pylist()
     for one, other, unsafe in zip(out, again, method.unsafe_mask_, strict=True):
         assert unsafe or one == other
@@ -157,7 +167,7 @@ def test_every_released_class_keeps_the_models_within_its_group(
         local=local,
         **options,
     )
-    out = method.fit_transform(as_table(columns, records, ill)).to_pylist()
+    out = fitted(method, as_table(columns, records, ill)).to_pylist()
     assert sum(method.suppressed_mask_) == method.suppressed_
     classes: dict[tuple, list] = {}
     for row, record, unsafe, gone in zip(
@@ -215,7 +225,7 @@ def test_segregation_finds_each_groups_own_optimum(example, k, quality, limit):
         with pytest.raises(BadInput, match="cannot be met"):
             method.fit(table)
         return
-    method.fit(table)
+    fitted(method, table)
     found = [tuple(one["levels"].values()) for one in method.levels_]
     assert found == [node for node, _, _ in expected]
 
@@ -344,7 +354,8 @@ def test_the_quality_of_several_groups_and_rounds_is_that_of_the_whole(quality, 
     privacy = [KAnonymity(k)]
     method = Generalize(
         hierarchies(columns, forest), privacy, quality=quality, suppression_limit=1.0, local=local
-    ).fit(as_table(columns, records, ill))
+    )
+    fitted(method, as_table(columns, records, ill))
     plain = Plain(records, forest, ill)
     levels: list = [(0,) * len(columns)] * len(records)
     classes, out = [], []

@@ -134,6 +134,8 @@ def test_too_few_suppressed_records_leave_the_table_and_the_file(tmp_path):
         tmp_path / "out" / "public" / "table.csv", rules, tmp_path / "out" / "internal", table
     )
     assert report.verified, str(report)
+    in_memory = check_release(release.table, rules, tmp_path / "out" / "internal", table)
+    assert in_memory.ok, str(in_memory)
     assert release.log["suppressed"] == {"records": 2, "left_out": 2, "blanked_cells": {}}
     assert release.assess().utility["null_rates"]["suppressed"] == 2
 

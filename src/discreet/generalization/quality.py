@@ -89,7 +89,7 @@ class Quality:
         ]
         self.steps = self._steps(tuples)
         self._finish: Callable[[list[float]], float] = {
-            kernels.LOSS: self._loss,
+            kernels.LOSS: lambda x: aggregated(x, self.aggregate),
             kernels.PRECISION: lambda x: sum(x) / len(x),
             kernels.LOGS: lambda x: self.n + sum(x),
         }.get(self.kind, sum)
@@ -97,14 +97,8 @@ class Quality:
     def value(self, levels: Sequence[int], penalty: Sequence[float], total: float) -> float:
         """Give the quality of a node from the penalty of its suppressed classes."""
         if self.by_column:
-            return self._finish(
-                [
-                    part[level] + p * s
-                    for part, level, p, s in zip(
-                        self.parts, levels, penalty, self.scale, strict=True
-                    )
-                ]
-            )
+            parts = zip(self.parts, levels, penalty, self.scale, strict=True)
+            return self._finish([(part[level] + p) * scale for part, level, p, scale in parts])
         if self.kind == kernels.CLASSES:
             # Suppressed records are one class more.
             return self.n / max(1.0, total - penalty[0] + (penalty[0] > 0))
@@ -139,7 +133,11 @@ class Quality:
         return math.ldexp(round(math.ldexp(mantissa, _QUANTUM)), exponent - _QUANTUM)
 
     def _scales(self) -> list[float]:
-        """Give what a column's penalty is multiplied by."""
+        """Give what a column's g and penalty are multiplied by."""
+        if self.kind == kernels.LOSS:
+            # x = (sum of leaves - n) / (n D - n): whole numbers, so that 0 is 0.
+            sizes = zip(self.weights, self.domain, strict=True)
+            return [w / (self.n * (size - 1)) if size > 1 else 0.0 for w, size in sizes]
         if self.kind == kernels.LOGS:
             whole = sum(math.log10(size) for size in self.domain)
             return [1 / whole if whole else 0.0] * len(self.domain)
@@ -149,13 +147,9 @@ class Quality:
 
     def _steps(self, tuples: Tuples) -> list[list[float]]:
         """Give what a column's levels cost, to choose the column along which a box is cut."""
-        if self.kind == kernels.LOSS:
-            return [
-                [w * g / max(size - 1, 1) for g in part]
-                for part, size, w in zip(self.parts, self.domain, self.weights, strict=True)
-            ]
         if self.by_column and self.kind != kernels.RECORDS:
-            return self.parts
+            scaled = zip(self.parts, self.scale, strict=True)
+            return [[g * scale for g in part] for part, scale in scaled]
         # No column has a price of its own; the logarithm of what a label could be is one.
         lattice, steps = tuples.lattice, []
         for a, height in enumerate(self.height):
@@ -173,25 +167,16 @@ class Quality:
         held = np.bincount(label, counts, last - first)
         leaves = lattice.leaves[first:last]
         if self.kind == kernels.LOSS:
-            return float((held * leaves).sum())
+            return float((held * leaves).sum()) - self.n
         if self.kind == kernels.PRECISION:
             return level / self.height[a] if self.height[a] else 0.0
         if self.kind == kernels.NUE:
             there = counts > 0
             cost = counts[there] * np.log2(held[label[there]] / counts[there])
-            return float(cost.sum()) * self.scale[a]
+            return float(cost.sum())
         if self.kind == kernels.LOGS:
-            return float((held * np.log10(leaves / self.domain[a])).sum()) * self.scale[a]
+            return float((held * np.log10(leaves / self.domain[a])).sum())
         return 0.0
-
-    def _loss(self, sums: list[float]) -> float:
-        """Aggregate over the columns, from the sums of leaves that released cells stand for."""
-        n = self.n
-        x = [
-            w * max(0.0, (s - n) / (n * (size - 1))) if size > 1 else 0.0
-            for s, size, w in zip(sums, self.domain, self.weights, strict=True)
-        ]
-        return aggregated(x, self.aggregate)
 
 
 def aggregated(x: Sequence[float], aggregate: str) -> float:
@@ -208,7 +193,10 @@ def aggregated(x: Sequence[float], aggregate: str) -> float:
         return max(x)
     if aggregate == "mean":
         return sum(x) / len(x)
-    return math.prod(1 + value for value in x) ** (1 / len(x)) - 1
+    product = 1.0
+    for value in x:
+        product *= 1 + value
+    return product ** (1 / len(x)) - 1
 
 
 def _entropy(counts: np.ndarray) -> float:

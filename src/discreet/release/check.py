@@ -199,6 +199,8 @@ def _evidence(
             _same_proof(same_proof, recipe, evidence),
         ]
         rows = evidence.log["output"]["rows"]
+        if path is None and len(left_out(evidence.plan)):
+            rows = evidence.log["input"]["rows"]  # in memory, suppressed ones are rows of nulls
         problem = None if table.num_rows == rows else f"{table.num_rows:,}, but {rows:,} written"
         findings.append(finding("no row was added or lost", problem, f"{rows:,} rows"))
     plans = final_plans(evidence)
