@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
@@ -206,7 +207,7 @@ def write_table(table: Any, path: str | Path) -> None:
             if target == "parquet":
                 parquet.write_table(whole, file, compression="zstd")
             else:
-                feather.write_feather(whole, file, compression="zstd")
+                feather.write_feather(_nothing_under_nulls(whole), file, compression="zstd")
     elif target == "xlsx":
         from discreet.table.excel import write_excel
 
@@ -215,6 +216,21 @@ def write_table(table: Any, path: str | Path) -> None:
         from discreet.table.statistics_files import write_statistics_file
 
         write_statistics_file(whole, path, target)
+
+
+def _nothing_under_nulls(table: pa.Table) -> pa.Table:
+    """Rebuild the columns with nulls, so that no memory behind a null is written.
+
+    An Arrow file holds whole buffers, and a cell that was made null often still has its value
+    there. Taking rows copies valid cells alone.
+    """
+    rows = pa.array(np.arange(table.num_rows))
+    columns = []
+    for column in table.columns:
+        if column.null_count:
+            column = column.take(pc.if_else(column.is_valid(), rows, pa.scalar(None, pa.int64())))
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def _write_csv(columns: dict[str, pa.ChunkedArray], path: Path) -> None:
