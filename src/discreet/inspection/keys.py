@@ -26,6 +26,8 @@ _PAIRS_EXTENDED = 20
 _WORK = 300_000_000
 # A column with fewer values is no fair sample of itself.
 _VALUES_TO_SAMPLE = 2000
+# A value with more than this share of the records is counted whole.
+_COMMON = 0.0005
 _LISTED = 10
 
 
@@ -92,6 +94,19 @@ def _worth_listing(keys: list[Key]) -> list[Key]:
     return listed
 
 
+@dataclass(frozen=True)
+class _Sample:
+    """Some rows, and how many records each of them stands for."""
+
+    rows: np.ndarray
+    weights: np.ndarray
+
+
+def _weighed(rows: np.ndarray, sample: _Sample | None) -> float:
+    """Count rows that are marked, each for the records that it stands for."""
+    return float(rows.sum() if sample is None else sample.weights[rows].sum())
+
+
 class _Search:
     """The search: singles, pairs, and triples as far as the work allows."""
 
@@ -106,13 +121,12 @@ class _Search:
         pairs = max(len(columns) * (len(columns) - 1) // 2, 1)
         # Half of the work for the pairs, half for the triples.
         self.share = min(1.0, _WORK / 2 / max(pairs * self.n, 1))
-        self.samples: dict[str, np.ndarray] = {}
+        self.samples: dict[str, _Sample] = {}
         self.skipped = 0
 
     def run(self) -> list[Key]:
         singles = [
-            self._key((name,), c.unique + (c.nulls == 1), self.n, False)
-            for name, c in self.columns.items()
+            self._key((name,), c.unique + (c.nulls == 1), False) for name, c in self.columns.items()
         ]
         for name, column in self.columns.items():
             if self.share < 1 and len(column.values) >= _VALUES_TO_SAMPLE:
@@ -146,13 +160,22 @@ class _Search:
     def _redundant(self, columns: frozenset[str]) -> bool:
         return any(frozenset(pair) in self.together for pair in combinations(columns, 2))
 
-    def _sample(self, column: Encoded) -> np.ndarray:
-        """Give the rows of some of a column's values, chosen by hashing their numbers."""
+    def _sample(self, column: Encoded) -> _Sample:
+        """Take the rows of some of a column's values, chosen by hashing their numbers.
+
+        Values with many records, and the nulls, are all taken: one of them more or less would show.
+        """
         numbers = np.arange(len(column.values) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         taken = (numbers >> np.uint64(11)).astype(np.float64) / 2.0**53 < self.share
-        return np.flatnonzero(taken[column.codes]).astype(np.int32)
+        # The last one is that of the nulls, whose code is -1.
+        common = np.append(column.counts > self.n * _COMMON, True)
+        rows = np.flatnonzero((taken | common)[column.codes]).astype(np.int32)
+        sure = common[column.codes[rows]]
+        rest = self.n - int(sure.sum())
+        factor = rest / max(len(rows) - int(sure.sum()), 1)
+        return _Sample(rows, np.where(sure, 1.0, factor))
 
-    def _rows(self, names: Sequence[str]) -> np.ndarray | None:
+    def _rows(self, names: Sequence[str]) -> _Sample | None:
         """Give the rows to count a key on; None for all."""
         widest = max(names, key=lambda name: len(self.columns[name].values))
         return self.samples.get(widest)
@@ -162,33 +185,35 @@ class _Search:
         codes = column.codes if rows is None else column.codes[rows]
         return codes.astype(np.int64) + 1, len(column.values) + 1
 
-    def _pair_ids(self, pair: tuple[str, ...]) -> tuple[np.ndarray | None, np.ndarray, int]:
-        rows = self._rows(pair)
+    def _pair_ids(self, pair: tuple[str, ...]) -> tuple[_Sample | None, np.ndarray, int]:
+        sample = self._rows(pair)
+        rows = None if sample is None else sample.rows
         (first, n_first), (second, n_second) = (self._codes(name, rows) for name in pair)
         ids, count = repeated(first * n_second + second, n_first * n_second)
-        return rows, ids, count
+        return sample, ids, count
 
     def _pair(self, pair: tuple[str, ...]) -> Key:
-        rows, ids, _ = self._pair_ids(pair)
-        return self._key(pair, int((ids < 0).sum()), len(ids), rows is not None)
+        sample, ids, _ = self._pair_ids(pair)
+        return self._key(pair, _weighed(ids < 0, sample), sample is not None)
 
     def _extend(self, work: tuple[tuple[str, ...], list[str]]) -> list[Key]:
         pair, thirds = work
-        rows, ids, count = self._pair_ids(pair)
+        sample, ids, count = self._pair_ids(pair)
+        alone = _weighed(ids < 0, sample)
         left = np.flatnonzero(ids >= 0)
-        here = left if rows is None else rows[left]
+        rest = None if sample is None else _Sample(sample.rows[left], sample.weights[left])
+        here = left if rest is None else rest.rows
         ids = ids[left].astype(np.int64)
-        alone = (self.n if rows is None else len(rows)) - len(left)
         keys = []
         for third in thirds:
             codes, size = self._codes(third, here)
             again, _ = repeated(ids * size + codes, count * size)
-            found = alone + int((again < 0).sum())
-            keys.append(self._key((*pair, third), found, alone + len(left), rows is not None))
+            found = alone + _weighed(again < 0, rest)
+            keys.append(self._key((*pair, third), found, sample is not None))
         return keys
 
-    def _key(self, names: tuple[str, ...], found: int, n: int, estimated: bool) -> Key:
-        share = found / max(n, 1)
+    def _key(self, names: tuple[str, ...], found: float, estimated: bool) -> Key:
+        share = min(found / max(self.n, 1), 1.0)
         known = float(np.prod([self.exposure[name] for name in names]))
         return Key(
             tuple(sorted(names, key=self.place.__getitem__)), share, share * known, estimated
