@@ -89,6 +89,9 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         It puts the values of all its columns together, which must then count the same thing.
     blanks : bool
         It may turn a value into a null.
+    estimator_only : tuple of str
+        Parameters that a recipe does not set: all draws come from the release's seed, and every
+        step has columns.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
     """
@@ -98,6 +101,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     budgets: ClassVar[tuple[str, ...]] = ()
     supervised: ClassVar[bool] = False
     takes_dates: ClassVar[bool] = True
+    estimator_only: ClassVar[tuple[str, ...]] = ("random_state", "columns")
     pools: ClassVar[bool] = False
     blanks: ClassVar[bool] = False
     in_words: ClassVar[str]

@@ -15,7 +15,7 @@ from typing import Any
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 
-FAMILIES = ("rounding", "perturbation", "regression", "generalization")
+FAMILIES = ("rounding", "microaggregation", "perturbation", "regression", "generalization")
 
 
 @cache
@@ -45,11 +45,10 @@ def find_method(name: str) -> type[Method]:
 def parameters(method: type[Method]) -> Iterator[tuple[str, Any, Any]]:
     """Give name, type and default of the parameters that a recipe may set.
 
-    The default of a parameter that must be given is `inspect.Parameter.empty`. `random_state` is
-    left out, since in a recipe all draws come from the release's seed, and `columns`, which every
-    step has.
+    The default of a parameter that must be given is `inspect.Parameter.empty`. Those that
+    `Method.estimator_only` names are left out.
     """
     hints = typing.get_type_hints(method.__init__, include_extras=True)
     for name, parameter in inspect.signature(method.__init__).parameters.items():
-        if name not in ("self", "random_state", "columns"):
+        if name != "self" and name not in method.estimator_only:
             yield name, hints[name], parameter.default

@@ -1,13 +1,14 @@
 """The cuts against a plain recursion that sorts and counts."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels.mondrian import APART, FORBIDS, VALUE, mondrian
+from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE, mondrian
 from discreet.kernels.privacy import Rules
 
 
@@ -26,7 +27,7 @@ def rules_of(k, least=0, values=0):
 
 
 class Order:
-    """Values in order; the last place is a null's."""
+    """Values in order; the last place is a null's, and how wide the column is."""
 
     height = 0
 
@@ -34,7 +35,7 @@ class Order:
         self.size, self.places = len(places) - 1, places
 
     def width(self, low, high):
-        return self.places[high] - self.places[low]
+        return Fraction(self.places[high] - self.places[low], self.places[-1])
 
     def keys(self, low, high):
         """What may be cut at, the coarsest first: here the values themselves."""
@@ -57,7 +58,8 @@ class Tree:
     def width(self, low, high):
         level = self.level(low, high)
         node = self.paths[low][level]
-        return (sum(path[level] == node for path in self.paths) - 1) / max(1, len(self.paths) - 1)
+        held = sum(path[level] == node for path in self.paths)
+        return Fraction(held - 1, max(1, len(self.paths) - 1))
 
     def keys(self, low, high):
         return [
@@ -103,7 +105,9 @@ def cut(rows, columns, may, relaxed, nulls):
             values = [code for code in held if code < column.size]
             if len(held) < 2 or (nulls == FORBIDS and len(values) < len(held)):
                 continue
-            used = values if nulls == APART else held
+            if nulls == MATCHES and len(values) < 2:
+                continue
+            used = held if nulls == VALUE else values
             yield column.width(used[0], used[-1]), -c
 
     for _, c in sorted(widths(), reverse=True):
@@ -119,11 +123,19 @@ def cut(rows, columns, may, relaxed, nulls):
 def sides(rows, c, column, relaxed, nulls):
     """The cuts to try in a column, in turn."""
     held = sorted({row[1][c] for row in rows})
-    if nulls == APART and held[-1] == column.size:
-        yield (
-            [r for r in rows if r[1][c] < column.size],
-            [r for r in rows if r[1][c] == column.size],
-        )
+    valued = [r for r in rows if r[1][c] < column.size]
+    missing = [r for r in rows if r[1][c] == column.size]
+    if nulls & APART and missing:
+        yield valued, missing
+    if nulls & MATCHES and missing:
+        # Without the nulls, which then go to the smaller side.
+        if held[0] != held[-2]:
+            for left, right in sides(valued, c, column, relaxed, VALUE):
+                more = (
+                    [left + missing, right] if len(left) <= len(right) else [left, right + missing]
+                )
+                yield [sorted(side) for side in more]
+        return
     for key in column.keys(held[0], held[-1]) if column.height or not relaxed else []:
         found = sorted({key(code) for code in held})
         # Of two cuts that are as near to halves the later one.
@@ -199,7 +211,7 @@ def orders(draw):
     steps = draw(st.lists(st.integers(1, 4), max_size=6))
     places = list(itertools.accumulate(steps, initial=0))
     total = places[-1] + 1
-    return Order([p / total for p in places] + [1.0])
+    return Order([*places, total])
 
 
 @settings(max_examples=300)
@@ -210,7 +222,7 @@ def orders(draw):
     least=st.integers(1, 3),
     diverse=st.booleans(),
     relaxed=st.booleans(),
-    nulls=st.sampled_from([VALUE, APART, FORBIDS]),
+    nulls=st.sampled_from([VALUE, APART, FORBIDS, MATCHES, MATCHES | APART]),
 )
 def test_the_cuts_of_a_plain_recursion(data, columns, k, least, diverse, relaxed, nulls):
     row = st.tuples(*(st.integers(0, column.size) for column in columns))
@@ -225,7 +237,7 @@ def test_the_cuts_of_a_plain_recursion(data, columns, k, least, diverse, relaxed
 def test_many_values_so_that_the_median_is_narrowed_down(k, relaxed):
     rng = np.random.default_rng(k)
     size = 300_000
-    columns = [Order([i / (size - 1) for i in range(size)] + [1.0]), Order([0, 0.2, 0.9, 1.0, 1.0])]
+    columns = [Order([*range(size), size - 1]), Order([0, 2, 9, 10, 10])]
     skewed = (rng.random(400) ** 4 * size).astype(int)
     codes = [(int(a), int(b)) for a, b in zip(skewed, rng.integers(0, 4, 400), strict=True)]
     equal(codes, [()] * 400, columns, k, 0, relaxed, VALUE)
@@ -247,13 +259,13 @@ def test_counts_stand_for_records():
     # Doubling counts: each cut takes off the largest value that is left.
     counts = [2**i for i in range(30)]
     cells = np.array([(i, count, i) for i, count in enumerate(counts)], np.int32)
-    places = Order([i / 29 for i in range(30)] + [1.0])
+    places = Order([*range(30), 29])
     ends, *_ = mondrian(cells, *layout([places]), rules_of(2**10), False, VALUE)
     assert ends.tolist() == [10 + 1, *range(12, 31)]
 
 
 def test_of_two_cuts_as_near_to_halves_the_median_goes_left():
-    columns = [Order([0, 0.5, 1.0, 1.0]), Order([0, 0.1, 0.1])]
+    columns = [Order([0, 5, 10, 10]), Order([0, 1, 10])]
     codes = [(0, 0), (1, 0), (1, 1), (2, 1)]
     # First 0 1 1 | 2; then 0 | 1 1, since the first column is still the widest.
     assert by_kernel(codes, [()] * 4, columns, rules_of(1), False, VALUE) == [[0], [1], [2], [3]]

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -122,14 +123,54 @@ def test_a_cell_that_was_altered_is_found(name, people):
 
 @every_step
 def test_pandas_in_pandas_out(name, people):
-    # pandas keeps no decimals; Arrow would guess a type too narrow for noise from the objects.
-    paid = people["paid"].cast(pa.float64())
-    frame = people.set_column(2, "paid", paid).select(STEPS[name][1]).to_pandas()
+    frame = people.select(STEPS[name][1]).to_pandas()
     frame.index = pd.RangeIndex(1000, 1000 + len(frame))
     out = discreet.protect(frame, recipe_of(name)).table
     assert isinstance(out, pd.DataFrame)
     assert out.index.equals(frame.index)
     assert out.isna().equals(frame.isna())
+
+
+@pytest.mark.parametrize("kind", ["additive", "correlated", "multiplicative"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_noise_on_decimals_that_arrow_took_for_narrow(kind, suffix, tmp_path):
+    """A pandas column of Decimals has no precision but that of its values: here 4 digits."""
+    cells = [Decimal(i % 99) + Decimal("0.25") for i in range(200)] + [None]
+    frame = pd.DataFrame({"paid": cells, "n": range(201)})
+    step = {"method": "noise", "columns": ["paid", "n"], "kind": kind, "scale": 2}
+    release = discreet.protect(frame, {"roles": {"rest": "insensitive"}, "steps": [step]})
+    assert release.check.verified
+    paid = release.table["paid"]
+    assert max(abs(cell) for cell in paid[:200]) > 100
+    assert {cell.as_tuple().exponent for cell in paid[:200]} == {-2}
+    assert paid[200] is None
+    path = release.save(tmp_path / "out", format=suffix)
+    internal = tmp_path / "out" / "internal"
+    assert check_release(path, internal / "recipe.toml", internal, frame).verified
+
+
+def test_noise_on_decimals_of_polars():
+    frame = pl.DataFrame({"paid": [i + 0.25 for i in range(99)]}, schema={"paid": pl.Decimal(4, 2)})
+    step = {"method": "noise", "columns": ["paid"], "scale": 2}
+    release = discreet.protect(frame, {"roles": {"rest": "insensitive"}, "steps": [step]})
+    assert release.check.verified
+    assert release.table["paid"].abs().max() > 100
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pa.array([0, 250] * 50, pa.uint8()), r"column 'x': uint8 cannot hold -?\d+ \(row \d+\), only 0 to 255; bring"),
+        (pa.array([dt.date(2, 1, 1), dt.date(9998, 1, 1)] * 50), r"column 'x': date32\[day\] cannot hold -?\d+-\d\d-\d\d \(row \d+\), only 0001"),
+        (pa.array([0, 2**63 - 2**63 % (86_400 * 10**9)] * 50, pa.timestamp("ns")), r"column 'x': timestamp\[ns\] cannot hold 2\d+-\d\d-\d\d \(row \d+\), only 1677"),
+    ],
+)  # fmt: skip
+def test_noise_that_leaves_the_type_is_refused_before_anything_is_released(column, message):
+    step = {"method": "noise", "columns": ["x"], "scale": 0.3}
+    with pytest.raises(discreet.errors.BadInput, match=message):
+        discreet.protect(
+            pa.table({"x": column}), {"roles": {"rest": "insensitive"}, "steps": [step]}
+        )
 
 
 def test_a_large_plan_is_kept_in_files_and_applied_from_them(tmp_path):

@@ -1,4 +1,5 @@
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -192,7 +193,8 @@ def test_many_categories():
         (["f", "m"], {"matrix": {"a": {"f": SEX["f"]}}}, "the matrix of column 'a' has no row for 'm'"),
         (["f", "m"], {"matrix": {"a": SEX | {"x": {"f": 1}}}}, "the matrix of column 'a' names 'x', which the column does not hold; known: f, m"),
         (["f", "mm"], {"matrix": {"a": SEX}}, "the matrix of column 'a' names 'm', which the column does not hold; did you mean 'mm'?"),
-        ([dt.date(2020, 1, 1)], {}, "column 'a' holds date32[day]; pram takes text, booleans, numbers or categories"),
+        ([dt.date(2020, 1, 1)], {}, "column 'a' holds date32[day]; pram takes text, booleans, integers, floats or categories: convert it to text first"),
+        ([Decimal("1.5")], {}, "column 'a' holds decimal128(2, 1); pram takes text, booleans, integers, floats or categories: convert it to text first"),
         ([None, ""], {}, "column 'a' holds only nulls"),
     ],
 )  # fmt: skip

@@ -10,6 +10,10 @@ from discreet.perturbation import RankSwap
 from discreet.release.check import check_release
 from discreet.release.evidence import Evidence
 
+# Small tables have small windows, and equal values: both warnings have their own tests.
+small = pytest.mark.filterwarnings(
+    "ignore:.*partners can be guessed:UserWarning", "ignore:.*came out unchanged:UserWarning"
+)
 # Few different values, so that there are ties; nulls too.
 columns = st.lists(
     st.integers(-4, 4).map(float) | st.floats(-1e9, 1e9) | st.just(np.nan) | st.just(-0.0),
@@ -25,12 +29,15 @@ def ranks(values, present):
     return rank
 
 
+@small
 @given(cells=columns, p=st.floats(2, 100), seed=st.integers(0, 2**32))
 def test_values_stay_in_the_column_and_go_no_farther_than_p(cells, p, seed):
     x = np.array(cells)
     (present,) = np.nonzero(~np.isnan(x))
     window = p / 100 * len(present)
-    if int(p * len(present) / 100) < 1:
+    if int(p * len(present) / 100) < 2 or len(present) < 3:
+        with pytest.raises(BadInput, match=r"needed to swap at random|can undo a swap"):
+            RankSwap(p).fit(x.reshape(-1, 1))
         return
     method = RankSwap(p, random_state=seed)
     out = method.fit_transform(x.reshape(-1, 1)).ravel()
@@ -78,8 +85,8 @@ def test_columns_draw_apart_and_rows_of_the_table_do_not_matter():
 
 
 def test_the_plan_says_how_far():
-    plan = RankSwap(25, random_state=0).fit(np.arange(9.0).reshape(-1, 1)).plan_["columns"]["x0"]
-    assert (plan["kind"], plan["p"], plan["window"]) == ("sources", 25.0, 2)
+    plan = RankSwap(25, random_state=0).fit(np.arange(47.0).reshape(-1, 1)).plan_["columns"]["x0"]
+    assert (plan["kind"], plan["p"], plan["window"]) == ("sources", 25.0, 11)
     assert plan["rows"].dtype == np.int64
 
 
@@ -89,7 +96,10 @@ def test_the_plan_says_how_far():
         ([1, 2, 3], 0, "the recipe: step 1 (rank-swap): p must be a percentage above 0 and up to 100, not 0"),
         ([1, 2, 3], 101, "the recipe: step 1 (rank-swap): p must be a percentage above 0 and up to 100, not 101"),
         ([1, 2, 3], {"b": 5}, "the recipe: step 1 (rank-swap): p names 'b', which is not among the step's columns"),
-        ([1, 2, 3, None], 33, "p = 33 % of the 3 values of column 'a' is less than one rank, so that none would be swapped; give p = 33.34 or more"),
+        ([1, 2, 3, None], 33, "p = 33 % of the 3 values of column 'a' is a window of less than 1 rank, and anyone can undo a swap of neighbours; give p = 66.67 or more, which gives 2 ranks"),
+        (list(range(150)), 1, "p = 1 % of the 150 values of column 'a' is a window of 1 rank, and anyone can undo a swap of neighbours; give p = 1.34 or more, which gives 2 ranks"),
+        ([1, None], 100, "column 'a' has 1 value, and at least 3 are needed to swap at random; take another method, or suppress the column"),
+        ([1, 2], 100, "column 'a' has 2 values, and at least 3 are needed to swap at random"),
         (["x", "y"], 50, "column 'a', row 1: 'x' is not a number"),
     ],
 )  # fmt: skip
@@ -103,13 +113,45 @@ def test_errors(cells, p, message):
     assert message in str(caught.value)
 
 
+@small
 def test_the_p_that_the_message_names_is_enough():
-    for n in (3, 7, 999):
+    for n in (3, 7, 13, 625, 999):
         x = np.arange(float(n)).reshape(-1, 1)
-        with pytest.raises(BadInput, match="less than one rank") as caught:
+        with pytest.raises(BadInput, match="can undo a swap of neighbours") as caught:
             RankSwap(1e-3).fit(x)
         enough = float(str(caught.value).split("give p = ")[1].split()[0])
-        assert RankSwap(enough).fit(x).plan_["columns"]["x0"]["window"] == 1
+        assert RankSwap(enough).fit(x).plan_["columns"]["x0"]["window"] == 2
+        # The seed decides: that is what makes it worth asking for.
+        found = {tuple(RankSwap(enough, random_state=s).fit_transform(x).ravel()) for s in range(9)}
+        assert len(found) > 1
+
+
+def test_a_window_of_few_ranks_is_told(recwarn):
+    x = np.arange(300.0).reshape(-1, 1)
+    RankSwap(3.3).fit(x)
+    RankSwap(3.34).fit(x)
+    RankSwap(100).fit(x[:9])
+    assert [str(warning.message) for warning in recwarn][:2] == [
+        "column 'x0': p = 3.3 % is a window of 9 ranks, so few that partners can be guessed; "
+        "give p = 3.34 or more",
+        "column 'x0': p = 100 % is a window of 9 ranks, so few that partners can be guessed; "
+        "take another method",
+    ]
+
+
+def test_values_that_came_out_unchanged_are_told(recwarn):
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=1000), rng.normal(size=1000), np.full(1000, 3.0)])
+    x[:800, 1] = 0.0
+    x[900:, 1] = np.nan
+    out = RankSwap(5, random_state=0).fit_transform(x)
+    share = (out[:900, 1] == x[:900, 1]).mean()
+    assert share > 0.8
+    why = "swaps among equal values change nothing; raise p, or take another method, such as pram"
+    assert [str(warning.message) for warning in recwarn] == [
+        f"column 'x1': {share:.0%} of the values came out unchanged: {why}",
+        f"column 'x2': 100% of the values came out unchanged: {why}",
+    ]
 
 
 def test_the_check_compares_how_far_values_went_with_the_recipe():

@@ -17,6 +17,7 @@ rows = st.lists(
 )
 
 
+@pytest.mark.filterwarnings("ignore:.*came out unchanged:UserWarning")
 @given(rows=rows, seed=st.integers(0, 2**32))
 def test_each_column_keeps_its_values_and_its_nulls(rows, seed):
     columns = {"a": pa.array([r[0] for r in rows], pa.string()),
@@ -41,6 +42,7 @@ def test_together_keeps_the_records_and_where_their_nulls_are(rows, seed):
         assert out[name].is_null().equals(table[name].is_null())
 
 
+@pytest.mark.filterwarnings("ignore:.*came out unchanged:UserWarning")
 def test_orders_are_uniform():
     trials = 3000
     found = Counter(
@@ -65,6 +67,29 @@ def test_a_record_whose_nulls_no_other_shares_is_told():
     table = pa.table({"a": [1, None, 3, 4], "b": [1, 2, None, 4]})
     with pytest.warns(UserWarning, match="2 records are the only ones with nulls in just their"):
         Shuffle(together=True).fit(table)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_values_that_came_out_unchanged_are_told(together, recwarn):
+    zeros = [0] * 800 + list(range(1, 201))
+    table = pa.table({
+        "name": [f"n{i}" for i in range(1000)],
+        "debt": zeros,
+        "sick": pa.array(["no" if z == 0 else "yes" for z in zeros]).dictionary_encode(),
+        "land": ["xx"] * 1000,
+        "none": pa.nulls(1000, pa.int32()),
+        "list": [[i] for i in range(1000)],
+    })  # fmt: skip
+    out = Shuffle(together=together, random_state=0).fit_transform(table)
+    same = {
+        c: np.mean(np.equal(out[c].to_pylist(), table[c].to_pylist())) for c in ("debt", "sick")
+    }
+    why = "most of them are equal, or they are few; take another method, or suppress the column"
+    assert [str(warning.message) for warning in recwarn] == [
+        f"column 'debt': {same['debt']:.0%} of the values came out unchanged: {why}",
+        f"column 'sick': {same['sick']:.0%} of the values came out unchanged: {why}",
+        f"column 'land': 100% of the values came out unchanged: {why}",
+    ]
 
 
 def test_any_kind_comes_back_as_it_came():

@@ -52,13 +52,33 @@ def recipe(**step):
         ([1, 2], {"upper": 1.5}, "the bound 1.5 has more decimals than column 'a'; round it, or set precision"),
         ([dt.date(2020, 1, 1)], {"upper": 5}, "step 1 (top-bottom) takes plain numbers, but column 'a' holds date32"),
         ([1, 2], {"upper": {}}, "top-bottom has neither lower nor upper for column 'a'"),
-        ([1, 2], {"upper": float("nan")}, "the recipe: step 1 (top-bottom): a bound must be a number, not nan"),
+        ([1, 2], {"upper": float("nan")}, "the recipe: step 1 (top-bottom): upper must be a finite number, not nan"),
+        ([1, 2], {"upper": float("inf")}, "the recipe: step 1 (top-bottom): upper must be a finite number, not inf"),
     ],
 )  # fmt: skip
 def test_errors(cells, step, message):
     with pytest.raises(BadInput) as caught:
         discreet.protect(pa.table({"a": cells}), recipe(**step))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ({"lower": "a"}, "lower must be a finite number, not 'a'"),
+        ({"lower": {"x0": "a"}}, "lower must be a finite number, not 'a'"),
+        ({"upper": True}, "upper must be a finite number, not True"),
+        ({"upper": {"x0": None}}, "upper must be a finite number, not None"),
+        ({"upper": np.inf}, "upper must be a finite number, not inf"),
+        ({"lower": {"x0": 1}, "upper": {"x00": 5}}, "upper is given for column 'x00', but there is none of that name; did you mean 'x0'?"),
+        ({"lower": {"y": 1}, "upper": 5}, "lower is given for column 'y', but there is none of that name; "),
+        ({"lower": {"x0": 5}, "upper": 1}, "lower = 5 is above upper = 1"),
+    ],
+)  # fmt: skip
+def test_errors_of_the_estimator(bounds, message):
+    with pytest.raises(BadInput) as caught:
+        TopBottom(**bounds).fit([[1.0], [2.0]])
+    assert str(caught.value).startswith(message)
 
 
 def test_full_precision_takes_any_bound():

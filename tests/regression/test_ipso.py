@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from threadpoolctl import threadpool_limits
 
 import discreet
 from discreet.draws import Draws
@@ -246,6 +247,18 @@ def test_by_recipe_dates_and_columns_that_an_earlier_step_treated(households):
     assert isinstance(born[0].as_py() or dt.date.min, dt.date)
 
 
+@pytest.mark.parametrize("variant", ["A", "C"])
+def test_the_number_of_threads_changes_no_byte(variant):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200_000, 8)) @ rng.normal(size=(8, 8))
+    method = IPSO(variant, confidential=["x0", "x1", "x2"], random_state=0)
+    made = set()
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads, user_api="blas"):
+            made.add(method.fit_transform(table).tobytes())
+    assert len(made) == 1
+
+
 @pytest.mark.parametrize("variant", ["A", "B", "C"])
 @pytest.mark.parametrize(("centre", "spread"), [(1e9, 1e-3), (0.0, 1.0)])
 def test_the_check_allows_each_cell_what_another_arithmetic_may_change(variant, centre, spread):
@@ -281,7 +294,7 @@ def test_recipe_errors(households):
     for step, message in [
         (ipso(confidential=["incom"]), "step 1 (ipso): the table has no column 'incom'; did you mean 'income'?"),
         (ipso(confidential=["disease"]), "step 1 (ipso) reads 'disease', which is not released (drop)"),
-        (ipso(quasi=["income"], confidential=["assets"]), "quasi names income, but the columns to treat are age; leave quasi out"),
+        (ipso(quasi=["age"]), "the recipe: step 1 (ipso): unknown key 'quasi'"),
         (ipso(columns=["age", "income"]), "column 'income' cannot be both synthesised and confidential"),
         (ipso(variant="D"), "the recipe: step 1 (ipso): 'variant' should be 'A', 'B' or 'C', not 'D'"),
     ]:  # fmt: skip

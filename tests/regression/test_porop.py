@@ -215,6 +215,8 @@ def test_threads_do_not_change_a_bit(monkeypatch):
         ({"k": 5, "noise_scale": 0}, 'noise_scale = 0 leaves no noise; if that is meant, set noise = "none"'),
         ({"k": 5, "noise_floor": np.inf}, "noise_floor must be a number of at least 0, not inf"),
         ({"k": 5, "noise_floor": 0.1, "noise": "none"}, 'noise_floor = 0.1 has no effect with noise = "none"; leave one of them out'),
+        ({"k": 2, "degree": 1, "keep_range": "no"}, "keep_range must be True or False, not 'no'"),
+        ({"k": 2, "degree": 1, "keep_range": 1}, "keep_range must be True or False, not 1"),
     ],
 )  # fmt: skip
 def test_errors(parameters, message):

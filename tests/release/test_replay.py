@@ -22,6 +22,7 @@ STEPS = {
     "top-bottom": {"lower": -1.0, "upper": 1.5, "promise": False},
     "oma": {"k": 3, "promise": False},
     "base": {"base": 0.1, "promise": False},
+    "microaggregation": {"k": 3, "promise": False},
 }
 
 
@@ -76,7 +77,7 @@ def again(release, changed=None):
     return check_release(changed or release.table, release.recipe, evidence, release.original)
 
 
-@pytest.mark.parametrize("name", ["porop", "lirop", "ipso"])
+@pytest.mark.parametrize("name", ["porop", "lirop", "ipso", "microaggregation"])
 @pytest.mark.parametrize("centre", [0.0, 1e9])
 def test_a_cell_that_is_a_little_off_is_found(name, centre):
     values = table(nulls=False).to_pandas() * 1e-3 + centre

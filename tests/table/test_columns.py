@@ -57,6 +57,64 @@ def test_there_and_back(cells, kind, data):
     assert after.to_pylist() == before.to_pylist()
 
 
+LESS = "take less noise, or a method that keeps to the column's own values, such as rank-swap"
+WIDER = 'bring such values back with a top-bottom step, give the column a wider type, or set precision = "full"'  # fmt: skip
+DAY = dt.date(2020, 1, 1)
+NIGHT = dt.datetime(2020, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "values", "message"),
+    [
+        # The value at fault, not the largest.
+        (pa.uint8(), 1, [91, -12, 300], f"uint8 cannot hold -12 (row 2), only 0 to 255; {WIDER}"),
+        (pa.int16(), 1, [1, 2, 32768.4], f"int16 cannot hold 32768 (row 3), only -32768 to 32767; {WIDER}"),
+        (pa.int64(), 1, [-2.0**54], f"int64 cannot hold -1.8014398509482e+16 exactly (row 1), only -9007199254740992 to 9007199254740992; {WIDER}"),
+        (pa.date32(), DAY, [np.nan, 18262, 2932897], f"date32[day] cannot hold 10000-01-01 (row 3), only 0001-01-01 to 9999-12-31; {LESS}"),
+        (pa.date64(), DAY, [-719163], f"date64[ms] cannot hold 0000-12-31 (row 1), only 0001-01-01 to 9999-12-31; {LESS}"),
+        (pa.timestamp("s"), NIGHT, [2932897], f"timestamp[s] cannot hold 10000-01-01 (row 1), only 0001-01-01 to 9999-12-31; {LESS}"),
+        (pa.timestamp("ns"), NIGHT, [106751, 106752], f"timestamp[ns] cannot hold 2262-04-12 (row 2), only 1677-09-22 to 2262-04-11; {LESS}, or give the column in microseconds"),
+        (pa.timestamp("us"), NIGHT, [1e40], f"timestamp[us] cannot hold 1e+40 days since 1970-01-01 (row 1), only 0001-01-01 to 9999-12-31; {LESS}"),
+        (pa.duration("ns"), dt.timedelta(2), [1e6], f"duration[ns] cannot hold 1e+06 (row 1); {LESS}"),
+        (pa.decimal128(4, 2), Decimal("12.34"), [1.0, 1e15], f"decimal128(4, 2) cannot hold 1e+15 exactly (row 2); {LESS}"),
+        (pa.float32(), 1.5, [1.0, -1e39], f"float cannot hold -1e+39 (row 2); {LESS}"),
+        (pa.float64(), 1.5, [np.inf], f"double cannot hold inf (row 1); {LESS}"),
+    ],
+)  # fmt: skip
+def test_values_that_leave_their_type_are_named(kind, cell, values, message):
+    with pytest.raises(BadInput) as caught:
+        numbers(column([cell], kind), "x").restore(np.array(values, dtype=float))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "ends"),
+    [
+        (pa.uint8(), 1, [0, 255]),
+        (pa.date32(), DAY, [dt.date.min, dt.date.max]),
+        (pa.date64(), DAY, [dt.date.min, dt.date.max]),
+        (pa.timestamp("us"), NIGHT, [dt.datetime.min, dt.datetime(9999, 12, 31)]),
+        (pa.timestamp("ms", tz="UTC"), NIGHT.replace(tzinfo=dt.UTC), [dt.datetime(9999, 12, 31, tzinfo=dt.UTC)]),
+    ],
+)  # fmt: skip
+def test_the_ends_of_a_type_can_be_given_back(kind, cell, ends):
+    taken = numbers(column([cell], kind), "x")
+    values = numbers(column(ends, kind), "x").values
+    assert taken.restore(values).to_pylist() == ends
+
+
+def test_decimals_get_the_digits_that_they_need():
+    taken = numbers(column([Decimal("12.34"), None]), "x")
+    assert taken.type == pa.decimal128(4, 2)
+    assert taken.restore(np.array([-99.99, np.nan])).type == pa.decimal128(4, 2)
+    wide = taken.restore(np.array([-100.004, np.nan]))
+    assert wide.type == pa.decimal128(5, 2)
+    assert wide.to_pylist() == [Decimal("-100.00"), None]
+    assert taken.restore(np.array([9e13, np.nan])).to_pylist() == [Decimal("9e13"), None]
+    wide = numbers(column([Decimal("0.5")], pa.decimal256(2, 1)), "x").restore(np.array([123.4]))
+    assert (wide.type, wide.to_pylist()) == (pa.decimal256(4, 1), [Decimal("123.4")])
+
+
 def test_every_amount_of_cents_is_the_nearest_float():
     cents = np.arange(-100_000, 100_000)
     whole = pa.chunked_array(

@@ -76,13 +76,21 @@ class Axis:
         return 0 if self.ladder is None else self.ladder.height
 
     def place(self, with_null: bool) -> np.ndarray:
-        """Give each code's place, all 1 wide; a null is one average step beyond the largest."""
+        """Give each code's place; a null's is one average step beyond the largest.
+
+        Where the column has no null its place is that of the largest: how wide the column is.
+        """
         steps = np.arange(self.size + 1, dtype=np.float64)
         if self.numeric and self.size > 1:
-            # Halved, because the range of a column may be beyond float64.
-            half = self.originals / 2
-            steps[:-1] = (half - half[0]) / (half[-1] - half[0]) * (self.size - 1)
-        return steps / max(self.size - 1 + with_null, 1)
+            # A power of two keeps whole numbers exact, and all differences within float64.
+            scale = np.frexp(np.abs(self.originals).max())[1]
+            scaled = np.ldexp(self.originals, -scale)
+            # Times the number of steps, so that an average step is the range of the values.
+            steps[:-1] = (scaled - scaled[0]) * (self.size - 1)
+            steps[-1] = steps[-2] + scaled[-1] - scaled[0]
+        if not with_null:
+            steps[-1] = steps[-2]
+        return steps if steps[-1] > 0 else np.ones(self.size + 1)
 
     def tree(self, with_null: bool) -> tuple[np.ndarray, np.ndarray]:
         """Give number and width of the node of each code, level by level.

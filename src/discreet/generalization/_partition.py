@@ -7,10 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.generalization._axes import Axis, Parts
+from discreet.generalization._groups import Group
+from discreet.generalization.ladder import TOP
 from discreet.generalization.privacy import Bound
-from discreet.kernels.mondrian import FORBIDS, VALUE, mondrian
+from discreet.kernels.mondrian import FORBIDS, MATCHES, VALUE, mondrian
 from discreet.kernels.privacy import Rules, holds
 from discreet.table.classes import classes_of
 
@@ -36,8 +39,9 @@ class Partition:
     disclosed : ndarray of bool
         The records that are released as they are.
     groups : list of dict
-        For each group its name, `treatment` ("cut", "suppress" or "append"), its number of
-        rows, its first class and its number of classes.
+        For each group its name, `patterns` (the sets of columns that are null in it, where groups
+        go by them), `treatment` ("cut", "suppress" or "append"), its number of rows, its first
+        class and its number of classes.
     """
 
     def __init__(
@@ -56,27 +60,36 @@ class Partition:
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._layout = self._lay_out()
 
-    def cut(self, rows: np.ndarray, name: str) -> None:
+    def rows(self, group: Group) -> np.ndarray:
+        """Tell which records are in a group."""
+        rows = np.zeros(len(self.classes), dtype=bool)
+        rows[slice(None) if group.rows is None else group.rows] = True
+        return rows
+
+    def cut(self, group: Group) -> None:
         """Cut a group into classes that keep the models."""
-        self._cut(rows, name, "cut", self.bound.rules, self.nulls, not self.strict)
+        self._cut(group, "cut", self.bound.rules, self.nulls, not self.strict)
 
-    def append(self, rows: np.ndarray, name: str) -> None:
+    def append(self, group: Group) -> None:
         """Release a group as it is: each distinct tuple is a class of its own."""
-        self.disclosed = rows
-        self._cut(rows, name, "append", _NO_RULES, VALUE, False)
+        self.disclosed |= self.rows(group)
+        self._cut(group, "append", _NO_RULES, VALUE, False)
 
-    def suppress(self, rows: np.ndarray, name: str) -> None:
+    def suppress(self, group: Group) -> None:
         """Suppress a group, and tell whether it may stay as a class of its own."""
-        self.suppressed = rows
+        rows = self.rows(group)
+        self.suppressed |= rows
         if not keeps(self.bound, rows):
-            self.unsafe = rows
-        self._note(rows, name, "suppress", 0)
+            self.unsafe |= rows
+        self._note(group, rows, "suppress", 0)
 
-    def _note(self, rows: np.ndarray, name: str, treatment: str, classes: int) -> None:
+    def _note(self, group: Group, rows: np.ndarray, treatment: str, classes: int) -> None:
         """Keep what was done with a group; its classes come after those of the groups before."""
+        names, patterns = list(self.axes), group.patterns
         self.groups.append(
             {
-                "group": name,
+                "group": group.name,
+                "patterns": None if patterns is None else [[names[c] for c in p] for p in patterns],
                 "treatment": treatment,
                 "rows": int(rows.sum()),
                 "first_class": self._count,
@@ -88,9 +101,8 @@ class Partition:
     def _count(self) -> int:
         return sum(group["classes"] for group in self.groups)
 
-    def _cut(
-        self, rows: np.ndarray, name: str, treatment: str, rules: Rules, nulls: int, relaxed: bool
-    ) -> None:
+    def _cut(self, group: Group, treatment: str, rules: Rules, nulls: int, relaxed: bool) -> None:
+        rows = self.rows(group)
         cells, units = self._units(rows, rules, relaxed)
         ends, low, high, null = mondrian(cells, *self._layout, rules, relaxed, nulls)
         of_unit = np.empty(len(cells), dtype=np.int32)
@@ -99,7 +111,7 @@ class Partition:
         )
         self.classes[rows] = of_unit[units] + self._count
         self._parts.append((low, high, null))
-        self._note(rows, name, treatment, len(ends))
+        self._note(group, rows, treatment, len(ends))
 
     def _units(
         self, rows: np.ndarray, rules: Rules, each_row: bool
@@ -150,10 +162,25 @@ class Partition:
         if self.nulls == FORBIDS:
             # Nulls alone are released as everything too.
             low, high = np.where(null, 0, low), np.where(null, self.sizes[:, None] - 1, high)
+        if self.nulls & MATCHES:
+            # Nulls stay as they are, and the label is that of the values beside them.
+            null = np.zeros_like(null)
         return {
             name: axis.label(Parts(low[c], high[c], null[c], partial(self._members, c)))
             for c, (name, axis) in enumerate(self.axes.items())
         }
+
+    def released(self, labels: Mapping[str, Any]) -> dict[str, pa.ChunkedArray]:
+        """Give each row its class's labels."""
+        new = {}
+        for null, (name, named) in zip(self.null, labels.items(), strict=True):
+            texts = [*named["labels"], TOP]
+            # A suppressed record's class, -1, picks the last.
+            label = np.append(named["label"], np.int32(len(texts) - 1))[self.classes]
+            empty = (label < 0) | self.unsafe | (null & bool(self.nulls & MATCHES))
+            indices = pa.array(np.where(empty, 0, label).astype(np.int32), mask=empty)
+            new[name] = pa.chunked_array([pa.array(texts, pa.string()).take(indices)])
+        return new
 
     def _members(self, c: int) -> tuple[np.ndarray, np.ndarray]:
         """Give the distinct pairs of class and value of a column, in order."""

@@ -11,22 +11,23 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._axes import Axis, in_order, in_tree
-from discreet.generalization._distinct import distinct
+from discreet.generalization._groups import ALL, Segregate, SmallGroup, make_groups
 from discreet.generalization._partition import Partition, keeps
 from discreet.generalization.hierarchy import Hierarchy
-from discreet.generalization.ladder import TOP
 from discreet.generalization.privacy import (
+    KAnonymity,
     PrivacyModel,
     bind,
     confidential_columns,
+    distribution,
     read_models,
+    smallest_class,
 )
-from discreet.kernels.mondrian import APART, FORBIDS, VALUE
+from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE
 from discreet.method import Method, Outcome, Plan, Rounder, as_arrow, as_computed, as_given
-from discreet.table.classes import check_columns
+from discreet.table.classes import check_columns, classes_of, encode_columns
 
-NullPolicy = Literal["segregate", "value", "suppress", "contaminate"]
-SmallGroup = Literal["suppress", "append"]
+NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate"]
 
 
 class Mondrian(Method):
@@ -50,12 +51,18 @@ class Mondrian(Method):
         the median are shared out, in row order.
     enhanced : bool
         Cut nulls off from values where both sides keep the models.
-    null_policy : {"segregate", "value", "suppress", "contaminate"}
+    null_policy : {"segregate", "value", "suppress", "match", "contaminate"}
         What a null is. Records with and without are cut apart from each other; one more value,
-        after the largest; the record is suppressed; or its column cannot be cut where there is one.
+        after the largest; the record is suppressed; what matches any value, joins the smaller side
+        of a cut and stays null (for k-anonymity alone, and no more than a wildcard: with their
+        nulls, records may stand out in their class); or its column cannot be cut where there is
+        one.
+    segregate : {"any", "pattern"}
+        Under `"segregate"`: one group of records with nulls, or one for each set of columns that
+        are null, sets with too few records together.
     small_group : {"suppress", "append"}
-        What becomes of the records with nulls, or of those without, if they are too few to keep
-        the models by themselves: suppressed, or released as they are.
+        What becomes of a group of records that are too few, or too alike, to keep the models by
+        themselves: suppressed, or released as they are.
     allow_disclosure : bool
         Must be True for `"append"`.
 
@@ -105,6 +112,7 @@ class Mondrian(Method):
         strict: bool = True,
         enhanced: bool = False,
         null_policy: NullPolicy = "segregate",
+        segregate: Segregate = "any",
         small_group: SmallGroup = "suppress",
         allow_disclosure: bool = False,
     ) -> None:
@@ -114,13 +122,14 @@ class Mondrian(Method):
         self.strict = strict
         self.enhanced = enhanced
         self.null_policy = null_policy
+        self.segregate = segregate
         self.small_group = small_group
         self.allow_disclosure = allow_disclosure
 
     @property
     def promise(self) -> str | None:
-        """Every class keeps the privacy models."""
-        return "privacy-models"
+        """Every class keeps the privacy models, or every record matches k others."""
+        return "wildcard-k" if self.null_policy == "match" else "privacy-models"
 
     @property
     def reads(self) -> Sequence[str]:
@@ -129,8 +138,12 @@ class Mondrian(Method):
 
     def check_params(self) -> None:
         """Refuse unknown policies, and raw records that nobody allowed."""
-        read_models(self.privacy)
-        for name, choices in (("null_policy", NullPolicy), ("small_group", SmallGroup)):
+        models = read_models(self.privacy)
+        for name, choices in (
+            ("null_policy", NullPolicy),
+            ("segregate", Segregate),
+            ("small_group", SmallGroup),
+        ):
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(repr(choice) for choice in get_args(choices))
                 raise BadInput(f"{name} must be one of {known}, not {getattr(self, name)!r}")
@@ -144,6 +157,12 @@ class Mondrian(Method):
                 "small_group = 'append' releases records as they are; set allow_disclosure = true "
                 "if that may be, or use small_group = 'suppress'"
             )
+        for model in models:
+            if self.null_policy == "match" and not isinstance(model, KAnonymity):
+                raise BadInput(
+                    f"null_policy = 'match' is for k-anonymity alone, not for {model.model}; "
+                    "use 'segregate'"
+                )
 
     def fit(self, X: Any, y: Any = None) -> Mondrian:
         """Treat the rows and keep the plan, like `fit_transform`; there is no `transform`."""
@@ -217,17 +236,19 @@ class Mondrian(Method):
                 )
         bound = bind(models, others, len(next(iter(columns.values()))))
         axes = {name: self._axis(name, column) for name, column in columns.items()}
-        nulls = APART if self.enhanced else FORBIDS if self.null_policy == "contaminate" else VALUE
-        parts = Partition(axes, bound, nulls, self.strict)
+        nulls = {"contaminate": FORBIDS, "match": MATCHES}.get(self.null_policy, VALUE)
+        parts = Partition(axes, bound, nulls | (APART if self.enhanced else 0), self.strict)
         self._treat(parts, others)
         labels = parts.labels()
+        released = parts.released(labels)
         joint = {
             "kind": "mondrian",
+            "null_policy": self.null_policy,
             "classes": parts.classes,
             "sizes": np.bincount(parts.classes[parts.classes >= 0]),
             "labels": labels,
             "groups": parts.groups,
-            "confidential": {name: _spread(others[name], name, models) for name in self.reads},
+            "confidential": {name: distribution(others[name], name, models) for name in self.reads},
         }
         figures = {
             "null_policy": self.null_policy,
@@ -235,7 +256,8 @@ class Mondrian(Method):
             "suppressed": int(parts.suppressed.sum()),
             "groups": parts.groups,
         }
-        released = {name: _released(labels[name], parts) for name in axes}
+        if self.null_policy == "match":
+            figures["exposed"] = _exposed(released, smallest_class(models))
         plans: dict[str, Plan] = {name: {"kind": "mondrian"} for name in axes}
         return Outcome(
             released,
@@ -247,42 +269,37 @@ class Mondrian(Method):
             figures=figures,
         )
 
-    def _groups(self, deficient: np.ndarray) -> dict[str, np.ndarray]:
-        """Give the groups of records that the null policy makes."""
-        if self.null_policy == "suppress" and deficient.all():
-            raise BadInput("every record has a null; use another null_policy than 'suppress'")
-        apart = self.null_policy in ("segregate", "suppress")
-        if not apart or deficient.all() or not deficient.any():
-            return {"all": np.full(len(deficient), True)}
-        return {"without nulls": ~deficient, "with nulls": deficient}
-
     def _treat(self, parts: Partition, others: Mapping[str, pa.ChunkedArray]) -> None:
         """Cut each group into classes, or do what is to be done where it cannot be one itself."""
-        groups = self._groups(parts.null.any(axis=0))
-        kept = {name: keeps(parts.bound, rows) for name, rows in groups.items()}
-        segregated = self.null_policy == "segregate" and len(groups) > 1
-        if segregated and not any(kept.values()):
+        models = read_models(self.privacy)
+        policy = "value" if self.null_policy == "contaminate" else self.null_policy
+        groups = make_groups(parts.null, policy, self.segregate, smallest_class(models))
+        if all(group.treatment == "suppress" for group in groups):
+            raise BadInput("every record has a null; use another null_policy than 'suppress'")
+        kept = [keeps(parts.bound, parts.rows(group)) for group in groups]
+        segregated = policy == "segregate" and len(groups) > 1
+        if segregated and not any(kept):
             raise BadInput(
-                "neither the records with nulls nor those without keep the privacy models by "
-                "themselves; use null_policy = 'value', or weaker models"
+                "neither the records without nulls nor a group of those with nulls keep the "
+                "privacy models by themselves; use null_policy = 'value', or weaker models"
             )
-        for name, rows in groups.items():
-            if self.null_policy == "suppress" and name == "with nulls":
-                parts.suppress(rows, name)
-            elif kept[name]:
-                parts.cut(rows, name)
+        for group, may in zip(groups, kept, strict=True):
+            if group.treatment == "suppress":
+                parts.suppress(group)
+            elif may:
+                parts.cut(group)
             elif not segregated:
-                raise BadInput(self._say_broken(rows, name, others))
+                raise BadInput(self._say_broken(parts.rows(group), group.name, others))
             elif self.small_group == "append":
-                parts.append(rows, name)
+                parts.append(group)
             else:
-                parts.suppress(rows, name)
+                parts.suppress(group)
 
     def _say_broken(
         self, rows: np.ndarray, name: str, others: Mapping[str, pa.ChunkedArray]
     ) -> str:
         """Say which model a group breaks as a whole."""
-        who = f"the {int(rows.sum()):,} records" + ("" if name == "all" else f" {name}")
+        who = f"the {int(rows.sum()):,} records" + ("" if name == ALL else f" {name}")
         for model in read_models(self.privacy):
             if not keeps(bind([model], others, len(rows)), rows):
                 return f"{who} do not keep {model} even as one class; weaken it"
@@ -295,28 +312,11 @@ class Mondrian(Method):
         return in_tree(column, name, hierarchy.bind(column, name))
 
 
-def _released(named: Mapping[str, Any], parts: Partition) -> pa.ChunkedArray:
-    """Give each row its class's label."""
-    texts = [*named["labels"], TOP]
-    # A suppressed record's class, -1, picks the last.
-    label = np.append(named["label"], np.int32(len(texts) - 1))[parts.classes]
-    null = (label < 0) | parts.unsafe
-    indices = pa.array(np.where(null, 0, label).astype(np.int32), mask=null)
-    return pa.chunked_array([pa.array(texts, pa.string()).take(indices)])
-
-
-def _spread(column: pa.ChunkedArray, name: str, models: Sequence[Any]) -> dict[str, Any]:
-    """Count the values of a confidential column over all records, in their order."""
-    found = distinct(column, name)
-    spread = {
-        "values": found.values.cast(pa.string()).to_numpy(zero_copy_only=False),
-        "counts": np.bincount(found.codes[found.codes >= 0], minlength=len(found.values)),
-    }
-    for model in models:
-        if getattr(model, "hierarchy", None) is not None and model.column == name:
-            ladder = Hierarchy.from_spec(model.hierarchy).bind(column, name)
-            spread["levels"] = [*ladder.maps[:, ladder.places(found, name)]]
-    return spread
+def _exposed(released: Mapping[str, pa.ChunkedArray], k: int) -> int:
+    """Count the records that share their own cells, nulls included, with fewer than k."""
+    classes, count = classes_of(*encode_columns(pa.table(released), list(released)))
+    sizes = np.bincount(classes, minlength=count)
+    return int(sizes[sizes < k].sum())
 
 
 def _blanked(table: pa.Table, rows: np.ndarray) -> pa.Table:

@@ -17,8 +17,9 @@ from numba import njit
 
 from discreet.kernels.privacy import holds
 
-# What a null is: one more value; a value that is cut off first; what forbids to cut its column.
-VALUE, APART, FORBIDS = 0, 1, 2
+# What a null is: one more value; cut off first, where that may be; what forbids to cut its column;
+# or what equals any value, and so goes to either side. The second may be added to the others.
+VALUE, APART, FORBIDS, MATCHES = 0, 1, 2, 4
 # Passes that look for the median count in at most so many bins.
 _BINS = 1024
 
@@ -35,7 +36,7 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed,
         For each quasi-identifier the code of its null, the height of its tree, and where its part
         of `place` (height 0), or of `ranks` and `spans`, starts.
     place : ndarray of float64
-        For each code of a column in order its place, so that the whole column is 1 wide.
+        For each code of a column in order its place; that of the null is how wide the column is.
     ranks, spans : ndarray of int32, ndarray of float64
         For each level of a tree, from the leaves up, and each code: the number and the width of
         its node. Numbers rise with the codes.
@@ -44,7 +45,7 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed,
     relaxed : bool
         Share out the records that are equal to the median, in their order.
     nulls : int
-        `VALUE`, `APART` or `FORBIDS`.
+        `VALUE`, `APART`, `FORBIDS`, `MATCHES` or `MATCHES | APART`.
 
     Returns
     -------
@@ -126,17 +127,20 @@ def _bounds(cells, start, stop, sizes, low, high, null):
 
 @njit(cache=True)
 def _width(c, low, high, null, sizes, heights, starts, place, ranks, spans, nulls):
-    """Return how wide a part is in a column; -1 where it cannot be cut."""
+    """Return how wide a part is in a column; -1 where it cannot be cut.
+
+    One division of whole numbers, so that widths that are equal are so in floats too.
+    """
     first, last = low[c], high[c]
-    if null[c]:
-        if nulls == FORBIDS or last < 0:
-            return -1.0
-        if nulls == VALUE:
-            last = sizes[c]
-    elif first == last:
+    if null[c] and (nulls == FORBIDS or last < 0):
+        return -1.0
+    if null[c] and nulls == VALUE:
+        last = sizes[c]
+    if first == last and not (null[c] and (nulls & APART) > 0):
         return -1.0
     if heights[c] == 0:
-        return place[starts[c] + last] - place[starts[c] + first]
+        table = place[starts[c] : starts[c] + sizes[c] + 1]
+        return (table[last] - table[first]) / table[sizes[c]]
     level = _common(first, last, sizes[c], starts[c], ranks)
     return spans[starts[c] + level * (sizes[c] + 1) + first]
 
@@ -157,18 +161,30 @@ def _cut(
     rules, fewest, side, room, bins, counts,
 ):  # fmt: skip
     """Cut a part in a column, if that may be; return where its right side starts, or `start`."""
-    if null and nulls == APART:
-        left = _mark(cells, start, stop, c, -1, ranks, size, 0, side)
-        if fewest <= left <= n - fewest and _hold(cells, start, stop, left, n, rules, side, counts):
+    last, matching = size if null else high, 0
+    if null and nulls != VALUE:
+        left = _mark(cells, start, stop, c, -1, ranks, size, 0, -1, side)
+        apart = (nulls & APART) > 0 and fewest <= left <= n - fewest
+        if apart and _hold(cells, start, stop, left, n, rules, side, counts):
             return _move(cells, start, stop, side, room)
-    last = size if null else high
+        if (nulls & MATCHES) > 0:
+            if low == high:
+                return start
+            last, matching = high, n - left
     level = _common(low, last, size, table, ranks) - 1 if height > 0 else -1 if relaxed else 0
     # Level -1 shares out equal values: the way of relaxed cuts, but the last resort in a tree.
     while level >= (-1 if relaxed else 0):
         at = table + max(level, 0) * (size + 1) if height > 0 else -1
-        key, left, share = _median(cells, start, stop, n, c, at, ranks, low, last, level < 0, bins)
+        key, left, share = _median(
+            cells, start, stop, n - matching, c, at, ranks, low, last, level < 0, bins
+        )
+        # Nulls that equal any value go to the smaller side.
+        also = -1
+        if 2 * left <= n - matching and matching > 0:
+            left += matching
+            also = size
         if fewest <= left <= n - fewest:
-            _mark(cells, start, stop, c, at, ranks, key, share, side)
+            _mark(cells, start, stop, c, at, ranks, key, share, also, side)
             if _hold(cells, start, stop, left, n, rules, side, counts):
                 return _move(cells, start, stop, side, room)
         level -= 1
@@ -192,7 +208,9 @@ def _hold(cells, start, stop, left, n, rules, side, counts):
 
 @njit(cache=True)
 def _median(cells, start, stop, n, c, at, ranks, low, high, share_out, bins):
-    """Find the cut that comes nearest to two halves; on a tie the median goes left.
+    """Find the cut of n records that comes nearest to two halves; on a tie the median goes left.
+
+    Codes beyond `high` are left out, and not among the n.
 
     Returns
     -------
@@ -234,13 +252,16 @@ def _median(cells, start, stop, n, c, at, ranks, low, high, share_out, bins):
 
 
 @njit(cache=True)
-def _mark(cells, start, stop, c, at, ranks, key, share, side):
-    """Mark the left side: units below the key, and the first of those at it; count its records."""
+def _mark(cells, start, stop, c, at, ranks, key, share, also, side):
+    """Mark the left side, and count its records.
+
+    It has the units below the key, the first of those at it, and those with the code `also`.
+    """
     left = 0
     for i in range(start, stop):
         code = cells[i, c]
         own = code if at < 0 else ranks[at + code]
-        goes = own < key
+        goes = own < key or code == also
         if own == key and share > 0:
             goes = True
             share -= cells[i, -2]

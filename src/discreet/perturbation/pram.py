@@ -62,8 +62,9 @@ class PRAM(Method):
 
     Notes
     -----
-    Text, booleans, numbers and categories can be treated, with at most 1,000 different values in
-    a column. Nulls stay. New rows must hold known categories.
+    Text, booleans, integers, floats and categories can be treated, with at most 1,000 different
+    values in a column; decimals and dates only as text. Nulls stay. New rows must hold known
+    categories.
 
     Examples
     --------
@@ -215,7 +216,8 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     ):
         return column.cast(kind)
     raise BadInput(
-        f"column '{name}' holds {column.type}; pram takes text, booleans, numbers or categories"
+        f"column '{name}' holds {column.type}; pram takes text, booleans, integers, floats or "
+        "categories: convert it to text first"
     )
 
 

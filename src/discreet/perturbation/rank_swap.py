@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -15,6 +16,11 @@ from discreet.kernels.sorting import sort_rows
 from discreet.kernels.swapping import swap_partners, swap_rows
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed, per_column
 from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.unchanged import share_unchanged, warn_unchanged
+
+# Below this many ranks the partners of a value are so few that they can be tried.
+FEW = 10
+_WHY = "swaps among equal values change nothing; raise p, or take another method, such as pram"
 
 
 class RankSwap(RowBound):
@@ -46,14 +52,21 @@ class RankSwap(RowBound):
     Notes
     -----
     Equal values have ranks in the order of their rows, and one value of an odd number stays. Swaps
-    among equal values change nothing: a column with few values is better treated with `PRAM`.
+    among equal values change nothing: a column with few values is better treated with `PRAM`. A
+    warning names the share of the values that came out unchanged where that is above a tenth.
+
+    With a window of one rank each value is swapped with its neighbour whatever the seed, so it is
+    refused; one below 10 ranks is warned of.
 
     Examples
     --------
     >>> import numpy as np
-    >>> ages = np.array([[34.0], [71.0], [36.0], [np.nan], [69.0]])
-    >>> RankSwap(p=25, random_state=1).fit_transform(ages).ravel()
-    array([36., 69., 34., nan, 71.])
+    >>> ages = np.arange(20.0, 60.0).reshape(-1, 1)
+    >>> swapped = RankSwap(p=25, random_state=1).fit_transform(ages)
+    >>> swapped[:5].ravel()
+    array([26., 25., 30., 24., 23.])
+    >>> bool(np.abs(swapped - ages).max() <= 10)
+    True
     """
 
     recipe_name: ClassVar[str] = "rank-swap"
@@ -95,17 +108,15 @@ class RankSwap(RowBound):
         for name, values in columns.items():
             new, plans[name] = self._swap(name, values, draws(name))
             results[name] = rounded(name, new)
+            share = share_unchanged({name: values}, {name: results[name]})
+            warn_unchanged(share, _WHY, name)
         return Outcome(results, plans)
 
     def _swap(self, name: str, values: np.ndarray, draws: Draws) -> tuple[np.ndarray, Plan]:
         ordered, in_order = sort_rows(np.ascontiguousarray(values))
         n, p = len(ordered), float(per_column(self.p, name, "p"))
         window = int(p * n / 100)
-        if window < 1:
-            raise BadInput(
-                f"p = {p:g} % of the {n} values of column '{name}' is less than one rank, so that "
-                f"none would be swapped; give p = {math.ceil(1e4 / n) / 100:g} or more"
-            )
+        _refuse_or_warn(name, n, p, window)
         partner = swap_partners(n, window, *draws.key)
         new, rows = swap_rows(ordered, in_order, partner, len(values))
         return new, {"kind": "sources", "p": p, "window": window, "rows": rows}
@@ -114,3 +125,30 @@ class RankSwap(RowBound):
         columns = super()._columns(X, reset)
         check_named("p", self.p, columns)
         return columns
+
+
+def _refuse_or_warn(name: str, n: int, p: float, window: int) -> None:
+    """Refuse swaps that the seed does not decide, and warn where it decides little."""
+    if n < 3:
+        raise BadInput(
+            f"column '{name}' has {n} value{'s' if n > 1 else ''}, and at least 3 are needed to "
+            "swap at random; take another method, or suppress the column"
+        )
+    if window < 2:
+        raise BadInput(
+            f"p = {p:g} % of the {n} values of column '{name}' is a window of "
+            f"{'1 rank' if window else 'less than 1 rank'}, and anyone can undo a swap of "
+            f"neighbours; give p = {_enough(2, n):g} or more, which gives 2 ranks"
+        )
+    if window < FEW:
+        more = f"give p = {_enough(FEW, n):g} or more" if n >= FEW else "take another method"
+        warnings.warn(
+            f"column '{name}': p = {p:g} % is a window of {window} ranks, so few that partners can "
+            f"be guessed; {more}",
+            stacklevel=4,
+        )
+
+
+def _enough(window: int, n: int) -> float:
+    """Give the least p, to two decimals, that is a window of so many ranks."""
+    return math.ceil(1e4 * window / n) / 100

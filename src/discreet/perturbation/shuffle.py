@@ -8,10 +8,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import Outcome, Rounder, RowBound, as_arrow, as_computed, as_given
+from discreet.unchanged import warn_unchanged
+
+# Among few categories a random order leaves many values as they were: told past this share.
+MOST = 0.5
+_WHY = "most of them are equal, or they are few; take another method, or suppress the column"
 
 
 class Shuffle(RowBound):
@@ -40,7 +46,8 @@ class Shuffle(RowBound):
     Notes
     -----
     Nulls stay. Together, records are shuffled among those with nulls in the same columns, so one
-    that no other shares its nulls with keeps its values; a warning counts such records.
+    that no other shares its nulls with keeps its values; a warning counts such records. Another
+    names the share of a column's values that came out unchanged where that is above a half.
 
     This is a plain permutation, not the data shuffling of Muralidhar and Sarathy (2006), which
     keeps correlations by a model.
@@ -95,6 +102,8 @@ class Shuffle(RowBound):
         else:
             rows = {name: _present(null, draws(name)) for name, null in nulls.items()}
         new = {name: columns[name].take(pa.array(rows[name])) for name in columns}
+        for name, column in columns.items():
+            warn_unchanged(_share_unchanged(column, new[name], rows[name]), _WHY, name, MOST)
         plans = {name: {"kind": "sources", "rows": rows[name]} for name in columns}
         return Outcome(new, plans, {"kind": "sources"})
 
@@ -112,6 +121,16 @@ class Shuffle(RowBound):
         outcome = self.run({c: table[c] for c in table.column_names}, self._draws)
         self._learned(outcome)
         return as_given(X, pa.table(outcome.columns), set(table.column_names))
+
+
+def _share_unchanged(before: pa.ChunkedArray, after: pa.ChunkedArray, rows: np.ndarray) -> float:
+    """Give the share of the values, nulls apart, that are as they were."""
+    present = len(before) - before.null_count
+    try:
+        same = pc.sum(pc.equal(before, after)).as_py() or 0
+    except pa.ArrowNotImplementedError:  # lists and the like: those that did not move
+        same = int((rows == np.arange(len(rows))).sum()) - before.null_count
+    return same / present if present else 0.0
 
 
 def _present(null: np.ndarray, draws: Draws) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import ColumnMethod, Plan, Rounder
+from discreet.perturbation._parameters import check_named, check_numbers
 from discreet.table.summary import Summary
 
 
@@ -60,12 +62,12 @@ class TopBottom(ColumnMethod):
         """Refuse missing, unordered and non-finite bounds."""
         if self.lower is None and self.upper is None:
             raise BadInput("top-bottom needs a bound: give lower, upper or both")
-        columns = {*_names(self.lower), *_names(self.upper)} or {""}
-        for column in columns:
+        for name, bound in (("lower", self.lower), ("upper", self.upper)):
+            if bound is not None:
+                check_numbers(name, bound, math.isfinite, "a finite number")
+        for column in {*_names(self.lower), *_names(self.upper)} or {""}:
             lower, upper = self._bounds(column)
-            if np.isnan(lower) or np.isnan(upper):
-                raise BadInput("a bound must be a number, not nan")
-            if not lower <= upper:
+            if lower > upper:
                 raise BadInput(f"lower = {lower:g} is above upper = {upper:g}")
 
     def _bounds(self, column: str) -> tuple[float, float]:
@@ -104,6 +106,12 @@ class TopBottom(ColumnMethod):
                     'round it, or set precision = "full"'
                 )
         return super().decide_and_apply(values, column, draws, rounded, target)
+
+    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
+        columns = super()._columns(X, reset)
+        check_named("lower", self.lower, columns)
+        check_named("upper", self.upper, columns)
+        return columns
 
     def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Clip to the bounds; NaN stays."""

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
-from discreet.regression._unchanged import share_unchanged, warn_unchanged
 from discreet.table import numbers
+from discreet.unchanged import share_unchanged, warn_unchanged
 
 Variant = Literal["A", "B", "C"]
 # Confidential columns that others determine to this share of their spread add nothing.
@@ -39,8 +40,8 @@ class IPSO(RowBound):
     confidential : list of str
         The columns X; an array's columns are called x0, x1, ...
     quasi : list of str, optional
-        The columns Y. All but the confidential ones where not given; in a recipe, the step's
-        columns.
+        The columns Y; all but the confidential ones where not given. A recipe has no such
+        parameter: there Y are the step's columns.
     random_state : int, RandomState instance or None
 
     Attributes
@@ -68,6 +69,7 @@ class IPSO(RowBound):
     """
 
     recipe_name: ClassVar[str] = "ipso"
+    estimator_only: ClassVar[tuple[str, ...]] = (*RowBound.estimator_only, "quasi")
     in_words: ClassVar[str] = "each value is replaced by a random one that fits the other columns"
 
     def __init__(
@@ -124,11 +126,6 @@ class IPSO(RowBound):
     ) -> Outcome:
         """Synthesise the columns; the confidential ones come in `others`."""
         self.check_params()
-        if self.quasi is not None and set(self.quasi) != set(columns):
-            raise BadInput(
-                f"quasi names {', '.join(self.quasi)}, but the columns to treat are "
-                f"{', '.join(columns)}; leave quasi out"
-            )
         for name in columns:
             _refuse_both(name, self.confidential)
         found = {}
@@ -162,6 +159,8 @@ class IPSO(RowBound):
         self.unchanged_ = outcome.figures["unchanged"]
         return np.column_stack([outcome.columns.get(name, columns[name]) for name in columns])
 
+    # QR and matrix products depend on the number of threads, but a seed must give the same bytes.
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def _synthesise(
         self,
         quasi: Mapping[str, np.ndarray],

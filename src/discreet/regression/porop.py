@@ -16,8 +16,8 @@ from discreet.errors import BadInput
 from discreet.kernels.gram import fit_chunks, normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
-from discreet.regression._unchanged import share_unchanged, warn_unchanged
 from discreet.threads import over_ranges
+from discreet.unchanged import share_unchanged, warn_unchanged
 
 Noise = Literal["synthetic", "perturbative", "none"]
 # Highest degree, in square roots of k, at which the fit is accurate; see `kernels.gram`.
@@ -136,6 +136,8 @@ class PoROP(RowBound):
             raise BadInput(f"noise must be one of {', '.join(get_args(Noise))}, not {self.noise!r}")
         _check_amount("noise_scale", self.noise_scale)
         _check_amount("noise_floor", self.noise_floor)
+        if not isinstance(self.keep_range, bool | np.bool_):
+            raise BadInput(f"keep_range must be True or False, not {self.keep_range!r}")
         if self.is_random and self.noise_scale == 0:
             raise BadInput('noise_scale = 0 leaves no noise; if that is meant, set noise = "none"')
         if not self.is_random and self.noise_floor > 0:

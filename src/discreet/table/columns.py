@@ -15,10 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
+from discreet.table.ranges import LARGEST_EXACT_INTEGER, limits, nanoseconds, say_outside
 
-# Past this float64 does not hold every integer.
-LARGEST_EXACT_INTEGER = 2**53
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _MOST_DECIMALS = 12
 
 
@@ -92,7 +90,7 @@ class Numbers:
         """Nanoseconds in one number of a date, datetime or duration column."""
         if not pa.types.is_temporal(self.type):
             return None
-        return self.scale * _nanoseconds(self.type)
+        return self.scale * nanoseconds(self.type)
 
     @property
     def unit(self) -> str | None:
@@ -116,39 +114,43 @@ class Numbers:
         return pa.types.is_temporal(self.type) or pa.types.is_decimal(self.type)
 
     def restore(self, values: np.ndarray, precision: str = "input") -> pa.Array:
-        """Give numbers back in the column's own type; with `"full"`, integers become floats."""
+        """Give numbers back in the column's own type; with `"full"`, integers become floats.
+
+        Decimals get more digits before the point where they need them: the type that they came in
+        is often a guess from the values themselves.
+        """
         mask = np.isnan(values)
         rounded = self.round(values, precision)
         kind = self.type
         if pa.types.is_floating(kind) or (precision == "full" and pa.types.is_integer(kind)):
             kind = kind if pa.types.is_floating(kind) else pa.float64()
+            self._refuse_outside(np.isinf(rounded), values, kind)
             return pa.array(rounded, pa.float64(), mask=mask).cast(kind, safe=False)
         whole = np.where(mask, 0.0, rounded)
-        largest = np.abs(whole).max(initial=0.0)
-        digits_behind = kind.scale if pa.types.is_decimal(kind) else 0
-        if largest * 10.0**digits_behind > LARGEST_EXACT_INTEGER:
-            raise BadInput(f"{kind} cannot hold {largest:g} exactly")
-        try:
-            return self._from_whole(whole, mask)
-        except pa.ArrowInvalid:
-            raise BadInput(f"{kind} cannot hold {largest:g}") from None
-
-    def _from_whole(self, whole: np.ndarray, mask: np.ndarray) -> pa.Array:
-        kind = self.type
         if pa.types.is_decimal(kind):
-            unscaled = np.rint(whole * 10.0**kind.scale).astype(np.int64)
-            digits = pa.array(unscaled, mask=mask).cast(pa.decimal128(19, 0))
-            return _shift(digits, kind)
+            unscaled = np.rint(whole * 10.0**kind.scale)
+            self._refuse_outside(np.abs(unscaled) > LARGEST_EXACT_INTEGER, values, kind)
+            return _shift(pa.array(unscaled.astype(np.int64), mask=mask), kind)
+        low, high = limits(kind, self.scale)
+        self._refuse_outside((whole < low) | (whole > high), whole, kind)
         integers = np.rint(whole).astype(np.int64) * self.scale
         return pa.array(integers, pa.int64(), mask=mask).cast(_storage(kind)).cast(kind)
 
+    def _refuse_outside(self, outside: np.ndarray, values: np.ndarray, kind: pa.DataType) -> None:
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise BadInput(say_outside(kind, self.scale, float(values[row]), row + 1))
+
 
 def _shift(unscaled: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Move the decimal point of whole decimals: same digits, another scale."""
-    widened = unscaled.cast(pa.decimal128(38, 0))
+    """Give integers as decimals, with their point as the type has it, or a wider one."""
+    largest = pc.max(pc.abs(unscaled)).as_py() or 0
+    precision = max(kind.precision, len(str(largest)))
+    make = pa.decimal256 if pa.types.is_decimal256(kind) else pa.decimal128
+    widened = unscaled.cast(pa.decimal128(19, 0)).cast(pa.decimal128(38, 0))
     return pa.Array.from_buffers(
         pa.decimal128(38, kind.scale), len(widened), widened.buffers(), offset=widened.offset
-    ).cast(kind)
+    ).cast(make(precision, kind.scale))
 
 
 def _storage(kind: pa.DataType) -> pa.DataType:
@@ -201,7 +203,7 @@ def float_values(column: pa.ChunkedArray, name: str, unit_ns: int = 10**9) -> np
         return _take(column, name, exact=False).values
     integers = column.cast(_storage(column.type)).cast(pa.int64())
     whole = pc.fill_null(integers, 0).to_numpy()
-    own = _nanoseconds(column.type)
+    own = nanoseconds(column.type)
     if own >= unit_ns:
         values = whole.astype(np.float64) * (own // unit_ns)
     else:
@@ -209,13 +211,6 @@ def float_values(column: pa.ChunkedArray, name: str, unit_ns: int = 10**9) -> np
         values = whole // (unit_ns // own) + (whole % (unit_ns // own)) / (unit_ns // own)
     values[column.is_null().to_numpy()] = np.nan
     return values
-
-
-def _nanoseconds(kind: pa.DataType) -> int:
-    """Nanoseconds in one stored integer of a date, datetime or duration type."""
-    if pa.types.is_date32(kind):
-        return 86_400 * 10**9
-    return 10**6 if pa.types.is_date64(kind) else 10**9 // _PER_SECOND[kind.unit]
 
 
 def _take(column: pa.ChunkedArray, name: str, exact: bool = True) -> Numbers:
@@ -279,7 +274,7 @@ def _coarsest(integers: pa.ChunkedArray, kind: pa.DataType) -> int:
     if not (pa.types.is_timestamp(kind) or pa.types.is_duration(kind)):
         return 1
     present = integers.cast(pa.int64()).drop_null().to_numpy()
-    second = _PER_SECOND[kind.unit]
+    second = 10**9 // nanoseconds(kind)
     steps = [second * 86400, second * 3600, second * 60, second]
     steps += [s for s in (10**6, 10**3) if s < second]
     return next((step for step in steps if not (present % step).any()), 1)
@@ -302,7 +297,8 @@ def _narrowed(values: np.ndarray, kind: pa.DataType) -> np.ndarray:
     """Give float64 values as a float32 column would hold them."""
     if kind.bit_width == 64:
         return values
-    return values.astype(np.float32 if kind.bit_width == 32 else np.float16).astype(np.float64)
+    with np.errstate(over="ignore"):  # infinity, which is refused when the type is given back
+        return values.astype(np.float32 if kind.bit_width == 32 else np.float16).astype(np.float64)
 
 
 def _refuse(bad: np.ndarray, column: pa.ChunkedArray, name: str, why: str) -> None:

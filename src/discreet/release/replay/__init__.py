@@ -19,6 +19,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
 from discreet.release.replay.generalization import generalize
+from discreet.release.replay.microaggregation import microaggregation
 from discreet.release.replay.mondrian import mondrian
 from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
 from discreet.release.replay.regression import ipso, porop
@@ -45,6 +46,7 @@ JOINT: dict[str, JointReplay] = {
     "ipso": ipso,
     "mondrian": mondrian,
     "porop": porop,
+    "microaggregation": microaggregation,
     "pram": pram,
     "sources": shuffled,
 }

@@ -35,28 +35,33 @@ def mondrian(
             raise ValueError(f"column '{name}': some class has no label")
         # -1, a class of nulls, has the last text; a suppressed record, the one before.
         of_row = np.where(classes >= 0, label[classes], len(texts) - 2)
-        _verify(column, name, named, of_row, texts)
+        values, null = _read(column, name)
+        if joint["null_policy"] == "match":
+            of_row[null] = -1
+        problem = _uncovered(values, null, named, of_row, texts)
+        if problem is not None:
+            raise ValueError(
+                f"column '{name}', row {problem + 1}: the label {texts[of_row[problem]]} does not "
+                f"cover {column[problem].as_py()}"
+            )
         released[name] = pa.chunked_array([pa.array(texts[of_row], pa.string())])
     return released
 
 
-def _verify(
-    column: pa.ChunkedArray,
-    name: str,
-    named: dict[str, Any],
-    label: np.ndarray,
-    texts: np.ndarray,
-) -> None:
-    """Raise where a row's label does not cover its value."""
-    numeric = kind_of(column.type) == "numeric"
-    if numeric:
-        values: Any = numbers(column, name).values
-        null = np.isnan(values)
-    else:
-        kind = column.type
-        plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
-        values = plain.cast(pa.string())
-        null = values.is_null().to_numpy()
+def _read(column: pa.ChunkedArray, name: str) -> tuple[Any, np.ndarray]:
+    """Give a column's numbers, or else its texts, and where it is null."""
+    if kind_of(column.type) == "numeric":
+        values = numbers(column, name).values
+        return values, np.isnan(values)
+    kind = column.type
+    plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    return plain.cast(pa.string()), plain.is_null().to_numpy()
+
+
+def _uncovered(
+    values: Any, null: np.ndarray, named: dict[str, Any], label: np.ndarray, texts: np.ndarray
+) -> int | None:
+    """Find the first row whose label does not cover its value."""
     everything = texts[label] == EVERYTHING
     good = everything | ((label == -1) & null)
     (rows,) = np.nonzero(~everything & (label >= 0) & ~null)
@@ -64,14 +69,10 @@ def _verify(
         lower, upper = np.asarray(named["lower"]), np.asarray(named["upper"])
         good[rows] = (lower[label[rows]] <= values[rows]) & (values[rows] <= upper[label[rows]])
     else:
+        numeric = isinstance(values, np.ndarray)
         held = pa.array(values[rows]) if numeric else values.take(pa.array(rows))
         good[rows] = _is_member(named, label[rows], held)
-    if not good.all():
-        row = int(np.argmin(good))
-        raise ValueError(
-            f"column '{name}', row {row + 1}: the label {texts[label[row]]} does not cover "
-            f"{column[row].as_py()}"
-        )
+    return None if good.all() else int(np.argmin(good))
 
 
 def _is_member(named: dict[str, Any], label: np.ndarray, values: Any) -> np.ndarray:

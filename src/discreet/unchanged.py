@@ -40,7 +40,8 @@ def _count_same(before: np.ndarray, after: np.ndarray) -> int:
     return sum(over_ranges(count, len(before), 1 << 16))
 
 
-def warn_unchanged(share: float, why: str) -> None:
-    """Tell the user where more than a tenth of the values are unchanged."""
-    if share > UNCHANGED:
-        warnings.warn(f"{share:.0%} of the values came out unchanged: {why}", stacklevel=3)
+def warn_unchanged(share: float, why: str, column: str = "", most: float = UNCHANGED) -> None:
+    """Tell the user where more than a tenth of the values, or of a column's, are unchanged."""
+    if share > most:
+        where = f"column '{column}': " if column else ""
+        warnings.warn(f"{where}{share:.0%} of the values came out unchanged: {why}", stacklevel=3)

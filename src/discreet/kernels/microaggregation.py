@@ -1,0 +1,327 @@
+"""MDAV, V-MDAV and CBFS over several columns: groups of at least k records.
+
+MDAV: Domingo-Ferrer and Torra 2005, Data Mining and Knowledge Discovery 11, 195-212. V-MDAV:
+Solanas and Martinez-Balleste 2006, COMPSTAT. CBFS: Laszlo and Mukherjee 2005, IEEE TKDE 17,
+902-911.
+
+1. Neighbours come from a tree that records are taken out of (`mdav_tree`).
+2. The centre of the records that are left is a sum that shrinks. In floats the order of work would
+   change its last bits, and with them which of two equally far records is taken; so coordinates
+   are multiples of 2**-36, and their sums are whole numbers.
+3. The record farthest from a moving centre is looked for in a shell: the outer records, sorted by
+   their distance D to a reference centre. Once the centre is `moved` away from that, no record is
+   farther than D + moved, so the scan ends early. The shell is made anew when it is used up.
+
+`mismatch` and `steps` describe the space. Both None: squared Euclidean distances, the centre is the
+mean. Else Gower's distance, see `mdav_tree`; a column with a step holds categories as multiples of
+it (the step times 0, 1, ...): its centre is the mode where `mismatch` is not 0, the first of
+equally frequent ones, and the lower median where it is.
+
+Points come as C-ordered float64, multiples of 2**-36 where a column has no step, below 2**17 in
+size; 1 <= k <= n; nothing is checked here. Each function fills `labels` with the groups 0, 1, ...
+in the order they are made, and returns their number.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+from numba import njit
+
+from discreet.kernels.mdav_tree import build, distance, farthest, nearest, new_search, remove
+
+UNIT = 2.0**36
+# Of the records that are left, how many make a shell, and how few are not worth one.
+_SHELL, _SMALL = 16, 256
+# A computed distance may be off by some bits; the shell's bound is widened by more than that.
+_SLACK = 1 + 1e-9
+
+# Sum of the records' coordinates in units, and for columns with a step how often each category is.
+Sums = namedtuple("Sums", "units counts")
+
+
+@njit(cache=True, nogil=True)
+def mdav(points, mismatch, steps, k, labels):
+    """Group by maximum distance to the average vector: k records, k..2k-1 in the last group."""
+    n, p = points.shape
+    labels[:] = -1
+    search, spot = new_search(k), np.empty(n, np.int64)
+    tree = build(points, np.arange(n), spot)
+    built, left, groups = n, n, 0
+    sums, centre = _sums_of_all(points, mismatch, steps), np.empty(p)
+    reference, shell, depths = np.empty((1, p)), np.empty(0, np.int64), np.empty(0)
+    head, spent = 0, 0
+    while left >= 2 * k:
+        _centre(sums, mismatch, steps, left, centre)
+        if spent > left:
+            head, shell = 0, shell[:0]
+        r, head, scanned = _outermost(
+            points, mismatch, spot, shell, depths, head, left, centre, reference
+        )
+        spent += scanned
+        if r < 0:
+            reference[0] = centre
+            shell, depths = _new_shell(points, mismatch, labels, left, centre)
+            spent = 0
+            r, head, _ = _outermost(
+                points, mismatch, spot, shell, depths, 0, left, centre, reference
+            )
+        pair = left >= 3 * k
+        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search)
+        groups, left = groups + 1, left - k
+        if pair:
+            radius = distance(points, r, centre, mismatch)
+            s = farthest(tree, points[r], mismatch, search, centre, radius)
+            _take(tree, points, mismatch, steps, s, k, groups, labels, sums, search)
+            groups, left = groups + 1, left - k
+        if left < built // 2:
+            tree = build(points, np.flatnonzero(labels < 0), spot)
+            built = left
+    _take_rest(labels, groups)
+    return groups + 1
+
+
+@njit(cache=True, nogil=True)
+def cbfs(points, mismatch, steps, k, labels):
+    """Group around the records farthest from the centre of all: k, k..2k-1 in the last group."""
+    n = points.shape[0]
+    labels[:] = -1
+    search, spot = new_search(k), np.empty(n, np.int64)
+    tree = build(points, np.arange(n), spot)
+    built, left, groups = n, n, 0
+    sums = _sums_of_all(points, mismatch, steps)
+    for r in _outer_first(points, mismatch, steps, sums):
+        if left < 2 * k:
+            break
+        if labels[r] >= 0:
+            continue
+        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search)
+        groups, left = groups + 1, left - k
+        if left < built // 2:
+            tree = build(points, np.flatnonzero(labels < 0), spot)
+            built = left
+    _take_rest(labels, groups)
+    return groups + 1
+
+
+@njit(cache=True, nogil=True)
+def vmdav(points, mismatch, steps, k, gamma, labels):
+    """Group as CBFS, but let a group grow to 2k-1 records by those nearer to it than to others.
+
+    Fewer than k records that are left over join the group with the nearest centre.
+    """
+    n = points.shape[0]
+    labels[:] = -1
+    search, spot = new_search(max(k, 2)), np.empty(n, np.int64)
+    tree = build(points, np.arange(n), spot)
+    built, left, groups = n, n, 0
+    sums = _sums_of_all(points, mismatch, steps)
+    members, closest, gaps = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
+    for r in _outer_first(points, mismatch, steps, sums):
+        if left < k:
+            break
+        if labels[r] >= 0:
+            continue
+        members[0] = r
+        members[1:k] = _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search)
+        closest[:k] = -1
+        size = k
+        # The last record that is left has no neighbour to compare with, and stays.
+        while size < 2 * k - 1 and n > 1 and left - size > 1:
+            gap, e = _nearest_to_group(
+                tree, points, mismatch, members, closest, gaps, size, labels, search
+            )
+            nearest(tree, points[e], mismatch, 2, search)
+            if not _metric(gap, mismatch) <= gamma * _metric(search.distances[0], mismatch):
+                break
+            remove(tree, e)
+            labels[e] = groups
+            members[size], closest[size] = e, -1
+            size += 1
+        groups, left = groups + 1, left - size
+        if left < built // 2:
+            tree = build(points, np.flatnonzero(labels < 0), spot)
+            built = left
+    if left > 0:
+        _join(points, mismatch, steps, labels, groups)
+    return groups
+
+
+@njit(cache=True, nogil=True)
+def _take(tree, points, mismatch, steps, r, k, group, labels, sums, search):
+    """Make a group of a record and its k-1 nearest; return those."""
+    remove(tree, r)
+    labels[r] = group
+    _add(sums, points, r, mismatch, steps, -1)
+    if k > 1:
+        nearest(tree, points[r], mismatch, k - 1, search)
+    for i in range(k - 1):
+        row = search.rows[i]
+        remove(tree, row)
+        labels[row] = group
+        _add(sums, points, row, mismatch, steps, -1)
+    return search.rows[: k - 1]
+
+
+@njit(cache=True, nogil=True)
+def _take_rest(labels, group):
+    for i in range(labels.size):
+        if labels[i] < 0:
+            labels[i] = group
+
+
+@njit(cache=True, nogil=True)
+def _nearest_to_group(tree, points, mismatch, members, closest, gaps, size, labels, search):
+    """Find the free record nearest to one of a group's members, the lowest row of several."""
+    best = -1
+    for i in range(size):
+        if closest[i] < 0 or labels[closest[i]] >= 0:
+            nearest(tree, points[members[i]], mismatch, 1, search)
+            closest[i], gaps[i] = search.rows[0], search.distances[0]
+        if (
+            best < 0
+            or gaps[i] < gaps[best]
+            or (gaps[i] == gaps[best] and closest[i] < closest[best])
+        ):
+            best = i
+    return gaps[best], closest[best]
+
+
+@njit(cache=True, nogil=True)
+def _join(points, mismatch, steps, labels, groups):
+    """Put each record without a group into the one with the nearest centre, as they were made."""
+    free = np.flatnonzero(labels < 0)
+    order = np.argsort(labels, kind="mergesort")[free.size :]
+    best, joins = np.full(free.size, np.inf), np.zeros(free.size, np.int64)
+    centre, start = np.empty(points.shape[1]), 0
+    sums = _no_sums(points, mismatch, steps)
+    for group in range(groups):
+        stop = start
+        while stop < order.size and labels[order[stop]] == group:
+            _add(sums, points, order[stop], mismatch, steps, 1)
+            stop += 1
+        _centre(sums, mismatch, steps, stop - start, centre)
+        for i in range(start, stop):
+            _add(sums, points, order[i], mismatch, steps, -1)
+        for i in range(free.size):
+            gap = distance(points, free[i], centre, mismatch)
+            if gap < best[i]:
+                best[i], joins[i] = gap, group
+        start = stop
+    for i in range(free.size):
+        labels[free[i]] = joins[i]
+
+
+@njit(cache=True, nogil=True)
+def _outer_first(points, mismatch, steps, sums):
+    """Sort all records by their distance to the centre, the farthest first, then by row."""
+    n = points.shape[0]
+    centre, far = np.empty(points.shape[1]), np.empty(n)
+    _centre(sums, mismatch, steps, n, centre)
+    for i in range(n):
+        far[i] = -distance(points, i, centre, mismatch)
+    return np.argsort(far, kind="mergesort")
+
+
+# The shell
+
+
+@njit(cache=True, nogil=True)
+def _new_shell(points, mismatch, labels, left, centre):
+    """Return the outer records that are left, the farthest first, and their distances."""
+    rows = np.flatnonzero(labels < 0)
+    depths = np.empty(left)
+    for i in range(left):
+        depths[i] = _metric(distance(points, rows[i], centre, mismatch), mismatch)
+    if left > _SMALL:
+        # About as many as wanted will do, so a sample tells where the shell ends.
+        sample = depths[:: max(left // 4096, 1)].copy()
+        share = max(left // _SHELL, _SMALL) / left
+        outer = (
+            depths >= sample[np.argsort(sample, kind="mergesort")][int((1 - share) * sample.size)]
+        )
+        rows, depths = rows[outer], depths[outer]
+    order = np.argsort(-depths, kind="mergesort")
+    return rows[order], depths[order]
+
+
+@njit(cache=True, nogil=True)
+def _outermost(points, mismatch, spot, shell, depths, head, left, centre, reference):
+    """Find the record farthest from the centre, -1 where the shell cannot tell.
+
+    Also return where the shell now starts, and how many of it were looked at.
+    """
+    moved = _metric(distance(reference, 0, centre, mismatch), mismatch)
+    while head < shell.size and spot[shell[head]] < 0:
+        head += 1
+    best, best_row, at = -1.0, -1, head
+    while at < shell.size:
+        if best_row >= 0 and (depths[at] + moved) * _SLACK < _metric(best, mismatch):
+            return best_row, head, at - head
+        row = shell[at]
+        if spot[row] >= 0:
+            far = distance(points, row, centre, mismatch)
+            if far > best or (far == best and row < best_row):
+                best, best_row = far, row
+        at += 1
+    # Records inside the shell may be as far, unless it holds all that are left.
+    if at - head >= left or (
+        best_row >= 0 and (depths[-1] + moved) * _SLACK < _metric(best, mismatch)
+    ):
+        return best_row, head, at - head
+    return -1, head, at - head
+
+
+@njit(cache=True, nogil=True)
+def _metric(distance, mismatch):
+    """Make a distance that keeps the triangle inequality."""
+    if mismatch is None:
+        return np.sqrt(distance)
+    return distance
+
+
+# The centre
+
+
+@njit(cache=True, nogil=True)
+def _no_sums(points, mismatch, steps):
+    p = points.shape[1]
+    most = 1
+    if steps is not None:
+        for c in range(p):
+            if steps[c] > 0.0:
+                most = max(most, int(points[:, c].max() / steps[c] + 0.5) + 1)
+    return Sums(np.zeros(p, np.int64), np.zeros((p, most), np.int64))
+
+
+@njit(cache=True, nogil=True)
+def _sums_of_all(points, mismatch, steps):
+    sums = _no_sums(points, mismatch, steps)
+    for i in range(points.shape[0]):
+        _add(sums, points, i, mismatch, steps, 1)
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _add(sums, points, row, mismatch, steps, times):
+    """Count a record in, or out with `times` = -1."""
+    for c in range(points.shape[1]):
+        if steps is not None and steps[c] > 0.0:
+            sums.counts[c, int(points[row, c] / steps[c] + 0.5)] += times
+        else:
+            sums.units[c] += times * np.int64(points[row, c] * UNIT)
+
+
+@njit(cache=True, nogil=True)
+def _centre(sums, mismatch, steps, records, centre):
+    for c in range(centre.size):
+        if steps is not None and steps[c] > 0.0:
+            counts = sums.counts[c]
+            at = np.argmax(counts)
+            if mismatch[c] == 0.0:
+                at, below = 0, counts[0]
+                while 2 * below < records:
+                    at += 1
+                    below += counts[at]
+            centre[c] = at * steps[c]
+        else:
+            centre[c] = sums.units[c] / records / UNIT

@@ -1,0 +1,3 @@
+"""Microaggregation of several columns at once: similar records are replaced by their centre."""
+
+from discreet.microaggregation.microaggregation import Microaggregation as Microaggregation

@@ -1,0 +1,106 @@
+"""The refinement never raises the sum of squares, keeps its sizes, and finds small optima."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.kernels import refine
+from discreet.kernels.refine import search
+
+
+def squares(points, labels):
+    return sum(
+        ((points[labels == g] - points[labels == g].mean(axis=0)) ** 2).sum()
+        for g in np.unique(labels)
+    )
+
+
+def start(n, k):
+    """Groups of k in the order of rows, the last with what is left."""
+    return np.minimum(np.arange(n) // k, n // k - 1).astype(np.int64)
+
+
+def least(points, k):
+    """The optimum, by dynamic programming over the sets of records that are grouped."""
+    n = len(points)
+    best = {0: 0.0}
+    for done in range(1, 1 << n):
+        first = done & -done
+        found, some = np.inf, done
+        while some:
+            if some & first and k <= some.bit_count() <= 2 * k - 1 and done ^ some in best:
+                rows = [i for i in range(n) if some >> i & 1]
+                found = min(found, best[done ^ some] + squares(points[rows], np.zeros(len(rows))))
+            some = (some - 1) & done
+        if np.isfinite(found):
+            best[done] = found
+    return best[(1 << n) - 1]
+
+
+@given(
+    st.integers(2, 80),
+    st.integers(1, 6),
+    st.integers(1, 4),
+    st.integers(0, 2**63),
+    st.booleans(),
+)
+@settings(max_examples=60)
+def test_the_sum_of_squares_never_rises_and_no_group_is_too_small(n, k, p, seed, ties):
+    k = min(k, n)
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, 3, (n, p)).astype(float) if ties else rng.lognormal(size=(n, p))
+    labels = start(n, k)
+    groups, before = labels.max() + 1, squares(points, labels)
+    for step in range(3):
+        seed_of_step = np.uint64(seed + step)
+        groups, gained = search(points, labels, groups, k, 5, 10, seed_of_step)
+        after = squares(points, labels)
+        assert after <= before * (1 + 1e-12)
+        assert before - after == pytest.approx(gained, abs=1e-9 * before)
+        before = after
+        sizes = np.bincount(labels, minlength=groups)
+        assert len(sizes) == groups
+        assert k <= sizes.min()
+        assert sizes.max() <= max(2 * k - 1, k + n % k)
+
+
+@pytest.mark.parametrize(("n", "k"), [(8, 2), (9, 3), (10, 3), (11, 4)])
+def test_small_tables_reach_the_optimum(n, k):
+    for seed in range(4):
+        points = np.random.default_rng(seed).lognormal(size=(n, 2))
+        labels = start(n, k)
+        search(points, labels, labels.max() + 1, k, 200, 30, np.uint64(seed))
+        assert squares(points, labels) == pytest.approx(least(points, k), rel=1e-9)
+
+
+def test_the_same_seed_gives_the_same_groups():
+    points = np.random.default_rng(1).normal(size=(300, 3))
+    found = []
+    for seed in (7, 7, 8):
+        labels = start(300, 4)
+        search(points, labels, 75, 4, 40, 20, np.uint64(seed))
+        found.append(labels.tolist())
+    assert found[0] == found[1] != found[2]
+
+
+def test_groups_that_are_too_large_to_take_apart_exchange_records_at_their_border():
+    assert refine._MOST_RECORDS < 1000
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(2000, 2))
+    labels = (np.arange(2000) >= 1000).astype(np.int64)
+    before = squares(points, labels)
+    search(points, labels, 2, 900, 400, 20, np.uint64(1))
+    # Two halves of a normal cloud: the best cut runs through its centre.
+    assert np.bincount(labels).min() >= 900
+    best = before * (1 - 1 / np.pi)
+    assert squares(points, labels) == pytest.approx(best, rel=0.02)
+
+
+def test_far_from_zero():
+    points = 1e9 + 1e-3 * np.random.default_rng(3).normal(size=(200, 2))
+    labels = start(200, 4)
+    before = squares(points - 1e9, labels)
+    _, gained = search(points - 1e9, labels, 50, 4, 100, 20, np.uint64(1))
+    assert gained == pytest.approx(before - squares(points - 1e9, labels), rel=1e-9)
+    assert gained > before / 2
