@@ -22,6 +22,10 @@ FILES = ("census", "tarragona", "eia")
 THREADS = 2
 
 
+def short(n: int) -> str:
+    return f"1e{round(np.log10(n))}"
+
+
 def records(n: int, columns: int = 5) -> Table:
     """Independent normal columns; 13 of them come from four factors."""
     rng = np.random.default_rng(0)
@@ -51,7 +55,7 @@ def checked(ours: Any, _: Any) -> str:
 for n, seconds in ((10_000, 0.05), (100_000, 1.0), (MILLION, 30.0)):
     known = f"sdcMicro {SDCMICRO[n]:g} s, measured apart" if n in SDCMICRO else None
 
-    @row(f"mdav n={n:.0e} x 5 k=5, exact", peer=known, seconds=seconds)
+    @row(f"mdav n={short(n)} x 5 k=5, exact", peer=known, seconds=seconds)
     def _(n: int = n) -> Case:
         x = records(n)
         return Case(ours=lambda: run(x, block_size=n), check=checked)
@@ -86,7 +90,9 @@ for algorithm in ("mdav", "vmdav", "cbfs"):
 @row("mdav x 5 k=5, loss against n")
 def _() -> Case:
     def check(ours: Any, peer: Any) -> str:
-        return ", ".join(f"{n:.0e} {exact_loss(n):.3f}" for n in (1000, 10_000, 100_000, MILLION))
+        return ", ".join(
+            f"{short(n)} {exact_loss(n):.3f}" for n in (1000, 10_000, 100_000, MILLION)
+        )
 
     return Case(ours=lambda: exact_loss(1000), check=check)
 

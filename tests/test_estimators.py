@@ -74,6 +74,7 @@ DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
 REFUSED = {
     IPSO: ["check_fit2d_1sample", "check_fit2d_1feature"],
+    Microaggregation: ["check_dtype_object"],
     RankSwap: ["check_fit2d_1sample"],
     Shuffle: ["check_dtype_object"],
 }

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
-from discreet.generalization import Hierarchy
+from discreet.generalization import Generalize, Hierarchy
 from discreet.generalization._axes import in_tree
 from discreet.generalization.mondrian import Mondrian
 from discreet.generalization.privacy import (
@@ -440,14 +440,30 @@ def test_the_plan_survives_being_written(tmp_path):
     assert spread["counts"].sum() == n
 
 
-def test_a_hierarchical_models_levels_are_kept_for_the_check():
-    hierarchy = {"kind": "groups", "tree": {"ab": ["a", "b"], "c": ["c"]}}
-    model = TCloseness(1.0, column="ill", distance="hierarchical", hierarchy=hierarchy)
+@pytest.mark.parametrize(
+    "make",
+    [Mondrian, lambda privacy: Generalize({"x": Hierarchy.flat()}, privacy, suppression_limit=1.0)],
+)
+def test_each_models_own_hierarchy_is_kept_for_the_check(make):
+    def near(tree):
+        hierarchy = Hierarchy.groups(tree)
+        return TCloseness(1.0, column="ill", distance="hierarchical", hierarchy=hierarchy)
+
     table = pa.table({"x": [1, 2, 3, 4], "ill": ["c", "a", "b", "a"]})
-    method = Mondrian([KAnonymity(2), model]).fit(table)
-    spread = method.plan_["confidential"]["ill"]
-    assert (spread["values"].tolist(), spread["counts"].tolist()) == (["a", "b", "c"], [2, 1, 1])
-    assert [level.tolist() for level in spread["levels"]] == [[0, 1, 2], [0, 0, 1], [0, 0, 0]]
+    models = [
+        near({"ab": ["a", "b"], "c": ["c"]}),
+        KAnonymity(2),
+        near({"bc": ["b", "c"], "a": ["a"]}),
+    ]
+    plan = make(models).fit(table).plan_
+    spread = {name: array.tolist() for name, array in plan["confidential"]["ill"].items()}
+    assert spread == {"values": ["a", "b", "c"], "counts": [2, 1, 1]}
+    trees = {i: [codes.tolist() for codes in tree] for i, tree in plan["trees"].items()}
+    assert list(trees) == ["0", "2"]
+    for tree, pair, alone in ((trees["0"], [0, 1], 2), (trees["2"], [1, 2], 0)):
+        assert sorted(tree[0]) == [0, 1, 2]
+        assert tree[1][pair[0]] == tree[1][pair[1]] != tree[1][alone]
+        assert tree[2] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,10 @@ def release(out: Console, release: Release, assessment: Assessment, written: Pat
             f"  step {step['step']} {step['method']} ({step['effect']}): "
             f"cells changed: {escape(cells)}; {step['seconds']:.2f} s"
         )
+        for line in _figures(step):
+            out.print(f"    {escape(line)}")
+    if "suppressed" in log:
+        out.print(f"  suppressed: {escape(_suppressed(log['suppressed']))}")
     out.print(f"  nulls: {log['nulls']['policy']}")
     for warning in log["warnings"]:
         out.print(f"  [yellow]warning:[/yellow] {escape(warning)}")
@@ -52,6 +56,31 @@ def release(out: Console, release: Release, assessment: Assessment, written: Pat
     assessment_table(out, assessment)
     out.print(f"[bold]Share:[/bold] {escape(str(written))}", soft_wrap=True)
     out.print("[bold]Keep, never share:[/bold] the internal folder beside it")
+
+
+def _figures(step: dict[str, Any]) -> Iterator[str]:
+    """Say what a step found out, in a few lines."""
+    if "quality" in step:
+        yield f"{step['quality']['model']} {step['quality']['value']:.6g}"
+    for search in step.get("searches", ()):
+        gap = "the optimum" if search["gap"] == 0 else f"within {search['gap']:.1%} of the optimum"
+        of = "" if search["group"] == "all" else f" {search['group']}"
+        yield (
+            f"{search['rows']:,} records{of}, round {search['round']}: {gap}, "
+            f"{search['evaluations']:,} of {search['nodes']:,} nodes evaluated"
+        )
+    if "classes" in step:
+        yield f"{step['classes']:,} classes"
+    if "loss" in step:
+        yield f"loss {step['loss']:.4g} %, {step['groups']:,} groups"
+
+
+def _suppressed(counts: dict[str, Any]) -> str:
+    said = f"{counts['records']:,} records"
+    if counts["left_out"]:
+        said += f", {counts['left_out']:,} of them left out of the file"
+    cells = ", ".join(f"{name} {n:,}" for name, n in counts["blanked_cells"].items())
+    return f"{said}; cells blanked: {cells}" if cells else said
 
 
 def check(out: Console, report: CheckReport) -> None:

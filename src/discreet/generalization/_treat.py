@@ -24,6 +24,7 @@ from discreet.generalization.privacy import (
     distribution,
     read_models,
     smallest_class,
+    trees,
 )
 from discreet.generalization.search import Certificate
 from discreet.kernels.lattice import together
@@ -150,7 +151,7 @@ class Treatment:
         """Give the released columns and the plan."""
         method = self.method
         confidential = {
-            name: distribution(self.others[name], name, self.models)
+            name: distribution(self.others[name], name)
             for name in confidential_columns(self.models)
         }
         groups = [done.describe(self.names, self.ladders) for done in self.done]
@@ -160,6 +161,7 @@ class Treatment:
             "hierarchies": self.described,
             "groups": groups,
             "confidential": confidential,
+            "trees": trees(self.models, self.others),
         }
         searches = [one["levels"] for group in groups for one in group["rounds"]]
         plans = {

@@ -22,6 +22,7 @@ from discreet.generalization.privacy import (
     distribution,
     read_models,
     smallest_class,
+    trees,
 )
 from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE
 from discreet.method import Method, Outcome, Plan, Rounder, as_arrow, as_computed, as_given
@@ -248,7 +249,8 @@ class Mondrian(Method):
             "sizes": np.bincount(parts.classes[parts.classes >= 0]),
             "labels": labels,
             "groups": parts.groups,
-            "confidential": {name: distribution(others[name], name, models) for name in self.reads},
+            "confidential": {name: distribution(others[name], name) for name in self.reads},
+            "trees": trees(models, others),
         }
         figures = {
             "null_policy": self.null_policy,

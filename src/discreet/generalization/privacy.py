@@ -417,32 +417,54 @@ def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
     return rank[codes], size
 
 
-def distribution(column: pa.ChunkedArray, name: str, models: Sequence[Any]) -> dict[str, Any]:
+def distribution(column: pa.ChunkedArray, name: str) -> dict[str, np.ndarray]:
     """Count the values of a confidential column over all records, for the plan.
 
     Returns
     -------
     dict
-        `values` as text in their order, `counts`, and `levels` where a model has a hierarchy: by
-        level the label of each value.
+        `values` as text in their order, and `counts`.
 
     Examples
     --------
     >>> pay = pa.chunked_array([[20, 10, None, 10]])
-    >>> found = distribution(pay, "pay", [])
+    >>> found = distribution(pay, "pay")
     >>> found["values"].tolist(), found["counts"].tolist()
     (['10', '20'], [2, 1])
     """
     found = distinct(column, name)
-    spread = {
+    return {
         "values": found.values.cast(pa.string()).to_numpy(zero_copy_only=False),
         "counts": np.bincount(found.codes[found.codes >= 0], minlength=len(found.values)),
     }
-    for model in models:
-        if getattr(model, "hierarchy", None) is not None and model.column == name:
-            ladder = model.hierarchy.bind(column, name)
-            spread["levels"] = [*ladder.maps[:, ladder.places(found, name)]]
-    return spread
+
+
+def trees(
+    models: Sequence[Any], columns: Mapping[str, pa.ChunkedArray]
+) -> dict[str, list[np.ndarray]]:
+    """Write down the hierarchies of models, for the plan.
+
+    Returns
+    -------
+    dict
+        From the position of a model with a hierarchy, as text, to the label codes by level: those
+        of its column's values, in their order.
+
+    Examples
+    --------
+    >>> ill = pa.chunked_array([["flu", "acne", "flu"]])
+    >>> near = TCloseness(0.5, column="ill", distance="hierarchical", hierarchy=Hierarchy.flat())
+    >>> {i: [codes.tolist() for codes in tree] for i, tree in trees([near], {"ill": ill}).items()}
+    {'0': [[0, 1], [0, 0]]}
+    """
+    found: dict[str, list[np.ndarray]] = {}
+    for position, model in enumerate(models):
+        if (hierarchy := getattr(model, "hierarchy", None)) is not None:
+            column = columns[model.column]
+            ladder = hierarchy.bind(column, model.column)
+            places = ladder.places(distinct(column, model.column), model.column)
+            found[str(position)] = [*ladder.maps[:, places]]
+    return found
 
 
 def _named(column: Any) -> None:

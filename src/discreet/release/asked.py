@@ -78,6 +78,24 @@ def _pram(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
             yield "retention below 1", True, bool((stays < 1 - 1e-12).any())
 
 
+def _generalize(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+    yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
+    for group in plan["joint"]["groups"]:
+        if group["treatment"] == "search":
+            within = group["suppressed"] <= given["suppression_limit"] * group["rows"] + 1e-9
+            yield "suppression within its limit", True, within
+        for one in group["rounds"]:
+            level = one["levels"][name]
+            asked = given["levels"]
+            low, high = asked if isinstance(asked, list) else (asked, asked)
+            within = asked is None or low <= level <= high
+            yield f"level {level} among those allowed", True, within
+
+
+def _mondrian(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+    yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
+
+
 def _key(category: Any) -> str:
     """Name a category as a recipe's keys do, which are text: true, 3, north."""
     whole = isinstance(category, float) and category.is_integer()
@@ -86,8 +104,10 @@ def _key(category: Any) -> str:
 
 
 ASKED: dict[str, Callable[[dict[str, Any], Mapping[str, Any], str], Pairs]] = {
+    "generalize": _generalize,
     "ipso": _ipso,
     "lirop": _porop,
+    "mondrian": _mondrian,
     "noise": _noise,
     "porop": _porop,
     "pram": _pram,

@@ -50,7 +50,10 @@ def blank(column: pa.ChunkedArray, rows: np.ndarray) -> pa.ChunkedArray:
 
 
 def rare_cells(
-    step: Step, plan: Mapping[str, Any], columns: Mapping[str, pa.ChunkedArray], gone: np.ndarray
+    step: Step,
+    plan: Mapping[str, Any],
+    columns: Mapping[str, pa.ChunkedArray],
+    gone: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """Find the values of a column that too few records hold once others have gone.
 
@@ -58,17 +61,20 @@ def rare_cells(
     take some of them away.
     """
     promise = step.build().promise
-    if not gone.any() or not step.promise or promise not in ("k-per-value", "k-per-tuple"):
+    if not step.promise or promise not in ("k-per-value", "k-per-tuple"):
         return {}
     together = [step.columns] if promise == "k-per-tuple" else [[c] for c in step.columns]
     found = {}
     for names in together:
+        lost = np.any([gone[name] for name in names], axis=0)
+        if not lost.any():
+            continue
         table = pa.table({name: plain(columns[name]) for name in names})
         codes, sizes = encode_columns(table, names)
         classes, n_classes = classes_of(codes, sizes)
-        counts = np.bincount(classes[~gone], minlength=n_classes)
+        counts = np.bincount(classes[~lost], minlength=n_classes)
         k = least_records(step, plan["columns"][names[0]], names[0])
-        rare = ~gone & (counts < k)[classes]
+        rare = ~lost & (counts < k)[classes]
         if promise == "k-per-value":
             rare &= pc.is_valid(table[names[0]]).to_numpy()
         if rare.any():

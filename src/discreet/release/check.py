@@ -7,13 +7,12 @@ evidence, applies the plan by itself to the original and compares cell by cell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.release.asked import not_as_asked
 from discreet.release.comparison import NEEDS_ORIGINAL, against_original, final_plans
@@ -21,8 +20,9 @@ from discreet.release.evidence import Evidence, file_hmac, left_out
 from discreet.release.findings import NEEDS_INTERNAL, CheckReport, Finding, Shown, finding
 from discreet.release.privacy import models_within_groups
 from discreet.release.promises import PROMISES
-from discreet.release.recipe import Recipe, as_recipe
+from discreet.release.recipe import Recipe, Step, as_recipe
 from discreet.table import float_values, normalise, read_table, to_arrow, tuple_counts
+from discreet.table.files import delimiter_of
 
 
 def check_release(
@@ -68,8 +68,9 @@ def check_release(
         table = read_table(path, numeric=recipe.numeric)
     else:
         # A released file is read as `write_table` writes it, and never guessed at.
-        separator = "\t" if path.suffix.lower() == ".tsv" else ","
-        table = read_table(path, schema=schema, separator=separator, quote='"', encoding="utf-8")
+        table = read_table(
+            path, schema=schema, separator=delimiter_of(path), quote='"', encoding="utf-8"
+        )
     shown = _shown(table, path, evidence)
     findings = [*_roles(table, recipe), *_promises(shown, recipe, evidence)]
     findings += _evidence(table, path, recipe, evidence)
@@ -83,19 +84,26 @@ def check_release(
 def _shown(table: pa.Table, path: Path | None, evidence: Evidence | None) -> Shown:
     """Leave out suppressed records, which a table in memory keeps as rows of nulls."""
     if evidence is None:
-        some = np.zeros(table.num_rows, dtype=bool)
-        for column in table.columns:
-            some |= pc.is_valid(column).to_numpy()
-        return Shown(table if some.all() else table.filter(pa.array(some)))
+        empty = _empty(table)
+        return Shown(table.filter(pa.array(~empty)) if empty.any() else table)
     gone, n = left_out(evidence.plan), evidence.log["input"]["rows"]
     if path is not None or table.num_rows != n:
         rows = evidence.rows
         return Shown(table, rows if rows is not None and len(rows) == table.num_rows else None)
-    rows = np.delete(np.arange(n), gone)
+    # A row of values where there should be nulls is shown, and counted.
+    rows = np.delete(np.arange(n), gone[_empty(table)[gone]])
     if len(gone):
         return Shown(table.take(pa.array(rows)), rows)
     # Nobody knows whether a table in memory is in the order of the file that was saved.
     return Shown(table, rows if evidence.rows is None else None)
+
+
+def _empty(table: pa.Table) -> np.ndarray:
+    """Mask the rows that are null in every column."""
+    empty = np.full(table.num_rows, True)
+    for column in table.columns:
+        empty &= column.is_null(nan_is_null=True).to_numpy()
+    return empty
 
 
 def _read_original(original: Any, recipe: Recipe) -> pa.Table | None:
@@ -142,8 +150,16 @@ def _promises(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[F
         promise = step.build().promise
         if promise is not None and step.promise:
             plan = steps[number] if number < len(steps) else None
-            findings += PROMISES[promise](shown, step, plan)
+            findings += _readable(PROMISES[promise], step, shown, step, plan)
     return findings
+
+
+def _readable(verify: Callable[..., list[Finding]], step: Step, *given: Any) -> list[Finding]:
+    """Verify something; a plan that cannot be read proves nothing."""
+    try:
+        return verify(*given)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        return [Finding(f"promises of {step.method}", "broken", f"cannot be read: {error!r}")]
 
 
 def _within_groups(
@@ -160,7 +176,7 @@ def _within_groups(
             findings.append(Finding(said, "not verifiable", NEEDS_ORIGINAL))
         elif number < len(evidence.plan["steps"]) and len(original) > shown.rows.max(initial=-1):
             plan = evidence.plan["steps"][number]
-            findings += models_within_groups(shown, step, plan, original)
+            findings += _readable(models_within_groups, step, shown, step, plan, original)
     return findings
 
 
@@ -207,7 +223,7 @@ def _evidence(
         problem = _other_steps(recipe, evidence) or next(
             filter(None, (_differing_count(table, c, p, fewer) for c, p in plans)), None
         )
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         problem = f"the plan cannot be read: {error!r}"
     findings.append(finding(figures, problem, f"{len(plans)} columns"))
     return findings

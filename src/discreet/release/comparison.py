@@ -13,6 +13,7 @@ from discreet.registry import find_method
 from discreet.release.cells import blank, equal_cells, plain
 from discreet.release.evidence import Evidence, content_hmac, left_out
 from discreet.release.findings import Finding, finding
+from discreet.release.privacy import same_spread
 from discreet.release.recipe import Recipe
 from discreet.release.replay import Numeric, replay
 from discreet.table import float_values, tuple_counts
@@ -62,7 +63,7 @@ def _cells(
     if problem:
         return [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
     findings = [
-        _applied(table, evidence, original, rows),
+        *_applied(table, recipe, evidence, original, rows),
         _untouched(table, recipe, evidence, original, rows),
     ]
     household = recipe.roles.household
@@ -86,15 +87,34 @@ def _blanked(evidence: Evidence, name: str, n: int) -> np.ndarray:
     return mask
 
 
-def _applied(table: pa.Table, evidence: Evidence, original: pa.Table, rows: np.ndarray) -> Finding:
-    treated = [(n, plan) for n, plan in final_plans(evidence) if n in table.column_names]
+def _applied(
+    table: pa.Table, recipe: Recipe, evidence: Evidence, original: pa.Table, rows: np.ndarray
+) -> list[Finding]:
     try:
-        applied = replay(evidence.plan, evidence.recipe.seed or 0, original)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        return Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")
-    for name, plan in treated:
+        applied, columns = replay(evidence.plan, evidence.recipe.seed or 0, original)
+        problem = _other_cells(table, evidence, original, rows, applied)
+        findings = [finding(APPLIED, problem, f"{len(applied) * len(rows):,} cells")]
+        for step, plan in zip(recipe.steps, evidence.plan["steps"], strict=True):
+            if step.promise and "privacy" in step.parameters():
+                findings += same_spread(step, plan, columns.arrow)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]
+    return findings
+
+
+def _other_cells(
+    table: pa.Table,
+    evidence: Evidence,
+    original: pa.Table,
+    rows: np.ndarray,
+    applied: dict[str, Any],
+) -> str | None:
+    """Say which cell is not what the plan gives, if one is not."""
+    for name, plan in final_plans(evidence):
+        if name not in table.column_names:
+            continue
         if name not in applied:
-            return Finding(APPLIED, "broken", f"the plan gives no column '{name}'")
+            return f"the plan gives no column '{name}'"
         gone = _blanked(evidence, name, original.num_rows)
         if isinstance(applied[name], Numeric):
             problem = _other_numbers(table[name], name, plan, applied[name], gone, rows)
@@ -102,8 +122,8 @@ def _applied(table: pa.Table, evidence: Evidence, original: pa.Table, rows: np.n
         else:
             problem = _other_labels(table[name], name, blank(applied[name], gone), rows)
         if problem:
-            return Finding(APPLIED, "broken", problem)
-    return Finding(APPLIED, "verified", f"{len(treated) * len(rows):,} cells")
+            return problem
+    return None
 
 
 def _other_numbers(

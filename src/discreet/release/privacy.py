@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.release.cells import plain
 from discreet.release.findings import NEEDS_INTERNAL, Finding, Shown, finding
@@ -22,8 +23,16 @@ _CELLS_AT_ONCE = 4_000_000
 
 def privacy_models(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
     """Verify each privacy model of a step on the classes of its columns."""
-    shown = shown.without((plan or {}).get("disclosed", ()))
+    shown = shown.without(_disclosed(step, plan))
     return _models(shown.table, step, plan, None, "")
+
+
+def _disclosed(step: Step, plan: Mapping[str, Any] | None) -> np.ndarray:
+    """Give the rows that are outside the promise, where the recipe allows that there are any."""
+    given = step.parameters()
+    if plan is None or given["small_group"] != "append" or not given["allow_disclosure"]:
+        return np.array([], dtype=np.int64)
+    return np.asarray(plan.get("disclosed", ()), dtype=np.int64)
 
 
 def wildcard_k(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
@@ -50,15 +59,76 @@ def models_within_groups(
     What is true of a class as a whole need not be so for someone who knows which values are
     missing; where the two kinds were treated apart, it must be.
     """
-    shown = shown.without(plan.get("disclosed", ()))
-    nulls = {name: original[name].is_null().to_numpy()[shown.rows] for name in step.columns}
-    groups = np.any([*nulls.values()], axis=0).astype(np.int64)
+    assert shown.rows is not None
+    names = step.columns
+    nulls = np.array([original[name].is_null(nan_is_null=True).to_numpy() for name in names])
+    groups, mixed = _groups(nulls, names, step, plan)
+    disclosed = _disclosed(step, plan)
+    findings = [] if mixed is None else [Finding("groups by nulls", "broken", mixed)]
+    if len(disclosed):
+        findings.append(_only_small(groups, disclosed, step))
+    shown = shown.without(disclosed)
+    where = ", within each group by nulls"
+    return findings + _models(shown.table, step, plan, groups[shown.rows], where)
+
+
+def _groups(
+    nulls: np.ndarray, names: list[str], step: Step, plan: Mapping[str, Any]
+) -> tuple[np.ndarray, str | None]:
+    """Give each record the number of its group, and what is wrong with groups that were joined.
+
+    Records without nulls are 0 and all others 1. Where groups go by the set of columns that are
+    null, they are as the plan joined the sets: those of k records must not be joined.
+    """
+    groups = np.asarray(nulls.any(axis=0), dtype=np.int64)
+    if step.parameters().get("segregate") != "pattern":
+        return groups, None
+    k = _largest_k(step)
     for number, group in enumerate(plan["joint"]["groups"], start=2):
-        # Groups by the set of columns that are null.
-        for pattern in group.get("patterns") or ():
-            same = [nulls[name] == (name in pattern) for name in step.columns]
-            groups[np.all(same, axis=0)] = number
-    return _models(shown.table, step, plan, groups, ", within each group by nulls")
+        large = 0
+        for pattern in filter(len, group.get("patterns") or ()):
+            wanted = np.isin(names, list(pattern))
+            rows = (nulls == wanted[:, None]).all(axis=0)
+            groups[rows] = number
+            large += rows.sum() >= k
+        if large > 1:
+            return groups, f"{large} sets of columns that are null in {k} records share one group"
+    return groups, None
+
+
+def _largest_k(step: Step) -> int:
+    return max([m.k for m in step.parameters()["privacy"] if hasattr(m, "k")], default=1)
+
+
+def _only_small(groups: np.ndarray, disclosed: np.ndarray, step: Step) -> Finding:
+    said, k = "only whole groups of fewer than k records are released as they are", _largest_k(step)
+    sizes = np.bincount(groups)
+    problem = None
+    for group in np.unique(groups[disclosed]):
+        if sizes[group] >= k or (groups[disclosed] == group).sum() < sizes[group]:
+            problem = f"some of a group of {sizes[group]:,} records are"
+    return finding(said, problem, f"{len(disclosed):,} records")
+
+
+def same_spread(
+    step: Step, plan: Mapping[str, Any], column: Callable[[str], pa.ChunkedArray]
+) -> list[Finding]:
+    """Compare the distributions that the models were judged by with those of the columns.
+
+    Parameters
+    ----------
+    column : callable
+        Gives a column over all records, as it was before records were suppressed.
+    """
+    findings = []
+    for name, spread in plan["joint"].get("confidential", {}).items():
+        counted = pc.value_counts(plain(column(name)).drop_null().cast(pa.string()))
+        found = dict(zip(*(counted.field(i).to_pylist() for i in (0, 1)), strict=True))
+        known = {v: int(c) for v, c in zip(spread["values"], spread["counts"], strict=True) if c}
+        problem = None if found == known else "the plan's counts are others"
+        said = f"classes are compared with the input's distribution of '{name}'"
+        findings.append(finding(said, problem, f"{len(found):,} values"))
+    return findings
 
 
 def _models(
@@ -76,7 +146,8 @@ def _models(
     classes, n_classes = classes_of(codes, bounds)
     known = (plan or {}).get("joint", {}).get("confidential", {})
     findings = []
-    for model in step.parameters()["privacy"]:
+    trees = (plan or {}).get("joint", {}).get("trees", {})
+    for position, model in enumerate(step.parameters()["privacy"]):
         said = f"{_say(model)} over {', '.join(columns)}{where}"
         if not hasattr(model, "column"):
             findings.append(_sizes(said, model.k, classes, n_classes))
@@ -88,7 +159,9 @@ def _models(
         if spread is None and model.model in ("t-closeness", "beta-likeness"):
             findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
             continue
-        counts = _count(table[model.column], classes, n_classes, spread)
+        counts = _count(
+            table[model.column], classes, n_classes, spread, trees.get(str(position), [])
+        )
         findings.append(_judge(said, model, counts))
     return findings
 
@@ -125,7 +198,11 @@ class _Counts:
 
 
 def _count(
-    column: pa.ChunkedArray, classes: np.ndarray, n_classes: int, spread: Mapping[str, Any] | None
+    column: pa.ChunkedArray,
+    classes: np.ndarray,
+    n_classes: int,
+    spread: Mapping[str, Any] | None,
+    tree: Any,
 ) -> _Counts:
     encoded = plain(column).combine_chunks().dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
@@ -135,7 +212,7 @@ def _count(
         # The plan's order of values is that of the input: numbers and ordered labels ascend.
         place = {value: i for i, value in enumerate(spread["values"])}
         q = np.asarray(spread["counts"]) / np.sum(spread["counts"])
-        levels = [np.asarray(labels) for labels in spread.get("levels", [])]
+        levels = [np.asarray(labels) for labels in tree]
         foreign = next((value for value in found if value not in place), None)
         moved = np.array([place.get(value, 0) for value in found] + [-1])
         codes = moved[codes]
@@ -219,14 +296,18 @@ def _rows_at_once(counts: _Counts) -> Any:
         yield np.where(empty[:, None], counts.q, p)
 
 
+def _joined(parts: Iterable[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.empty(0), *parts])
+
+
 def _equal(counts: _Counts) -> np.ndarray:
-    return np.concatenate([np.abs(p - counts.q).sum(axis=1) / 2 for p in _rows_at_once(counts)])
+    return _joined(np.abs(p - counts.q).sum(axis=1) / 2 for p in _rows_at_once(counts))
 
 
 def _ordered(counts: _Counts) -> np.ndarray:
     steps = max(len(counts.q) - 1, 1)
-    return np.concatenate(
-        [np.abs(np.cumsum(p - counts.q, axis=1)).sum(axis=1) / steps for p in _rows_at_once(counts)]
+    return _joined(
+        np.abs(np.cumsum(p - counts.q, axis=1)).sum(axis=1) / steps for p in _rows_at_once(counts)
     )
 
 
@@ -240,7 +321,7 @@ def _hierarchical(counts: _Counts) -> np.ndarray:
             np.add.at(above.T, labels, (p - counts.q).T)
             total += np.abs(above).sum(axis=1) / 2
         reached.append(total / max(len(counts.levels) - 1, 1))
-    return np.concatenate(reached)
+    return _joined(reached)
 
 
 def _gains(counts: _Counts, model: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -54,6 +54,7 @@ class Run:
         self.replaced: dict[str, pa.ChunkedArray] = {}
         self.suppressed = np.zeros(original.num_rows, dtype=bool)
         self.left_out = np.zeros(original.num_rows, dtype=bool)
+        self.starred: set[str] = set()  # columns in which suppressed records have stars
         self.plan: Plan = {"steps": []}
         self.log: dict[str, Any] = {}
         self._begin(recipe)
@@ -94,6 +95,12 @@ class Run:
         self.recipe = recipe.model_copy(update=drawn)
 
     @property
+    def seen(self) -> set[str]:
+        """The columns that steps treat or read, and that of households."""
+        seen = {c for s in self.recipe.steps for c in (*s.columns, *s.build().reads)}
+        return seen | {self.recipe.roles.household or ""}
+
+    @property
     def seed(self) -> int:
         """What all draws come from."""
         assert self.recipe.seed is not None  # One was drawn where none was given.
@@ -129,7 +136,8 @@ class Run:
         self._plan(number, step, outcome)
         policy = step.parameters().get("null_policy")
         if policy is not None:
-            self.log["nulls"]["policy"] += f"; in {where}, {NULL_POLICIES[policy]}"
+            said = f"in {where}, {NULL_POLICIES[policy]}; elsewhere "
+            self.log["nulls"]["policy"] = said + self.log["nulls"]["policy"]
         self.log["warnings"] += [f"{where}: {w.message}" for w in caught]
         self.log["steps"].append(
             {
@@ -189,8 +197,9 @@ class Run:
                 self.replaced[column] = values
                 self.values.pop(column, None)
                 self.inputs.pop(column, None)
-        if outcome.suppressed is not None:
+        if outcome.suppressed is not None and outcome.suppressed.any():
             self.suppressed |= outcome.suppressed
+            self.starred |= set(outcome.columns)
         if outcome.unsafe is not None:
             self.left_out |= outcome.unsafe
         if outcome.fixed:
@@ -264,18 +273,23 @@ class Run:
             if name != self.recipe.roles.household:
                 before = self.original[name]
                 self.log["changed_cells"][name] = differing(before, columns[name])
-        changed = set(self.released) if self.left_out.any() else set(self.values)
+        changed = set(self.released) if self.suppressed.any() else set(self.values)
         return pa.table(columns), changed | set(self.replaced)
 
     def _without_records(self, columns: dict[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
         """Blank the records that may not stay, then the rounding points that lost too many."""
-        gone = dict.fromkeys(columns, self.left_out)
-        blanked: dict[str, np.ndarray] = {}
+        self._refuse_suppression()
+        gone = {name: self.left_out.copy() for name in columns}
+        for name in self.roles:
+            # A suppressed record tells no quasi value; the step itself has made stars of its own.
+            if self.roles[name] == "quasi" and name not in self.starred:
+                gone[name] |= self.suppressed
         for number, step in enumerate(self.recipe.steps):
             plan = self.plan["steps"][number]
-            for name, rows in rare_cells(step, plan, columns, self.left_out).items():
+            for name, rows in rare_cells(step, plan, columns, gone).items():
                 gone[name] = gone[name] | rows
-                blanked[name] = np.flatnonzero(rows)
+        blanked = {name: np.flatnonzero(rows & ~self.left_out) for name, rows in gone.items()}
+        blanked = {name: rows for name, rows in blanked.items() if len(rows)}
         self.plan["suppressed"] = {
             "rows": np.flatnonzero(self.suppressed),
             "left_out": np.flatnonzero(self.left_out),
@@ -287,6 +301,22 @@ class Run:
             "blanked_cells": {name: len(rows) for name, rows in blanked.items()},
         }
         return {name: blank(columns[name], rows) for name, rows in gone.items()}
+
+    def _refuse_suppression(self) -> None:
+        """Refuse where the promise of another step would not outlive it."""
+        if self.left_out.all():
+            raise BadInput("all records would be suppressed; weaken what the steps must keep")
+        others = [
+            f"step {number} ({step.method})"
+            for number, step in enumerate(self.recipe.steps, start=1)
+            if step.promise and step.build().promise in ("privacy-models", "wildcard-k")
+        ]
+        if len(others) > 1:
+            raise BadInput(
+                f"{int(self.suppressed.sum()):,} records are suppressed, which the classes of "
+                f"{' and '.join(others)} then lack; put the columns into one step, or allow no "
+                "suppression"
+            )
 
 
 def _refuse_strange(kind: pa.DataType, column: str) -> None:

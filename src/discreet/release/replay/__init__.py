@@ -52,7 +52,7 @@ JOINT: dict[str, JointReplay] = {
 }
 
 
-def replay(plan: Plan, seed: int, original: pa.Table) -> dict[str, Any]:
+def replay(plan: Plan, seed: int, original: pa.Table) -> tuple[dict[str, Any], Columns]:
     """Give what the plan makes of the original's columns, in the original's order.
 
     Parameters
@@ -65,8 +65,10 @@ def replay(plan: Plan, seed: int, original: pa.Table) -> dict[str, Any]:
 
     Returns
     -------
-    dict of str to Numeric or pyarrow.ChunkedArray
+    treated : dict of str to Numeric or pyarrow.ChunkedArray
         The treated columns.
+    columns : Columns
+        All columns, as they are after the last step.
     """
     columns = Columns(original)
     treated: dict[str, Any] = {}
@@ -85,7 +87,7 @@ def replay(plan: Plan, seed: int, original: pa.Table) -> dict[str, Any]:
                 raise ValueError(f"column '{name}' after step {step['step']} is not what was kept")
             going_on = treated[name].middle if kept is None else kept
             columns.put_numbers(name, going_on, precision)
-    return treated
+    return treated, columns
 
 
 @dataclass(frozen=True)
