@@ -16,6 +16,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # A package may import those to its right, and itself.
 LAYERS = [
     ["cli", "report", "reproduce"],
+    ["inspection"],
     ["release"],
     [
         "rounding",

@@ -1,6 +1,6 @@
 """Statistical disclosure control: a table in, a table that can be shared out, with the proof.
 
-The whole flow is six names; methods and measures live in the family packages
+The whole flow is seven names; methods and measures live in the family packages
 (`discreet.rounding`, `discreet.perturbation`, `discreet.risk`, `discreet.utility`).
 """
 
@@ -16,6 +16,7 @@ _HOME = {
     "protect": "discreet.release",
     "assess": "discreet.release",
     "check_release": "discreet.release",
+    "inspect": "discreet.inspection",
     "Recipe": "discreet.release",
     "Roles": "discreet.release",
     "read_table": "discreet.table",
@@ -27,12 +28,14 @@ __all__ = [
     "__version__",
     "assess",
     "check_release",
+    "inspect",
     "protect",
     "read_table",
     "write_table",
 ]
 
 if TYPE_CHECKING:
+    from discreet.inspection import inspect as inspect
     from discreet.release import Recipe as Recipe
     from discreet.release import Roles as Roles
     from discreet.release import assess as assess

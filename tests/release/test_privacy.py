@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.errors import BrokenPromise
+from discreet.errors import BadInput, BrokenPromise
 from discreet.generalization import Generalize
 from discreet.release.check import check_release
 from discreet.release.evidence import Evidence
@@ -247,3 +247,129 @@ def test_a_marker_that_is_a_value_as_well_is_told():
         "the null marker '44' may be a value in 'age': its numbers go from 20 to 59",
         "the null marker '-' may be a value in 'zip': its hierarchy lists it",
     ]
+
+
+# A plan is believed only as far as it can be verified
+
+
+def changed(release, **joint):
+    release.plan["steps"][0]["joint"].update(joint)
+    evidence = Evidence(release.plan, release.log, release.recipe)
+    return check_release(release.table, release.recipe, evidence, release.original)
+
+
+def broken(report):
+    return {f.promise: f.detail for f in report.having("broken")}
+
+
+def test_records_are_outside_the_promise_only_where_the_recipe_says_so():
+    rules = recipe()
+    rules["steps"][0]["privacy"] = [{"model": "k-anonymity", "k": 1}]
+    release = discreet.protect(people(), rules)
+    release.plan["steps"][0]["disclosed"] = np.arange(60)
+    evidence = Evidence(release.plan, release.log, release.recipe)
+    report = check_release(release.table, recipe(), evidence, release.original)
+    assert "k-anonymity (k = 3) over age, zip" in broken(report)
+    allowed = recipe(small_group="append", allow_disclosure=True)
+    report = check_release(release.table, allowed, evidence, release.original)
+    said = "only whole groups of fewer than k records are released as they are"
+    assert broken(report)[said] == "some of a group of 9 records are"
+
+
+def test_the_distribution_is_the_inputs():
+    model = {"model": "t-closeness", "t": 0.5, "column": "ill"}
+    release = discreet.protect(people(), recipe(model))
+    spread = release.plan["steps"][0]["joint"]["confidential"]
+    spread["ill"]["counts"] = spread["ill"]["counts"][::-1] + 1
+    report = changed(release, confidential=spread)
+    said = "classes are compared with the input's distribution of 'ill'"
+    assert broken(report)[said] == "the plan's counts are others"
+
+
+def test_groups_go_by_the_nulls_and_not_by_the_plan():
+    table = pa.table({"age": [None, None, 30, 30, 30], "zip": ["1"] * 5, "ill": ["flu"] * 5})
+    rules = recipe(levels={"age": 3, "zip": 0}, null_policy="value")
+    release = discreet.protect(table, rules)
+    claimed = recipe(levels={"age": 3, "zip": 0})
+    groups = release.plan["steps"][0]["joint"]["groups"]
+    groups[0]["patterns"] = [[], ["age"]]
+    release.plan["steps"][0]["joint"]["null_policy"] = "segregate"
+    for segregate in ("any", "pattern"):
+        claimed["steps"][0]["segregate"] = segregate
+        evidence = Evidence(release.plan, release.log, release.recipe)
+        report = check_release(release.table, claimed, evidence, release.original)
+        assert "k-anonymity (k = 3) over age, zip, within each group by nulls" in broken(report)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"levels": {"age": 3}}, "level 1 among those allowed in column 'age'"),
+        ({"suppression_limit": 0.0}, "suppression within its limit in column 'age'"),
+        ({"null_policy": "value"}, "null_policy in column 'age'"),
+    ],
+)
+def test_a_generalization_that_was_not_asked_for(asked, said):
+    release = discreet.protect(people(), recipe(levels={"age": 1, "zip": 2}, suppression_limit=1.0))
+    assert release.log["suppressed"]["records"]
+    evidence = Evidence(release.plan, release.log, release.recipe)
+    report = check_release(release.table, recipe(**asked), evidence, release.original)
+    assert said in broken(report)["released values and their counts are the plan's"]
+
+
+def test_left_out_records_that_are_back_are_found_out():
+    table, rules = suppressing()
+    release = discreet.protect(table, rules)
+    rows = release.table.to_pylist()[:20] + [
+        {**row, "age": str(row["age"])} for row in table.to_pylist()[20:]
+    ]
+    evidence = Evidence(release.plan, release.log, release.recipe)
+    report = check_release(pa.Table.from_pylist(rows), rules, evidence)
+    assert "k-anonymity (k = 3) over age, zip" in broken(report)
+
+
+def test_a_suppressed_record_tells_no_quasi_value():
+    table = pa.table(
+        {
+            "age": [30] * 20 + [31, 59, 42],
+            "zip": ["1011"] * 20 + ["2022", "3033", "1099"],
+            "ill": ["flu"] * 23,
+            "rooms": [3] * 20 + [7, 8, 9],
+        }
+    )
+    rules = recipe(levels={"age": 0, "zip": 0})
+    rules["roles"] |= {"quasi": ["age", "zip", "rooms"], "untouched": ["rooms"]}
+    release = discreet.protect(table, rules)
+    assert release.table["age"].to_pylist()[20:] == ["*"] * 3
+    assert release.table["rooms"].to_pylist() == [3] * 20 + [None] * 3
+    assert release.log["suppressed"]["blanked_cells"] == {"rooms": 3}
+    assert release.check.verified
+
+
+def test_two_steps_of_classes_and_suppression_do_not_go_together():
+    table = people(nulls=0).append_column("sex", pa.array(["f", "m", "f"] * 19 + ["m", "x", "x"]))
+    rules = recipe(levels={"age": 1, "zip": 1}, suppression_limit=1.0)
+    rules["roles"]["quasi"].append("sex")
+    second = {
+        "method": "generalize",
+        "columns": ["sex"],
+        "privacy": [{"model": "k-anonymity", "k": 3}],
+        "hierarchies": {"sex": {"kind": "flat"}},
+    }
+    rules["steps"].append(second)
+    with pytest.raises(BadInput, match=r"records are suppressed, which the classes of step 1 \(ge"):
+        discreet.protect(table, rules)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"groups": 3},
+        {"confidential": 3},
+        {"kind": "generalise"},
+        {"hierarchies": {}},
+    ],
+)
+def test_a_damaged_plan_is_a_finding(damage):
+    model = {"model": "t-closeness", "t": 0.5, "column": "ill"}
+    assert not changed(discreet.protect(people(), recipe(model)), **damage).ok

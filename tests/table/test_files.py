@@ -4,7 +4,9 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from pyarrow import feather
 
 from discreet import read_table, write_table
 from discreet.errors import BadInput
@@ -54,15 +56,42 @@ def test_frames_are_written_without_their_index(tmp_path):
 
 def test_what_cannot_be_read_or_written_is_refused(tmp_path):
     (tmp_path / "t.xyz").touch()
+    (tmp_path / "empty").mkdir()
     (tmp_path / "bad.parquet").write_text("not parquet")
     for path, message in {
         tmp_path / "none.csv": "does not exist",
-        tmp_path: "is not a file",
+        tmp_path / "empty": "is a folder without Parquet files",
         tmp_path / "t.xyz": "no known table format has the suffix '.xyz'; known: .csv, .tsv",
-        tmp_path / "bad.parquet": "cannot be read as Parquet",
+        tmp_path / "bad.parquet": "is not Parquet, though its suffix says so",
     }.items():
         with pytest.raises(BadInput) as caught:
             read_table(path)
         assert message in str(caught.value)
     with pytest.raises(BadInput, match=r"column 'a' holds list<.*>, which CSV cannot; use Parquet"):
         write_table(pa.table({"a": [[1]]}), tmp_path / "t.csv")
+
+
+def test_a_feather_file_holds_nothing_behind_its_nulls(tmp_path):
+    gone = pa.array([True, False, True, False])
+    columns = {
+        "number": pa.array([1111.0, 2222.0, 3333.0, 4444.0]),
+        "whole": pa.array([1111, 2222, 3333, 4444]),
+        "text": pa.array(["secret", "b", "other", "d"]),
+    }
+    table = pa.table(
+        {n: pc.if_else(gone, pa.scalar(None, c.type), c) for n, c in columns.items()}
+        | {"kind": pa.DictionaryArray.from_arrays(pa.array([1, 0, 1, 0]), ["a", "secret"])}
+    )
+    label = table["kind"].combine_chunks()
+    masked = pa.array([1, 0, 1, 0], mask=gone.to_numpy(zero_copy_only=False))
+    kind = pa.DictionaryArray.from_arrays(masked, label.dictionary)
+    table = table.set_column(3, "kind", kind)
+    assert b"secret" in b"".join(bytes(b) for b in table["text"].chunk(0).buffers() if b)
+    write_table(table, tmp_path / "t.feather")
+    back = feather.read_table(tmp_path / "t.feather")
+    assert back["number"].to_pylist() == [None, 2222.0, None, 4444.0]
+    for name in ("number", "whole"):
+        under = np.frombuffer(back[name].chunk(0).buffers()[1], back[name].type.to_pandas_dtype())
+        assert under[:4].tolist() == [0, 2222, 0, 4444]
+    assert bytes(back["text"].chunk(0).buffers()[2]).rstrip(b"\0") == b"bd"
+    assert back["kind"].chunk(0).dictionary.to_pylist() == ["a"]

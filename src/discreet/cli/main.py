@@ -30,6 +30,8 @@ Decimal = Annotated[Optional[str], typer.Option(help="Decimal mark of the CSV, .
 Quote = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
 Encoding = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
 
+Sheet = Annotated[Optional[str], typer.Option(help="Of a workbook; the first where not given.")]  # noqa: UP045
+
 out = Console(highlight=False)
 
 
@@ -56,6 +58,17 @@ def _warn(message: Warning | str, *where: Any, **more: Any) -> None:
     print(f"discreet: warning: {message}", file=sys.stderr)
 
 
+def _dialect(
+    separator: str | None,
+    decimal: str | None,
+    quote: str | None,
+    encoding: str | None,
+    sheet: str | None,
+) -> dict[str, str | None]:
+    given = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    return given | {"sheet": sheet}
+
+
 def _print_json(content: Any) -> None:
     print(json.dumps(content, indent=1, ensure_ascii=False))
 
@@ -72,19 +85,62 @@ def _top(
 
 
 @app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
+    write_recipe: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Write a recipe with roles and steps, and the reasons for them."),
+    ] = None,
+    interactive: Annotated[bool, typer.Option(help="Ask about the doubtful columns.")] = False,
+    hierarchy: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Show the hierarchy proposed for a column; may be given again."),
+    ] = None,
+    write_hierarchies: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Folder to write the proposed hierarchies to, as CSV to edit."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the recipe.")] = False,
+    as_json: Json = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+) -> None:
+    """Take a first look: kinds, likely identifiers, keys to fear; propose a recipe."""
+    from discreet.cli.inspect import run_inspect
+
+    content = run_inspect(
+        out,
+        file,
+        recipe=write_recipe,
+        interactive=interactive,
+        shown=hierarchy or [],
+        folder=write_hierarchies,
+        force=force,
+        quiet=as_json,
+        dialect=_dialect(separator, decimal, quote, encoding, sheet),
+    )
+    if as_json:
+        _print_json(content)
+
+
+@app.command()
 def protect(
-    file: Annotated[Path, typer.Argument(help="CSV or Parquet.")],
+    file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
     recipe: RecipeFile,
     out_path: Annotated[
-        Path, typer.Option("--out", help="Folder to write; or a .csv or .parquet file.")
+        Path, typer.Option("--out", help="Folder to write; or a file, such as .csv or .sav.")
     ],
-    format: Annotated[Optional[str], typer.Option(help="csv (default) or parquet.")] = None,  # noqa: UP045
+    format: Annotated[Optional[str], typer.Option(help="csv, parquet, xlsx, sav, dta, ...")] = None,  # noqa: UP045
     force: Force = False,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
     quote: Quote = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
 ) -> None:
     """Protect a table by a recipe; write public/ to share and internal/ to keep."""
     from discreet.release import Recipe
@@ -95,7 +151,7 @@ def protect(
     rules = Recipe.load(recipe)
     released_name(out_path, format)
     check_target(out_path, force, file)
-    dialect = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    dialect = _dialect(separator, decimal, quote, encoding, sheet)
     with show.progress(f"reading {file.name}"):
         table = read_original(file, rules, **dialect)
     with show.progress("protecting and checking"):
@@ -131,6 +187,7 @@ def check(
     decimal: Decimal = None,
     quote: Quote = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
 ) -> None:
     """Verify what a release promises; exit 1 where a promise is broken."""
     from discreet.release import Recipe, check_release
@@ -142,7 +199,7 @@ def check(
     if recipe is None and not known:
         raise BadInput(f"{internal} is not there; give the recipe with --recipe")
     rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
-    dialect = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    dialect = _dialect(separator, decimal, quote, encoding, sheet)
     before = original and read_original(original, rules, **dialect)
     report = check_release(table, rules, internal if known else None, before)
     if as_json:
@@ -167,6 +224,7 @@ def assess(
     decimal: Decimal = None,
     quote: Quote = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
 ) -> None:
     """Measure risk and utility, before and after."""
     from discreet.release import Recipe
@@ -177,7 +235,7 @@ def assess(
     from discreet.table import read_table
 
     rules = Recipe.load(recipe)
-    dialect = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
+    dialect = _dialect(separator, decimal, quote, encoding, sheet)
     before = read_original(original, rules, **dialect)
     table, internal = find_release(protected)
     if internal.is_dir():

@@ -116,7 +116,9 @@ class Generalize(Method):
     recipe_name: ClassVar[str] = "generalize"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     budgets: ClassVar[tuple[str, ...]] = ("time_limit", "evaluations")
-    in_words: ClassVar[str] = "values are replaced by coarser ones, such as 30-39 for 34"
+    in_words: ClassVar[str] = (
+        "values are replaced by coarser ones; * stands for any value, and for suppressed records"
+    )
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ from discreet.release.privacy import models_within_groups
 from discreet.release.promises import PROMISES
 from discreet.release.recipe import Recipe, Step, as_recipe
 from discreet.table import float_values, normalise, read_table, to_arrow, tuple_counts
+from discreet.table.files import delimiter_of
 
 
 def check_release(
@@ -67,8 +68,9 @@ def check_release(
         table = read_table(path, numeric=recipe.numeric)
     else:
         # A released file is read as `write_table` writes it, and never guessed at.
-        separator = "\t" if path.suffix.lower() == ".tsv" else ","
-        table = read_table(path, schema=schema, separator=separator, quote='"', encoding="utf-8")
+        table = read_table(
+            path, schema=schema, separator=delimiter_of(path), quote='"', encoding="utf-8"
+        )
     shown = _shown(table, path, evidence)
     findings = [*_roles(table, recipe), *_promises(shown, recipe, evidence)]
     findings += _evidence(table, path, recipe, evidence)

@@ -13,18 +13,18 @@ from pathlib import Path
 
 from discreet.errors import BadInput
 from discreet.release.evidence import UNFINISHED, belongs_to
-from discreet.table.files import FORMATS
+from discreet.table.signatures import FORMATS, READ_ONLY, suffix_of
 
 
 def is_file_target(target: Path) -> bool:
     """Tell whether the output is to be one file with its internal folder beside it."""
-    return target.suffix.lower() in FORMATS
+    return suffix_of(target) in FORMATS or suffix_of(target) in READ_ONLY
 
 
 def internal_of(target: Path) -> Path:
     """Give the internal folder of a release folder, or of a released file."""
     return (
-        target.with_name(f"{target.stem}.internal")
+        target.with_name(f"{target.name[: -len(suffix_of(target))]}.internal")
         if is_file_target(target)
         else target / "internal"
     )

@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from discreet.errors import BadInput, BrokenPromise
 from discreet.release.check import check_release
-from discreet.release.evidence import Evidence
+from discreet.release.evidence import Evidence, left_out
 from discreet.release.markers import doubtful_markers
 from discreet.release.recipe import Recipe, as_recipe
 from discreet.release.release import Release
 from discreet.release.run import Run
 from discreet.table import like, normalise, read_table, to_arrow
+from discreet.table.labels import released_labels
 
 
 def protect(table: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Release:
@@ -73,6 +74,7 @@ def protect_read(table: Any, recipe: Recipe, source: Path | None = None) -> Rele
         run.do(number, step)
     run.replace_households()
     protected, changed = run.result()
+    protected = released_labels(original, protected, run.seen, left_out(run.plan))
     evidence = Evidence(run.plan, run.log, run.recipe, original=original)
     started = time.perf_counter()
     report = check_release(protected, run.recipe, evidence, original)

@@ -27,7 +27,9 @@ from discreet.release.evidence import (
 from discreet.release.output import is_file_target, written_whole
 from discreet.release.recipe import Recipe
 from discreet.table import write_table
-from discreet.table.files import FORMATS, format_of
+from discreet.table.files import format_of
+from discreet.table.labels import public_field, take_rows
+from discreet.table.signatures import FORMATS
 
 README = """\
 This folder is internal. Never share it.
@@ -104,8 +106,9 @@ class Release:
         folder : str or Path
             Where to; with a table's suffix (`release.csv`) the table is written there, and
             `release.internal/` beside it.
-        format : {"csv", "parquet"}, optional
-            Of the table; CSV where neither this nor a suffix says otherwise.
+        format : str, optional
+            Of the table: csv, csv.gz, csv.zst, parquet, feather, xlsx, sav, dta or xpt; CSV where
+            neither this nor a suffix says otherwise.
         force : bool
             Replace a release that is there.
         assessment : Assessment, optional
@@ -130,7 +133,7 @@ class Release:
             assert self.recipe.order_seed is not None  # `protect` drew one.
             rows = Draws(self.recipe.order_seed, "row order").permutation(len(self.protected))
             rows = rows[~np.isin(rows, self.left_out)]
-            released = self.protected.take(pa.array(rows))
+            released = take_rows(self.protected, rows)
             write_table(released, public / name)
             if not is_file_target(target):
                 (public / "codebook.md").write_text(codebook(self.recipe, released), "utf-8")
@@ -153,7 +156,8 @@ class Release:
         save_plan(self.plan, folder)
         row_map = pa.table({"original_row": rows})
         parquet.write_table(row_map, folder / "rows.parquet", compression="zstd")
-        (folder / "schema.arrow").write_bytes(schema.serialize().to_pybytes())
+        types = pa.schema([public_field(field) for field in schema])
+        (folder / "schema.arrow").write_bytes(types.serialize().to_pybytes())
         _write_json(folder / "check.json", self.check.to_dict())
         _write_json(folder / "assessment.json", assessment.to_dict())
 
@@ -165,8 +169,9 @@ class Release:
 def released_name(target: Path, format: str | None) -> str:
     """Name the released table's file: as the target says, or `table` in the format's suffix."""
     if is_file_target(target):
-        if format is not None and format != format_of(target):
-            raise BadInput(f"{target} is a {format_of(target)} file, but the format is {format}")
+        own = format_of(target, write=True)
+        if format is not None and format != own:
+            raise BadInput(f"{target} is a {own} file, but the format is {format}")
         return target.name
     format = format or "csv"
     if format not in FORMATS.values():

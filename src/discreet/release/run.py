@@ -95,6 +95,12 @@ class Run:
         self.recipe = recipe.model_copy(update=drawn)
 
     @property
+    def seen(self) -> set[str]:
+        """The columns that steps treat or read, and that of households."""
+        seen = {c for s in self.recipe.steps for c in (*s.columns, *s.build().reads)}
+        return seen | {self.recipe.roles.household or ""}
+
+    @property
     def seed(self) -> int:
         """What all draws come from."""
         assert self.recipe.seed is not None  # One was drawn where none was given.

@@ -47,6 +47,23 @@ def kind_of(kind: pa.DataType) -> str:
     return "text" if types.is_null(kind) else "other"
 
 
+def ends_of(column: pa.ChunkedArray | pa.Array) -> tuple[Any, Any]:
+    """Give the smallest and the largest value of a numeric column.
+
+    Examples
+    --------
+    >>> ends_of(pa.array([3, None, 1]))
+    (1, 3)
+    """
+    kind = column.type
+    if pa.types.is_duration(kind):
+        # Arrow finds no minimum of durations.
+        first, last = ends_of(column.cast(pa.int64()))
+        return tuple(pa.scalar(end, pa.int64()).cast(kind).as_py() for end in (first, last))
+    ends = pc.min_max(column).as_py()
+    return ends["min"], ends["max"]
+
+
 @dataclass(frozen=True)
 class Numbers:
     """A numeric column as float64, and the way back to its own type.

@@ -7,18 +7,25 @@ postcodes and codes survive.
 from __future__ import annotations
 
 import csv as python_csv
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from discreet.errors import BadInput
 from discreet.table.columns import LARGEST_EXACT_INTEGER
-from discreet.table.dialect import Dialect, find_dialect
+from discreet.table.dialect import Dialect, contents, find_dialect, open_bytes
+from discreet.threads import over_ranges
 
 _TEXT = pa.large_string()
+# Not the names of units: a first row may have no values in its columns of numbers.
+MISSING_WORDS = frozenset(("na", "n/a", "nan", "nil", "none", "null", "missing", "unknown", "nd"))
+# What is read at a time; a line must fit in it.
+_BLOCK = 1 << 23
 
 
 def read_csv(
@@ -33,26 +40,95 @@ def read_csv(
     schema: pa.Schema | None = None,
 ) -> pa.Table:
     """Read a CSV file; see `discreet.read_table` for the parameters."""
+    table, dialect = _read(path, _TEXT, separator, decimal, quote, encoding, null_markers)
+    if schema is not None:
+        return cast(table, schema, path)
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    columns = _typed_columns(path, columns, dialect, decimal, numeric)
+    return pa.table({name: _short_text(column) for name, column in columns.items()})
+
+
+def read_csv_by_column(
+    path: Path,
+    *,
+    separator: str | None = None,
+    decimal: str | None = None,
+    quote: str | None = None,
+    encoding: str | None = None,
+    null_markers: Sequence[str] = (),
+) -> Iterator[tuple[str, np.ndarray, pa.Array]]:
+    """Read a CSV file as distinct values, which takes less memory than the cells.
+
+    Yields
+    ------
+    name : str
+    codes : ndarray of int32
+        The place of each row's value among the values; -1 where null.
+    values : pyarrow.Array
+        Distinct, in the type that `read_csv` would give the column.
+    """
+    kind = pa.dictionary(pa.int32(), _TEXT)
+    table, dialect = _read(path, kind, separator, decimal, quote, encoding, null_markers)
+    # What is done with need not stay in memory.
+    columns, names = list(table.columns), table.column_names
+    del table
+
+    def join(place: int) -> tuple[np.ndarray, pa.ChunkedArray]:
+        column = columns[place].unify_dictionaries()
+        columns[place] = None
+        parts = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in column.chunks]
+        return np.concatenate(parts), pa.chunked_array([column.chunk(0).dictionary])
+
+    # One after the other: two at a time would hold more of the file at once.
+    joined = [join(place) for place in range(len(columns))]
+    texts = {name: values for name, (_, values) in zip(names, joined, strict=True)}
+    typed = _typed_columns(path, texts, dialect, decimal, ())
+    for name, (codes, _) in zip(names, joined, strict=True):
+        yield name, codes, _short_text(typed[name]).combine_chunks()
+
+
+def _read(
+    path: Path,
+    kind: pa.DataType,
+    separator: str | None,
+    decimal: str | None,
+    quote: str | None,
+    encoding: str | None,
+    null_markers: Sequence[str],
+) -> tuple[pa.Table, Dialect]:
+    """Read the cells as they are written, in a type of text."""
     if decimal not in (None, ".", ","):
         raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
     dialect = find_dialect(path, separator, quote, encoding)
     _check_header(path, dialect.header)
-    table = _read_text(path, dialect, null_markers)
+    table = _read_text(path, dialect, null_markers, kind)
     if table.num_rows == 0:
         raise BadInput(f"{path} has a header but no rows")
-    if schema is not None:
-        return _cast(table, schema, path)
-    columns = {
-        name: _typed(table[name], decimal or ".", strict=name not in numeric)
-        for name in table.column_names
-    }
+    return table, dialect
+
+
+def _typed_columns(
+    path: Path,
+    texts: dict[str, pa.ChunkedArray],
+    dialect: Dialect,
+    decimal: str | None,
+    numeric: Sequence[str],
+) -> dict[str, pa.ChunkedArray]:
+    names = list(texts)
+
+    def typed(start: int, stop: int) -> pa.ChunkedArray:
+        name = names[start]
+        return _typed(texts[name], decimal or ".", strict=name not in numeric)
+
+    columns = dict(zip(names, over_ranges(typed, len(names), chunk=1), strict=True))
+    _refuse_second_header(path, columns)
     points = any(pa.types.is_floating(column.type) for column in columns.values())
     # A decimal comma is taken unasked only where it cannot be mistaken.
     if decimal is None and dialect.separator != "," and not points:
         for name, column in columns.items():
             if pa.types.is_large_string(column.type):
                 columns[name] = _typed(column, ",", strict=name not in numeric)
-    return pa.table({name: _short_text(column) for name, column in columns.items()})
+    return columns
 
 
 def _check_header(path: Path, header: tuple[str, ...]) -> None:
@@ -63,7 +139,9 @@ def _check_header(path: Path, header: tuple[str, ...]) -> None:
             raise BadInput(f"{path}: the header names column '{name}' twice")
 
 
-def _read_text(path: Path, dialect: Dialect, null_markers: Sequence[str]) -> pa.Table:
+def _read_text(
+    path: Path, dialect: Dialect, null_markers: Sequence[str], kind: pa.DataType
+) -> pa.Table:
     ragged: list[tuple[int, int]] = []
 
     def note(row: arrow_csv.InvalidRow) -> str:
@@ -72,8 +150,8 @@ def _read_text(path: Path, dialect: Dialect, null_markers: Sequence[str]) -> pa.
 
     try:
         table = arrow_csv.read_csv(
-            pa.OSFile(str(path)),
-            read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=1 << 23),
+            open_bytes(path),
+            read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=_BLOCK),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=dialect.separator,
                 quote_char=dialect.quote,
@@ -83,22 +161,63 @@ def _read_text(path: Path, dialect: Dialect, null_markers: Sequence[str]) -> pa.
                 ignore_empty_lines=len(dialect.header) > 1,
             ),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(dialect.header, _TEXT),
+                column_types=dict.fromkeys(dialect.header, kind),
                 null_values=["", *null_markers],
                 strings_can_be_null=True,
             ),
         )
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        if "straddling" in str(error) or "block" in str(error):
+            raise BadInput(_say_long_line(path, contents(path))) from None
         raise BadInput(f"{path} cannot be read as CSV: {error}") from None
     if ragged:
         raise BadInput(_say_ragged(path, dialect))
     return table
 
 
+def _say_long_line(path: Path, content: memoryview) -> str:
+    """Find the line that is too long: one without an end, or one whose quote is not closed."""
+    start, lines, size = 0, 1, _BLOCK >> 20
+    while start + _BLOCK < len(content):
+        block = bytes(content[start : start + _BLOCK])
+        if b"\n" not in block and b"\r" not in block:
+            return (
+                f"{path}: line {lines} is longer than {size} MB; does the file lack line ends, or "
+                "is it no CSV?"
+            )
+        lines += block.count(b"\n")
+        start += max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+    return (
+        f"{path}: a cell in quotes is longer than {size} MB; a closing quote is missing, or the "
+        "quote character is another"
+    )
+
+
+def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> None:
+    """Refuse a first row of words above columns of numbers or dates, such as their units."""
+    if len(columns) < 2 or not all(pa.types.is_large_string(c.type) for c in columns.values()):
+        return
+    below = {}
+    for name, column in columns.items():
+        first = column[0].as_py()
+        if len(column) < 3 or first is None or not first[:1].isalpha():
+            return
+        typed = _typed(column.slice(1), ".", strict=True)
+        if not pa.types.is_large_string(typed.type) and first.lower() not in MISSING_WORDS:
+            below[name] = first
+    # One such column may be a word for a missing value above its numbers.
+    if len(below) > 1:
+        name, word = next(iter(below.items()))
+        raise BadInput(
+            f"{path}: row 1 looks like a second header ('{word}' above numbers in column '{name}')"
+            "; leave one row of names"
+        )
+
+
 def _say_ragged(path: Path, dialect: Dialect) -> str:
     """Find the first ragged row again, slowly, to give its number."""
     width = len(dialect.header)
-    with path.open(encoding=dialect.encoding, newline="") as file:
+    with io.TextIOWrapper(open_bytes(path), dialect.encoding, newline="") as file:
         rows = python_csv.reader(file, delimiter=dialect.separator, quotechar=dialect.quote)
         for number, row in enumerate(rows):
             if row and len(row) != width:
@@ -109,29 +228,35 @@ def _say_ragged(path: Path, dialect: Dialect) -> str:
     return f"{path}: some rows do not have the header's {width} cells"
 
 
-def _cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
-    """Give text columns their known types; a column that the schema does not know stays text."""
+def cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
+    """Give columns their known types; a column that the schema does not know stays."""
     columns = {}
     for name in table.column_names:
-        kind = schema.field(name).type if name in schema.names else pa.string()
+        kind = schema.field(name).type if name in schema.names else table[name].type
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
         try:
-            columns[name] = _from_text(table[name], kind)
-        except pa.ArrowInvalid as error:
+            columns[name] = _as_kind(table[name], kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise BadInput(f"{path}: column '{name}' does not hold {kind}: {error}") from None
-    return pa.table(columns)
+    return pa.table({name: _short_text(column) for name, column in columns.items()})
 
 
-def _from_text(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _as_kind(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    own = column.type
+    if own == kind:
+        return column
+    text = pa.types.is_string(own) or pa.types.is_large_string(own)
     if pa.types.is_duration(kind):
         return column.cast(pa.int64()).cast(kind)
-    if pa.types.is_time(kind):
+    if pa.types.is_time(kind) and text:
         # Text does not cast to times of day; datetimes of one day do.
         whole = pc.binary_join_element_wise("1970-01-01", column.cast(pa.string()), " ")
         unit = "ns" if kind.unit == "ns" else "us"
         return whole.cast(pa.timestamp(unit)).cast(pa.time64(unit)).cast(kind)
-    return column.cast(kind)
+    if pa.types.is_decimal(kind) and pa.types.is_floating(own):
+        return pc.round(column, kind.scale).cast(kind)
+    return column.cast(kind, safe=not pa.types.is_floating(kind))
 
 
 def _typed(column: pa.ChunkedArray, decimal: str, strict: bool) -> pa.ChunkedArray:
@@ -169,8 +294,10 @@ def _merges(text: pa.ChunkedArray, parsed: pa.ChunkedArray) -> bool:
     codes += r"|[+-]\d\d:?\d\d$" if pa.types.is_timestamp(parsed.type) else ""
     if pc.any(pc.match_substring_regex(text, codes)).as_py():
         return True
-    present = text.filter(pc.is_valid(parsed))
-    return pc.count_distinct(present).as_py() != pc.count_distinct(parsed).as_py()
+    kept = pc.count_distinct(parsed).as_py()
+    present = len(parsed) - parsed.null_count
+    # All distinct numbers can only come from distinct texts.
+    return kept != present and kept != pc.count_distinct(text.filter(pc.is_valid(parsed))).as_py()
 
 
 def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

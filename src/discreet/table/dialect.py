@@ -5,12 +5,13 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import mmap
 import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import pyarrow as pa
 
 from discreet.errors import BadInput
 
@@ -41,6 +42,28 @@ class Dialect:
     header: tuple[str, ...]
 
 
+def contents(path: Path) -> memoryview:
+    """Give a file's bytes: mapped into memory, or unpacked where its suffix is .gz or .zst."""
+    if path.stat().st_size == 0:
+        raise BadInput(f"{path} is empty: it has no header and no rows")
+    if _packing(path) is None:
+        return memoryview(pa.memory_map(str(path)).read_buffer()).cast("B")
+    try:
+        with open_bytes(path) as stream:
+            return memoryview(stream.read_buffer()).cast("B")
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(f"{path} cannot be unpacked as {_packing(path)}: {error}") from None
+
+
+def _packing(path: Path) -> str | None:
+    return {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+
+
+def open_bytes(path: Path) -> pa.NativeFile:
+    """Open a file to read its bytes, unpacked."""
+    return pa.input_stream(str(path), compression=_packing(path))
+
+
 def find_dialect(
     path: Path, separator: str | None, quote: str | None, encoding: str | None
 ) -> Dialect:
@@ -56,9 +79,9 @@ def find_dialect(
     for name, mark in (("separator", separator), ("quote", quote)):
         if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in "\r\n"):
             raise BadInput(f"the {name} must be one character, not {mark!r}")
-    encoding = encoding or _find_encoding(path)
-    with path.open("rb") as file:
-        raw = file.read(_SAMPLE_BYTES)
+    content = contents(path)
+    encoding = encoding or _find_encoding(path, content)
+    raw = bytes(content[:_SAMPLE_BYTES])
     text = _decode(path, raw, encoding).removeprefix("\ufeff")
     if not text.strip():
         raise BadInput(f"{path} is empty: it has no header and no rows")
@@ -127,50 +150,47 @@ def _fit(text: str, separator: str, quote: str, whole: bool) -> tuple[float, int
     return (sum(length == columns for length in rows) / len(rows), columns)
 
 
-def _find_encoding(path: Path) -> str:
+def _find_encoding(path: Path, content: memoryview) -> str:
     """Take UTF-8, or what a byte-order mark says, or cp1252 where all high bytes fit it."""
-    if path.stat().st_size == 0:
-        raise BadInput(f"{path} is empty: it has no header and no rows")
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-        for mark, encoding in _MARKS:
-            if view[: len(mark)] == mark:
-                return encoding
-        broken = _broken_utf8(view)
-        if broken is None:
-            return "utf-8"
-        if _looks_like_cp1252(view):
-            warnings.warn(f"{path} is not UTF-8 and was read as cp1252", stacklevel=2)
-            return "cp1252"
-        line = view[:broken].count(b"\n") + 1
-        raise BadInput(
-            f"{path} is not valid UTF-8: byte 0x{view[broken]:02x} in line {line}; "
-            "if it has another encoding, name it (for example cp1252)"
-        )
+    for mark, encoding in _MARKS:
+        if content[: len(mark)] == mark:
+            return encoding
+    broken = _broken_utf8(content)
+    if broken is None:
+        return "utf-8"
+    if _looks_like_cp1252(content):
+        warnings.warn(f"{path} is not UTF-8 and was read as cp1252", stacklevel=2)
+        return "cp1252"
+    line = bytes(content[:broken]).count(b"\n") + 1
+    raise BadInput(
+        f"{path} is not valid UTF-8: byte 0x{content[broken]:02x} in line {line}; "
+        "if it has another encoding, name it (for example cp1252)"
+    )
 
 
 _PIECE = 1 << 24
 
 
-def _broken_utf8(view: mmap.mmap) -> int | None:
+def _broken_utf8(content: memoryview) -> int | None:
     """Position of the first byte that is not UTF-8, reading in pieces."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(view), _PIECE):
-        piece = view[start : start + _PIECE]
+    for start in range(0, len(content), _PIECE):
+        piece = bytes(content[start : start + _PIECE])
         held = len(decoder.getstate()[0])
         try:
-            decoder.decode(piece, final=start + _PIECE >= len(view))
+            decoder.decode(piece, final=start + _PIECE >= len(content))
         except UnicodeDecodeError as error:
             return start - held + error.start
     return None
 
 
-def _looks_like_cp1252(view: mmap.mmap) -> bool:
+def _looks_like_cp1252(content: memoryview) -> bool:
     """Tell whether every byte above 127 is a common cp1252 letter, and no two are a UTF-8 pair."""
-    if re.search(rb"[\xc2-\xdf][\x80-\xbf]", view):
+    if re.search(rb"[\xc2-\xdf][\x80-\xbf]", content):
         return False
     common = bytes(sorted(_CP1252))
-    for start in range(0, len(view), _PIECE):
-        high = view[start : start + _PIECE].translate(None, bytes(range(128)))
+    for start in range(0, len(content), _PIECE):
+        high = bytes(content[start : start + _PIECE]).translate(None, bytes(range(128)))
         if high.translate(None, common):
             return False
     return True

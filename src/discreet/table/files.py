@@ -6,26 +6,37 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
-from pyarrow import parquet
+from pyarrow import dataset, feather, parquet
 
 from discreet.errors import BadInput, nearest
-from discreet.table.csv import read_csv
+from discreet.table.csv import cast, read_csv
+from discreet.table.labels import public_field, replaced
 from discreet.table.native import normalise, tidy_dictionary, to_arrow
+from discreet.table.signatures import FORMATS, NAMES, READ_ONLY, check_content, suffix_of
 
-FORMATS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
-
-def format_of(path: Path) -> str:
+def format_of(path: Path, write: bool = False) -> str:
     """Name the format of a file by its suffix."""
-    if path.suffix.lower() not in FORMATS:
+    suffix = suffix_of(path)
+    if suffix in FORMATS:
+        return FORMATS[suffix]
+    if suffix not in READ_ONLY:
         raise BadInput(
             f"{path}: no known table format has the suffix '{path.suffix}'; "
-            + nearest(path.suffix, FORMATS)
+            + nearest(suffix, FORMATS)
         )
-    return FORMATS[path.suffix.lower()]
+    if write:
+        raise BadInput(f"{path}: files with the suffix '{suffix}' are read, but not written")
+    return READ_ONLY[suffix]
+
+
+def delimiter_of(path: Path) -> str:
+    """Give the separator that a written CSV has."""
+    return "\t" if suffix_of(path).startswith(".tsv") else ","
 
 
 def read_table(
@@ -38,29 +49,35 @@ def read_table(
     null_markers: Sequence[str] = (),
     numeric: Sequence[str] = (),
     schema: pa.Schema | None = None,
+    sheet: str | None = None,
 ) -> pa.Table:
-    r"""Read a table from a CSV or Parquet file.
+    r"""Read a table from a file, or from a folder of Parquet files.
 
     Parameters
     ----------
     path : str or Path
-        `.csv`, `.tsv`, `.txt` or `.parquet`.
+        `.csv`, `.tsv`, `.txt` (also with `.gz` or `.zst`), `.parquet`, `.feather`, `.xlsx`, `.sav`
+        (SPSS), `.dta` (Stata), `.xpt` or `.sas7bdat` (SAS). A folder holds Parquet files.
     separator, decimal, quote, encoding : str, optional
         How the CSV is written; what is not given is found by looking at the file. A decimal comma
-        is taken only where the separator is not a comma and no column has decimal points.
+        is taken only where the separator is not a comma and no column has decimal points. The
+        encoding of a file of SPSS, Stata or SAS too, where it does not say it itself.
     null_markers : sequence of str
         Cells that stand for a missing value, besides the empty cell.
     numeric : sequence of str
         Columns of a CSV that are numbers for certain, however they are spelt. In others `10.1`
         beside `10.10`, or a leading `+`, makes a column text, because they may be codes.
     schema : pyarrow.Schema, optional
-        Types of a CSV's columns where they are known; found by looking where not.
+        Types of the columns where they are known; found by looking where not.
+    sheet : str, optional
+        Of an Excel workbook; the first where not given.
 
     Returns
     -------
     pyarrow.Table
         Numbers, dates and times where a whole column holds them and nothing is lost by it (`007`
-        stays text), text elsewhere.
+        stays text), text elsewhere. Labels, formats and codes of missing values come with the
+        fields (`discreet.table.labels`).
 
     Examples
     --------
@@ -73,15 +90,18 @@ def read_table(
     path = Path(path)
     if not path.exists():
         raise BadInput(f"{path} does not exist")
+    if path.is_dir():
+        return _finished(_read_folder(path), path, null_markers, schema)
     if not path.is_file():
         raise BadInput(f"{path} is not a file")
     kind = format_of(path)
     try:
-        with path.open("rb"):
-            pass
+        check_content(path, kind)
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from None
-    if kind == "csv":
+    if sheet is not None and kind != "xlsx":
+        raise BadInput(f"{path} is no workbook, so it has no sheet '{sheet}'")
+    if kind.startswith("csv"):
         return read_csv(
             path,
             separator=separator,
@@ -92,22 +112,69 @@ def read_table(
             numeric=numeric,
             schema=schema,
         )
-    try:
-        table = parquet.read_table(pa.OSFile(str(path)))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
+    if kind == "xlsx":
+        from discreet.table.excel import read_excel
+
+        return _finished(read_excel(path, sheet, null_markers), path, null_markers, schema)
+    if kind in ("parquet", "feather"):
+        return _finished(_read_arrow(path, kind), path, null_markers, schema)
+    from discreet.table.statistics_files import read_statistics_file
+
+    return _finished(read_statistics_file(path, kind, encoding), path, null_markers, schema)
+
+
+def _finished(
+    table: pa.Table, path: Path, null_markers: Sequence[str], schema: pa.Schema | None
+) -> pa.Table:
     if table.num_rows == 0:
         raise BadInput(f"{path} has no rows")
-    return normalise(to_arrow(table), null_markers)
+    table = normalise(to_arrow(table), null_markers)
+    return table if schema is None else cast(table, schema, path)
+
+
+def _read_arrow(path: Path, kind: str) -> pa.Table:
+    try:
+        if kind == "feather":
+            return feather.read_table(str(path), memory_map=False)
+        return parquet.read_table(pa.OSFile(str(path)))
+    except (pa.ArrowException, OSError) as error:
+        raise BadInput(f"{path} cannot be read as {NAMES[kind]}: {error}") from None
+
+
+def _read_folder(folder: Path) -> pa.Table:
+    """Read the Parquet files of a folder, in the order of their names, as one table."""
+    found = [p for p in folder.rglob("*") if p.suffix.lower() in (".parquet", ".pq")]
+    hidden = ("_", ".")
+    paths = sorted(p for p in found if not p.name.startswith(hidden))
+    if not paths:
+        raise BadInput(f"{folder} is a folder without Parquet files")
+    first = None
+    for path in paths:
+        try:
+            schema = parquet.read_schema(path).remove_metadata()
+        except (pa.ArrowException, OSError) as error:
+            raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
+        first = first or schema
+        if schema != first:
+            odd = next(iter([f.name for f in schema if f not in first] or first.names))
+            raise BadInput(
+                f"{path}: column '{odd}' is not as in {paths[0].name}; the files of a folder must "
+                "have the same columns and types"
+            )
+    return dataset.dataset(
+        [str(p) for p in paths], format="parquet", partitioning="hive"
+    ).to_table()
 
 
 def write_table(table: Any, path: str | Path) -> None:
-    """Write a table as CSV (comma, decimal point, UTF-8) or Parquet, by the path's suffix.
+    """Write a table in the format of the path's suffix; CSV with comma, decimal point, UTF-8.
 
     Parameters
     ----------
     table : pandas, polars or pyarrow table
-        Missing values, NaN among them, are written as the format's own null.
+        Missing values, NaN among them, are written as the format's own null; as the code that
+        they had, where the table was read from a file of the same program. Labels and formats are
+        written where the format has them.
     path : str or Path
         Replaced where it exists.
 
@@ -122,21 +189,55 @@ def write_table(table: Any, path: str | Path) -> None:
     ,
     """
     path = Path(path)
-    target = format_of(path)
+    target = format_of(path, write=True)
     table = to_arrow(table)
     columns = {name: _nan_to_null(table[name]) for name in table.column_names}
-    if target == "csv":
-        columns = {name: for_csv(name, column) for name, column in columns.items()}
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-        options = arrow_csv.WriteOptions(delimiter=delimiter)
-        with pa.OSFile(str(path), "wb") as file:
-            arrow_csv.write_csv(pa.table(columns), file, options)
+    if target.startswith("csv"):
+        _write_csv({name: for_csv(name, column) for name, column in columns.items()}, path)
         return
     for name, column in columns.items():
         if pa.types.is_dictionary(column.type):
             columns[name] = tidy_dictionary(column)
-    with pa.OSFile(str(path), "wb") as file:
-        parquet.write_table(pa.table(columns), file, compression="zstd")
+    fields = [replaced(field, table[field.name], columns[field.name]) for field in table.schema]
+    whole = pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
+    if target in ("parquet", "feather"):
+        # Which code a null had stays out: the file has a null of its own.
+        whole = whole.cast(pa.schema([public_field(field) for field in whole.schema]))
+        with pa.OSFile(str(path), "wb") as file:
+            if target == "parquet":
+                parquet.write_table(whole, file, compression="zstd")
+            else:
+                feather.write_feather(_nothing_under_nulls(whole), file, compression="zstd")
+    elif target == "xlsx":
+        from discreet.table.excel import write_excel
+
+        write_excel(whole, path)
+    else:
+        from discreet.table.statistics_files import write_statistics_file
+
+        write_statistics_file(whole, path, target)
+
+
+def _nothing_under_nulls(table: pa.Table) -> pa.Table:
+    """Rebuild the columns with nulls, so that no memory behind a null is written.
+
+    An Arrow file holds whole buffers, and a cell that was made null often still has its value
+    there. Taking rows copies valid cells alone.
+    """
+    rows = pa.array(np.arange(table.num_rows))
+    columns = []
+    for column in table.columns:
+        if column.null_count:
+            column = column.take(pc.if_else(column.is_valid(), rows, pa.scalar(None, pa.int64())))
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _write_csv(columns: dict[str, pa.ChunkedArray], path: Path) -> None:
+    options = arrow_csv.WriteOptions(delimiter=delimiter_of(path))
+    packed = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+    with pa.output_stream(str(path), compression=packed) as file:
+        arrow_csv.write_csv(pa.table(columns), file, options)
 
 
 def _nan_to_null(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
+from discreet.table.labels import replaced
 
 # Past this a column of text may not fit 32-bit offsets once its pieces are joined.
 _LARGE_TEXT = 1 << 30
@@ -82,7 +83,10 @@ def like(original: Any, result: pa.Table, changed: Iterable[str]) -> Any:
         for name in result.column_names:
             if name not in changed:
                 position = result.column_names.index(name)
-                result = result.set_column(position, original.schema.field(name), original[name])
+                # Labels may say less than the original's do.
+                known = result.schema.field(name).metadata
+                field = original.schema.field(name).with_metadata(known)
+                result = result.set_column(position, field, original[name])
         return result
     frame = nw.from_native(original, eager_only=True).select(result.column_names)
     if not changed:
@@ -133,7 +137,8 @@ def normalise(table: pa.Table, markers: Sequence[str]) -> pa.Table:
         column = _plain(table[name])
         column = _without(column, ["", *markers])
         if column is not table[name]:
-            table = table.set_column(position, name, column)
+            field = replaced(table.schema.field(name), table[name], column)
+            table = table.set_column(position, field, column)
     return table
 
 

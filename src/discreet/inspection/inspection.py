@@ -1,0 +1,167 @@
+"""A first look at a table: what its columns are, and which of them together give people away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.errors import BadInput, nearest
+from discreet.inspection.encoded import Encoded, encode_table
+from discreet.inspection.guesses import Guess, dates_as_text, guess_role, sentinels
+from discreet.inspection.keys import Keys, as_dict, find_keys, finer_columns
+from discreet.table.columns import ends_of
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """What a column looks like.
+
+    Attributes
+    ----------
+    name, kind, type : str
+    nulls, distinct : int
+    unique : float
+        Share of the records that hold a value which no other record holds.
+    smallest, largest : str or None
+        Of numbers and dates.
+    guess : Guess
+        The role that it probably has, and why.
+    missing : dict of str to str
+        Values that probably stand for a missing value, and why.
+    dates : str or None
+        How dates are written, where the column holds dates as text or as integers.
+    label : str or None
+        What the file says of the column.
+    """
+
+    name: str
+    kind: str
+    type: str
+    nulls: int
+    distinct: int
+    unique: float
+    smallest: str | None
+    largest: str | None
+    guess: Guess
+    missing: dict[str, str]
+    dates: str | None
+    label: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain data."""
+        plain = {key: value for key, value in vars(self).items() if key != "guess"}
+        guess = {"role": self.guess.role, "reason": self.guess.reason, "sure": self.guess.sure}
+        return plain | {"guess": guess}
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What `inspect` gives back.
+
+    Attributes
+    ----------
+    rows : int
+    columns : tuple of ColumnLook
+    keys : Keys
+        The combinations of columns that single out most records, riskiest first.
+    finer : tuple of pairs of str
+        Columns of which the first determines the second.
+    source : Path or None
+    """
+
+    rows: int
+    columns: tuple[ColumnLook, ...]
+    keys: Keys
+    finer: tuple[tuple[str, str], ...]
+    encoded: dict[str, Encoded] = field(repr=False)
+    source: Path | None = None
+
+    @property
+    def roles(self) -> dict[str, Guess]:
+        """The guessed role of each column."""
+        return {look.name: look.guess for look in self.columns}
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Give a column of the table."""
+        if name not in self.encoded:
+            raise BadInput(f"the table has no column '{name}'; {nearest(name, self.encoded)}")
+        return self.encoded[name].column()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as plain data."""
+        return {
+            "rows": self.rows,
+            "columns": [look.to_dict() for look in self.columns],
+            "keys": as_dict(self.keys),
+            "finer": [list(pair) for pair in self.finer],
+        }
+
+
+def inspect(table: Any, **dialect: Any) -> Inspection:
+    """Look at a table for the first time: kinds, likely identifiers, and the keys to fear.
+
+    Parameters
+    ----------
+    table : pandas, polars or pyarrow table, or path
+    **dialect
+        How a file is to be read, as for `read_table`.
+
+    Returns
+    -------
+    Inspection
+        `columns`, `keys`; `to_dict()` gives all of it as plain data.
+
+    Examples
+    --------
+    >>> from discreet.datasets import make_households
+    >>> seen = inspect(make_households(5000, seed=1))
+    >>> [name for name, guess in seen.roles.items() if guess.role == "identifiers"]
+    ['name']
+    >>> seen.keys.riskiest[0].columns
+    ('postcode', 'birth_date', 'sex')
+    """
+    encoded = encode_table(table, **dialect)
+    columns = tuple(_look(column) for column in encoded.values())
+    guesses = {look.name: look.guess for look in columns}
+    quasi = [encoded[name] for name, guess in guesses.items() if guess.role == "quasi"]
+    exposure = {name: guess.exposure for name, guess in guesses.items()}
+    finer = tuple(dict.fromkeys([*finer_columns(quasi), *_birth_and_age(columns)]))
+    rows = len(next(iter(encoded.values())).codes)
+    source = Path(table) if isinstance(table, str | Path) else None
+    return Inspection(rows, columns, find_keys(quasi, exposure, finer), finer, encoded, source)
+
+
+def _look(column: Encoded) -> ColumnLook:
+    values = column.values
+    smallest = largest = None
+    if column.kind == "numeric" and len(values):
+        smallest, largest = (_number(end) for end in ends_of(values))
+    return ColumnLook(
+        name=column.name,
+        kind=column.kind,
+        type=str(values.type),
+        nulls=column.nulls,
+        distinct=len(values),
+        unique=column.unique / max(len(column.codes), 1),
+        smallest=smallest,
+        largest=largest,
+        guess=guess_role(column),
+        missing=sentinels(column),
+        dates=dates_as_text(column),
+        label=column.labels.label,
+    )
+
+
+def _number(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _birth_and_age(columns: tuple[ColumnLook, ...]) -> list[tuple[str, str]]:
+    """Take it that a date of birth determines the age, which few records cannot show."""
+    births = [c for c in columns if c.type.startswith(("date", "timestamp"))]
+    births = [c for c in births if any(w in c.name.lower() for w in ("birth", "born", "dob"))]
+    ages = [c for c in columns if c.guess.role == "quasi" and "age" in c.name.lower().split("_")]
+    return [(b.name, a.name) for b in births for a in ages]

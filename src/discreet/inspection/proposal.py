@@ -1,0 +1,294 @@
+"""The recipe that a first look suggests: roles and steps, each with the reason beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.errors import BadInput
+from discreet.generalization import Hierarchy
+from discreet.inspection.guesses import Guess
+from discreet.inspection.inspection import Inspection
+from discreet.release.recipe import Recipe
+from discreet.table.columns import LARGEST_EXACT_INTEGER
+
+ANSWERS = ("identifiers", "quasi", "confidential", "insensitive", "drop")
+K = 5
+# Over more columns k-anonymity leaves nothing but stars.
+MOST_QUASI = 10
+_LISTED = ("identifiers", "quasi", "confidential", "insensitive")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Roles and steps for a table.
+
+    Attributes
+    ----------
+    text : str
+        The recipe as TOML, with comments.
+    recipe : Recipe
+    hierarchies : dict of str to Hierarchy
+        Of the columns that are generalized.
+    """
+
+    text: str
+    recipe: Recipe
+    hierarchies: dict[str, Hierarchy]
+
+
+def propose(
+    seen: Inspection,
+    answers: Mapping[str, str] | None = None,
+    folder: str | None = None,
+) -> Proposal:
+    """Propose a recipe that runs as it is.
+
+    Parameters
+    ----------
+    seen : Inspection
+    answers : mapping of str to str, optional
+        Roles that a person gave to columns.
+    folder : str, optional
+        Where hierarchies are written to, as seen from the recipe; left out, the recipe holds them.
+
+    Examples
+    --------
+    >>> from discreet.datasets import make_households
+    >>> from discreet.inspection import inspect
+    >>> proposal = propose(inspect(make_households(1000, seed=1)))
+    >>> [step.method for step in proposal.recipe.steps]
+    ['generalize', 'oma']
+    """
+    guesses = _roles(seen, answers or {})
+    hierarchies = {
+        name: Hierarchy.auto().settle(seen.encoded[name].levels(), name)
+        for name, guess in guesses.items()
+        if guess.role == "quasi"
+    }
+    averaged = [n for n, g in guesses.items() if g.role == "confidential" and _numeric(seen, n)]
+    k = max(2, min(K, seen.rows // 2))
+    lines = [*_opening(seen), *_markers(seen), *_roles_text(guesses)]
+    if hierarchies:
+        lines += _generalize(hierarchies, _secrets(seen, guesses), k, folder)
+    if averaged:
+        lines += [
+            "",
+            "# Amounts are replaced by the mean of at least k records, extremes too.",
+            "[[steps]]",
+            'method = "oma"',
+            f"columns = {_toml(averaged)}",
+            f"k = {k}",
+        ]
+    text = "\n".join(lines) + "\n"
+    # A path is not looked up before the recipe is run.
+    return Proposal(text, Recipe.from_toml(text), hierarchies)
+
+
+def _roles(seen: Inspection, answers: Mapping[str, str]) -> dict[str, Guess]:
+    """Settle the roles: what a person says, then what the steps can do with each column."""
+    guesses = {}
+    for name, guess in seen.roles.items():
+        role = answers.get(name)
+        if role is not None and role not in ANSWERS:
+            raise BadInput(f"'{role}' is no role; known: {', '.join(ANSWERS)}")
+        told = Guess(role, "as you said", exposure=guess.exposure) if role else guess
+        guesses[name] = _usable(seen, name, told)
+    for fine, coarse in seen.finer:
+        both = (guesses[fine], guesses[coarse])
+        if all(guess.role == "quasi" for guess in both) and fine not in answers:
+            reason = f"says more than {coarse}, which it determines; keep one of the two"
+            guesses[fine] = Guess("drop", reason)
+    quasi = [name for name, guess in guesses.items() if guess.role == "quasi"]
+    asked = sorted(
+        quasi,
+        key=lambda n: (n not in answers, -guesses[n].exposure, len(seen.encoded[n].values)),
+    )
+    for name in asked[MOST_QUASI:]:
+        reason = f"over more than {MOST_QUASI} columns k-anonymity leaves little; name it if needed"
+        guesses[name] = Guess("drop", reason)
+    return guesses
+
+
+def _usable(seen: Inspection, name: str, guess: Guess) -> Guess:
+    """Drop what no step can treat, whatever it is."""
+    column = seen.encoded[name]
+    if guess.role in ("identifiers", "drop", "household", "weight"):
+        return guess
+    if not column.releasable:
+        return Guess("drop", f"it holds {column.given}, which no step treats")
+    if guess.role == "confidential" and column.kind == "numeric":
+        problem = _not_averaged(column.values, int(column.counts.sum()))
+        if problem:
+            return replace(guess, role="drop", reason=problem)
+    return guess
+
+
+def _not_averaged(values: pa.Array, present: int) -> str | None:
+    if present < 2 * K:
+        return f"only {present} records have a value"
+    if pa.types.is_integer(values.type):
+        ends = pc.min_max(values).as_py()
+        if max(abs(ends["min"]), abs(ends["max"])) > LARGEST_EXACT_INTEGER:
+            return "its integers have too many digits for arithmetic"
+    if pa.types.is_floating(values.type) and np.isinf(values.to_numpy()).any():
+        return "it holds infinity"
+    return None
+
+
+def _numeric(seen: Inspection, name: str) -> bool:
+    return seen.encoded[name].kind == "numeric"
+
+
+def _opening(seen: Inspection) -> list[str]:
+    file = seen.source.name if seen.source else "TABLE"
+    lines = [
+        f"# Proposed by `discreet inspect {file}`. Roles are guesses: read the reasons beside",
+        "# them, correct what is wrong, and run",
+        f"#   discreet protect {file} --recipe THIS_FILE --out FOLDER",
+        "",
+    ]
+    if seen.keys.riskiest:
+        key = seen.keys.riskiest[0]
+        joined = " x ".join(key.columns)
+        lines.append(f"# The key to fear: {joined} singles out {key.singled_out:.1%} of records.")
+    for look in seen.columns:
+        if look.dates:
+            lines.append(_comment(f"# '{look.name}' holds dates as text ({look.dates})."))
+    return lines
+
+
+def _markers(seen: Inspection) -> list[str]:
+    """Take the usual marks of missing values; only mention those that may be values."""
+    marks: dict[str, str] = {}
+    lines = []
+    for look in seen.columns:
+        for value, reason in look.missing.items():
+            if reason.startswith("a usual mark"):
+                marks.setdefault(value, f"'{look.name}'")
+            else:
+                said = f"# Missing? '{value}' in '{look.name}' ({reason}). If so, add it below."
+                lines.append(_comment(said))
+    if marks:
+        where = "; ".join(f"{_toml(mark)} in {column}" for mark, column in marks.items())
+        lines.append(_comment(f"# Missing: {where}."))
+    return [*lines, f"null_markers = {_toml(list(marks))}"]
+
+
+def _roles_text(guesses: Mapping[str, Guess]) -> list[str]:
+    lines = ["", "[roles]"]
+    for role in _LISTED:
+        named = {name: guess for name, guess in guesses.items() if guess.role == role}
+        lines.append(f"{role} = [" + ("]" if not named else ""))
+        for name, guess in named.items():
+            lines.append(_comment(f"    {_toml(name)},  # {_doubt(guess)}{guess.reason}"))
+        if named:
+            lines.append("]")
+    for role in ("household", "weight"):
+        for place, (name, guess) in enumerate(_of(guesses, role).items()):
+            mark = "# " if place else ""
+            lines.append(_comment(f"{mark}{role} = {_toml(name)}  # {_doubt(guess)}{guess.reason}"))
+    for name, guess in _of(guesses, "drop").items():
+        lines.append(_comment(f"# dropped: {_toml(name)}: {guess.reason}"))
+    return [*lines, 'rest = "drop"']
+
+
+def _of(guesses: Mapping[str, Guess], role: str) -> dict[str, Guess]:
+    return {name: guess for name, guess in guesses.items() if guess.role == role}
+
+
+def _doubt(guess: Guess) -> str:
+    return "" if guess.sure else "doubtful: "
+
+
+def _generalize(
+    hierarchies: Mapping[str, Hierarchy],
+    secrets: Mapping[str, int],
+    k: int,
+    folder: str | None,
+) -> list[str]:
+    lines = [
+        "",
+        "# Values become coarser until k records or more share each combination; at most 5 % of",
+        "# the records are suppressed.",
+    ]
+    for name, values in secrets.items():
+        model = f'{{ model = "l-diversity", l = {min(values, 3)}, column = {_toml(name)} }}'
+        lines.append(
+            _comment(f"# Those who share it may share a secret too; to prevent it add {model}.")
+        )
+    lines += [
+        "[[steps]]",
+        'method = "generalize"',
+        f"columns = {_toml(list(hierarchies))}",
+        f'privacy = [{{ model = "k-anonymity", k = {k} }}]',
+        "suppression_limit = 0.05",
+        "",
+        "[steps.hierarchies]",
+    ]
+    for name, hierarchy in hierarchies.items():
+        given = hierarchy.spec if folder is None else f"{folder}/{file_name(name)}"
+        lines.append(f"{_key(name)} = {_toml(given)}")
+    return lines
+
+
+def _secrets(seen: Inspection, guesses: Mapping[str, Guess]) -> dict[str, int]:
+    """Give the confidential categories, with the number of their values."""
+    return {
+        name: len(seen.encoded[name].values)
+        for name in _of(guesses, "confidential")
+        if not _numeric(seen, name) and len(seen.encoded[name].values) > 1
+    }
+
+
+def file_name(column: str) -> str:
+    """Name the file of a column's hierarchy.
+
+    Examples
+    --------
+    >>> file_name("marital-status"), file_name("a/b")
+    ('marital-status.csv', 'a_b.csv')
+    """
+    return re.sub(r"[^\w.-]", "_", column).lstrip(".") + ".csv"
+
+
+def write_hierarchies(seen: Inspection, hierarchies: Mapping[str, Hierarchy], folder: Path) -> None:
+    """Write hierarchies as CSV files to edit, one for each column; none is replaced."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, hierarchy in hierarchies.items():
+            path = folder / file_name(name)
+            if path.exists():
+                raise BadInput(f"{path} exists; choose another folder, or remove it")
+            hierarchy.to_csv(path, seen.encoded[name].levels(), name)
+    except OSError as error:
+        raise BadInput(f"cannot write to {folder}: {error.strerror}") from None
+
+
+# TOML, which no library writes with comments
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items())
+        return f"{{ {inside} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
+
+
+def _comment(line: str) -> str:
+    """Keep a line with a comment on one line, whatever a column is called."""
+    return re.sub(r"[\x00-\x1f\x7f]", " ", line)

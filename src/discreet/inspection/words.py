@@ -1,0 +1,108 @@
+"""Words that tell what a column is, in the languages that files come in, and patterns of values."""
+
+from __future__ import annotations
+
+import re
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Names of columns, in parts: `birth_date`, `BirthDate` and `birth date` are birth and date.
+NAMES = _words(
+    """
+    name names surname forename firstname lastname givenname familyname fullname nombre apellido
+    apellidos nom prenom vorname nachname cognome naam achternaam patient_name
+    """
+)
+CONTACTS = _words(
+    """
+    email mail phone telephone tel telefon mobile fax address adresse direccion indirizzo
+    street strasse calle rue url website homepage twitter facebook ip iban ssn passport dni nie
+    nif nhs licence license plate account card
+    """
+)
+NUMBERS = _words("id ids uid uuid guid key identifier number nr no num nummer numero")
+HOUSEHOLDS = _words("household hh hhid family haushalt hogar menage familia")
+WEIGHTS = _words("weight weights wt wgt fnlwgt gewicht peso ponderation pweight")
+
+# What a stranger finds in registers, in papers and on social networks.
+OPEN = _words(
+    """
+    sex gender geschlecht sexo sexe age alter edad eta birth born birthday birthdate dob geburt
+    geburtsdatum nacimiento naissance postcode postal zip zipcode plz region county city town
+    municipality place ort country nationality citizenship province state district land bundesland
+    race ethnic ethnicity death
+    """
+)
+# What neighbours, colleagues and relatives know.
+KNOWN = _words(
+    """
+    education school schooling degree bildung occupation job profession beruf work workclass
+    employer employment industry sector marital married civil familienstand relationship partner
+    children kids size members dwelling housing tenure language height car cars vehicle religion
+    veteran disability admission discharge hospital visit
+    """
+)
+# What nobody should learn.
+CONFIDENTIAL = _words(
+    """
+    income salary wage wages earnings pay pension assets wealth debt loan mortgage capital gain loss
+    tax taxes turnover sales profit revenue price amount balance credit score rating expenditure
+    spending disease diagnosis icd diagnose illness condition cancer hiv drug medication treatment
+    therapy symptom bmi blood test result politics party vote crime conviction einkommen gehalt lohn
+    ingreso renta revenu salaire krankheit enfermedad
+    """
+)
+
+# Cells that nearly always stand for a missing value, and those that may.
+MISSING = {"?", "n/a", "na", "nan", "null", "#n/a", "missing", ".", "-", "--", "*", "k.a.", "n.d."}
+MAYBE_MISSING = {
+    "none",
+    "unknown",
+    "not available",
+    "not applicable",
+    "not known",
+    "no answer",
+    "refused",
+    "don't know",
+    "dk",
+    "ns/nc",
+    "keine angabe",
+    "unbekannt",
+    "desconocido",
+    "inconnu",
+}
+_SMALL = (-1, -2, -3, -4, -5, -6, -7, -8, -9, -66, -77, -88, -97, -98, -99)
+NEGATIVE_CODES = (*_SMALL, -777, -888, -997, -998, -999, -8888, -9998, -9999, -99999)
+NINES = (77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9997, 9998, 9999, 99999, 999999, 9999999)
+DATE_CODES = ("1900-01-01", "1899-12-30", "1901-01-01", "1970-01-01", "2999-12-31", "9999-12-31")
+
+_DATES = {
+    r"\d{1,2}\.\d{1,2}\.(\d{4}|\d\d)": "day.month.year",
+    r"\d{1,2}/\d{1,2}/(\d{4}|\d\d)": "with slashes",
+    r"\d{1,2}-\d{1,2}-\d{4}": "day-month-year",
+    r"\d{4}/\d{1,2}/\d{1,2}": "year/month/day",
+    r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?": "year-month-day",
+    r"(1[89]|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])": "year, month and day without marks",
+    r"(?i)\d{1,2}[ .-](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ .,-]+\d{2,4}": (
+        "day, month's name and year"
+    ),
+}
+DATES = {re.compile(pattern): said for pattern, said in _DATES.items()}
+PERSON = re.compile(r"[^\W\d_][\w.'’-]*(,? [^\W\d_][\w.'’-]*){1,4}")
+SEXES = {"m", "f", "w", "male", "female", "man", "woman", "männlich", "weiblich", "h", "mujer"}
+SEXES |= {"hombre", "homme", "femme", "diverse", "x", "other"}
+
+
+def parts_of(name: str) -> list[str]:
+    """Split a column's name into words.
+
+    Examples
+    --------
+    >>> parts_of("BirthDate_2"), parts_of("marital-status")
+    (['birth', 'date', '2'], ['marital', 'status'])
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [part for part in re.split(r"[\W_]+|(?<=\D)(?=\d)", spaced.lower()) if part]

@@ -1,0 +1,228 @@
+"""What statistical packages know of a column besides its values: labels, formats, missing codes.
+
+It travels as metadata of the Arrow field. The labels say what the questionnaire says; which of its
+codes a null had (refused, not asked) is kept apart, together with a hash of the column, and counts
+only as long as the column is the one that was read: a null of another column has no code.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_LABELS = b"discreet.labels"
+_CODES = b"discreet.null codes"
+Code = float | str
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is known of a column besides its values.
+
+    Attributes
+    ----------
+    label : str or None
+        What the column is, in words.
+    values : dict
+        What its values mean, in words.
+    missing : tuple
+        Codes that stand for a missing value: each a value, or a pair, the ends of a range.
+    format, measure : str or None
+        As the program has them.
+    program : str or None
+        Whose format and codes these are: "sav" (SPSS), "dta" (Stata) or "sas".
+
+    Examples
+    --------
+    >>> sex = with_labels(pa.field("sex", pa.int64()), Labels("Sex", {1: "male", 2: "female"}))
+    >>> labels_of(sex).values
+    {1: 'male', 2: 'female'}
+    """
+
+    label: str | None = None
+    values: Mapping[Any, str] = field(default_factory=dict)
+    missing: tuple[Any, ...] = ()
+    format: str | None = None
+    measure: str | None = None
+    program: str | None = None
+
+
+def labels_of(field: pa.Field) -> Labels:
+    """Give what is known of a field; nothing, where nothing is."""
+    text = (field.metadata or {}).get(_LABELS)
+    if text is None:
+        return Labels()
+    try:
+        content = json.loads(text)
+        content["values"] = dict(content.get("values", []))
+        missing = content.get("missing", [])
+        content["missing"] = tuple(tuple(m) if isinstance(m, list) else m for m in missing)
+        return Labels(**content)
+    except (ValueError, TypeError, AttributeError):
+        # Another program's, in a file that came from elsewhere.
+        return Labels()
+
+
+def with_labels(field: pa.Field, labels: Labels) -> pa.Field:
+    """Give a field with these labels, and with no codes of nulls."""
+    content = {key: value for key, value in asdict(labels).items() if value not in (None, {}, ())}
+    if "values" in content:
+        content["values"] = list(content["values"].items())
+    if not content:
+        return field.remove_metadata()
+    return field.with_metadata({_LABELS: json.dumps(content, ensure_ascii=False).encode()})
+
+
+def public_field(field: pa.Field) -> pa.Field:
+    """Give a field with its labels and nothing else of its metadata."""
+    kept = (field.metadata or {}).get(_LABELS)
+    return field.remove_metadata() if kept is None else field.with_metadata({_LABELS: kept})
+
+
+def with_null_codes(field: pa.Field, column: pa.ChunkedArray, codes: pa.Array | None) -> pa.Field:
+    """Remember which code each null of a column had.
+
+    Parameters
+    ----------
+    field : pyarrow.Field
+    column : pyarrow.ChunkedArray
+        The column that the field is of.
+    codes : pyarrow.Array or None
+        For each row the code, null where there is none.
+    """
+    field = public_field(field)
+    if codes is None:
+        return field
+    codes = codes.filter(column.is_null().combine_chunks())
+    known = codes.dictionary_encode()
+    if not len(known.dictionary):
+        return field
+    places = pc.fill_null(known.indices, -1).to_numpy().astype(np.int32)
+    content = {
+        "codes": known.dictionary.to_pylist(),
+        "places": base64.b64encode(zlib.compress(places.tobytes())).decode(),
+        "column": _digest(column),
+    }
+    metadata = {**(field.metadata or {}), _CODES: json.dumps(content).encode()}
+    return field.with_metadata(metadata)
+
+
+def null_codes(field: pa.Field, column: pa.ChunkedArray) -> pa.Array | None:
+    """Give the code of each row that is a null with a code; None where the column has none.
+
+    Also None where the column is not the one that the codes were kept for.
+    """
+    text = (field.metadata or {}).get(_CODES)
+    if text is None:
+        return None
+    content = json.loads(text)
+    if content["column"] != _digest(column):
+        return None
+    places = np.frombuffer(zlib.decompress(base64.b64decode(content["places"])), np.int32)
+    rows = np.full(len(column), -1, dtype=np.int32)
+    rows[column.is_null().to_numpy()] = places
+    return pa.array(content["codes"]).take(pa.array(rows, mask=rows < 0))
+
+
+def _digest(column: pa.ChunkedArray) -> str:
+    """Hash a column's cells in their order."""
+    present = column.drop_null().combine_chunks()
+    if pa.types.is_dictionary(present.type):
+        present = present.dictionary_decode()
+    digest = hashlib.sha256(str(column.type).encode())
+    digest.update(np.packbits(column.is_null().to_numpy()).tobytes())
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([("x", present.type)])) as stream:
+        # Joined with nothing, so that the buffers hold these cells and no others.
+        whole = pa.concat_arrays([present, present.slice(0, 0)])
+        stream.write_batch(pa.record_batch([whole], names=["x"]))
+    digest.update(sink.getvalue())
+    return digest.hexdigest()
+
+
+def replaced(field: pa.Field, before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.Field:
+    """Give the field of a column that was normalised: its labels, and codes where nulls were."""
+    codes = null_codes(field, before)
+    return with_null_codes(field.with_type(after.type), after, codes)
+
+
+def take_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:
+    """Take some rows of a table; nulls keep their codes."""
+    taken = table.take(pa.array(rows))
+    fields = []
+    for own in table.schema:
+        codes = null_codes(own, table[own.name])
+        codes = codes if codes is None else codes.take(pa.array(rows))
+        fields.append(with_null_codes(own, taken[own.name], codes))
+    return pa.Table.from_arrays(taken.columns, schema=pa.schema(fields))
+
+
+def released_labels(
+    original: pa.Table, protected: pa.Table, seen: Collection[str], left_out: np.ndarray
+) -> pa.Table:
+    """Give a protected table the labels of the original that may be shared and still apply.
+
+    Parameters
+    ----------
+    original, protected : pyarrow.Table
+        Rows in the same order.
+    seen : collection of str
+        Columns that a step treats or reads. Their nulls have no codes, which would part the
+        records that a promise counts as one class.
+    left_out : ndarray of int
+        Rows that are blank.
+
+    Notes
+    -----
+    A value that no released record holds has no label, since a list of labels may have been made
+    from the records. A treated column of numbers keeps what its values mean only where all of them
+    still are values with a meaning; in one of text, a code that stands there means what it meant.
+    """
+    fields = []
+    for own in protected.schema:
+        source, column = original.schema.field(own.name), protected[own.name]
+        labels = labels_of(source)
+        if labels == Labels():
+            fields.append(own.remove_metadata())
+            continue
+        text = pa.types.is_string(own.type) or pa.types.is_large_string(own.type)
+        if own.type != source.type:
+            labels = Labels(labels.label, _by_text(labels.values) if text else {})
+        elif own.name in seen:
+            labels = replace(labels, missing=())
+        used = set(column.unique().to_pylist()) - {None} if labels.values else set()
+        if labels.values and labels.missing:
+            codes = null_codes(source, original[own.name])
+            used |= set() if codes is None else set(codes.unique().to_pylist())
+        applies = text or own.name not in seen or used <= set(labels.values)
+        values = {v: text for v, text in labels.values.items() if applies and v in used}
+        named = with_labels(own, replace(labels, values=values))
+        if labels.missing and own.name not in seen:
+            named = with_null_codes(named, column, _without(source, original, left_out))
+        fields.append(named)
+    return pa.Table.from_arrays(protected.columns, schema=pa.schema(fields))
+
+
+def _by_text(values: Mapping[Any, str]) -> dict[str, str]:
+    """Give what values mean by their text, as generalization writes them."""
+    whole = {v: int(v) if isinstance(v, float) and v.is_integer() else v for v in values}
+    return {str(whole[value]): label for value, label in values.items()}
+
+
+def _without(field: pa.Field, table: pa.Table, rows: np.ndarray) -> pa.Array | None:
+    """Give the codes of a column's nulls, but for some rows."""
+    codes = null_codes(field, table[field.name])
+    if codes is None or not len(rows):
+        return codes
+    gone = np.zeros(len(codes), dtype=bool)
+    gone[rows] = True
+    return pc.if_else(pa.array(gone), pa.scalar(None, codes.type), codes)

@@ -1,0 +1,117 @@
+"""What a file is, by its first bytes, and what it should be, by its suffix."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from discreet.errors import BadInput
+
+# Read and written; the name of a format is its usual suffix.
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".csv.gz": "csv.gz",
+    ".tsv.gz": "csv.gz",
+    ".txt.gz": "csv.gz",
+    ".csv.zst": "csv.zst",
+    ".tsv.zst": "csv.zst",
+    ".txt.zst": "csv.zst",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".xlsx": "xlsx",
+    ".sav": "sav",
+    ".dta": "dta",
+    ".xpt": "xpt",
+}
+READ_ONLY = {".xlsm": "xlsx", ".zsav": "sav", ".sas7bdat": "sas7bdat"}
+NAMES = {
+    "csv": "CSV",
+    "csv.gz": "gzip",
+    "csv.zst": "zstd",
+    "parquet": "Parquet",
+    "feather": "Feather",
+    "xlsx": "an Excel workbook",
+    "sav": "SPSS",
+    "dta": "Stata",
+    "xpt": "SAS transport",
+    "sas7bdat": "SAS",
+}
+_SIGNATURES = (
+    (b"PAR1", "parquet"),
+    (b"ARROW1", "feather"),
+    (b"FEA1", "feather"),
+    (b"PK\x03\x04", "xlsx"),
+    (b"\xd0\xcf\x11\xe0", "ole"),
+    (b"$FL2", "sav"),
+    (b"$FL3", "sav"),
+    (b"<stata_dta>", "dta"),
+    (b"HEADER RECORD*******", "xpt"),
+    (b"\x00" * 12 + b"\xc2\xea\x81\x60", "sas7bdat"),
+    (b"\x1f\x8b", "csv.gz"),
+    (b"\x28\xb5\x2f\xfd", "csv.zst"),
+    (b"%PDF", "pdf"),
+)
+_OLD_STATA = (0x69, 0x6C, 0x6E, 0x6F, 0x71, 0x72, 0x73)
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+
+
+def suffix_of(path: Path) -> str:
+    """Give a path's suffix, both of `.csv.gz`.
+
+    Examples
+    --------
+    >>> suffix_of(Path("people.2024.csv.gz")), suffix_of(Path("people.2024.csv"))
+    ('.csv.gz', '.csv')
+    """
+    both = "".join(path.suffixes[-2:]).lower()
+    return both if both in FORMATS else path.suffix.lower()
+
+
+def check_content(path: Path, format: str) -> None:
+    """Say what a file is that is not what its suffix says."""
+    with path.open("rb") as file:
+        start = file.read(64)
+    found = next((name for sign, name in _SIGNATURES if start.startswith(sign)), None)
+    if len(start) > 3 and start[0] in _OLD_STATA and start[1] in (1, 2) and start[2:4] == b"\1\0":
+        found = "dta"
+    if found == "ole":
+        raise BadInput(_say_ole(path))
+    if found == "pdf":
+        raise BadInput(f"{path} is a PDF document, not a table; export the table it was made from")
+    # SPSS and compressed files begin as nothing else does; text may begin with anything.
+    if found == format or (found is None and format == "csv"):
+        return
+    if not start:
+        raise BadInput(f"{path} is empty")
+    wanted = NAMES[format]
+    if found is None:
+        raise BadInput(
+            f"{path} is not {wanted}, though its suffix says so; if it is text, rename it to .csv"
+        )
+    if found == "xlsx" and format != "xlsx":
+        raise BadInput(
+            f"{path} is an Excel workbook or another zip archive, not {wanted}; rename or unpack it"
+        )
+    raise BadInput(f"{path} is {NAMES[found]}, not {wanted}; rename it to .{found}")
+
+
+def _say_ole(path: Path) -> str:
+    if _ENCRYPTED in path.read_bytes():
+        return f"{path} is protected by a password; save a copy without one in Excel"
+    return f"{path} is a workbook of Excel 2003 or older; save it as .xlsx in Excel"
+
+
+def optional(package: str, path: Path) -> ModuleType:
+    """Import a package that only some formats need, or say how to get it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise BadInput(
+            f"{path} needs the package {package}, which is not installed: "
+            "pip install 'discreet[files]'"
+        ) from None

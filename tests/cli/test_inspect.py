@@ -1,0 +1,128 @@
+"""`discreet inspect`, run as a user runs it."""
+
+import json
+import sys
+
+import openpyxl
+import pytest
+import typer
+from rich.console import Console
+
+from discreet import write_table
+from discreet.cli import main
+from discreet.datasets import make_households
+from discreet.release import Recipe
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run a command in a folder with a table; give its exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    write_table(make_households(1000, seed=3, null_rate=0.02), "in.csv")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["discreet", "inspect", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return ended.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+def test_plain_in_a_pipe(run):
+    code, out, err = run("in.csv")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "1,000 records, 15 columns"
+    assert lines[1].split() == ["column", "kind", "distinct", "nulls", "unique", "range", "probably", "why"]  # fmt: skip
+    assert lines[2].startswith("name ")
+    assert "identifiers" in lines[2]
+    assert "postcode x birth_date" in out
+    assert not set("│┃─━") & set(out)
+
+
+def test_a_table_on_a_terminal(run, monkeypatch):
+    shown = Console(force_terminal=True, width=200, record=True)
+    monkeypatch.setattr(sys.modules["discreet.cli.main"], "out", shown)
+    run("in.csv")
+    text = shown.export_text()
+    assert "┃ column" in text
+    assert "Keys to fear, riskiest first" in text
+
+
+def test_json(run):
+    code, out, _ = run("in.csv", "--json", "--write-recipe", "r.toml")
+    content = json.loads(out)
+    assert code == 0
+    assert content["rows"] == 1000
+    assert content["columns"][0]["guess"]["role"] == "identifiers"
+    assert content["keys"]["riskiest"][0]["columns"][0] == "postcode"
+    assert content["recipe"] == "r.toml"
+
+
+def test_recipe_and_hierarchies_are_written_and_run(run, tmp_path, monkeypatch):
+    code, out, _ = run("in.csv", "--write-recipe", "r.toml", "--write-hierarchies", "trees")
+    assert code == 0
+    assert "Recipe to correct and run: r.toml" in out
+    assert "do not share them" in out
+    assert Recipe.load("r.toml").steps[0].method == "generalize"
+    assert (tmp_path / "trees/age.csv").read_text().startswith("0;0-4;0-9;")
+    monkeypatch.setattr(
+        sys, "argv", ["discreet", "protect", "in.csv", "--recipe", "r.toml", "--out", "out"]
+    )
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    assert (tmp_path / "out/public/table.csv").exists()
+
+
+def test_a_tree_is_shown(run):
+    code, out, _ = run("in.csv", "--hierarchy", "postcode")
+    assert code == 0
+    with_a_value = len(make_households(1000, seed=3, null_rate=0.02)["postcode"].drop_null())
+    assert out.splitlines()[:2] == ["postcode", f"*  ({with_a_value} rows)"]
+    code, _, err = run("in.csv", "--hierarchy", "post")
+    assert code == 2
+    assert err.startswith("discreet: the table has no column 'post'")
+
+
+def test_doubtful_columns_are_asked_about(run, monkeypatch):
+    asked = []
+
+    def answer(text, **options):
+        asked.append(text)
+        return "nonsense" if len(asked) == 1 else "drop"
+
+    monkeypatch.setattr(typer, "prompt", answer)
+    code, _, _ = run("in.csv", "--write-recipe", "r.toml", "--interactive")
+    assert code == 0
+    assert asked[0].startswith("  role of weight: identifiers, quasi")
+    assert asked[1].startswith("  one of identifiers")
+    assert Recipe.load("r.toml").roles.weight is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.csv"], "none.csv does not exist"),
+        (["in.csv", "--interactive"], "--interactive asks for roles, so it needs --write-recipe"),
+        (["in.csv", "--write-recipe", "in.csv"], "in.csv is the table; choose another name for the recipe"),
+        (["in.csv", "--write-recipe", "."], "cannot write a recipe to .: name a file in a folder that exists"),
+        (["in.csv", "--write-recipe", "old.toml"], "old.toml exists; choose another name, or replace it with --force"),
+        (["in.csv", "--sheet", "a"], "in.csv is no workbook, so it has no sheets"),
+        (["book.xlsx", "--sheet", "b"], "book.xlsx has no sheet 'b'; known: a"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence(run, tmp_path, arguments, message):
+    (tmp_path / "old.toml").write_text("")
+    book = openpyxl.Workbook()
+    book.active.title = "a"
+    book.save(tmp_path / "book.xlsx")
+    assert run(*arguments) == (2, "", f"discreet: {message}\n")
+
+
+def test_a_recipe_is_replaced_with_force(run, tmp_path):
+    (tmp_path / "old.toml").write_text("")
+    assert run("in.csv", "--write-recipe", "old.toml", "--force")[0] == 0
+    assert Recipe.load("old.toml").steps

@@ -1,0 +1,123 @@
+"""Guesses: what is taken for an identifier, a code of missing values or a date, and what is not."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.inspection.encoded import encode_column
+from discreet.inspection.guesses import dates_as_text, guess_role, sentinels
+from discreet.inspection.patterns import is_card, is_dni, is_french_social, is_iban
+
+RNG = np.random.default_rng(7)
+
+
+def column(name, values):
+    return encode_column(name, pa.chunked_array([pa.array(values)]))
+
+
+def iban(number: int) -> str:
+    account = f"{number:018d}"
+    rest = int(account + "131400") % 97  # DE00
+    return f"DE{98 - rest:02d}{account}"
+
+
+IDENTIFIERS = {
+    "e-mail addresses": [f"a{i}@example.org" for i in range(40)],
+    "IBANs (their checksums hold)": [iban(i * 7919) for i in range(40)],
+    "US social security numbers": [f"{i + 100}-12-{i + 1000}" for i in range(40)],
+    "IP addresses": [f"10.0.{i}.{255 - i}" for i in range(40)],
+    "phone numbers": [f"+49 30 {i + 12345:06d}" for i in range(40)],
+    "UUIDs": [f"{i:08x}-0000-4000-8000-{i:012x}" for i in range(40)],
+    "web addresses": [f"https://example.org/{i}" for i in range(40)],
+    "numbers of payment cards (their check digits hold)": ["4111111111111111", "5500005555555559"],
+    "Spanish identity numbers (their letters hold)": ["12345678Z", "87654321X", "X1234567L"],
+}
+
+
+@pytest.mark.parametrize("what", IDENTIFIERS)
+def test_values_that_name_a_person_are_known_whatever_the_column_is_called(what):
+    guess = guess_role(column("v17", IDENTIFIERS[what]))
+    assert (guess.role, guess.sure) == ("identifiers", True)
+    assert guess.reason == f"100% of its values look like {what}"
+
+
+def test_checksums():
+    assert is_iban("DE89370400440532013000")
+    assert not is_iban("DE88370400440532013000")
+    assert is_card("4111 1111 1111 1111")
+    assert not is_card("4111111111111112")
+    assert is_french_social("2 55 08 14 168 025 38")
+    assert not is_french_social("255081416802539")
+    assert is_dni("X1234567L")
+    assert not is_dni("1234")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role", "sure"),
+    [
+        ("surname", [f"Name{i % 30} Xy" for i in range(60)], "identifiers", True),
+        ("country_name", [f"Land{i % 30}" for i in range(60)], "quasi", True),
+        ("patient_id", list(range(1000, 1060)), "identifiers", True),
+        ("v1", [f"k{i}" for i in range(60)], "identifiers", True),
+        ("household_id", [i // 2 for i in range(60)], "household", True),
+        ("family size", [i % 5 for i in range(60)], "quasi", True),
+        ("survey weight", [i / 7 for i in range(60)], "weight", False),
+        ("BirthDate", np.arange(60).astype("datetime64[D]"), "quasi", True),
+        ("v2", ["m", "f", "F"] * 20, "quasi", True),
+        ("v3", ["red", "green"] * 30, "quasi", False),
+        ("NetIncome", RNG.normal(size=60), "confidential", True),
+        ("v4", RNG.normal(size=200), "confidential", False),
+        ("hours", [i % 40 for i in range(60)], "quasi", False),
+        ("remarks", [f"{i} " + "a long remark on a person " * 4 for i in range(60)], "identifiers", True),
+    ],
+)  # fmt: skip
+def test_roles(name, values, role, sure):
+    guess = guess_role(column(name, values))
+    assert (guess.role, guess.sure) == (role, sure), guess.reason
+
+
+def test_how_widely_a_column_is_known():
+    assert guess_role(column("sex", ["a", "b"] * 9)).exposure == 1.0
+    assert guess_role(column("occupation", ["a", "b"] * 9)).exposure == 0.8
+    assert guess_role(column("v9", ["a", "b"] * 9)).exposure == 0.5
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([5, 6, 7, 8, 9, -9, -9], ["-9"]),
+        ([-50, 6, 7, -8, 9, -9], []),  # below zero is usual here
+        ([1, 2, 3, 4, 5, 6, 999, 999], ["999"]),
+        (list(range(100)), []),  # 99 is one of many
+        ([*range(90)] + [99] * 20, ["99"]),
+        (["a", "b", "n/a", "?"], ["n/a", "?"]),
+        (["a", "b", "unknown"], ["unknown"]),
+        (["a", "b"], []),
+        ([0.5, 1.5, 2.5, 3.5, 4.5, 99999.0], ["99999"]),
+    ],
+)
+def test_codes_of_missing_values(values, found):
+    assert list(sentinels(column("x", values))) == found
+
+
+def test_dates_that_stand_for_none():
+    days = [np.datetime64("2020-01-01") + i for i in range(50)] + [np.datetime64("9999-12-31")] * 3
+    assert list(sentinels(column("left", np.array(days)))) == ["9999-12-31"]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (["31.12.2020", "01.02.1999"], "day.month.year"),
+        (["12/31/2020", "1/2/1999"], "with slashes"),
+        (["2020/12/31", "1999/2/1"], "year/month/day"),
+        ([20201231, 19990201], "year, month and day without marks"),
+        (["20201231", "19990201"], "year, month and day without marks"),
+        (["3 Mar 2020", "14 December 1999"], "day, month's name and year"),
+        ([20209999, 19990201], None),
+        (["1.5", "2.5"], None),
+        ([1, 2], None),
+    ],
+)
+def test_dates_as_text(values, said):
+    assert dates_as_text(column("when", values)) == said

@@ -1,0 +1,140 @@
+"""Recipes that a first look suggests: they run as they are, and keep what they promise."""
+
+import tomllib
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet
+from discreet.datasets import load_adult, make_households
+from discreet.errors import BadInput
+from discreet.generalization import Hierarchy
+from discreet.inspection import inspect
+from discreet.inspection.proposal import MOST_QUASI, propose, write_hierarchies
+from discreet.release.recipe import Recipe
+from discreet.table import write_table
+
+
+@pytest.fixture(scope="module")
+def people():
+    return make_households(2000, seed=3, null_rate=0.02)
+
+
+@pytest.fixture(scope="module")
+def seen(people):
+    return inspect(people)
+
+
+@pytest.mark.parametrize("name", ["households", "adult"])
+def test_the_recipe_runs_unchanged_and_passes_its_check(tmp_path, people, name):
+    table = people if name == "households" else load_adult()
+    path = tmp_path / "table.csv"
+    write_table(table, path)
+    (tmp_path / "recipe.toml").write_text(propose(inspect(path)).text, encoding="utf-8")
+    release = discreet.protect(path, tmp_path / "recipe.toml")
+    release.save(tmp_path / "out")
+    report = discreet.check_release(
+        tmp_path / "out/public/table.csv", tmp_path / "recipe.toml", tmp_path / "out/internal", path
+    )
+    assert report.verified
+    assert any("k = 5" in finding.promise for finding in report.findings)
+
+
+def test_roles_and_steps_of_the_households(seen):
+    recipe = propose(seen).recipe
+    assert recipe.roles.identifiers == ["name"]
+    # Of two columns that say the same, the coarser one is kept.
+    assert {"region", "age", "sex"} < set(recipe.roles.quasi)
+    assert not {"postcode", "birth_date"} & set(recipe.roles.quasi)
+    assert recipe.roles.household == "household_id"
+    assert recipe.roles.weight == "weight"
+    generalize, oma = recipe.steps
+    assert generalize.columns == recipe.roles.quasi
+    assert generalize.hierarchies["age"] == Hierarchy.intervals(widths=[5, 10, 20, 40], whole=True)
+    assert oma.columns == ["income", "assets"]
+
+
+def test_reasons_stand_beside_the_roles(seen):
+    text = propose(seen).text
+    assert "# The key to fear: postcode x birth_date x sex singles out 99." in text
+    assert '    "sex",  # registers and networks show it, as its name says\n' in text
+    assert '# dropped: "postcode": says more than region, which it determines' in text
+    assert 'add { model = "l-diversity", l = 3, column = "disease" }' in text
+    assert Recipe.from_toml(text) == propose(seen).recipe
+
+
+def test_answers_decide(seen):
+    recipe = propose(seen, {"postcode": "quasi", "income": "drop", "weight": "insensitive"}).recipe
+    assert "postcode" in recipe.roles.quasi
+    assert recipe.roles.weight is None
+    assert recipe.roles.insensitive == ["weight"]
+    assert recipe.steps[1].columns == ["assets"]
+    with pytest.raises(BadInput, match="'secret' is no role; known: identifiers, quasi"):
+        propose(seen, {"income": "secret"})
+
+
+def test_hierarchies_are_written_to_edit_and_the_recipe_reads_them(tmp_path, people, seen):
+    proposal = propose(seen, folder="trees")
+    write_hierarchies(seen, proposal.hierarchies, tmp_path / "trees")
+    (tmp_path / "recipe.toml").write_text(proposal.text, encoding="utf-8")
+    assert (tmp_path / "trees/sex.csv").read_text() == "female;*\nmale;*\n"
+    release = discreet.protect(people, tmp_path / "recipe.toml")
+    assert release.check.verified
+    with pytest.raises(BadInput, match=r"\.csv exists; choose another folder, or remove it"):
+        write_hierarchies(seen, proposal.hierarchies, tmp_path / "trees")
+
+
+def test_marks_of_missing_values_are_taken_and_codes_only_mentioned():
+    n = 60
+    table = pa.table(
+        {
+            "sex": ["m", "f", "?"] * (n // 3),
+            "income": [*np.linspace(1, 9000, n - 3), -9.0, -9.0, -9.0],
+            "seen on": [f"{i % 28 + 1:02d}.01.2024" for i in range(n)],
+        }
+    )
+    proposal = propose(inspect(table))
+    assert proposal.recipe.null_markers == ["?"]
+    assert "# Missing: \"?\" in 'sex'." in proposal.text
+    assert (
+        "# Missing? '-9' in 'income' (negative where all else is not, in 3 records)."
+        in proposal.text
+    )
+    assert "# 'seen on' holds dates as text (day.month.year)." in proposal.text
+
+
+def test_strange_names_and_columns_that_no_step_can_treat():
+    n = 40
+    table = pa.table(
+        {
+            'a "b"\n#c': ["x", "y"] * (n // 2),
+            "größe [cm]": np.linspace(0.1, 99.7, n),
+            "lists": [[i] for i in range(n)],
+            "salary": [1.0] * 3 + [None] * (n - 3),
+            "capital": [2**60 + i * 2**40 for i in range(n)],
+            "loss": [float("inf"), *np.linspace(0, 1, n - 1)],
+        }
+    )
+    proposal = propose(inspect(table), {"größe [cm]": "quasi"})
+    assert set(tomllib.loads(proposal.text)["steps"][0]["hierarchies"]) == {
+        'a "b"\n#c',
+        "größe [cm]",
+    }
+    for reason in ("only 3 records have a value", "too many digits", "holds infinity", "list<item"):
+        assert reason in proposal.text
+    assert discreet.protect(table, proposal.recipe).check.verified
+
+
+def test_not_more_quasi_identifiers_than_can_be_kept():
+    rng = np.random.default_rng(2)
+    table = pa.table({f"v{i}": rng.integers(0, 3, 300).astype(str) for i in range(25)})
+    proposal = propose(inspect(table))
+    assert len(proposal.recipe.roles.quasi) == MOST_QUASI
+    assert "over more than 10 columns k-anonymity leaves little" in proposal.text
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+def test_small_tables(rows):
+    table = make_households(rows, seed=1)
+    assert propose(inspect(table)).text
