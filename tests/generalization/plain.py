@@ -165,7 +165,7 @@ class Plain:
             "sum": sum(x),
             "max": max(x),
             "mean": sum(x) / self.d,
-            "geometric": math.prod(1 + v for v in x) ** (1 / self.d) - 1,
+            "geometric": math.expm1(sum(math.log1p(v) for v in x) / self.d),
         }[aggregate]
 
     def _entropy(self, a, level, out, name):
@@ -223,7 +223,7 @@ class Plain:
             else 0.0
             for a, size in enumerate(sizes)
         ]
-        return math.prod(1 + v for v in x) ** (1 / self.d) - 1
+        return math.expm1(sum(math.log1p(v) for v in x) / self.d)
 
     def _united_entropy(self, a, levels, out, name):
         tree, leaf = self.trees[a], [record[a] for record in self.records]

@@ -1,5 +1,7 @@
 """Generalize on tables: null policies, local recoding, plans, and what is refused."""
 
+import time
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -15,6 +17,7 @@ import discreet
 from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
 from discreet.generalization import (
+    AlphaKAnonymity,
     BetaLikeness,
     Generalize,
     Hierarchy,
@@ -22,6 +25,7 @@ from discreet.generalization import (
     LDiversity,
     TCloseness,
 )
+from discreet.kernels import lattice as kernels
 from tests.generalization.plain import Plain, plainly
 from tests.generalization.test_privacy import models
 from tests.generalization.test_search import ADULT, QUALITIES, as_table, tables
@@ -53,7 +57,7 @@ def fitted(method, table):
     try:
         return method.fit_transform(table)
     except BadInput as error:
-        if str(error).startswith("neither the records with nulls"):
+        if str(error).startswith(("neither the records with nulls", "all ")):
             reject()
         raise
 
@@ -114,27 +118,51 @@ def test_new_rows_get_the_labels_of_kept_classes_and_others_are_suppressed():
     assert out["zip"].tolist() == ["1011*", "*", "*", "*"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=100)
 @given(
     example=tables(nulls=True),
-    k=st.integers(1, 4),
+    privacy=st.lists(models(), min_size=1, max_size=2),
     policy=st.sampled_from(["value", "suppress", "segregate"]),
     segregate=st.sampled_from(["any", "pattern"]),
 )
-def test_transform_does_to_the_rows_what_fit_transform_did(example, k, policy, segregate):
+def test_transform_does_to_the_rows_what_fit_transform_did(example, privacy, policy, segregate):
     columns, forest, records, ill = example
     table = as_table(columns, records, ill)
     method = Generalize(
         hierarchies(columns, forest),
-        KAnonymity(k),
+        privacy,
         suppression_limit=1.0,
         null_policy=policy,
         segregate=segregate,
     )
-    out = fitted(method, table).to_pylist()
-    again = method.transform(table).to_pylist()
-    for one, other, unsafe in zip(out, again, method.unsafe_mask_, strict=True):
-        assert unsafe or one == other
+    out = fitted(method, table)
+    assert method.transform(table).to_pylist() == out.to_pylist()
+
+
+def test_suppressed_rows_of_a_batch_stay_as_stars_only_where_they_are_a_class():
+    people = pd.DataFrame({"zip": list("1122"), "ill": ["flu", "gout", "flu", "gout"]})
+    models = [KAnonymity(2), LDiversity(2, column="ill")]
+    method = Generalize({"zip": Hierarchy.prefix()}, models).fit(people)
+    for new, kept in (
+        (["flu"], False),
+        (["flu", "flu"], False),
+        (["flu", "gout"], True),
+        (["flu", "flue"], False),
+        (["flu", None, "gout"], True),
+    ):
+        batch = pd.DataFrame({"zip": ["1", *("9" * len(new))], "ill": ["flu", *new]})
+        out = method.transform(batch)
+        assert out.iloc[0].tolist() == ["1", "flu"]
+        assert (out["zip"].tolist()[1:] == ["*"] * len(new)) == kept
+        assert out.iloc[1:].isna().all(axis=None) == (not kept)
+
+
+def test_a_batch_is_judged_by_the_distribution_of_the_table_that_was_fitted():
+    people = pd.DataFrame({"zip": ["1"] * 10, "ill": ["flu"] * 5 + ["gout"] * 5})
+    method = Generalize({"zip": Hierarchy.flat()}, TCloseness(0.3, column="ill")).fit(people)
+    for new, kept in ((["flu"] * 4, False), (["flu"] * 2 + ["gout"] * 2, True)):
+        out = method.transform(pd.DataFrame({"zip": ["9"] * 4, "ill": new}))
+        assert out["zip"].isna().tolist() == [not kept] * 4
 
 
 policies = st.sampled_from(
@@ -341,7 +369,8 @@ def test_local_recoding_goes_on_until_nothing_is_gained(example, privacy, qualit
         quality=quality,
         suppression_limit=1.0,
         local=True,
-    ).fit(as_table(columns, records, ill))
+    )
+    fitted(method, as_table(columns, records, ill))
     assert [tuple(one["levels"].values()) for one in method.levels_] == nodes
     assert method.suppressed_ == left
 
@@ -422,7 +451,12 @@ SMALL = pd.DataFrame({"a": ["x"] * 5 + ["y"] * 5 + [None, None], "pay": range(12
 
 def test_a_group_smaller_than_k_is_suppressed():
     method = Generalize({"a": Hierarchy.flat()}, KAnonymity(3))
-    out = method.fit_transform(SMALL)
+    with pytest.warns(UserWarning, match="suppressed as a whole") as warned:
+        out = method.fit_transform(SMALL)
+    assert [str(w.message) for w in warned] == [
+        "the group of records 'with nulls', 2 in number, is suppressed as a whole: they are fewer "
+        "than k = 3; use null_policy = 'value', or weaker models, to keep them"
+    ]
     assert method.suppressed_mask_.tolist() == [False] * 10 + [True] * 2
     assert out.iloc[10:].isna().all(axis=None)
     assert out["a"].tolist()[:10] == ["x"] * 5 + ["y"] * 5
@@ -562,6 +596,44 @@ def test_a_time_limit_is_replayed_by_evaluations():
     assert again.table.equals(release.table)
 
 
+def test_compiling_takes_nothing_from_a_time_limit(monkeypatch):
+    clock, roll_up = [0.0], kernels.roll_up
+
+    def slow_at_first(*given):
+        clock[0] += 100.0 if clock[0] == 0.0 else 0.0
+        return roll_up(*given)
+
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(kernels, "roll_up", slow_at_first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        method = Generalize(HIERARCHIES, KAnonymity(2), time_limit=5.0).fit(PEOPLE)
+    assert clock[0] == 100.0
+    assert method.certificate_.proven
+    assert method.levels_ == Generalize(HIERARCHIES, KAnonymity(2)).fit(PEOPLE).levels_
+
+
+def test_a_search_without_proof_is_told():
+    method = Generalize(HIERARCHIES, KAnonymity(2), evaluations=2)
+    with pytest.warns(UserWarning, match="a gap of") as warned:
+        method.fit(PEOPLE)
+    gap = method.certificate_.gap
+    assert gap > 0
+    assert [str(w.message) for w in warned] == [
+        f"the search ended with a gap of {gap:.2%}, so that better levels may exist; give a longer "
+        "time_limit or more evaluations, or fewer levels"
+    ]
+
+
+def test_small_losses_keep_their_digits():
+    weights = {"age": 1e-13, "zip": 1e-13}
+    method = Generalize(HIERARCHIES, KAnonymity(3), quality="loss", weights=weights).fit(PEOPLE)
+    plain = Generalize(HIERARCHIES, KAnonymity(3), aggregate="mean").fit(PEOPLE)
+    # Of small numbers the geometric mean is the mean.
+    assert method.levels_ == plain.levels_
+    assert method.quality_ == pytest.approx(plain.quality_ * 1e-13, rel=1e-11, abs=0)
+
+
 def test_a_recipe_is_written_and_read_again():
     text = discreet.Recipe.from_dict(recipe(levels={"age": [1, 3], "sex": 0})).dump()
     assert discreet.Recipe.from_toml(text).dump() == text
@@ -599,6 +671,7 @@ def test_bad_input():
     say("weights belong to quality = 'loss'; 'nue' has none", quality="nue", weights={"age": 2.0})
     say("the weight of 'age' must be a number of at least 0, not -1", weights={"age": -1})
     say("evaluations must be a whole number of at least 1, not 0", evaluations=0)
+    say("evaluations is an empty list; give a whole number, or one each search", evaluations=[])
     say("time_limit must be a number of seconds, not 0", time_limit=0)
     say(
         "quality must be one of 'loss', 'precision', 'nue', 'nnue', 'discernibility', 'ambiguity', "
@@ -620,6 +693,34 @@ def test_bad_input():
         "the privacy models; set suppression_limit = 0.125 or more, or weaken the models",
         suppression_limit=0,
         levels={"age": [0, 1], "zip": [0, 1]},
+    )
+
+
+def test_the_limit_that_works_for_all_groups_is_told():
+    # Of those without nulls 1 of 4 must go, of those with nulls 2 of 6.
+    table = pd.DataFrame({"a": [*"xxxy", *"uuuuvw"], "b": ["p"] * 4 + [None] * 6})
+    options = {
+        "hierarchies": {"a": Hierarchy.flat(), "b": Hierarchy.flat()},
+        "levels": {"a": 0, "b": 0},
+        "privacy": KAnonymity(2),
+    }
+    say(
+        "suppression_limit = 0.05 cannot be met for the records with nulls: at least 2 of 6 records "
+        "must be suppressed to keep the privacy models; set suppression_limit = 0.3334 or more, or "
+        "weaken the models",
+        table,
+        **options,
+    )
+    options |= {"suppression_limit": 0.3334}
+    assert Generalize(**options).fit(table).suppressed_ == 3
+
+
+def test_a_table_of_which_nothing_would_remain_is_refused():
+    say(
+        "all 8 records would be suppressed, and nothing would remain since they do not keep the "
+        "privacy models together; weaken the models, or take another null_policy",
+        privacy=AlphaKAnonymity(0.3, 2, column="ill"),
+        suppression_limit=1.0,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,6 +55,15 @@ def with_null(ladder: Ladder) -> Ladder:
     leaves = pa.concat_arrays([ladder.leaves, pa.nulls(1, ladder.leaves.type)])
     labels: list[list[str]] = [*below, [TOP]]  # type: ignore[list-item]
     return Ladder(leaves, labels, np.ascontiguousarray(maps))
+
+
+def warn_suppressed(group: Group, n: int, why: str) -> None:
+    """Warn that all records of a group were suppressed though nobody asked for it."""
+    warnings.warn(
+        f"the group of records '{group.name}', {n:,} in number, is suppressed as a whole: {why}; "
+        "use null_policy = 'value', or weaker models, to keep them",
+        stacklevel=2,
+    )
 
 
 def make_groups(nulls: np.ndarray, policy: str, segregate: str, k: int) -> list[Group]:

@@ -91,7 +91,7 @@ def levels_of(plan: Plan) -> list[dict[str, Any]]:
 
 def apply(
     plan: Plan, hierarchies: Mapping[str, Hierarchy], columns: Mapping[str, pa.ChunkedArray]
-) -> tuple[dict[str, pa.ChunkedArray], np.ndarray]:
+) -> tuple[dict[str, pa.ChunkedArray], np.ndarray, np.ndarray]:
     """Give rows, new ones too, the labels of the plan.
 
     A row whose class was not kept, or did not exist, is suppressed.
@@ -100,6 +100,8 @@ def apply(
     -------
     columns : dict of str to pyarrow.ChunkedArray
     suppressed : ndarray of bool
+    groups : ndarray of int
+        The group of each row; -1 where it has nulls that no group has.
     """
     names = list(columns)
     n = len(next(iter(columns.values())))
@@ -122,7 +124,7 @@ def apply(
             for name, (_, texts) in zip(names, at, strict=True):
                 released[name][rows] = texts[rows]
     tables = {name: pa.chunked_array([pa.array(x, pa.string())]) for name, x in released.items()}
-    return tables, suppressed
+    return tables, suppressed, of_row
 
 
 def _coded(

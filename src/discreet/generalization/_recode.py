@@ -83,6 +83,20 @@ class Settings:
     matching: Matching | None = None
 
 
+class Infeasible(BadInput):
+    """No node is within the limit.
+
+    Attributes
+    ----------
+    works : float
+        The smallest limit that is.
+    """
+
+    def __init__(self, message: str, works: float) -> None:
+        super().__init__(message)
+        self.works = works
+
+
 def recode(
     tuples: Tuples, rules: Rules, settings: Settings, budget: Budget, who: str
 ) -> list[Round]:
@@ -119,7 +133,7 @@ def _round(
     search = Search(tuples, rules, quality, allowed, *span)
     found = search.run(*budget.share())
     if found is None:
-        raise BadInput(_say_infeasible(tuples, rules, settings, who))
+        raise _infeasible(tuples, rules, settings, who)
     budget.spent.append(found.certificate.evaluations)
     bottom, node = np.zeros(tuples.d, np.int64), np.array(found.levels, np.int64)
     table, ids = kernels.roll_up(tuples.lattice, tuples.table, bottom, node)
@@ -129,7 +143,7 @@ def _round(
     return Round(found.levels, members, held[ids], classes, found.certificate)
 
 
-def _say_infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) -> str:
+def _infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) -> Infeasible:
     """Find the fewest records that must be suppressed, and say which limit allows it."""
     n = tuples.n
     quality = Quality("suppressed", tuples)
@@ -137,8 +151,14 @@ def _say_infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) 
     found = Search(tuples, rules, quality, n, *span).run()
     assert isinstance(found, Found)
     works = math.ceil(found.suppressed / n * 10_000 - 1e-6) / 10_000
-    return (
+    advice = f"set suppression_limit = {works:g} or more, or weaken the models"
+    everything = np.full(len(tuples.table.counts), True)
+    if not who and works == 1 and not kernels.together(rules, tuples.table, everything):
+        # No limit leaves anything of the table.
+        advice = "weaken the models"
+    return Infeasible(
         f"suppression_limit = {settings.limit:g} cannot be met{who}: at least "
         f"{found.suppressed:,} of {n:,} records must be suppressed to keep the privacy models; "
-        f"set suppression_limit = {works:g} or more, or weaken the models"
+        + advice,
+        works,
     )

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.generalization._groups import ALL, Group, make_groups, with_null
+from discreet.generalization._groups import (
+    ALL,
+    Group,
+    make_groups,
+    warn_suppressed,
+    with_null,
+)
 from discreet.generalization._match import Matching
 from discreet.generalization._plan import describe_column, describe_group
-from discreet.generalization._recode import Budget, Round, Settings, recode
+from discreet.generalization._recode import Budget, Infeasible, Round, Settings, recode
 from discreet.generalization._tuples import Tuples, collapse, lay_out
 from discreet.generalization._united import Piece, united_quality
 from discreet.generalization.hierarchy import Hierarchy
@@ -88,7 +96,6 @@ class Treatment:
                 f"neither the records with nulls nor those without are k = {k} or more that could "
                 "be generalized; use null_policy = 'value', or a smaller k"
             )
-        self.budget = Budget(method.time_limit, method.evaluations, len(searched))
         self.settings = Settings(
             method.quality,
             method.aggregate,
@@ -100,7 +107,46 @@ class Treatment:
             if method.null_policy == "match"
             else None,
         )
-        self.done = [self._group(group, k) for group in self.groups]
+        if method.time_limit is not None:
+            self._warm_up(searched[0])
+        self.budget = Budget(method.time_limit, method.evaluations, len(searched))
+        self.done: list[_Done] = []
+        refused: list[Infeasible] = []
+        for group in self.groups:
+            try:
+                self.done.append(self._group(group, k))
+            except Infeasible as error:
+                refused.append(error)
+        if refused:
+            # The limit must work for all groups.
+            raise max(refused, key=lambda error: error.works)
+        if self.unsafe.all():
+            raise BadInput(
+                f"all {self.n:,} records would be suppressed, and nothing would remain since they "
+                "do not keep the privacy models together; weaken the models, or take another "
+                "null_policy"
+            )
+        self._tell_gap()
+
+    def _warm_up(self, group: Group) -> None:
+        """Search a few records, so that compiling takes nothing from the time limit."""
+        rows = (np.arange(self.n) if group.rows is None else group.rows)[:8]
+        bound = Bound(
+            self.bound.rules, np.ascontiguousarray(self.bound.codes[:, rows]), self.bound.columns
+        )
+        tuples, _ = collapse(self.lattice, [c[rows] for c in self.codes], bound)
+        recode(tuples, bound.rules, replace(self.settings, limit=1.0), Budget(None, 8), "")
+        together(bound.rules, tuples.table, np.full(len(tuples.table.counts), True))
+
+    def _tell_gap(self) -> None:
+        """Warn where a search ended before it had its proof."""
+        gap = max(one.gap for one in self.certificates)
+        if gap > 0:
+            warnings.warn(
+                f"the search ended with a gap of {gap:.2%}, so that better levels may exist; give "
+                "a longer time_limit or more evaluations, or fewer levels",
+                stacklevel=2,
+            )
 
     def _group(self, group: Group, k: int) -> _Done:
         bound = Bound(self.bound.rules, group.of(self.bound.codes), self.bound.columns)
@@ -108,6 +154,8 @@ class Treatment:
         treatment = group.treatment
         if treatment == "search" and group.name != ALL and tuples.n < k:
             treatment = self.method.small_group
+            if treatment == "suppress":
+                warn_suppressed(group, tuples.n, f"they are fewer than k = {k}")
         rounds: list[Round] = []
         if treatment == "search":
             who = "" if group.name == ALL else f" for the records {group.name}"

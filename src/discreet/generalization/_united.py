@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.generalization._tuples import Tuples
-from discreet.generalization.quality import aggregated
+from discreet.generalization.quality import aggregated, bits
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,8 @@ def _entropy_loss(pieces: Sequence[Piece], a: int, normalised: bool) -> float:
         total += piece.over_records(np.log2(above[label] / marginal[leaf]))
         if not piece.kept:
             np.add.at(masked, lattice.first[a, level] + label, piece.tuples.table.counts)
-    total += _bits(masked)
+    total += bits(masked)
     if not normalised:
         return total
-    whole = _bits(marginal)
+    whole = bits(marginal)
     return total / whole if whole > 0 else 0.0
-
-
-def _bits(counts: np.ndarray) -> float:
-    there = counts[counts > 0]
-    return float(-(there * np.log2(there / there.sum())).sum())

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +14,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.generalization._groups import NullPolicy, Segregate, SmallGroup
 from discreet.generalization._plan import apply, levels_of
+from discreet.generalization._released import Judge, released
 from discreet.generalization._treat import Treatment
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.privacy import (
@@ -24,7 +24,7 @@ from discreet.generalization.privacy import (
     read_models,
 )
 from discreet.generalization.quality import Aggregate, QualityName, check_quality
-from discreet.method import Method, Outcome, Rounder, as_arrow, as_computed, as_given
+from discreet.method import Method, Outcome, Rounder, as_arrow, as_computed
 from discreet.table.classes import check_columns
 
 
@@ -181,6 +181,8 @@ class Generalize(Method):
             _is_number(self.time_limit) and self.time_limit > 0
         ):
             raise BadInput(f"time_limit must be a number of seconds, not {self.time_limit!r}")
+        if isinstance(self.evaluations, list | tuple) and not self.evaluations:
+            raise BadInput("evaluations is an empty list; give a whole number, or one each search")
         for most in _listed(self.evaluations):
             if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
                 raise BadInput(f"evaluations must be a whole number of at least 1, not {most!r}")
@@ -225,20 +227,22 @@ class Generalize(Method):
         """
         table = as_arrow(self, X, reset=True)
         outcome = self._fit(table)
-        return self._released(X, table, outcome.columns, self.unsafe_mask_)
+        return released(X, table, outcome.columns, self.unsafe_mask_)
 
     @available_if(lambda self: not self.local)
     def transform(self, X: Any) -> Any:
         """Apply the plan to rows, new ones too.
 
-        A row whose class was not kept, or did not exist, is suppressed. The privacy models held for
-        the rows that the plan was made from: check new ones again.
+        A row whose class was not kept, or did not exist, is suppressed; such rows are empty in all
+        columns where those of X are too few, or too alike, to be a class of their own. The privacy
+        models held for the rows that the plan was made from: check new ones again.
         """
         check_is_fitted(self)
         table = as_arrow(self, X, reset=False)
         columns = {name: table[name] for name in self._settled}
-        new, _ = apply(self.plan_, self._settled, columns)
-        return self._released(X, table, new, np.zeros(table.num_rows, bool))
+        new, suppressed, groups = apply(self.plan_, self._settled, columns)
+        others = {name: table[name] for name in self.reads}
+        return released(X, table, new, self._judge.unsafe(others, suppressed, groups))
 
     def _fit(self, table: pa.Table) -> Outcome:
         self.check_params()
@@ -251,6 +255,7 @@ class Generalize(Method):
         outcome = treatment.outcome()
         self.plan_ = outcome.joint
         self._settled = treatment.hierarchies
+        self._judge = Judge.learn(treatment.bound, others)
         self.levels_ = levels_of(self.plan_)
         self.quality_ = float(treatment.quality())
         self.suppressed_mask_, self.unsafe_mask_ = treatment.suppressed, treatment.unsafe
@@ -258,20 +263,6 @@ class Generalize(Method):
         proofs = treatment.certificates
         self.certificate_ = proofs[0] if len(proofs) == 1 else proofs
         return outcome
-
-    def _released(
-        self, X: Any, table: pa.Table, new: Mapping[str, pa.ChunkedArray], unsafe: np.ndarray
-    ) -> Any:
-        for name, column in new.items():
-            table = table.set_column(table.column_names.index(name), name, column)
-        changed = set(new)
-        if unsafe.any():
-            keep = pa.array(~unsafe)
-            for position, name in enumerate(table.column_names):
-                empty = pa.scalar(None, table[name].type)
-                table = table.set_column(position, name, pc.if_else(keep, table[name], empty))
-            changed = set(table.column_names)
-        return as_given(X, table, changed)
 
     def run(
         self,

@@ -11,8 +11,15 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._axes import Axis, in_order, in_tree
-from discreet.generalization._groups import ALL, Segregate, SmallGroup, make_groups
+from discreet.generalization._groups import (
+    ALL,
+    Segregate,
+    SmallGroup,
+    make_groups,
+    warn_suppressed,
+)
 from discreet.generalization._partition import Partition, keeps
+from discreet.generalization._released import released
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.privacy import (
     KAnonymity,
@@ -25,7 +32,7 @@ from discreet.generalization.privacy import (
     trees,
 )
 from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE
-from discreet.method import Method, Outcome, Plan, Rounder, as_arrow, as_computed, as_given
+from discreet.method import Method, Outcome, Plan, Rounder, as_arrow, as_computed
 from discreet.table.classes import check_columns, classes_of, encode_columns
 
 NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate"]
@@ -62,8 +69,8 @@ class Mondrian(Method):
         Under `"segregate"`: one group of records with nulls, or one for each set of columns that
         are null, sets with too few records together.
     small_group : {"suppress", "append"}
-        What becomes of a group of records that are too few, or too alike, to keep the models by
-        themselves: suppressed, or released as they are.
+        What becomes of a group that has fewer records than k: suppressed, or released as it is. A
+        group that breaks another model even as one class is suppressed, with a warning.
     allow_disclosure : bool
         Must be True for `"append"`.
 
@@ -194,18 +201,13 @@ class Mondrian(Method):
             self._draws,
             others={name: table[name] for name in self.reads},
         )
-        for name, column in outcome.columns.items():
-            table = table.set_column(table.column_names.index(name), name, column)
         assert outcome.suppressed is not None
         assert outcome.unsafe is not None
-        if outcome.unsafe.any():
-            table = _blanked(table, outcome.unsafe)
-            names = table.column_names
         self.plan_ = outcome.joint | {"columns": outcome.plans}
         self.classes_ = outcome.joint["classes"]
         self.suppressed_mask_ = outcome.suppressed
         self.suppressed_ = int(outcome.suppressed.sum())
-        return as_given(X, table, set(names))
+        return released(X, table, outcome.columns, outcome.unsafe)
 
     def _treated(self, names: Sequence[str]) -> list[str]:
         if self.columns is not None:
@@ -241,7 +243,7 @@ class Mondrian(Method):
         parts = Partition(axes, bound, nulls | (APART if self.enhanced else 0), self.strict)
         self._treat(parts, others)
         labels = parts.labels()
-        released = parts.released(labels)
+        new = parts.released(labels)
         joint = {
             "kind": "mondrian",
             "null_policy": self.null_policy,
@@ -259,10 +261,10 @@ class Mondrian(Method):
             "groups": parts.groups,
         }
         if self.null_policy == "match":
-            figures["exposed"] = _exposed(released, smallest_class(models))
+            figures["exposed"] = _exposed(new, smallest_class(models))
         plans: dict[str, Plan] = {name: {"kind": "mondrian"} for name in axes}
         return Outcome(
-            released,
+            new,
             plans,
             joint,
             suppressed=parts.suppressed,
@@ -273,9 +275,9 @@ class Mondrian(Method):
 
     def _treat(self, parts: Partition, others: Mapping[str, pa.ChunkedArray]) -> None:
         """Cut each group into classes, or do what is to be done where it cannot be one itself."""
-        models = read_models(self.privacy)
+        k = smallest_class(read_models(self.privacy))
         policy = "value" if self.null_policy == "contaminate" else self.null_policy
-        groups = make_groups(parts.null, policy, self.segregate, smallest_class(models))
+        groups = make_groups(parts.null, policy, self.segregate, k)
         if all(group.treatment == "suppress" for group in groups):
             raise BadInput("every record has a null; use another null_policy than 'suppress'")
         kept = [keeps(parts.bound, parts.rows(group)) for group in groups]
@@ -286,26 +288,29 @@ class Mondrian(Method):
                 "privacy models by themselves; use null_policy = 'value', or weaker models"
             )
         for group, may in zip(groups, kept, strict=True):
+            size = group.size(len(parts.classes))
             if group.treatment == "suppress":
                 parts.suppress(group)
             elif may:
                 parts.cut(group)
             elif not segregated:
-                raise BadInput(self._say_broken(parts.rows(group), group.name, others))
-            elif self.small_group == "append":
+                model = self._broken(parts.rows(group), others)
+                who = f"the {size:,} records" + ("" if group.name == ALL else f" {group.name}")
+                raise BadInput(f"{who} do not keep {model} even as one class; weaken it")
+            elif size < k and self.small_group == "append":
                 parts.append(group)
             else:
+                why = f"they are fewer than k = {k}"
+                if size >= k:
+                    model = self._broken(parts.rows(group), others)
+                    why = f"they do not keep {model} even as one class"
+                warn_suppressed(group, size, why)
                 parts.suppress(group)
 
-    def _say_broken(
-        self, rows: np.ndarray, name: str, others: Mapping[str, pa.ChunkedArray]
-    ) -> str:
-        """Say which model a group breaks as a whole."""
-        who = f"the {int(rows.sum()):,} records" + ("" if name == ALL else f" {name}")
-        for model in read_models(self.privacy):
-            if not keeps(bind([model], others, len(rows)), rows):
-                return f"{who} do not keep {model} even as one class; weaken it"
-        raise AssertionError("no model is broken")
+    def _broken(self, rows: np.ndarray, others: Mapping[str, pa.ChunkedArray]) -> PrivacyModel:
+        """Find the first model that some records break together."""
+        models = read_models(self.privacy)
+        return next(m for m in models if not keeps(bind([m], others, len(rows)), rows))
 
     def _axis(self, name: str, column: pa.ChunkedArray) -> Axis:
         if not self.hierarchies or name not in self.hierarchies:
@@ -314,13 +319,8 @@ class Mondrian(Method):
         return in_tree(column, name, hierarchy.bind(column, name))
 
 
-def _exposed(released: Mapping[str, pa.ChunkedArray], k: int) -> int:
+def _exposed(columns: Mapping[str, pa.ChunkedArray], k: int) -> int:
     """Count the records that share their own cells, nulls included, with fewer than k."""
-    classes, count = classes_of(*encode_columns(pa.table(released), list(released)))
+    classes, count = classes_of(*encode_columns(pa.table(columns), list(columns)))
     sizes = np.bincount(classes, minlength=count)
     return int(sizes[sizes < k].sum())
-
-
-def _blanked(table: pa.Table, rows: np.ndarray) -> pa.Table:
-    """Empty some rows in all columns."""
-    return table.take(pa.array(np.arange(len(rows)), mask=rows))

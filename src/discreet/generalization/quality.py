@@ -142,7 +142,7 @@ class Quality:
             whole = sum(math.log10(size) for size in self.domain)
             return [1 / whole if whole else 0.0] * len(self.domain)
         if self.name == "nnue":
-            return [1 / e if (e := _entropy(counts)) > 0 else 0.0 for counts in self.marginals]
+            return [1 / e if (e := bits(counts)) > 0 else 0.0 for counts in self.marginals]
         return [1.0] * len(self.domain)
 
     def _steps(self, tuples: Tuples) -> list[list[float]]:
@@ -193,13 +193,12 @@ def aggregated(x: Sequence[float], aggregate: str) -> float:
         return max(x)
     if aggregate == "mean":
         return sum(x) / len(x)
-    product = 1.0
-    for value in x:
-        product *= 1 + value
-    return product ** (1 / len(x)) - 1
+    # prod(1 + x)^(1/d) - 1, without losing the digits of small losses beside the 1.
+    return math.expm1(sum(math.log1p(value) for value in x) / len(x))
 
 
-def _entropy(counts: np.ndarray) -> float:
+def bits(counts: np.ndarray) -> float:
+    """Give the entropy of counts in bits, over all that they count."""
     there = counts[counts > 0]
     return float(-(there * np.log2(there / there.sum())).sum())
 
