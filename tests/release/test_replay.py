@@ -127,6 +127,19 @@ def test_pram_that_does_nothing_is_found():
     assert "the plan's retention kept in column 'x' is False" in str(report)
 
 
+def test_groups_across_strata_are_found():
+    given = table(nulls=False).append_column("region", pa.array(["n", "s"] * 60))
+    rules = recipe(("microaggregation", {"strata": "region", "promise": True}))
+    rules["roles"]["insensitive"] = ["region"]
+    release = discreet.protect(given, rules)
+    joint = release.plan["steps"][0]["joint"]
+    joint["groups"] = joint["groups"].copy()
+    joint["groups"][[0, 1]] = joint["groups"][[1, 0]]
+    assert "reaches across the strata of column 'region'" in str(again(release))
+    joint["strata"] = None
+    assert "the plan's strata in column 'x' is None, the recipe's region" in str(again(release))
+
+
 def test_results_past_the_range_of_numbers_are_refused():
     huge = pa.table({"x": [-1.7e308, 1.7e308] * 20, "y": [1.0] * 40, "z": [1.0] * 40})
     with pytest.raises(discreet.errors.BadInput, match=r"column 'x', row .* came out as no number"):

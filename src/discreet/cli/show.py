@@ -72,7 +72,9 @@ def _figures(step: dict[str, Any]) -> Iterator[str]:
     if "classes" in step:
         yield f"{step['classes']:,} classes"
     if "loss" in step:
-        yield f"loss {step['loss']:.4g} %, {step['groups']:,} groups"
+        moves = f", {step['moves']:,} moves" if step.get("moves") else ""
+        blocks = f", in {step['blocks']:,} blocks" if step.get("blocks") else ""
+        yield f"loss {step['loss']:.4g} %, {step['groups']:,} groups{moves}{blocks}"
 
 
 def _suppressed(counts: dict[str, Any]) -> str:

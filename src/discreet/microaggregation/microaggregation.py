@@ -197,6 +197,7 @@ class Microaggregation(RowBound):
             "kind": "microaggregation",
             "k": int(self.k),
             "algorithm": self.algorithm,
+            "strata": self.strata,
             "groups": labels,
             "loss": lost,
             "moves": moves,

@@ -96,6 +96,12 @@ def _mondrian(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pair
     yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
 
 
+def _microaggregation(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+    yield "k", given["k"], plan["joint"]["k"]
+    yield "algorithm", given["algorithm"], plan["joint"]["algorithm"]
+    yield "strata", given["strata"], plan["joint"].get("strata")
+
+
 def _key(category: Any) -> str:
     """Name a category as a recipe's keys do, which are text: true, 3, north."""
     whole = isinstance(category, float) and category.is_integer()
@@ -107,6 +113,7 @@ ASKED: dict[str, Callable[[dict[str, Any], Mapping[str, Any], str], Pairs]] = {
     "generalize": _generalize,
     "ipso": _ipso,
     "lirop": _porop,
+    "microaggregation": _microaggregation,
     "mondrian": _mondrian,
     "noise": _noise,
     "porop": _porop,

@@ -26,6 +26,9 @@ def microaggregation(
     members = np.split(order, starts[1:]) if len(order) else []
     if [groups[rows[0]] for rows in members] != list(range(len(members))):
         raise BadInput("the plan's groups are not numbered 0, 1, ...")
+    strata = step["joint"].get("strata")
+    if strata is not None:
+        _verify_strata(columns.arrow(strata), strata, members)
     new = {}
     for name, plan in step["columns"].items():
         column = columns[name]
@@ -34,6 +37,17 @@ def microaggregation(
         replay = _numbers if isinstance(column, np.ndarray) else _categories
         new[name] = replay(name, column, members, plan["centres"])
     return new
+
+
+def _verify_strata(column: pa.ChunkedArray, name: str, members: list[np.ndarray]) -> None:
+    """Refuse a group that reaches across strata; a null is a stratum of its own."""
+    encoded = column.combine_chunks()
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    codes = pc.fill_null(encoded.indices.cast(pa.int64()), -1).to_numpy()
+    for group, rows in enumerate(members):
+        if (codes[rows] != codes[rows[0]]).any():
+            raise BadInput(f"group {group} reaches across the strata of column '{name}'")
 
 
 def _numbers(name: str, x: np.ndarray, members: list[np.ndarray], planned: Any) -> np.ndarray:
