@@ -107,3 +107,19 @@ def test_columns_of_one_group_are_no_key_together():
 
 def test_no_columns_no_keys():
     assert find_keys([], {}).riskiest == ()
+
+
+def test_a_finer_column_is_judged_on_records_of_the_whole_table():
+    """At the start of this table the first column seems to determine the second."""
+    n = 500_000
+    first = np.arange(n) % 50
+    second = np.where(np.arange(n) < 250_000, first // 10, np.arange(n) // 50 % 5)
+    assert finer_columns(encode({"first": first, "second": second})) == []
+    assert finer_columns(encode({"first": first, "second": first // 10})) == [("first", "second")]
+
+
+def test_a_finer_column_of_very_many_values():
+    rng = np.random.default_rng(1)
+    fine = rng.integers(0, 200_000, 500_000)
+    columns = encode({"fine": fine, "coarse": fine // 1000, "other": rng.integers(0, 9, len(fine))})
+    assert finer_columns(columns) == [("fine", "coarse")]

@@ -29,6 +29,11 @@ _VALUES_TO_SAMPLE = 2000
 # A value with more than this share of the records is counted whole.
 _COMMON = 0.0005
 _LISTED = 10
+# Records on which one column is judged to determine another, and those of a first look; and
+# values from which on these are the records of some values.
+_ROWS = 200_000
+_FEW_ROWS = 2000
+_MANY_VALUES = 20_000
 
 
 @dataclass(frozen=True)
@@ -75,11 +80,16 @@ def find_keys(
     finer : sequence of pairs of str
         Columns of which the first determines the second: together they are no key.
     """
-    chosen = sorted(columns, key=lambda c: (-exposure[c.name], -len(c.values)))[:MOST_COLUMNS]
+    chosen = most_exposed(columns, exposure)
     search = _Search(chosen, exposure, {frozenset(pair) for pair in finer})
     keys = search.run()
     listed = _worth_listing(sorted(keys, key=lambda k: (-k.risk, len(k.columns), k.columns)))
     return Keys(tuple(listed), len(keys), search.note(len(columns)))
+
+
+def most_exposed(columns: Sequence[Encoded], exposure: dict[str, float]) -> list[Encoded]:
+    """Choose the columns that are compared with each other, in the order of their exposure."""
+    return sorted(columns, key=lambda c: (-exposure[c.name], -len(c.values)))[:MOST_COLUMNS]
 
 
 def _worth_listing(keys: list[Key]) -> list[Key]:
@@ -236,33 +246,55 @@ class _Search:
 def finer_columns(columns: Sequence[Encoded]) -> list[tuple[str, str]]:
     """Find pairs of columns of which the first determines the second, as postcode does region.
 
-    Judged on the records whose value of the first column others have too.
+    Judged on the records whose value of the first column others have too; on some of them first,
+    which rules out most pairs.
     """
     found = []
     for fine in columns:
-        rows = np.flatnonzero((fine.counts > 1)[fine.codes] & (fine.codes >= 0))[:200_000]
+        rows = _rows_to_judge(fine)
+        some = _spread(rows, _FEW_ROWS)
         for coarse in columns:
             if fine is coarse or not 1 < len(coarse.values) < len(fine.values):
                 continue
-            here = rows[coarse.codes[rows] >= 0]
-            if len(here) >= 30 and _determines(fine.codes[here], coarse.codes[here]):
+            usual, total = _usual(fine, coarse, some)
+            if total >= 30 and usual < 0.9 * total:
+                continue
+            usual, total = _usual(fine, coarse, rows)
+            if total >= 30 and usual >= 0.995 * total:
                 found.append((fine.name, coarse.name))
     return found
 
 
-def _determines(fine: np.ndarray, coarse: np.ndarray) -> bool:
-    """Tell whether nearly all records have the usual value of the second for the first."""
-    if len(np.unique(coarse)) < 2:
-        return False
-    keys = fine.astype(np.int64) * (int(coarse.max()) + 1) + coarse
+def _rows_to_judge(fine: Encoded) -> np.ndarray:
+    """Give rows whose value others have too, spread over the table."""
+    repeats = fine.counts > 1
+    values = np.flatnonzero(repeats)
+    if len(values) > _MANY_VALUES and fine.counts[values].sum() > _ROWS:
+        # Rows at random would part those that share a value.
+        repeats[:] = False
+        repeats[_spread(values, _MANY_VALUES)] = True
+    rows = np.flatnonzero((fine.codes >= 0) & repeats[fine.codes])
+    return _spread(rows, _ROWS)
+
+
+def _spread(items: np.ndarray, most: int) -> np.ndarray:
+    return items[:: max(1, -(-len(items) // most))]
+
+
+def _usual(fine: Encoded, coarse: Encoded, rows: np.ndarray) -> tuple[int, int]:
+    """Count the records with the usual value of the second for the first, and those that tell."""
+    here = rows[coarse.codes[rows] >= 0]
+    second = coarse.codes[here]
+    if len(here) < 30 or (second == second[0]).all():
+        return 0, 0
+    keys = fine.codes[here].astype(np.int64) * len(coarse.values) + second
     pairs, counts = np.unique(keys, return_counts=True)
-    of = pairs // (int(coarse.max()) + 1)
+    of = pairs // len(coarse.values)
     starts = np.flatnonzero(np.r_[True, of[1:] != of[:-1]])
     sizes = np.add.reduceat(counts, starts)
     # A value with one record here tells nothing.
     usual = np.maximum.reduceat(counts, starts)[sizes > 1].sum()
-    total = sizes[sizes > 1].sum()
-    return bool(total >= 30 and usual >= 0.995 * total)
+    return int(usual), int(sizes[sizes > 1].sum())
 
 
 def as_dict(keys: Keys) -> dict[str, Any]:
