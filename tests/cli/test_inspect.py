@@ -126,3 +126,18 @@ def test_a_recipe_is_replaced_with_force(run, tmp_path):
     (tmp_path / "old.toml").write_text("")
     assert run("in.csv", "--write-recipe", "old.toml", "--force")[0] == 0
     assert Recipe.load("old.toml").steps
+
+
+def test_that_nothing_would_be_released_is_said_at_once(run, tmp_path):
+    rows = "".join(f"Ann Lee{i},a{i}@example.org\n" for i in range(30))
+    (tmp_path / "ids.csv").write_text("name,mail\n" + rows)
+    said = (
+        "no column would be released, so no recipe is proposed: all are identifiers or have to be "
+        "dropped ('name': its name says that it names persons, and 100% of its values look like "
+        "names)"
+    )
+    code, out, _ = run("ids.csv")
+    assert (code, out.splitlines()[-1]) == (0, f"Note: {said}.")
+    code, _, err = run("ids.csv", "--write-recipe", "r.toml")
+    assert (code, err) == (2, f"discreet: {said}\n")
+    assert not (tmp_path / "r.toml").exists()

@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.inspection.encoded import encode_column
-from discreet.inspection.guesses import dates_as_text, guess_role, sentinels
+from discreet.inspection.guesses import dates_as_text, guess_role
+from discreet.inspection.missing import sentinels
 from discreet.inspection.patterns import is_card, is_dni, is_french_social, is_iban
 
 RNG = np.random.default_rng(7)
@@ -121,3 +122,60 @@ def test_dates_that_stand_for_none():
 )
 def test_dates_as_text(values, said):
     assert dates_as_text(column("when", values)) == said
+
+
+NOTE = "Patient {} was seen by the doctor on duty and complained about a bad knee"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role", "reason"),
+    [
+        ("tax_id", [f"DE{i:09d}" for i in range(60)], "identifiers", "100% of its records have"),
+        ("tax_id", [f"DE{i // 3:09d}" for i in range(90)], "identifiers", "so rows are not one"),
+        ("tax_id", [10**9 + i for i in range(60)], "identifiers", "numbers persons or cases"),
+        ("treatment_notes", [NOTE.format(i % 15) for i in range(60)], "identifiers", "free text"),
+        ("hospital_notes", [NOTE.format(i) for i in range(60)], "identifiers", "free text"),
+        ("loan", [f"k{i // 2}" for i in range(60)], "drop", "text with 30 values in 60 records"),
+        ("income", ["unknown", *map(str, range(30))] * 20, "drop", "numbers are mixed with text"),
+        ("disease", ["flu", "asthma", "cancer"] * 20, "confidential", "nobody should learn it"),
+        ("postcode", [f"{i:05d}" for i in range(60)], "quasi", "registers"),
+        ("birthdate", [f"{i % 28 + 1}.1.{1900 + i}" for i in range(60)], "quasi", "registers"),
+    ],
+)
+def test_a_confidential_name_hides_no_identifier(name, values, role, reason):
+    guess = guess_role(column(name, values))
+    assert guess.role == role, guess.reason
+    assert reason in guess.reason
+
+
+@pytest.mark.parametrize("name", ["patient_id", "PatientID", "PATIENTID", "patient", "case no"])
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_an_id_that_repeats_is_no_measured_amount(name, kind):
+    guess = guess_role(column(name, [kind(1000 + i // 4) for i in range(1200)]))
+    assert guess.role == "identifiers"
+    assert "a value has 4.0 records on average, so rows are not one per person" in guess.reason
+
+
+@pytest.mark.parametrize("name", ["number of rooms", "no_of_employees", "paid", "humidity"])
+def test_counts_are_no_ids(name):
+    assert guess_role(column(name, [i % 150 for i in range(1200)])).role == "confidential"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("x", ["j@example.org"] * 40, "identifiers"),
+        ("name", ["John Smith"] * 40, "identifiers"),
+        ("income", [50_000], "confidential"),
+        ("x", ["a"] * 4, "quasi"),
+        ("x", ["a"] * 5, "insensitive"),
+        ("income", [7] * 5, "insensitive"),
+    ],
+)
+def test_one_value_in_all_records(name, values, role):
+    assert guess_role(column(name, values)).role == role
+
+
+def test_marks_among_many_values():
+    values = [f"t{i:06d}" for i in range(12_000)] + ["n/a"] * 777 + ["zlast"] * 3
+    assert sentinels(column("x", values)) == {"n/a": "a usual mark, in 777 records"}

@@ -1,7 +1,9 @@
 """The first look: figures of columns, the same for a file and for a table."""
 
 import datetime as dt
+import time
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -87,7 +89,7 @@ def test_pandas_polars_and_odd_columns():
     looks = {look.name: look for look in discreet.inspect(frame).columns}
     assert (looks["kind"].distinct, looks["kind"].nulls) == (2, 1)
     assert looks["none"].guess.reason == "it holds nulls only"
-    assert looks["same"].guess.role == "insensitive"
+    assert looks["same"].guess.role == "quasi"  # of three records only
     assert (looks["list"].distinct, looks["list"].kind) == (2, "other")
     assert (looks["time"].distinct, looks["time"].nulls) == (2, 1)
     with pytest.raises(BadInput, match="the table has no rows"):
@@ -120,3 +122,52 @@ def test_one_column_and_one_row():
     seen = inspect(pa.table({"a": ["x"]}))
     assert seen.rows == 1
     assert [key.columns for key in seen.keys.riskiest] in ([], [("a",)])
+
+
+@pytest.fixture(scope="module")
+def marked():
+    """Marks of missing values among numbers, and NA among codes of countries."""
+    rng = np.random.default_rng(1)
+    n = 400
+    return {
+        "age": ["?" if i % 20 == 0 else str(rng.integers(18, 90)) for i in range(n)],
+        "income": ["n/a" if i % 50 == 0 else str(rng.integers(1000, 99999)) for i in range(n)],
+        "country": rng.choice(["NA", "DE", "FR", "ES"], n),
+        "score": ["NA" if i % 9 == 0 else str(i) for i in range(n)],
+    }
+
+
+def test_kinds_are_those_without_the_marks(tmp_path, marked):
+    pd.DataFrame(marked).to_csv(tmp_path / "t.csv", index=False)
+    seen = inspect(tmp_path / "t.csv")
+    looks = {look.name: look for look in seen.columns}
+    assert seen.markers == ("?", "n/a")
+    assert [looks[name].kind for name in ("age", "income")] == ["numeric", "numeric"]
+    assert (looks["age"].nulls, looks["income"].nulls) == (20, 8)
+    assert looks["age"].missing == {"?": "a usual mark, in 20 records"}
+    read = discreet.read_table(tmp_path / "t.csv", null_markers=seen.markers)
+    assert [look.type for look in seen.columns] == [str(field.type) for field in read.schema]
+
+
+def test_a_country_code_is_no_mark(tmp_path, marked):
+    pd.DataFrame(marked).to_csv(tmp_path / "t.csv", index=False)
+    looks = {look.name: look for look in inspect(tmp_path / "t.csv").columns}
+    namibia = int((marked["country"] == "NA").sum())
+    assert looks["country"].missing == {
+        "NA": f"or a code of two letters as all others, in {namibia} records"
+    }
+    assert looks["country"].distinct == 4
+    # A marker counts in all columns.
+    assert looks["score"].missing == {"NA": "but it may be a value in 'country'"}
+    alone = inspect(pa.table({"score": marked["score"]}))
+    assert alone.markers == ("NA",)
+
+
+def test_many_columns_take_little_time():
+    rng = np.random.default_rng(1)
+    n = 20_000
+    table = pa.table({f"c{i}": rng.integers(0, 20 + i % 10, n).astype(str) for i in range(150)})
+    start = time.perf_counter()
+    seen = inspect(table)
+    assert time.perf_counter() - start < 20
+    assert "of 150 columns the 30 most exposed were combined" in seen.keys.note

@@ -3,6 +3,7 @@
 import tomllib
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -11,7 +12,7 @@ from discreet.datasets import load_adult, make_households
 from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
 from discreet.inspection import inspect
-from discreet.inspection.proposal import MOST_QUASI, propose, write_hierarchies
+from discreet.inspection.proposal import MOST_QUASI, file_names, propose, write_hierarchies
 from discreet.release.recipe import Recipe
 from discreet.table import write_table
 
@@ -134,7 +135,73 @@ def test_not_more_quasi_identifiers_than_can_be_kept():
     assert "over more than 10 columns k-anonymity leaves little" in proposal.text
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 7])
-def test_small_tables(rows):
-    table = make_households(rows, seed=1)
-    assert propose(inspect(table)).text
+@pytest.mark.parametrize("rows", [1, 7, 9])
+def test_small_tables_get_no_recipe(rows):
+    said = f"the table has {rows} records, too few to hide each among 5; no recipe is proposed"
+    with pytest.raises(BadInput, match=said):
+        propose(inspect(make_households(rows, seed=1)))
+
+
+def test_the_smallest_table_has_the_usual_k():
+    recipe = propose(inspect(make_households(10, seed=1))).recipe
+    assert recipe.steps[0].privacy[0].k == 5
+
+
+def test_nothing_to_release():
+    table = pa.table({"name": [f"Ann Lee{i}" for i in range(30)], "mail": ["a@b.org"] * 30})
+    with pytest.raises(BadInput, match="no column would be released, so no recipe is proposed: "):
+        propose(inspect(table))
+
+
+def test_what_names_persons_is_never_released(tmp_path):
+    rng = np.random.default_rng(1)
+    n = 400
+    note = "Patient {} was seen by the doctor on duty and complained about a bad knee"
+    people = {
+        "age": ["?" if i % 20 == 0 else str(rng.integers(18, 90)) for i in range(n)],
+        "sex": rng.choice(["m", "f"], n),
+        "income": ["n/a" if i % 50 == 0 else str(rng.integers(1000, 99999)) for i in range(n)],
+        "tax_id": [f"DE{i:09d}" for i in rng.permutation(n)],
+        "treatment_notes": [note.format(i) for i in range(n)],
+        "contact": ["j@example.org"] * n,
+        "country": rng.choice(["NA", "DE", "FR", "ES"], n),
+    }
+    path = tmp_path / "t.csv"
+    pd.DataFrame(people).to_csv(path, index=False)
+    proposal = propose(inspect(path))
+    assert proposal.recipe.null_markers == ["?", "n/a"]
+    assert proposal.recipe.roles.identifiers == ["tax_id", "treatment_notes", "contact"]
+    assert proposal.recipe.steps[1].columns == ["income"]
+    assert proposal.hierarchies["age"].spec["kind"] == "intervals"
+    assert "# Missing? 'NA' in 'country' (or a code of two letters as all others" in proposal.text
+    release = discreet.protect(path, proposal.recipe)
+    assert release.check.verified
+    public = release.table
+    assert set(public.column_names) == {"age", "sex", "income", "country"}
+    assert public["income"].drop_null().value_counts().to_pandas().str["counts"].min() >= 5
+
+
+def test_names_that_break_lines_and_names_of_files_that_collide(tmp_path):
+    rng = np.random.default_rng(1)
+    names = ["birth\ndate = 'x'", "sex", "a b", "a/b", "A_b", "a_b_2", "x" * 300]
+    table = pa.table({name: rng.choice(list("xyz"), 300) for name in names})
+    table = table.set_column(0, names[0], pa.array(rng.integers(0, 200, 300)))
+    path = tmp_path / "one\ntwo = 3.csv"
+    write_table(table, path)
+    seen = inspect(path)
+    proposal = propose(seen, folder="trees")
+    assert "# The key to fear: birth date = 'x'" in proposal.text
+    write_hierarchies(seen, proposal.hierarchies, tmp_path / "trees")
+    files = file_names(seen)
+    assert len({file.lower() for file in files.values()}) == len(names)
+    assert {file.name for file in (tmp_path / "trees").iterdir()} == set(files.values())
+    (tmp_path / "recipe.toml").write_text(proposal.text, encoding="utf-8")
+    assert discreet.protect(path, tmp_path / "recipe.toml").check.verified
+
+
+def test_no_hierarchy_is_written_where_one_exists(tmp_path, seen):
+    hierarchies = propose(seen).hierarchies
+    (tmp_path / file_names(seen)[list(hierarchies)[-1]]).write_text("mine")
+    with pytest.raises(BadInput, match=r"\.csv exists; choose another folder, or remove it"):
+        write_hierarchies(seen, hierarchies, tmp_path)
+    assert len(list(tmp_path.iterdir())) == 1

@@ -16,7 +16,13 @@ from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
 from discreet.inspection import Inspection, inspect
 from discreet.inspection.inspection import ColumnLook
-from discreet.inspection.proposal import ANSWERS, Proposal, propose, write_hierarchies
+from discreet.inspection.proposal import (
+    ANSWERS,
+    Proposal,
+    propose,
+    why_no_recipe,
+    write_hierarchies,
+)
 
 _HEADINGS = ("column", "kind", "distinct", "nulls", "unique", "range", "probably", "why")
 _COLOURS = {"identifiers": "red", "quasi": "yellow", "confidential": "magenta"}
@@ -175,6 +181,9 @@ def _print(out: Console, seen: Inspection) -> None:
         print("\nKeys to fear, riskiest first")
         _plain([("key", "singles out"), *keys])
     _say(out, False, f"Note: {seen.keys.note}. A role with ? is doubtful; all are guesses.")
+    problem = why_no_recipe(seen)
+    if problem:
+        _say(out, False, f"Note: {problem}.")
 
 
 def _plain(rows: list[tuple[str, ...]]) -> None:

@@ -137,7 +137,7 @@ def _columns(table: Any, dialect: dict[str, Any]) -> Iterator[Encoded]:
                 yield _counted(name, indices, values, Labels(), values.type)
             return
         table = read_table(path, **dialect)
-    arrow = normalise(to_arrow(table), ())
+    arrow = normalise(to_arrow(table), dialect.get("null_markers", ()))
     if arrow.num_rows == 0:
         raise BadInput("the table has no rows")
     for field in arrow.schema:

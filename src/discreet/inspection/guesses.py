@@ -12,12 +12,13 @@ import pyarrow.compute as pc
 from discreet.inspection import words
 from discreet.inspection.encoded import Encoded
 from discreet.inspection.patterns import PATTERNS
-from discreet.table.columns import float_values
 
 # Values that are looked at for a pattern, and the share that must have it.
 _LOOKED_AT = 2000
 _MOST = 0.9
 _LONG_TEXT = 60
+# Records that share a value of a released key, in the proposed recipe.
+K = 5
 
 
 @dataclass(frozen=True)
@@ -43,19 +44,26 @@ class Guess:
 
 
 def guess_role(column: Encoded) -> Guess:
-    """Guess the role of a column by its values, and by its name."""
+    """Guess the role of a column by its values, and by its name.
+
+    What singles out persons comes first: whatever else a column may be, it must not be released.
+    """
     present = int(column.counts.sum())
     if present == 0:
         return Guess("drop", "it holds nulls only")
-    if len(column.values) == 1 and column.nulls == 0:
-        return Guess("insensitive", "all records hold the same value")
     name = words.parts_of(column.name) + words.parts_of(column.labels.label or "")
     found = (
         _by_pattern(column)
         or _by_use(column, name)
-        or _by_name(column, name)
-        or _by_uniqueness(column, name)
+        or _by_persons(column, name)
+        or _by_text(column, name)
+        or _by_number(column, name)
     )
+    if found:
+        return found
+    if len(column.values) == 1 and column.nulls == 0 and present >= K:
+        return Guess("insensitive", "all records hold the same value")
+    found = _by_name(column, name) or _by_uniqueness(column, name)
     return found or _by_values(column, name)
 
 
@@ -82,21 +90,79 @@ def _by_use(column: Encoded, name: list[str]) -> Guess | None:
     return None
 
 
-def _by_name(column: Encoded, name: list[str]) -> Guess | None:
+def _by_persons(column: Encoded, name: list[str]) -> Guess | None:
     many = len(column.values) > 20 or column.unique > len(column.codes) / 2
-    if _names_persons(column, name) and many:
+    if not many and len(column.values) > 1:
+        return None
+    if _names_persons(column, name):
         share = _share(_texts(column), words.PERSON.fullmatch)
         like = f", and {share:.0%} of its values look like names" if share > 0.5 else ""
         return Guess("identifiers", f"its name says that it names persons{like}")
-    if _has(name, words.CONTACTS) and many:
+    if _has(name, words.CONTACTS):
         return Guess("identifiers", "its name says that it leads to a person")
+    return None
+
+
+def _by_text(column: Encoded, name: list[str]) -> Guess | None:
+    """Find free text, and text that nearly every record has to itself."""
+    if column.kind not in ("text", "categorical", "ordered"):
+        return None
+    if len(column.values) > 1 and _mean_length(column) > _LONG_TEXT:
+        return Guess("identifiers", "free text, which may name anyone")
+    # What others know is made coarser, so it need not go.
+    known = _has(name, words.OPEN | words.KNOWN) and not _has(name, words.CONFIDENTIAL)
+    if (known and not _has(name, words.NUMBERS)) or dates_as_text(column):
+        return None
+    return _by_uniqueness(column, name)
+
+
+def _by_number(column: Encoded, name: list[str]) -> Guess | None:
+    """Find numbers of persons and of cases, also where several records have the same."""
+    called = [words.parts_of(said) for said in (column.name, column.labels.label or "")]
+    surely = _has(name, words.IDS) or any(map(words.numbers_persons, called))
+    perhaps = any(_has(parts[-1:], words.NUMBERS) for parts in called)
+    if not (surely or perhaps) or _has(name, words.OPEN | words.KNOWN):
+        return None
+    if len(column.values) <= 20 or not _whole(column):
+        return None
+    reason = "its name says that it numbers persons or cases"
+    each = column.counts.mean()
+    if each > 1.05:
+        reason += f"; a value has {each:.1f} records on average, so rows are not one per person"
+    return Guess("identifiers", reason, sure=surely and each < 50)
+
+
+def _whole(column: Encoded) -> bool:
+    """Tell numbers that count or number from those that measure; text may be a number too."""
+    kind = column.values.type
+    if pa.types.is_floating(kind):
+        return bool(pc.all(pc.equal(pc.floor(column.values), column.values)).as_py())
+    return pa.types.is_integer(kind) or column.kind in ("text", "categorical", "ordered")
+
+
+def _by_name(column: Encoded, name: list[str]) -> Guess | None:
     if _has(name, words.CONFIDENTIAL) or "".join(name) in words.CONFIDENTIAL:
-        return Guess("confidential", "its name says that nobody should learn it")
+        return _confidential(column)
     for listed, exposure in ((words.OPEN, 1.0), (words.KNOWN, 0.8)):
         if _has(name, listed) or "".join(name) in listed:
             who = "registers and networks show it" if exposure == 1 else "acquaintances know it"
             return Guess("quasi", f"{who}, as its name says", exposure=exposure)
     return None
+
+
+def _confidential(column: Encoded) -> Guess:
+    """Tell categories from text that no step treats and that may give its record away."""
+    said = "its name says that nobody should learn it"
+    if column.kind in ("numeric", "boolean"):
+        return Guess("confidential", said)
+    distinct, present = len(column.values), int(column.counts.sum())
+    if distinct > 20 and _share(_texts(column), words.NUMBER.fullmatch) > 0.5:
+        why = "and its numbers are mixed with text, so that no step treats them"
+        return Guess("drop", f"{said}, {why}; list that text in null_markers")
+    if distinct > max(K, present / 5):
+        why = f"and no step treats text with {distinct:,} values in {present:,} records"
+        return Guess("drop", f"{said}, {why}", sure=False)
+    return Guess("confidential", said, sure=distinct <= 100)
 
 
 def _names_persons(column: Encoded, name: list[str]) -> bool:
@@ -113,9 +179,6 @@ def _by_uniqueness(column: Encoded, name: list[str]) -> Guess | None:
         return None
     said = f"{column.unique / present:.0%} of its records have a value of their own"
     if column.kind in ("text", "categorical", "ordered"):
-        lengths = pc.mean(pc.utf8_length(column.values.cast(pa.string()))).as_py()
-        if lengths > _LONG_TEXT:
-            return Guess("identifiers", f"free text, which may name anyone; {said}")
         return Guess("identifiers", said)
     if pa.types.is_integer(column.values.type):
         ends = pc.min_max(column.values).as_py()
@@ -157,61 +220,16 @@ def dates_as_text(column: Encoded) -> str | None:
     return None
 
 
-def sentinels(column: Encoded) -> dict[str, str]:
-    """Give values that probably stand for a missing value, each with the reason."""
-    if column.kind == "numeric":
-        temporal = pa.types.is_temporal(column.values.type)
-        return _odd_dates(column) if temporal else _odd_numbers(column)
-    found = {}
-    for value, count in zip(_looked_at(column, all_if=5000), column.counts, strict=False):
-        if isinstance(value, str):
-            word = value.strip().lower()
-            if word in words.MISSING and len(column.values) > 1:
-                found[value] = f"a usual mark, in {count:,} records"
-            elif word in words.MAYBE_MISSING and len(column.values) > 2:
-                found[value] = f"perhaps, in {count:,} records"
-    return found
+def _mean_length(column: Encoded) -> float:
+    return float(pc.mean(pc.utf8_length(column.values.cast(pa.large_string()))).as_py())
 
 
-def _odd_numbers(column: Encoded) -> dict[str, str]:
-    values = float_values(pa.chunked_array([column.values]), column.name)
-    order = np.argsort(values)
-    values, counts = values[order], column.counts[order]
-    plain = ~np.isin(values, words.NEGATIVE_CODES)
-    found = {}
-    if plain.any() and (values[plain] >= 0).all():
-        for value, count in zip(values[~plain], counts[~plain], strict=True):
-            found[f"{value:g}"] = f"negative where all else is not, in {count:,} records"
-    rest = np.flatnonzero(~np.isin(values, words.NINES) & plain)
-    if len(rest) > 4:
-        top = rest[-1]
-        for i in np.flatnonzero(np.isin(values, words.NINES)):
-            span = values[top] - values[rest[0]]
-            if i > top and values[i] > values[top] + 0.2 * span:
-                found[f"{values[i]:.15g}"] = f"far above all else, in {counts[i]:,} records"
-            elif i > top and counts[i] > 4 * max(counts[max(top - 4, 0) : top + 1].mean(), 2):
-                found[f"{values[i]:.15g}"] = f"the largest, and common: {counts[i]:,} records"
-    return found
-
-
-def _odd_dates(column: Encoded) -> dict[str, str]:
-    if not (pa.types.is_date(column.values.type) or pa.types.is_timestamp(column.values.type)):
-        return {}
-    days = column.values.cast(pa.timestamp("s"), safe=False).cast(pa.date32()).cast(pa.string())
-    usual = max(10 * float(np.median(column.counts)), 10)
-    return {
-        day: f"a usual stand-in, in {count:,} records"
-        for day, count in zip(days.to_pylist(), column.counts.tolist(), strict=True)
-        if day in words.DATE_CODES and (count > usual or day[:1] in "39" or day[:2] == "29")
-    }
-
-
-def _looked_at(column: Encoded, all_if: int = _LOOKED_AT) -> list[object]:
+def _looked_at(column: Encoded) -> list[object]:
     """Give distinct values, spread over all where they are too many."""
     values = column.values
-    if len(values) > all_if:
-        step = len(values) // all_if
-        values = values.take(pa.array(np.arange(0, step * all_if, step)))
+    if len(values) > _LOOKED_AT:
+        step = len(values) // _LOOKED_AT
+        values = values.take(pa.array(np.arange(0, step * _LOOKED_AT, step)))
     return values.to_pylist()
 
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from discreet.errors import BadInput, nearest
 from discreet.inspection.encoded import Encoded, encode_table
-from discreet.inspection.guesses import Guess, dates_as_text, guess_role, sentinels
-from discreet.inspection.keys import Keys, as_dict, find_keys, finer_columns
+from discreet.inspection.guesses import Guess, dates_as_text, guess_role
+from discreet.inspection.keys import Keys, as_dict, find_keys, finer_columns, most_exposed
+from discreet.inspection.missing import is_usual, missing_marks
 from discreet.table.columns import ends_of
 
 
@@ -70,6 +71,9 @@ class Inspection:
     finer : tuple of pairs of str
         Columns of which the first determines the second.
     source : Path or None
+    markers : tuple of str
+        Marks of missing values: those given, and the usual ones that the table holds. Such a cell
+        is counted as a null.
     """
 
     rows: int
@@ -78,6 +82,7 @@ class Inspection:
     finer: tuple[tuple[str, str], ...]
     encoded: dict[str, Encoded] = field(repr=False)
     source: Path | None = None
+    markers: tuple[str, ...] = ()
 
     @property
     def roles(self) -> dict[str, Guess]:
@@ -124,17 +129,36 @@ def inspect(table: Any, **dialect: Any) -> Inspection:
     ('postcode', 'birth_date', 'sex')
     """
     encoded = encode_table(table, **dialect)
-    columns = tuple(_look(column) for column in encoded.values())
+    missing = missing_marks(encoded)
+    given = tuple(dialect.pop("null_markers", ()))
+    marks = [v for found in missing.values() for v, why in found.items() if is_usual(why)]
+    markers = tuple(dict.fromkeys([*given, *marks]))
+    if marks:
+        # Only without its marks has a column the kind that the recipe will see.
+        encoded = encode_table(table, null_markers=markers, **dialect)
+        missing = _joined(missing, missing_marks(encoded))
+    columns = tuple(_look(column, missing.get(name, {})) for name, column in encoded.items())
     guesses = {look.name: look.guess for look in columns}
     quasi = [encoded[name] for name, guess in guesses.items() if guess.role == "quasi"]
     exposure = {name: guess.exposure for name, guess in guesses.items()}
-    finer = tuple(dict.fromkeys([*finer_columns(quasi), *_birth_and_age(columns)]))
+    finer_ones = finer_columns(most_exposed(quasi, exposure))
+    finer = tuple(dict.fromkeys([*finer_ones, *_birth_and_age(columns)]))
     rows = len(next(iter(encoded.values())).codes)
     source = Path(table) if isinstance(table, str | Path) else None
-    return Inspection(rows, columns, find_keys(quasi, exposure, finer), finer, encoded, source)
+    keys = find_keys(quasi, exposure, finer)
+    return Inspection(rows, columns, keys, finer, encoded, source, markers)
 
 
-def _look(column: Encoded) -> ColumnLook:
+def _joined(*parts: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Join what was found, column by column; what was found first stays."""
+    joined: dict[str, dict[str, str]] = {}
+    for part in parts:
+        for name, found in part.items():
+            joined[name] = found | joined.get(name, {})
+    return joined
+
+
+def _look(column: Encoded, missing: dict[str, str]) -> ColumnLook:
     values = column.values
     smallest = largest = None
     if column.kind == "numeric" and len(values):
@@ -149,7 +173,7 @@ def _look(column: Encoded) -> ColumnLook:
         smallest=smallest,
         largest=largest,
         guess=guess_role(column),
-        missing=sentinels(column),
+        missing=missing,
         dates=dates_as_text(column),
         label=column.labels.label,
     )

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ import pyarrow.compute as pc
 
 from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
-from discreet.inspection.guesses import Guess
+from discreet.inspection.guesses import Guess, K
 from discreet.inspection.inspection import Inspection
+from discreet.inspection.missing import is_usual
 from discreet.release.recipe import Recipe
 from discreet.table.columns import LARGEST_EXACT_INTEGER
 
 ANSWERS = ("identifiers", "quasi", "confidential", "insensitive", "drop")
-K = 5
 # Over more columns k-anonymity leaves nothing but stars.
 MOST_QUASI = 10
 _LISTED = ("identifiers", "quasi", "confidential", "insensitive")
@@ -69,16 +70,20 @@ def propose(
     ['generalize', 'oma']
     """
     guesses = _roles(seen, answers or {})
+    problem = _problem(seen, guesses)
+    if problem:
+        raise BadInput(problem)
     hierarchies = {
         name: Hierarchy.auto().settle(seen.encoded[name].levels(), name)
         for name, guess in guesses.items()
         if guess.role == "quasi"
     }
     averaged = [n for n, g in guesses.items() if g.role == "confidential" and _numeric(seen, n)]
-    k = max(2, min(K, seen.rows // 2))
     lines = [*_opening(seen), *_markers(seen), *_roles_text(guesses)]
     if hierarchies:
-        lines += _generalize(hierarchies, _secrets(seen, guesses), k, folder)
+        files = file_names(seen) if folder is not None else {}
+        paths = {name: f"{folder}/{file}" for name, file in files.items()}
+        lines += _generalize(hierarchies, _secrets(seen, guesses), paths)
     if averaged:
         lines += [
             "",
@@ -86,11 +91,31 @@ def propose(
             "[[steps]]",
             'method = "oma"',
             f"columns = {_toml(averaged)}",
-            f"k = {k}",
+            f"k = {K}",
         ]
-    text = "\n".join(lines) + "\n"
+    text = "\n".join(map(_one_line, lines)) + "\n"
     # A path is not looked up before the recipe is run.
     return Proposal(text, Recipe.from_toml(text), hierarchies)
+
+
+def why_no_recipe(seen: Inspection) -> str | None:
+    """Say in a sentence why no recipe would be proposed, if so."""
+    return _problem(seen, _roles(seen, {}))
+
+
+def _problem(seen: Inspection, guesses: Mapping[str, Guess]) -> str | None:
+    if seen.rows < 2 * K:
+        return (
+            f"the table has {seen.rows} records, too few to hide each among {K}; no recipe is "
+            f"proposed for fewer than {2 * K}"
+        )
+    if any(guess.role in _LISTED[1:] for guess in guesses.values()):
+        return None
+    name, guess = next(iter(guesses.items()))
+    return _one_line(
+        "no column would be released, so no recipe is proposed: all are identifiers or have to be "
+        f"dropped ('{name}': {guess.reason})"
+    )
 
 
 def _roles(seen: Inspection, answers: Mapping[str, str]) -> dict[str, Guess]:
@@ -162,7 +187,7 @@ def _opening(seen: Inspection) -> list[str]:
         lines.append(f"# The key to fear: {joined} singles out {key.singled_out:.1%} of records.")
     for look in seen.columns:
         if look.dates:
-            lines.append(_comment(f"# '{look.name}' holds dates as text ({look.dates})."))
+            lines.append(f"# '{look.name}' holds dates as text ({look.dates}).")
     return lines
 
 
@@ -172,15 +197,15 @@ def _markers(seen: Inspection) -> list[str]:
     lines = []
     for look in seen.columns:
         for value, reason in look.missing.items():
-            if reason.startswith("a usual mark"):
+            if is_usual(reason):
                 marks.setdefault(value, f"'{look.name}'")
             else:
                 said = f"# Missing? '{value}' in '{look.name}' ({reason}). If so, add it below."
-                lines.append(_comment(said))
+                lines.append(said)
     if marks:
         where = "; ".join(f"{_toml(mark)} in {column}" for mark, column in marks.items())
-        lines.append(_comment(f"# Missing: {where}."))
-    return [*lines, f"null_markers = {_toml(list(marks))}"]
+        lines.append(f"# Missing: {where}.")
+    return [*lines, f"null_markers = {_toml(list(seen.markers))}"]
 
 
 def _roles_text(guesses: Mapping[str, Guess]) -> list[str]:
@@ -189,15 +214,15 @@ def _roles_text(guesses: Mapping[str, Guess]) -> list[str]:
         named = {name: guess for name, guess in guesses.items() if guess.role == role}
         lines.append(f"{role} = [" + ("]" if not named else ""))
         for name, guess in named.items():
-            lines.append(_comment(f"    {_toml(name)},  # {_doubt(guess)}{guess.reason}"))
+            lines.append(f"    {_toml(name)},  # {_doubt(guess)}{guess.reason}")
         if named:
             lines.append("]")
     for role in ("household", "weight"):
         for place, (name, guess) in enumerate(_of(guesses, role).items()):
             mark = "# " if place else ""
-            lines.append(_comment(f"{mark}{role} = {_toml(name)}  # {_doubt(guess)}{guess.reason}"))
+            lines.append(f"{mark}{role} = {_toml(name)}  # {_doubt(guess)}{guess.reason}")
     for name, guess in _of(guesses, "drop").items():
-        lines.append(_comment(f"# dropped: {_toml(name)}: {guess.reason}"))
+        lines.append(f"# dropped: {_toml(name)}: {guess.reason}")
     return [*lines, 'rest = "drop"']
 
 
@@ -212,8 +237,7 @@ def _doubt(guess: Guess) -> str:
 def _generalize(
     hierarchies: Mapping[str, Hierarchy],
     secrets: Mapping[str, int],
-    k: int,
-    folder: str | None,
+    paths: Mapping[str, str],
 ) -> list[str]:
     lines = [
         "",
@@ -222,21 +246,18 @@ def _generalize(
     ]
     for name, values in secrets.items():
         model = f'{{ model = "l-diversity", l = {min(values, 3)}, column = {_toml(name)} }}'
-        lines.append(
-            _comment(f"# Those who share it may share a secret too; to prevent it add {model}.")
-        )
+        lines.append(f"# Those who share it may share a secret too; to prevent it add {model}.")
     lines += [
         "[[steps]]",
         'method = "generalize"',
         f"columns = {_toml(list(hierarchies))}",
-        f'privacy = [{{ model = "k-anonymity", k = {k} }}]',
+        f'privacy = [{{ model = "k-anonymity", k = {K} }}]',
         "suppression_limit = 0.05",
         "",
         "[steps.hierarchies]",
     ]
     for name, hierarchy in hierarchies.items():
-        given = hierarchy.spec if folder is None else f"{folder}/{file_name(name)}"
-        lines.append(f"{_key(name)} = {_toml(given)}")
+        lines.append(f"{_key(name)} = {_toml(paths.get(name, hierarchy.spec))}")
     return lines
 
 
@@ -249,26 +270,38 @@ def _secrets(seen: Inspection, guesses: Mapping[str, Guess]) -> dict[str, int]:
     }
 
 
-def file_name(column: str) -> str:
-    """Name the file of a column's hierarchy.
+def file_names(seen: Inspection) -> dict[str, str]:
+    """Name the file of each column's hierarchy; no two alike, also where capitals do not count.
 
     Examples
     --------
-    >>> file_name("marital-status"), file_name("a/b")
-    ('marital-status.csv', 'a_b.csv')
+    >>> import pyarrow as pa
+    >>> from discreet.inspection import inspect
+    >>> file_names(inspect(pa.table({"marital-status": ["m"], "a/b": ["x"], "A b": ["y"]})))
+    {'marital-status': 'marital-status.csv', 'a/b': 'a_b.csv', 'A b': 'A_b_2.csv'}
     """
-    return re.sub(r"[^\w.-]", "_", column).lstrip(".") + ".csv"
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for column in seen.encoded:
+        stem = re.sub(r"[^\w.-]", "_", column).lstrip(".")[:60] or "column"
+        tried = (stem if number == 1 else f"{stem}_{number}" for number in count(1))
+        chosen = next(name for name in tried if name.casefold() not in taken)
+        taken.add(chosen.casefold())
+        names[column] = f"{chosen}.csv"
+    return names
 
 
 def write_hierarchies(seen: Inspection, hierarchies: Mapping[str, Hierarchy], folder: Path) -> None:
     """Write hierarchies as CSV files to edit, one for each column; none is replaced."""
+    files = file_names(seen)
+    paths = {name: folder / files[name] for name in hierarchies}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, hierarchy in hierarchies.items():
-            path = folder / file_name(name)
+        for path in paths.values():
             if path.exists():
                 raise BadInput(f"{path} exists; choose another folder, or remove it")
-            hierarchy.to_csv(path, seen.encoded[name].levels(), name)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, hierarchy in hierarchies.items():
+            hierarchy.to_csv(paths[name], seen.encoded[name].levels(), name)
     except OSError as error:
         raise BadInput(f"cannot write to {folder}: {error.strerror}") from None
 
@@ -289,6 +322,6 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
 
 
-def _comment(line: str) -> str:
-    """Keep a line with a comment on one line, whatever a column is called."""
-    return re.sub(r"[\x00-\x1f\x7f]", " ", line)
+def _one_line(line: str) -> str:
+    """Keep a line on one line, whatever a column or the file is called."""
+    return re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", " ", line)

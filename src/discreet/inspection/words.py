@@ -24,6 +24,14 @@ CONTACTS = _words(
     """
 )
 NUMBERS = _words("id ids uid uuid guid key identifier number nr no num nummer numero")
+# Those that mean nothing else; "number of rooms" is no number of a room.
+IDS = _words("id ids uid uuid guid identifier pid mrn")
+_PERSONS = _words(
+    """
+    patient person subject client customer respondent participant employee student user case
+    persona paciente cliente kunde
+    """
+)
 HOUSEHOLDS = _words("household hh hhid family haushalt hogar menage familia")
 WEIGHTS = _words("weight weights wt wgt fnlwgt gewicht peso ponderation pweight")
 
@@ -92,6 +100,7 @@ _DATES = {
 }
 DATES = {re.compile(pattern): said for pattern, said in _DATES.items()}
 PERSON = re.compile(r"[^\W\d_][\w.'’-]*(,? [^\W\d_][\w.'’-]*){1,4}")
+NUMBER = re.compile(r"[-+]?[\d.,' ]*\d[\d.,' ]*([eE][-+]?\d+)?")
 SEXES = {"m", "f", "w", "male", "female", "man", "woman", "männlich", "weiblich", "h", "mujer"}
 SEXES |= {"hombre", "homme", "femme", "diverse", "x", "other"}
 
@@ -106,3 +115,15 @@ def parts_of(name: str) -> list[str]:
     """
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return [part for part in re.split(r"[\W_]+|(?<=\D)(?=\d)", spaced.lower()) if part]
+
+
+def numbers_persons(name: list[str]) -> bool:
+    """Tell whether a name, in parts, says that a column numbers persons.
+
+    Examples
+    --------
+    >>> numbers_persons(["patient"]), numbers_persons(["patientid"]), numbers_persons(["paid"])
+    (True, True, False)
+    """
+    joined = "".join(name)
+    return any(re.fullmatch(f"{person}s?(id|nr|no|num|number)?", joined) for person in _PERSONS)
