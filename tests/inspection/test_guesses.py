@@ -1,5 +1,7 @@
 """Guesses: what is taken for an identifier, a code of missing values or a date, and what is not."""
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -133,11 +135,12 @@ NOTE = "Patient {} was seen by the doctor on duty and complained about a bad kne
         ("tax_id", [f"DE{i:09d}" for i in range(60)], "identifiers", "100% of its records have"),
         ("tax_id", [f"DE{i // 3:09d}" for i in range(90)], "identifiers", "so rows are not one"),
         ("tax_id", [10**9 + i for i in range(60)], "identifiers", "numbers persons or cases"),
-        ("treatment_notes", [NOTE.format(i % 15) for i in range(60)], "identifiers", "free text"),
+        ("treatment_notes", [NOTE.format(i % 25) for i in range(60)], "identifiers", "free text"),
         ("hospital_notes", [NOTE.format(i) for i in range(60)], "identifiers", "free text"),
         ("loan", [f"k{i // 2}" for i in range(60)], "drop", "text with 30 values in 60 records"),
         ("income", ["unknown", *map(str, range(30))] * 20, "drop", "numbers are mixed with text"),
         ("disease", ["flu", "asthma", "cancer"] * 20, "confidential", "nobody should learn it"),
+        ("occupation", [NOTE.format(i % 3) for i in range(60)], "quasi", "acquaintances"),
         ("postcode", [f"{i:05d}" for i in range(60)], "quasi", "registers"),
         ("birthdate", [f"{i % 28 + 1}.1.{1900 + i}" for i in range(60)], "quasi", "registers"),
     ],
@@ -149,7 +152,7 @@ def test_a_confidential_name_hides_no_identifier(name, values, role, reason):
 
 
 @pytest.mark.parametrize("name", ["patient_id", "PatientID", "PATIENTID", "patient", "case no"])
-@pytest.mark.parametrize("kind", [int, float, str])
+@pytest.mark.parametrize("kind", [int, float, str, Decimal])
 def test_an_id_that_repeats_is_no_measured_amount(name, kind):
     guess = guess_role(column(name, [kind(1000 + i // 4) for i in range(1200)]))
     assert guess.role == "identifiers"
@@ -177,5 +180,5 @@ def test_one_value_in_all_records(name, values, role):
 
 
 def test_marks_among_many_values():
-    values = [f"t{i:06d}" for i in range(12_000)] + ["n/a"] * 777 + ["zlast"] * 3
-    assert sentinels(column("x", values)) == {"n/a": "a usual mark, in 777 records"}
+    values = [f"t{i:06d}" for i in range(12_000)] + [" N/A"] * 777 + ["z" * 99] * 3
+    assert sentinels(column("x", values)) == {" N/A": "a usual mark, in 777 records"}

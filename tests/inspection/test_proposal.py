@@ -137,7 +137,8 @@ def test_not_more_quasi_identifiers_than_can_be_kept():
 
 @pytest.mark.parametrize("rows", [1, 7, 9])
 def test_small_tables_get_no_recipe(rows):
-    said = f"the table has {rows} records, too few to hide each among 5; no recipe is proposed"
+    records = "1 record" if rows == 1 else f"{rows} records"
+    said = f"the table has {records}, too few to hide each among 5; no recipe is proposed"
     with pytest.raises(BadInput, match=said):
         propose(inspect(make_households(rows, seed=1)))
 

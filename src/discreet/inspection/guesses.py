@@ -91,8 +91,7 @@ def _by_use(column: Encoded, name: list[str]) -> Guess | None:
 
 
 def _by_persons(column: Encoded, name: list[str]) -> Guess | None:
-    many = len(column.values) > 20 or column.unique > len(column.codes) / 2
-    if not many and len(column.values) > 1:
+    if not _many(column) and len(column.values) > 1:
         return None
     if _names_persons(column, name):
         share = _share(_texts(column), words.PERSON.fullmatch)
@@ -107,7 +106,7 @@ def _by_text(column: Encoded, name: list[str]) -> Guess | None:
     """Find free text, and text that nearly every record has to itself."""
     if column.kind not in ("text", "categorical", "ordered"):
         return None
-    if len(column.values) > 1 and _mean_length(column) > _LONG_TEXT:
+    if _many(column) and _mean_length(column) > _LONG_TEXT:
         return Guess("identifiers", "free text, which may name anyone")
     # What others know is made coarser, so it need not go.
     known = _has(name, words.OPEN | words.KNOWN) and not _has(name, words.CONFIDENTIAL)
@@ -137,6 +136,8 @@ def _whole(column: Encoded) -> bool:
     kind = column.values.type
     if pa.types.is_floating(kind):
         return bool(pc.all(pc.equal(pc.floor(column.values), column.values)).as_py())
+    if pa.types.is_decimal(kind):
+        return bool(kind.scale <= 0)
     return pa.types.is_integer(kind) or column.kind in ("text", "categorical", "ordered")
 
 
@@ -218,6 +219,10 @@ def dates_as_text(column: Encoded) -> str | None:
         if _share(texts, pattern.fullmatch) >= 0.95:
             return said
     return None
+
+
+def _many(column: Encoded) -> bool:
+    return len(column.values) > 20 or column.unique > len(column.codes) / 2
 
 
 def _mean_length(column: Encoded) -> float:

@@ -134,7 +134,9 @@ def inspect(table: Any, **dialect: Any) -> Inspection:
     marks = [v for found in missing.values() for v, why in found.items() if is_usual(why)]
     markers = tuple(dict.fromkeys([*given, *marks]))
     if marks:
-        # Only without its marks has a column the kind that the recipe will see.
+        # Only without its marks has a column the kind that the recipe will see. What was read
+        # first need not stay in memory.
+        del encoded
         encoded = encode_table(table, null_markers=markers, **dialect)
         missing = _joined(missing, missing_marks(encoded))
     columns = tuple(_look(column, missing.get(name, {})) for name, column in encoded.items())

@@ -14,6 +14,8 @@ from discreet.inspection.encoded import Encoded
 from discreet.table.columns import float_values
 
 _TWO_LETTERS = re.compile(r"[A-Za-z]{2}")
+# Bytes of a mark, with spaces around it.
+_LONGEST = 50
 _USUAL = "a usual mark"
 _CODE = "or a code of two letters as all others"
 
@@ -27,10 +29,11 @@ def sentinels(column: Encoded) -> dict[str, str]:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return {}
     known = pa.array(sorted(words.MISSING | words.MAYBE_MISSING), kind)
-    plain = pc.utf8_lower(pc.utf8_trim_whitespace(column.values))
-    places = np.flatnonzero(pc.is_in(plain, known).to_numpy(zero_copy_only=False))
+    # Long text is no mark, and need not be copied.
+    short = np.flatnonzero(pc.binary_length(column.values).to_numpy() <= _LONGEST)
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(column.values.take(pa.array(short))))
     found = {}
-    for place in places.tolist():
+    for place in short[pc.is_in(plain, known).to_numpy(zero_copy_only=False)].tolist():
         value, count = column.values[place].as_py(), int(column.counts[place])
         word = value.strip().lower()
         if word in words.MAYBE_MISSING:

@@ -105,9 +105,10 @@ def why_no_recipe(seen: Inspection) -> str | None:
 
 def _problem(seen: Inspection, guesses: Mapping[str, Guess]) -> str | None:
     if seen.rows < 2 * K:
+        records = f"{seen.rows} record{'s' * (seen.rows > 1)}"
         return (
-            f"the table has {seen.rows} records, too few to hide each among {K}; no recipe is "
-            f"proposed for fewer than {2 * K}"
+            f"the table has {records}, too few to hide each among {K}; no recipe is proposed for "
+            f"fewer than {2 * K}"
         )
     if any(guess.role in _LISTED[1:] for guess in guesses.values()):
         return None
