@@ -118,7 +118,7 @@ def from_codes(n: int, k: int, strict: bool = True) -> Case:
     """Count tuples and cut, without reading values and without writing labels."""
     from discreet.generalization._axes import in_order
     from discreet.generalization._groups import Group
-from discreet.generalization._partition import Partition
+    from discreet.generalization._partition import Partition
     from discreet.generalization.privacy import KAnonymity, bind
 
     table = skewed(n)
