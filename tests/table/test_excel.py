@@ -125,7 +125,11 @@ def test_markers_of_nulls_leave_numbers_numbers(tmp_path):
     ("table", "message"),
     [
         (pa.table({"a": ["x" * 32_768]}), "column 'a' holds a text of 32,768 characters, but a cell of Excel at most 32,767"),
-        (pa.table({"a": ["x\x07"]}), "column 'a' holds control characters, which Excel cannot"),
+        (pa.table({"a": ["x", None, "x\x07"]}), "column 'a', row 3 holds a control character or a carriage return, which Excel cannot"),
+        (pa.table({"a": ["x", "a\r\nb"]}), "column 'a', row 2 holds a control character or a carriage return, which Excel cannot"),
+        (pa.table({"a": ["\uffff"]}), "column 'a', row 1 holds a control character"),
+        (pa.table({"a\rb": [1]}), "a column's name holds control characters, which Excel cannot; rename it"),
+        (pa.table({"a": ["x", "#N/A"]}), "column 'a', row 2 holds the text #N/A, which is an error in Excel"),
         (pa.table({"a": [float("inf")]}), "column 'a' holds infinity, which Excel cannot"),
         (pa.table({"a": [[1]]}), "column 'a' holds list<item: int64>, which Excel cannot"),
         (pa.table({"a": pa.nulls(1_048_576, pa.int8())}), "1,048,576 rows and 1 columns do not fit a sheet"),

@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,21 @@ from discreet.table.signatures import optional
 _MOST_ROWS, _MOST_COLUMNS, _MOST_TEXT = 1_048_576, 16_384, 32_767
 _FIRST_DATE = dt.date(1900, 3, 1)  # Before it Excel counts a day that never was.
 _EXACT_IN_EXCEL = 10**15
-_NOT_IN_XML = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
+# A carriage return comes back as a line feed.
+_NOT_IN_XML = r"[\x00-\x08\x0b-\x1f\x{fffe}\x{ffff}]"
+_ERRORS = ("#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
 # Workbooks that were written here have no row that is not a record.
 _CREATOR = "discreet"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def read_excel(path: Path, sheet: str | None, null_markers: Sequence[str]) -> pa.Table:
-    """Read a sheet of a workbook; the first, where none is named."""
+def read_excel(
+    path: Path, sheet: str | None, null_markers: Sequence[str], text: Collection[str] = ()
+) -> pa.Table:
+    """Read a sheet of a workbook; the first, where none is named.
+
+    The columns that `text` names stay text, though they look like datetimes.
+    """
     openpyxl = optional("openpyxl", path)
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -61,7 +68,7 @@ def read_excel(path: Path, sheet: str | None, null_markers: Sequence[str]) -> pa
     _refuse_second_header(cells, place)
     if any(None in column for column in cells):
         _refuse_formulas(path, where, cells)
-    return pa.table({name: _column(c) for name, c in zip(names, cells, strict=True)})
+    return pa.table({n: _column(c, n in text) for n, c in zip(names, cells, strict=True)})
 
 
 def _sheet_of(path: Path, book: Any, sheet: str | None) -> str:
@@ -119,7 +126,7 @@ def _cleared(column: list[Any], markers: set[str], position: int, place: str) ->
         if isinstance(value, str):
             if value == "" or value in markers:
                 value = None
-            elif value in ("#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"):
+            elif value in _ERRORS:
                 raise BadInput(
                     f"{place}, row {row}, column {position + 1} holds the error {value}; correct "
                     "it, or list it in null_markers"
@@ -166,7 +173,7 @@ def _refuse_formulas(path: Path, sheet: str, cells: list[list[Any]]) -> None:
         book.close()
 
 
-def _column(cells: list[Any]) -> pa.Array | pa.ChunkedArray:
+def _column(cells: list[Any], text: bool) -> pa.Array | pa.ChunkedArray:
     """Give cells in the one type that they have, or as text."""
     kinds = {type(value) for value in cells if value is not None}
     if kinds <= {int, float} and kinds:
@@ -181,7 +188,7 @@ def _column(cells: list[Any]) -> pa.Array | pa.ChunkedArray:
     if len(kinds) == 1 and kinds <= {dt.time, dt.timedelta}:
         return pa.array(cells)
     texts = pa.array([None if v is None else _text(v) for v in cells], pa.large_string())
-    return utc_datetimes(pa.chunked_array([texts]))
+    return utc_datetimes(pa.chunked_array([texts]), text)
 
 
 def _dates(cells: list[Any]) -> pa.Array:
@@ -214,18 +221,25 @@ def write_excel(table: pa.Table, path: Path) -> None:
     book = openpyxl.Workbook(write_only=True)
     book.properties.creator = _CREATOR
     sheet = book.create_sheet("table")
+    if pc.any(pc.match_substring_regex(pa.array(table.column_names), _NOT_IN_XML)).as_py():
+        raise BadInput("a column's name holds control characters, which Excel cannot; rename it")
     columns = [_cells(table[name], name) for name in table.column_names]
-    sheet.append([_literal(openpyxl, sheet, name) for name in table.column_names])
-    for row in zip(*columns, strict=True):
-        sheet.append([_literal(openpyxl, sheet, v) if isinstance(v, str) else v for v in row])
+    for row in (table.column_names, *zip(*columns, strict=True)):
+        sheet.append([_literal(openpyxl, sheet, value) for value in row])
     book.save(path)
     _undated(path)
 
 
-def _literal(openpyxl: Any, sheet: Any, text: str) -> Any:
-    """Give text as a cell that is text, though it may begin as a formula does."""
-    cell = openpyxl.cell.WriteOnlyCell(sheet, text)
-    cell.data_type = "s"
+def _literal(openpyxl: Any, sheet: Any, value: Any) -> Any:
+    """Give a value as openpyxl writes it unchanged.
+
+    Text may begin as a formula does, and a number have more than the 16 digits that are written.
+    """
+    text = isinstance(value, str)
+    if not text and not (isinstance(value, float) and float(f"{value:.16g}") != value):
+        return value
+    cell = openpyxl.cell.WriteOnlyCell(sheet, value if text else repr(value))
+    cell.data_type = "s" if text else "n"
     return cell
 
 
@@ -276,9 +290,17 @@ def _check_text(column: pa.ChunkedArray, name: str) -> None:
             f"column '{name}' holds a text of {longest:,} characters, but a cell of Excel at most "
             f"{_MOST_TEXT:,}; use CSV or Parquet"
         )
-    if pc.any(pc.match_substring_regex(column, _NOT_IN_XML)).as_py():
+    bad = pc.index(pc.match_substring_regex(column, _NOT_IN_XML), True).as_py()
+    if bad >= 0:
         raise BadInput(
-            f"column '{name}' holds control characters, which Excel cannot; use CSV or Parquet"
+            f"column '{name}', row {bad + 1} holds a control character or a carriage return, which "
+            "Excel cannot; use CSV or Parquet"
+        )
+    bad = pc.index(pc.is_in(column, value_set=pa.array(_ERRORS, column.type)), True).as_py()
+    if bad >= 0:
+        raise BadInput(
+            f"column '{name}', row {bad + 1} holds the text {column[bad]}, which is an error in "
+            "Excel; use CSV or Parquet"
         )
 
 

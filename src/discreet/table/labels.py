@@ -196,7 +196,7 @@ def released_labels(
         if labels == Labels():
             fields.append(own.remove_metadata())
             continue
-        text = _is_text(own.type)
+        text = is_text(own.type)
         if own.type != source.type:
             labels = Labels(labels.label, _by_text(labels.values) if text else {})
         elif own.name in seen:
@@ -237,7 +237,8 @@ def _means(missing: Any, value: Any) -> bool:
     return isinstance(low, str) == isinstance(value, str) and bool(low <= value <= high)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a column of this type holds text, categories of text among it."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 

@@ -7,7 +7,7 @@ rounded in-between types. What a package cannot hold exactly is written as text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,13 @@ _BOOLEAN = {0: "false", 1: "true"}
 _STATA_LARGEST = 2_147_483_620
 
 
-def read_statistics_file(path: Path, format: str, encoding: str | None = None) -> pa.Table:
-    """Read a file of SPSS, Stata or SAS with labels, formats and codes of missing values."""
+def read_statistics_file(
+    path: Path, format: str, encoding: str | None = None, text: Collection[str] = ()
+) -> pa.Table:
+    """Read a file of SPSS, Stata or SAS with labels, formats and codes of missing values.
+
+    The columns that `text` names stay text, though they look like datetimes.
+    """
     pyreadstat = optional("pyreadstat", path)
     reader = getattr(pyreadstat, {"xpt": "read_xport"}.get(format, f"read_{format}"))
     more = {} if format == "xpt" else {"user_missing": True}
@@ -57,14 +62,14 @@ def read_statistics_file(path: Path, format: str, encoding: str | None = None) -
         raise BadInput(f"{path} cannot be read as a file of {name}: {error}") from None
     fields, columns = [], []
     for name in meta.column_names:
-        own, column = _read_column(name, cells.pop(name), meta, format)
+        own, column = _read_column(name, cells.pop(name), meta, format, name in text)
         fields.append(own)
         columns.append(column)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def _read_column(
-    name: str, cells: list[Any], meta: Any, format: str
+    name: str, cells: list[Any], meta: Any, format: str, text: bool
 ) -> tuple[pa.Field, pa.ChunkedArray]:
     family, program = _FAMILY[format], PROGRAMS[format]
     kind = meta.readstat_variable_types[name]
@@ -75,7 +80,7 @@ def _read_column(
         column = pa.chunked_array([pa.array(cells, pa.large_string())])
         column, codes = _part_codes(column, missing)
         column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        column = utc_datetimes(column)
+        column = utc_datetimes(column, text)
     else:
         if family != "sav" and missing:
             codes = pa.array([c if isinstance(c, str) else None for c in cells], pa.string())
@@ -89,7 +94,7 @@ def _read_column(
     values = dict(meta.variable_value_labels.get(name, {}))
     if pa.types.is_integer(column.type):
         whole = {v: int(v) if isinstance(v, float) and v.is_integer() else v for v in values}
-        values = {whole[v]: text for v, text in values.items()}
+        values = {whole[v]: label for v, label in values.items()}
         if values == _BOOLEAN and set(column.unique().to_pylist()) <= {0, 1, None}:
             column, values = column.cast(pa.bool_()), {}
     measure = meta.variable_measure.get(name)
@@ -265,6 +270,12 @@ def _stata_integers(column: pa.ChunkedArray) -> Any:
 def _text_cells(
     column: pa.ChunkedArray, name: str, program: Program, codes: pa.Array | None
 ) -> list[str]:
+    cut = pc.index(pc.match_substring(column, "\0"), True).as_py()
+    if cut >= 0:
+        raise BadInput(
+            f"column '{name}', row {cut + 1} holds text with a NUL character, which {program.name} "
+            "would cut there; choose CSV or Parquet, or take such characters out"
+        )
     ends = pc.match_substring_regex(column, r"\s$")
     if program is not STATA and pc.any(ends).as_py():
         value = column.filter(ends)[0].as_py()
@@ -291,6 +302,14 @@ def _number_cells(
                 "(2^53); release it as text, or choose CSV or Parquet"
             )
     numbers = column.cast(pa.float64())
+    size = pc.abs(numbers)
+    small = pc.and_(pc.greater(size, 0.0), pc.less(size, program.smallest))
+    outside = pc.index(pc.or_(small, pc.greater_equal(size, program.limit)), True).as_py()
+    if outside >= 0:
+        raise BadInput(
+            f"column '{name}', row {outside + 1} holds {numbers[outside].as_py()!r}, which "
+            f"{program.name} cannot hold; choose CSV or Parquet"
+        )
     if codes is None:
         return numbers.to_numpy().astype(np.float64)
     if pa.types.is_string(codes.type):
