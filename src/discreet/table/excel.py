@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from discreet.errors import BadInput, nearest
 from discreet.table.csv import MISSING_WORDS
+from discreet.table.labels import is_text
 from discreet.table.programs import as_text, utc_datetimes
 from discreet.table.signatures import optional
 
@@ -212,10 +213,10 @@ def _text(value: Any) -> str:
 
 def write_excel(table: pa.Table, path: Path) -> None:
     """Write a workbook of one sheet. What Excel cannot hold exactly is written as text."""
-    openpyxl = optional("openpyxl", path)
+    openpyxl = optional("openpyxl", Path(path.name))
     if table.num_rows >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
         raise BadInput(
-            f"{path}: {table.num_rows:,} rows and {table.num_columns:,} columns do not fit a sheet "
+            f"{path.name}: {table.num_rows:,} rows and {table.num_columns:,} columns do not fit a sheet "
             f"({_MOST_ROWS - 1:,} and {_MOST_COLUMNS:,}); use CSV or Parquet"
         )
     book = openpyxl.Workbook(write_only=True)
@@ -258,7 +259,7 @@ def _cells(column: pa.ChunkedArray, name: str) -> list[Any]:
             raise BadInput(f"column '{name}' holds infinity, which Excel cannot; use Parquet")
     elif not _fits(column):
         column = as_text(column)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if is_text(column.type):
         _check_text(column, name)
     return column.to_pylist()
 

@@ -18,7 +18,14 @@ import pyarrow.compute as pc
 
 from discreet.errors import BadInput
 from discreet.table.columns import LARGEST_EXACT_INTEGER
-from discreet.table.labels import Labels, labels_of, null_codes, with_labels, with_null_codes
+from discreet.table.labels import (
+    Labels,
+    is_text,
+    labels_of,
+    null_codes,
+    with_labels,
+    with_null_codes,
+)
 from discreet.table.programs import (
     SAS,
     SPSS,
@@ -164,7 +171,7 @@ def write_statistics_file(table: pa.Table, path: Path, format: str) -> None:
     """Write a file of SPSS, Stata or SAS (transport) with labels and codes of missing values."""
     import pandas as pd
 
-    pyreadstat = optional("pyreadstat", path)
+    pyreadstat = optional("pyreadstat", Path(path.name))
     program, parts = PROGRAMS[format], _Parts()
     for one in table.schema:
         _add_column(parts, one, table[one.name], _FAMILY[format], program)
@@ -173,7 +180,8 @@ def write_statistics_file(table: pa.Table, path: Path, format: str) -> None:
     try:
         writer(data, str(path), **parts.options(_FAMILY[format]))
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError) as error:
-        raise BadInput(f"{path} cannot be written for {program.name}: {error}") from None
+        # Without its folder, which is a passing one while a release is written.
+        raise BadInput(f"{path.name} cannot be written for {program.name}: {error}") from None
     _undated(path, format)
 
 
@@ -183,7 +191,8 @@ def _add_column(
     name, labels = own.name, labels_of(own)
     _check_name(name, program)
     same = labels.program == family
-    codes = null_codes(own, column) if same else None
+    # SAS has letters of missing values, but pyreadstat does not write them.
+    codes = null_codes(own, column) if same and family != "sas" else None
     cells, spelt = _write_column(column, name, program, codes)
     if same and labels.format and not isinstance(cells, list):
         spelt = labels.format
@@ -191,11 +200,7 @@ def _add_column(
     if spelt:
         parts.formats[name] = spelt
     parts.labels[name] = labels.label or ""
-    values = _BOOLEAN if pa.types.is_boolean(own.type) else dict(labels.values)
-    if family == "dta":
-        # Stata has labels for whole numbers and for its letters, and none for text.
-        text = pa.types.is_string(own.type) or pa.types.is_large_string(own.type)
-        values = {v: t for v, t in values.items() if not text and isinstance(v, int | str)}
+    values = _BOOLEAN if pa.types.is_boolean(own.type) else _value_labels(own, labels, family)
     if values:
         parts.values[name] = values
     if same and labels.missing:
@@ -203,6 +208,22 @@ def _add_column(
         parts.missing[name] = ends
     if same and labels.measure:
         parts.measures[name] = labels.measure
+
+
+def _value_labels(own: pa.Field, labels: Labels, family: str) -> dict[Any, str]:
+    """Give the labels of values that a program can have: of text, of numbers, of its letters."""
+    text = is_text(own.type)
+    if family != "dta":
+        return {v: label for v, label in labels.values.items() if isinstance(v, str) == text}
+    # Stata has labels for whole numbers and for its letters, and none for text.
+    values = {}
+    for value, label in labels.values.items():
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        letter = isinstance(value, str) and labels.program == family
+        if letter or (isinstance(value, int) and abs(value) <= _STATA_LARGEST):
+            values[value] = label
+    return {} if text else values
 
 
 def _dtype(cells: Any) -> Any:
@@ -244,7 +265,7 @@ def _write_column(
     elif pa.types.is_integer(kind):
         spelt = program.formats["whole"]
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(kind):
         return _text_cells(column, name, program, codes), None
     if program is STATA and pa.types.is_integer(kind) and codes is None:
         integers = _stata_integers(column)
