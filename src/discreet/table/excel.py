@@ -24,6 +24,7 @@ _FIRST_DATE = dt.date(1900, 3, 1)  # Before it Excel counts a day that never was
 _EXACT_IN_EXCEL = 10**15
 # A carriage return comes back as a line feed.
 _NOT_IN_XML = r"[\x00-\x08\x0b-\x1f\x{fffe}\x{ffff}]"
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]+\d+:[A-Z]+\d+)"')
 _ERRORS = ("#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
 # Workbooks that were written here have no row that is not a record.
 _CREATOR = "discreet"
@@ -40,6 +41,12 @@ def read_excel(
     openpyxl = optional("openpyxl", path)
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except AttributeError:
+        # openpyxl cannot read a sheet that is a chart, where the chart is not there.
+        raise BadInput(
+            f"{path} cannot be read as an Excel workbook; if it has a chart sheet, delete it, or "
+            "save the table's sheet as a workbook of its own"
+        ) from None
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
         raise BadInput(f"{path} cannot be read as an Excel workbook: {error}") from None
     try:
@@ -60,6 +67,8 @@ def read_excel(
                 column.append(value)
             for column in cells[len(row) :]:
                 column.append(None)
+        if any(None in column for column in cells):
+            _refuse_merged(path, book[where], len(cells), len(cells[0]) + 1)
     finally:
         book.close()
     if not cells or not cells[0]:
@@ -74,6 +83,8 @@ def read_excel(
 
 def _sheet_of(path: Path, book: Any, sheet: str | None) -> str:
     names = [one.title for one in book.worksheets]
+    if not names:
+        raise BadInput(f"{path} has no sheet of cells")
     if sheet is not None and sheet not in names:
         raise BadInput(f"{path} has no sheet '{sheet}'; {nearest(sheet, names)}")
     if sheet is None and len(names) > 1:
@@ -156,6 +167,25 @@ def _refuse_second_header(cells: list[list[Any]], place: str) -> None:
         )
 
 
+def _refuse_merged(path: Path, sheet: Any, columns: int, last_row: int) -> None:
+    """Refuse merged cells below the header: all but the first of them would look like nulls."""
+    bounds = optional("openpyxl.utils", path).range_boundaries
+    tail = b""
+    # A sheet that is read row by row does not know of them; they come after its rows.
+    with sheet._get_source() as source:
+        while block := source.read(1 << 20):
+            text = tail + block
+            for found in _MERGED.finditer(text):
+                merged = found[1].decode()
+                left, top, _, bottom = bounds(merged)
+                if left <= columns and top <= last_row and bottom >= 2:
+                    raise BadInput(
+                        f"{path}: sheet '{sheet.title}' has merged cells ({merged}), of which only "
+                        "the first has a value; take the merge apart in Excel and fill each cell"
+                    )
+            tail = text[-200:]
+
+
 def _refuse_formulas(path: Path, sheet: str, cells: list[list[Any]]) -> None:
     """Refuse formulas whose values were never computed: they would look like nulls."""
     openpyxl = optional("openpyxl", path)
@@ -216,8 +246,8 @@ def write_excel(table: pa.Table, path: Path) -> None:
     openpyxl = optional("openpyxl", Path(path.name))
     if table.num_rows >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
         raise BadInput(
-            f"{path.name}: {table.num_rows:,} rows and {table.num_columns:,} columns do not fit a sheet "
-            f"({_MOST_ROWS - 1:,} and {_MOST_COLUMNS:,}); use CSV or Parquet"
+            f"{path.name}: {table.num_rows:,} rows and {table.num_columns:,} columns do not fit a "
+            f"sheet ({_MOST_ROWS - 1:,} and {_MOST_COLUMNS:,}); use CSV or Parquet"
         )
     book = openpyxl.Workbook(write_only=True)
     book.properties.creator = _CREATOR

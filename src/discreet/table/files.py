@@ -88,17 +88,17 @@ def read_table(
     [{'zip': '01234', 'height': 1.8}, {'zip': '20095', 'height': None}]
     """
     path = Path(path)
-    if not path.exists():
-        raise BadInput(f"{path} does not exist")
+    try:
+        if not path.exists():
+            raise BadInput(f"{path} does not exist")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
     if path.is_dir():
         return _finished(_read_folder(path), path, null_markers, schema)
     if not path.is_file():
         raise BadInput(f"{path} is not a file")
     kind = format_of(path)
-    try:
-        check_content(path, kind)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    check_content(path, kind)
     if sheet is not None and kind != "xlsx":
         raise BadInput(f"{path} is no workbook, so it has no sheet '{sheet}'")
     if kind.startswith("csv"):
