@@ -97,6 +97,15 @@ def _() -> Case:
     return Case(ours=lambda: exact_loss(1000), check=check)
 
 
+for n in (10_000, 100_000):
+
+    @row(f"mdav n={short(n)} x 2 k=5, 90 % zeros", seconds=n / 1e5)
+    def _(n: int = n) -> Case:
+        rng = np.random.default_rng(0)
+        x = np.where(rng.random((n, 1)) < 0.9, 0.0, rng.lognormal(size=(n, 2)))
+        return Case(ours=lambda: run(x, block_size=n), check=checked)
+
+
 @row("mixed n=1e5: 3 numbers, 2 categories, k=5")
 def _() -> Case:
     import pyarrow as pa
