@@ -24,11 +24,11 @@ from discreet.kernels.kdtree import split_nodes
 LEAF = 8
 
 # cells (leaves x columns x 8), rows (leaves x 8), fill (leaves), boxes (nodes x 2 x columns), and
-# lowest (nodes): the lowest row in each, and spot: where each record is, leaf * 8 + slot, or -1 once
-# it was taken out.
+# lowest (nodes): the lowest row in each, and spot: where each record is, leaf * 8 + slot, or -1
+# once it was taken out.
 Tree = namedtuple("Tree", "cells rows fill boxes lowest spot")
-# What a search works in: a heap of the best, and a stack of nodes with their bounds; `opened` counts
-# the leaves it looked into.
+# What a search works in: a heap of the best, and a stack of nodes with their bounds; `opened`
+# counts the leaves it looked into.
 Search = namedtuple("Search", "distances rows stack bounds eight opened")
 _NONE = np.iinfo(np.int64).max
 
