@@ -117,17 +117,17 @@ for strict in (True, False):
 def from_codes(n: int, k: int, strict: bool = True) -> Case:
     """Count tuples and cut, without reading values and without writing labels."""
     from discreet.generalization._axes import in_order
+    from discreet.generalization._groups import Group
     from discreet.generalization._partition import Partition
     from discreet.generalization.privacy import KAnonymity, bind
 
     table = skewed(n)
     axes = {name: in_order(table[name], name) for name in table.column_names}
     bound = bind([KAnonymity(k)], {}, n)
-    everyone = np.full(n, True)
 
     def ours() -> Partition:
         parts = Partition(axes, bound, strict=strict)
-        parts.cut(everyone, "all")
+        parts.cut(Group("all", None))
         return parts
 
     def check(parts: Partition, _: Any) -> str:

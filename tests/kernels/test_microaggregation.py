@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.kernels import microaggregation
 from discreet.kernels.microaggregation import cbfs, mdav, vmdav
 from tests.kernels.test_mdav_tree import plain_distance
 
@@ -178,8 +179,11 @@ def scanned_mdav(points, k):
         lambda rng: rng.integers(0, 6, (3000, 3)) / 4,
         lambda rng: np.r_[rng.normal(size=(1500, 2)), np.zeros((1500, 2))],
         lambda rng: np.exp(2j * np.pi * rng.random(3000))[:, None].view(float),  # all equally far
+        lambda rng: np.where(rng.random((3000, 1)) < 0.9, 0.0, rng.lognormal(size=(3000, 2))),
+        # The shell is all of one depth.
+        lambda rng: np.repeat([1.0, -1.0, 0.0], [300, 300, 2400])[:, None],
     ],
-    ids=["normal", "heavy tails", "ties", "half equal", "circle"],
+    ids=["normal", "heavy tails", "ties", "half equal", "circle", "zeros", "two ends"],
 )
 def test_thousands_of_records_by_a_scan(cloud):
     points = np.rint(cloud(np.random.default_rng(5)) * UNIT) / UNIT
@@ -187,3 +191,41 @@ def test_thousands_of_records_by_a_scan(cloud):
     for k in (3, 40):
         mdav(points, None, None, k, labels)
         assert (labels == scanned_mdav(points, k)).all()
+
+
+def looked_at(monkeypatch, points, k):
+    """Leaves of the tree and runs of the shell that MDAV looks at."""
+    searches, runs = [], []
+
+    def new_search(most, make=microaggregation.new_search):
+        searches.append(make(most))
+        return searches[-1]
+
+    def outermost(*args, find=microaggregation._outermost):
+        found = find(*args)
+        runs.append(found[2])
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(microaggregation, "new_search", new_search)
+        patch.setattr(microaggregation, "_outermost", outermost)
+        mdav.py_func(points, None, None, k, np.empty(len(points), np.int64))
+    return int(searches[0].opened[0]) + sum(runs)
+
+
+@pytest.mark.parametrize(
+    "cloud",
+    [
+        lambda rng, n: np.where(rng.random((n, 1)) < 0.9, 0.0, rng.lognormal(size=(n, 2))),
+        lambda rng, n: rng.integers(0, 2, (n, 2)) / 1.0,
+        lambda rng, n: np.zeros((n, 2)),
+    ],
+    ids=["90 % zeros", "four points", "equal"],
+)
+def test_equal_records_cost_no_more_than_others(cloud, monkeypatch):
+    small, large = (
+        looked_at(monkeypatch, np.rint(cloud(np.random.default_rng(1), n) * UNIT) / UNIT, 5)
+        for n in (5000, 20_000)
+    )
+    assert large < 8 * small
+    assert large < 5 * 20_000

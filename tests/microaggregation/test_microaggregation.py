@@ -11,6 +11,7 @@ from discreet import check_release, protect
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.microaggregation import Microaggregation
+from discreet.microaggregation._blocks import cut
 from discreet.utility import sse_ratio
 
 ALGORITHMS = ["mdav", "vmdav", "cbfs"]
@@ -103,6 +104,28 @@ def test_weights_pull_the_groups():
     # A weight of w is a column that is there w times.
     twice = Microaggregation(5).fit(x[:, [0, 0, 1]]).groups_
     assert (Microaggregation(5, weights={"x0": 2.0}).fit(x).groups_ == twice).all()
+
+
+@pytest.mark.parametrize("times", [1e-9, 1e12])
+@pytest.mark.parametrize("text", [False, True])
+def test_only_the_ratio_of_weights_counts(times, text):
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(rng.normal(size=(400, 2)), columns=["x", "y"])
+    if text:
+        table["t"] = rng.choice(list("abc"), 400)
+    weights = dict(zip(table.columns, [3.0, 1.0, 2.0], strict=False))
+    many = {name: times * w for name, w in weights.items()}
+    plain, scaled = (Microaggregation(5, weights=w).fit(table) for w in (weights, many))
+    assert (plain.groups_ == scaled.groups_).mean() > 0.99  # but for the last bits
+    assert scaled.loss_ == pytest.approx(plain.loss_, rel=1e-3)
+
+
+def test_a_cut_among_equal_values_goes_by_row():
+    values = np.random.default_rng(7).integers(0, 3, 5000) / 2
+    rows = np.arange(5000)
+    found = cut(values[:, None], rows, 5, 2500)
+    order = np.argsort(values, kind="stable")
+    assert [b.tolist() for b in found] == [sorted(order[:2500]), sorted(order[2500:])]
 
 
 def test_fewer_than_2k_records_are_one_group():
@@ -206,6 +229,9 @@ def test_a_plan_that_was_edited_is_found_out(households, column):
         ({"k": 2, "refine_moves": 1.5}, "refine_moves must be a whole number of at least 0, not 1.5"),
         ({"k": 3, "block_size": 5}, "block_size must be a whole number of at least 6, not 5"),
         ({"k": 2, "weights": {"x0": 0}}, "the weight of column 'x0' must be a number above 0, not 0; leave a column without weight out"),
+        ({"k": 2, "weights": {"x0": np.inf}}, "the weight of column 'x0' must be a number above 0, not inf; leave a column without weight out"),
+        ({"k": 2, "weights": {"x0": 1e9}}, "the weight of column 'x1' is less than 1e-08 of the largest; leave the column out"),
+        ({"k": 2, "weights": [1, 2]}, "weights must give a number for each column by name, not [1, 2]"),
         ({"k": 2, "weights": {"x7": 1}}, "weights names 'x7', no column; known: x0, x1"),
         ({"k": 2, "strata": "x7"}, "there is no column 'x7' for strata; known: x0, x1"),
     ],
@@ -216,9 +242,10 @@ def test_what_is_refused(parameters, message):
     assert str(error.value) == message
 
 
-def test_values_that_are_too_far_apart_are_refused():
+@pytest.mark.parametrize("low", [-1.5e308, 0.0])  # the range overflows, or the sum does
+def test_values_that_are_too_far_apart_are_refused(low):
     with pytest.raises(BadInput, match="the values of column 'x0' are too far apart"):
-        Microaggregation(2).fit(np.array([[-1.5e308], [1.5e308], [0.0], [1.0]]))
+        Microaggregation(4).fit(np.array([[low], [1.5e308], [1.5e308], [1.5e308]]))
 
 
 def test_the_measure_of_the_house_agrees():

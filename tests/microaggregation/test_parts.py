@@ -31,8 +31,8 @@ def test_a_small_pattern_is_blanked_with_a_warning_that_counts():
     # but then the others would be three, which is k.
     assert np.isnan(out).all(axis=1).tolist() == [True, False, False, False, True, True]
     assert str(caught[0].message) == (
-        "3 records are blanked in these columns, because fewer than k = 3 share their pattern of "
-        "nulls"
+        "3 records are blanked in these columns: 2 because fewer than k = 3 share their pattern of "
+        "nulls, 1 so that records without any value are not fewer than k = 3"
     )
 
 
@@ -60,19 +60,47 @@ def test_a_small_pattern_can_be_an_error():
     )
 
 
+def test_few_records_without_any_value_are_counted_apart_or_an_error():
+    x = np.array([[nan, nan], [1, 1], [2, 2], [3, 3], [4, 4], [9, 9]])
+    with pytest.warns(UserWarning, match="blanked") as caught:
+        out = Microaggregation(3).fit_transform(x)
+    assert np.isnan(out).all(axis=1).sum() == 3
+    assert str(caught[0].message) == (
+        "2 records are blanked in these columns: 2 so that records without any value are not fewer "
+        "than k = 3"
+    )
+    with pytest.raises(BadInput) as error:
+        Microaggregation(3, small_pattern="error").fit(x)
+    assert str(error.value) == (
+        "1 records hold no value in these columns, fewer than k = 3; drop them, or set "
+        "small_pattern = 'blank'"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.* records are blanked")
+def test_a_text_column_may_be_blanked_whole():
+    table = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "t": ["a", None, None, None, None, None]})
+    out = Microaggregation(2).fit_transform(table)
+    assert out["t"].isna().all()
+    assert out["x"].value_counts(dropna=False).min() >= 2
+
+
 @given(
     st.integers(0, 9999),
     st.integers(2, 4),
     st.floats(0, 0.9),
     st.booleans(),
+    st.booleans(),
 )
 @pytest.mark.filterwarnings("ignore:.* records are blanked")
-def test_every_tuple_nulls_included_is_held_by_k_records(seed, k, rate, with_strata):
+def test_every_tuple_nulls_included_is_held_by_k_records(seed, k, rate, with_strata, with_text):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(rng.integers(k, 60), 3))
     x[rng.random(x.shape) < rate] = nan
     x[0] = 1.0
     table = pd.DataFrame(x, columns=list("abc"))
+    if with_text:
+        table["c"] = np.where(np.isnan(x[:, 2]), None, rng.choice(["t", "w", "z"], len(x)))
     if with_strata:
         table["s"] = rng.choice(["u", "v"], len(x))
     method = Microaggregation(k, strata="s" if with_strata else None, refine_moves=5)
@@ -102,6 +130,12 @@ def test_strata_are_kept_apart_also_by_the_refinement():
         alone = Microaggregation(4, weights={"x0": z[rows, 0].var(), "x1": z[rows, 1].var()})
         own = alone.fit(z[rows]).groups_
         assert len(set(zip(own, plain.groups_[rows], strict=True))) == len(set(own))
+
+
+def test_the_strata_alone_cannot_be_treated():
+    with pytest.raises(BadInput) as error:
+        Microaggregation(2, strata="s").fit(pd.DataFrame({"s": [1.0, 1.0, 2.0, 2.0]}))
+    assert str(error.value) == "column 's' gives the strata, and there is no other column"
 
 
 def test_null_is_a_stratum_of_its_own():

@@ -3,12 +3,14 @@
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import threads
 from discreet.draws import Draws
+from discreet.errors import BadInput
 from discreet.microaggregation import Microaggregation, _refine
 
 
@@ -100,6 +102,44 @@ def test_ctrl_c_gives_the_best_so_far(monkeypatch):
     assert stopped.loss_ < Microaggregation(5).fit(x).loss_
     again = Microaggregation(5, refine_moves=stopped.moves_, random_state=2).fit(x)
     assert (again.groups_ == stopped.groups_).all()
+
+
+def test_ctrl_c_while_results_are_taken_over_takes_none(monkeypatch):
+    x = cloud(6000)
+    labels = Microaggregation(3).fit(x).groups_
+    z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
+    search = _refine.Refinement(z, labels, [np.arange(6000)], 3, Draws(1))
+    calls = []
+
+    class Interrupted:
+        """numpy, but for a Ctrl-C after the second chunk."""
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+        def concatenate(self, arrays):
+            calls.append(arrays)
+            if len(calls) == 3:
+                raise KeyboardInterrupt
+            return np.concatenate(arrays)
+
+    monkeypatch.setattr(_refine, "np", Interrupted())
+    search.run(1000.0, None)
+    assert (search.stopped, len(calls)) == (True, 3)
+    assert (search.labels == labels).all()
+    assert (search.moves, search.gained) == (0, 0.0)
+
+
+@pytest.mark.parametrize("budget", [{"refine": 1.0}, {"refine_moves": 5}])
+def test_too_many_labels_to_refine_are_refused(budget):
+    n = 20_000
+    table = pd.DataFrame({"x": np.arange(n) / n, "t": [f"{i % 4000}" for i in range(n)]})
+    with pytest.raises(BadInput) as error:
+        Microaggregation(5, **budget).fit(table)
+    assert str(error.value) == (
+        "column 't' has 4,000 labels, too many to refine; set refine = 0 or leave it out"
+    )
+    assert Microaggregation(5).fit(table.head(4000)).loss_ > 0
 
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch, capsys):

@@ -264,3 +264,9 @@ def test_a_method_that_alters_a_null_is_found_out(monkeypatch):
         BrokenPromise, match="column 'x', row 2: 5, the plan gives nan; 1 cells differ"
     ):
         discreet.protect(pa.table({"x": [5, None, 5, 5]}), oma())
+
+
+def test_a_release_without_columns_is_refused():
+    recipe = {"roles": {"identifiers": ["x"]}}
+    with pytest.raises(BadInput, match=r"^no column would be released; give some column another r"):
+        discreet.protect(pa.table({"x": ["a", "b"]}), recipe)

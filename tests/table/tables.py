@@ -12,7 +12,7 @@ def everything(ascii_names: bool = False) -> pa.Table:
     """Columns of every kind that is released, each with nulls."""
     table = pa.table(
         {
-            "größe_名": [1.5, None, -3.25, 0.1, 1e9 + 1e-3, 2.0],
+            "größe_名": [1.5, None, -3.25, 0.1 + 0.2, 1e9 + 1e-3, 2.0],
             "whole": [1, 2, None, 4, 5, -6],
             "large": pa.array([2**40, 1, 2, 3, None, 5], pa.int64()),
             "small": pa.array([1, 100, None, -3, 4, 5], pa.int8()),

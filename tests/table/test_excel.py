@@ -115,6 +115,37 @@ def test_what_is_wrong_is_said_in_one_sentence(tmp_path, rows, message):
     assert refusal(tmp_path / "t.xlsx") == message
 
 
+def test_a_chart_sheet_without_its_chart(tmp_path):
+    book = openpyxl.Workbook()
+    book.create_chartsheet("Chart", 0)
+    for row in (["a"], [1]):
+        book.worksheets[0].append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert refusal(tmp_path / "t.xlsx") == (
+        "FILE cannot be read as an Excel workbook; if it has a chart sheet, delete it, or save the "
+        "table's sheet as a workbook of its own"
+    )
+
+
+@pytest.mark.parametrize(
+    ("merged", "refused"), [("B2:B4", True), ("A7:B7", True), ("D2:E9", False)]
+)
+def test_merged_cells_are_no_nulls(tmp_path, merged, refused):
+    book = openpyxl.Workbook()
+    book.active.title = "t"
+    for row in (["a", "b"], *([i, "x"] for i in range(5)), ["total", None]):
+        book.active.append(row)
+    book.active.merge_cells(merged)
+    book.save(tmp_path / "t.xlsx")
+    if refused:
+        assert refusal(tmp_path / "t.xlsx") == (
+            f"FILE: sheet 't' has merged cells ({merged}), of which only the first has a value; "
+            "take the merge apart in Excel and fill each cell"
+        )
+    else:
+        assert read_table(tmp_path / "t.xlsx").num_rows == 6
+
+
 def test_markers_of_nulls_leave_numbers_numbers(tmp_path):
     workbook(tmp_path / "t.xlsx", ("t", [["a"], [1], ["#N/A"], ["n/a"]]))
     table = read_table(tmp_path / "t.xlsx", null_markers=["#N/A", "n/a"])
@@ -125,7 +156,11 @@ def test_markers_of_nulls_leave_numbers_numbers(tmp_path):
     ("table", "message"),
     [
         (pa.table({"a": ["x" * 32_768]}), "column 'a' holds a text of 32,768 characters, but a cell of Excel at most 32,767"),
-        (pa.table({"a": ["x\x07"]}), "column 'a' holds control characters, which Excel cannot"),
+        (pa.table({"a": ["x", None, "x\x07"]}), "column 'a', row 3 holds a control character or a carriage return, which Excel cannot"),
+        (pa.table({"a": ["x", "a\r\nb"]}), "column 'a', row 2 holds a control character or a carriage return, which Excel cannot"),
+        (pa.table({"a": ["\uffff"]}), "column 'a', row 1 holds a control character"),
+        (pa.table({"a\rb": [1]}), "a column's name holds control characters, which Excel cannot; rename it"),
+        (pa.table({"a": ["x", "#N/A"]}), "column 'a', row 2 holds the text #N/A, which is an error in Excel"),
         (pa.table({"a": [float("inf")]}), "column 'a' holds infinity, which Excel cannot"),
         (pa.table({"a": [[1]]}), "column 'a' holds list<item: int64>, which Excel cannot"),
         (pa.table({"a": pa.nulls(1_048_576, pa.int8())}), "1,048,576 rows and 1 columns do not fit a sheet"),

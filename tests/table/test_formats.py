@@ -30,6 +30,26 @@ def test_a_table_comes_back_by_its_types(tmp_path, suffix):
         assert plain(back[name]) == plain(table[name]), name
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_all_digits_come_back(tmp_path, suffix):
+    sizes = 10.0 ** np.arange(-70, 70)
+    values = np.concatenate([np.random.default_rng(1).random(140) * sizes, -sizes, [0.1 + 0.2]])
+    table = pa.table({"x": values})
+    write_table(table, tmp_path / f"table{suffix}")
+    back = read_table(tmp_path / f"table{suffix}")
+    assert back["x"].to_pylist() == table["x"].to_pylist()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_text_that_looks_like_a_datetime_is_text_where_the_schema_says_so(tmp_path, suffix):
+    table = pa.table({"x": ["2024-01-01 00:00:00Z", "2024-01-02 00:00:00Z", None]})
+    category = pa.table({"x": table["x"].dictionary_encode()})
+    for one in (table, category):
+        write_table(one, tmp_path / f"table{suffix}")
+        back = read_table(tmp_path / f"table{suffix}", schema=one.schema)
+        assert plain(back["x"]) == table["x"].to_pylist()
+
+
 # What a format has no type for comes back as text or as a count of units, and loses nothing.
 LOOSE = {
     "csv": {"small", "zoned", "time", "length", "exact", "category"},

@@ -166,3 +166,86 @@ def test_codes_that_are_generalized_keep_their_meaning(survey, tmp_path):
     meta = pyreadstat.read_sav(str(tmp_path / "out-sav.sav"))[1]
     assert meta.variable_value_labels == {"sex": {"1": "m", "2": "f"}}
     assert meta.column_names_to_labels["job"] == "Occupation"
+
+
+@pytest.fixture
+def one_left_out(tmp_path):
+    """Forty persons, of whom the eighth is left out: with codes and a long text of his own."""
+    n = 40
+    age = np.tile([20.0, 21.0], n // 2)
+    age[7] = 118.0
+    frame = pd.DataFrame({"age": age, "x": 1.0, "note": "short"})
+    frame.loc[7, "note"] = "n" * 44
+    said = pd.Series(["a", "b", 1.0, 1.0] * (n // 4), dtype=object)
+    said[7] = "q"
+    frame["said"] = said
+    coded = np.tile([-9.0, 1.0], n // 2)
+    coded[7] = -77.0
+    ranged = np.tile([-9.0, 1.0], n // 2)
+    ranged[7] = 99.0
+    labels = {-9: "refused", -77: "DIED", 99: "DIED"}
+    pyreadstat.write_dta(
+        frame,
+        str(tmp_path / "s.dta"),
+        missing_user_values={"said": ["a", "b", "q"]},
+        variable_value_labels={"said": {"a": "refused", "b": "not asked", "q": "DIED"}},
+    )
+    pyreadstat.write_sav(
+        frame.drop(columns="said").assign(coded=coded, ranged=ranged),
+        str(tmp_path / "s.sav"),
+        missing_ranges={"coded": [-9, -77], "ranged": [{"lo": -9, "hi": -8}, 99]},
+        variable_value_labels={"coded": labels, "ranged": labels},
+        variable_format={"coded": "F3.0", "ranged": "F3.0", "x": "F8.2"},
+    )
+    return tmp_path
+
+
+LEAVE_OUT = {
+    "roles": {"quasi": ["age"], "rest": "insensitive"},
+    "steps": [
+        {
+            "method": "generalize",
+            "columns": ["age"],
+            "privacy": [{"model": "k-anonymity", "k": 3}],
+            "suppression_limit": 0.05,
+            "hierarchies": {"age": {"kind": "intervals", "widths": [10]}},
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("source", ["s.dta", "s.sav"])
+@pytest.mark.parametrize("format", ["csv", "parquet", "feather", "xlsx", "sav", "dta", "xpt"])
+def test_codes_of_a_record_that_is_left_out_stay_at_home(one_left_out, source, format):
+    release = discreet.protect(one_left_out / source, LEAVE_OUT)
+    assert list(release.left_out) == [7]
+    written = release.save(one_left_out / "out", format=format)
+    for path in written.parent.iterdir():
+        content = path.read_bytes()
+        assert b"DIED" not in content
+        assert b"A44" not in content
+        assert b"-77" not in content
+    book = (written.parent / "codebook.md").read_text()
+    kept = format == source[2:]
+    # A format with one kind of null needs no codes.
+    assert ("missing:" in book) == kept == ("refused" in book)
+    assert ("or a code that its column lists" in book) == kept
+    if kept and format == "dta":
+        meta = pyreadstat.read_dta(str(written), user_missing=True)[1]
+        assert meta.variable_value_labels == {"said": {"a": "refused", "b": "not asked"}}
+        assert book.count("missing:") == 2
+    if kept and format == "sav":
+        meta = pyreadstat.read_sav(str(written), user_missing=True)[1]
+        assert meta.missing_ranges == {
+            "coded": [{"lo": -9.0, "hi": -9.0}],
+            "ranged": [{"lo": -9.0, "hi": -8.0}],
+        }
+        assert meta.original_variable_types["x"] == "F8.2"
+
+
+def test_formats_of_text_and_of_treated_columns_stay_at_home(one_left_out):
+    released = discreet.protect(read_table(one_left_out / "s.sav"), LEAVE_OUT).table
+    formats = {field.name: labels_of(field).format for field in released.schema}
+    assert formats == {"age": None, "x": "F8.2", "note": None, "coded": "F3.0", "ranged": "F3.0"}
+    codes = null_codes(released.schema.field("coded"), released["coded"])
+    assert set(codes.to_pylist()) == {None, -9.0}

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import tracemalloc
 import zipfile
 
 import pyarrow as pa
@@ -162,3 +163,36 @@ def test_two_header_rows(tmp_path):
     # One word above numbers may be a mark of a missing value.
     (tmp_path / "u.csv").write_text("name,height\nA,none\nB,170\nC,160\n")
     assert read_table(tmp_path / "u.csv").num_rows == 3
+
+
+def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("a\n1\n")
+
+    def denied(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(tmp_path), "open", denied)
+    for read in (read_table, discreet.inspect):
+        with pytest.raises(BadInput, match=r"t\.csv cannot be read: Permission denied"):
+            read(tmp_path / "t.csv")
+    monkeypatch.setattr(type(tmp_path), "exists", denied)
+    assert refusal(tmp_path / "t.csv") == "FILE cannot be read: Permission denied"
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        ("EncryptedPackage", "FILE is protected by a password; save a copy without one in Excel"),
+        ("Workbook", "FILE is a workbook of Excel 2003 or older; save it as .xlsx in Excel"),
+    ],
+)
+def test_a_large_old_workbook_is_told_in_little_memory(tmp_path, end, message):
+    path = tmp_path / "t.xlsx"
+    with path.open("wb") as file:
+        file.write(b"\xd0\xcf\x11\xe0")
+        file.seek(64 << 20)
+        file.write(end.encode("utf-16-le"))
+    tracemalloc.start()
+    assert refusal(path) == message
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import BadInput
 from discreet.table import read_table, write_table
-from discreet.table.labels import Labels, labels_of, null_codes
+from discreet.table.labels import Labels, labels_of, null_codes, with_labels, with_null_codes
 
 
 @pytest.fixture
@@ -146,6 +146,52 @@ def test_codes_go_to_the_program_that_they_are_of(survey, tmp_path):
     assert meta.variable_value_labels["sex"] == {1: "male", 2: "female", 9: "no answer"}
 
 
+def test_labels_of_letters_stay_with_stata(tmp_path):
+    frame = pd.DataFrame({"x": pd.Series([1.0, "a", 2.0], dtype=object)})
+    path = tmp_path / "t.dta"
+    labels = {1: "one", "a": "refused"}
+    pyreadstat.write_dta(
+        frame, str(path), missing_user_values={"x": ["a"]}, variable_value_labels={"x": labels}
+    )
+    table = read_table(path)
+    write_table(table, tmp_path / "t.sav")
+    frame, meta = raw(tmp_path / "t.sav")
+    assert meta.variable_value_labels == {"x": {1: "one"}}
+    assert frame["x"].isna().tolist() == [False, True, False]
+    write_table(table, tmp_path / "back.dta")
+    assert raw(tmp_path / "back.dta")[1].variable_value_labels == {"x": labels}
+
+
+def test_labels_of_whole_numbers_in_a_column_of_fractions_go_to_stata(tmp_path):
+    labels = {2: "two", 1.5: "half", 3e9: "large", -9: "refused"}
+    pyreadstat.write_sav(
+        pd.DataFrame({"x": [1.5, 2.0]}),
+        str(tmp_path / "t.sav"),
+        variable_value_labels={"x": labels},
+        variable_format={"x": "F8.2"},
+    )
+    write_table(read_table(tmp_path / "t.sav"), tmp_path / "t.dta")
+    # Stata labels whole numbers of four bytes alone.
+    assert raw(tmp_path / "t.dta")[1].variable_value_labels == {"x": {2: "two", -9: "refused"}}
+
+
+def test_letters_of_sas_are_nulls_in_a_transport_file(tmp_path):
+    column = pa.chunked_array([pa.array([1.5, None])])
+    field = with_labels(pa.field("a", pa.float64()), Labels(missing=("A",), program="sas"))
+    field = with_null_codes(field, column, pa.array([None, "A"]))
+    write_table(pa.table([column], schema=pa.schema([field])), tmp_path / "t.xpt")
+    assert read_table(tmp_path / "t.xpt").to_pydict() == {"a": [1.5, None]}
+
+
+def test_what_pyreadstat_refuses_is_said_without_the_folder(tmp_path, monkeypatch):
+    def refuses(*args, **kwargs):
+        raise pyreadstat.PyreadstatError("no")
+
+    monkeypatch.setattr(pyreadstat, "write_sav", refuses)
+    with pytest.raises(BadInput, match=r"^t\.sav cannot be written for SPSS: no$"):
+        write_table(pa.table({"a": [1]}), tmp_path / "t.sav")
+
+
 def test_parquet_and_feather_carry_labels_and_no_codes(survey, tmp_path):
     table = read_table(survey)
     for suffix in (".parquet", ".feather"):
@@ -166,6 +212,14 @@ def test_parquet_and_feather_carry_labels_and_no_codes(survey, tmp_path):
         ({"a" * 33: [1]}, ".dta", "at most 32"),
         ({"a": ["x "]}, ".sav", "column 'a' holds 'x ', whose last space SPSS would drop"),
         ({"a": [2**53 + 1]}, ".sav", "column 'a' holds 9007199254740993, which SPSS cannot hold exactly"),
+        ({"a": ["b", None, "x\0y"]}, ".sav", "column 'a', row 3 holds text with a NUL character, which SPSS would cut there"),
+        ({"a": ["x\0y"]}, ".dta", "column 'a', row 1 holds text with a NUL character, which Stata would cut there"),
+        ({"a": ["x\0y"]}, ".xpt", "column 'a', row 1 holds text with a NUL character, which SAS would cut there"),
+        ({"a": [1.0, None, -1e308]}, ".xpt", "column 'a', row 3 holds -1e+308, which SAS cannot hold"),
+        ({"a": [0.0, 1e-320]}, ".xpt", "column 'a', row 2 holds 1e-320, which SAS cannot hold"),
+        ({"a": [float("inf")]}, ".xpt", "column 'a', row 1 holds inf, which SAS cannot hold"),
+        ({"a": [8.99e307]}, ".dta", "column 'a', row 1 holds 8.99e+307, which Stata cannot hold"),
+        ({"a": [-1.7976931348623157e308]}, ".sav", "column 'a', row 1 holds -1.7976931348623157e+308, which SPSS cannot hold"),
         ({"a": [[1]]}, ".dta", "column 'a' holds list<item: int64>, which Stata cannot; use Parquet"),
     ],
 )  # fmt: skip

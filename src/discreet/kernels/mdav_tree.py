@@ -5,9 +5,10 @@
 2. Taking out. The last record of the leaf fills the gap, and the boxes above are tightened until
    one does not change. When half of the records are gone, the caller builds the tree anew.
 3. The searches go depth first, the more promising child first. They compare (distance, row), the
-   lower row first, and leave out a box only if no record in it can tie: the bound of a box takes
-   the same steps in the same order as a distance does, and rounding is monotone. So they find
-   what a scan of all records would, to the last bit.
+   lower row first, and leave out a box only if no record in it can be better: the bound of a box
+   takes the same steps in the same order as a distance does, and rounding is monotone. So they
+   find what a scan of all records would, to the last bit. A node keeps the lowest of its rows:
+   where many records are equal, bounds tie, and the rows decide.
 
 Two distances. `mismatch` is None: squared Euclidean. An array: Gower's, a sum over the columns of
 |x-y|, or of `mismatch[c]` where that is not 0 and x != y. Coordinates are scaled before.
@@ -23,17 +24,25 @@ from discreet.kernels.kdtree import split_nodes
 LEAF = 8
 
 # cells (leaves x columns x 8), rows (leaves x 8), fill (leaves), boxes (nodes x 2 x columns), and
-# spot: where each record is, leaf * 8 + slot, or -1 once it was taken out.
-Tree = namedtuple("Tree", "cells rows fill boxes spot")
-# What a search works in: a heap of the best, and a stack of nodes with their bounds.
-Search = namedtuple("Search", "distances rows stack bounds eight")
+# lowest (nodes): the lowest row in each, and spot: where each record is, leaf * 8 + slot, or -1
+# once it was taken out.
+Tree = namedtuple("Tree", "cells rows fill boxes lowest spot")
+# What a search works in: a heap of the best, and a stack of nodes with their bounds; `opened`
+# counts the leaves it looked into.
+Search = namedtuple("Search", "distances rows stack bounds eight opened")
+_NONE = np.iinfo(np.int64).max
 
 
 @njit(cache=True, nogil=True)
 def new_search(most):
     """Make room for a search for at most so many records."""
     return Search(
-        np.empty(most), np.empty(most, np.int64), np.empty(64, np.int64), np.empty(64), np.empty(8)
+        np.empty(most),
+        np.empty(most, np.int64),
+        np.empty(64, np.int64),
+        np.empty(64),
+        np.empty(8),
+        np.zeros(1, np.int64),
     )
 
 
@@ -53,22 +62,25 @@ def build(points, left, spot):
     for level in range(levels + 1):
         split_nodes(own, order, spans, columns, boxes, (1 << level) - 1, (2 << level) - 1)
     cells, rows = np.zeros((leaves, p, LEAF)), np.zeros((leaves, LEAF), np.int64)
-    fill = np.empty(leaves, np.int64)
+    fill, lowest = np.empty(leaves, np.int64), np.full(2 * leaves - 1, _NONE)
     for leaf in range(leaves):
         start, stop = spans[leaves - 1 + leaf]
         fill[leaf] = stop - start
         for i in range(start, stop):
             rows[leaf, i - start] = order[i]
             spot[order[i]] = leaf * LEAF + i - start
+            lowest[leaves - 1 + leaf] = min(lowest[leaves - 1 + leaf], order[i])
             for c in range(p):
                 cells[leaf, c, i - start] = own[i, c]
-    return Tree(cells, rows, fill, boxes, spot)
+    for node in range(leaves - 2, -1, -1):
+        lowest[node] = min(lowest[2 * node + 1], lowest[2 * node + 2])
+    return Tree(cells, rows, fill, boxes, lowest, spot)
 
 
 @njit(cache=True, nogil=True)
 def remove(tree, row):
     """Take a record out."""
-    cells, rows, fill, boxes, spot = tree
+    cells, rows, fill, boxes, lowest, spot = tree
     p = cells.shape[1]
     leaf, slot = divmod(spot[row], LEAF)
     last = fill[leaf] - 1
@@ -78,7 +90,11 @@ def remove(tree, row):
         rows[leaf, slot] = rows[leaf, last]
         spot[rows[leaf, slot]] = leaf * LEAF + slot
     node = fill.size - 1 + leaf
-    changed = False
+    first = _NONE
+    for i in range(last):
+        first = min(first, rows[leaf, i])
+    changed = first != lowest[node]
+    lowest[node] = first
     for c in range(p):
         cells[leaf, c, slot] = cells[leaf, c, last]
         low, high = np.inf, -np.inf
@@ -89,7 +105,9 @@ def remove(tree, row):
         boxes[node, 0, c], boxes[node, 1, c] = low, high
     while changed and node > 0:
         node = (node - 1) // 2
-        changed = False
+        first = min(lowest[2 * node + 1], lowest[2 * node + 2])
+        changed = first != lowest[node]
+        lowest[node] = first
         for c in range(p):
             low = min(boxes[2 * node + 1, 0, c], boxes[2 * node + 2, 0, c])
             high = max(boxes[2 * node + 1, 1, c], boxes[2 * node + 2, 1, c])
@@ -104,36 +122,37 @@ def nearest(tree, query, mismatch, want, search):
     They are `search.rows`, in no order; `search.distances[0]` is the largest of their distances.
     """
     # Taken apart once: an array taken out of a tuple costs as much as a bound.
-    cells, rows, fill, boxes, _ = tree
-    worst, held, stack, bounds, eight = search
+    cells, rows, fill, boxes, lowest, _ = tree
+    worst, held, stack, bounds, eight, opened = search
     found, depth, leaves = 0, 1, fill.size
     stack[0], bounds[0] = 0, 0.0
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        if found == want and bounds[depth] > worst[0]:
+        if found == want and not _before(bounds[depth], lowest[node], worst[0], held[0]):
             continue
         while node < leaves - 1:
             left = _bound(query, boxes, 2 * node + 1, mismatch)
             right = _bound(query, boxes, 2 * node + 2, mismatch)
-            node = 2 * node + 1
-            if right < left:
-                node, left, right = node + 1, right, left
-            if found < want or right <= worst[0]:
-                stack[depth], bounds[depth] = 4 * ((node - 1) // 2) + 3 - node, right
+            node, other = 2 * node + 1, 2 * node + 2
+            if _before(right, lowest[other], left, lowest[node]):
+                node, other, left, right = other, node, right, left
+            if found < want or _before(right, lowest[other], worst[0], held[0]):
+                stack[depth], bounds[depth] = other, right
                 depth += 1
-            if found == want and left > worst[0]:
+            if found == want and not _before(left, lowest[node], worst[0], held[0]):
                 node = -1
                 break
         if node < 0:
             continue
         leaf = node - leaves + 1
+        opened[0] += 1
         _eight(cells, leaf, query, mismatch, eight)
         for i in range(fill[leaf]):
             if found < want:
                 _sift_up(worst, held, found, eight[i], rows[leaf, i])
                 found += 1
-            elif eight[i] < worst[0] or (eight[i] == worst[0] and rows[leaf, i] < held[0]):
+            elif _before(eight[i], rows[leaf, i], worst[0], held[0]):
                 _sift_down(worst, held, want, eight[i], rows[leaf, i])
     return found
 
@@ -145,35 +164,42 @@ def farthest(tree, query, mismatch, search, centre, radius):
     All records must lie within `radius` (a distance like the others) of `centre`: far from the
     query, boxes reach out of that ball, and records do not.
     """
-    cells, rows, fill, boxes, _ = tree
-    _, _, stack, bounds, eight = search
-    best, best_row, depth, leaves = -1.0, -1, 1, fill.size
-    stack[0], bounds[0] = 0, np.inf
+    cells, rows, fill, boxes, lowest, _ = tree
+    _, _, stack, bounds, eight, opened = search
+    # Minus the distances, so that less is better as with the nearest.
+    best, best_row, depth, leaves = 1.0, -1, 1, fill.size
+    stack[0], bounds[0] = 0, -np.inf
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        if bounds[depth] < best:
+        if not _before(bounds[depth], lowest[node], best, best_row):
             continue
         while node < leaves - 1:
-            left = _reach(query, boxes, 2 * node + 1, mismatch, centre, radius)
-            right = _reach(query, boxes, 2 * node + 2, mismatch, centre, radius)
-            node = 2 * node + 1
-            if right > left:
-                node, left, right = node + 1, right, left
-            if right >= best:
-                stack[depth], bounds[depth] = 4 * ((node - 1) // 2) + 3 - node, right
+            left = -_reach(query, boxes, 2 * node + 1, mismatch, centre, radius)
+            right = -_reach(query, boxes, 2 * node + 2, mismatch, centre, radius)
+            node, other = 2 * node + 1, 2 * node + 2
+            if _before(right, lowest[other], left, lowest[node]):
+                node, other, left, right = other, node, right, left
+            if _before(right, lowest[other], best, best_row):
+                stack[depth], bounds[depth] = other, right
                 depth += 1
-            if left < best:
+            if not _before(left, lowest[node], best, best_row):
                 node = -1
                 break
         if node < 0:
             continue
         leaf = node - leaves + 1
+        opened[0] += 1
         _eight(cells, leaf, query, mismatch, eight)
         for i in range(fill[leaf]):
-            if eight[i] > best or (eight[i] == best and rows[leaf, i] < best_row):
-                best, best_row = eight[i], rows[leaf, i]
+            if _before(-eight[i], rows[leaf, i], best, best_row):
+                best, best_row = -eight[i], rows[leaf, i]
     return best_row
+
+
+@njit(cache=True, nogil=True)
+def _before(distance, row, other, other_row):
+    return distance < other or (distance == other and row < other_row)
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,8 @@ Solanas and Martinez-Balleste 2006, COMPSTAT. CBFS: Laszlo and Mukherjee 2005, I
    are multiples of 2**-36, and their sums are whole numbers.
 3. The record farthest from a moving centre is looked for in a shell: the outer records, sorted by
    their distance D to a reference centre. Once the centre is `moved` away from that, no record is
-   farther than D + moved, so the scan ends early. The shell is made anew when it is used up.
+   farther than D + moved, so the scan ends early. Equal records make a run, of which only the
+   lowest row that is left is looked at. The shell is made anew when it is used up.
 
 `mismatch` and `steps` describe the space. Both None: squared Euclidean distances, the centre is the
 mean. Else Gower's distance, see `mdav_tree`; a column with a step holds categories as multiples of
@@ -37,6 +38,9 @@ _SLACK = 1 + 1e-9
 
 # Sum of the records' coordinates in units, and for columns with a step how often each category is.
 Sums = namedtuple("Sums", "units counts")
+# Runs of equal records: `rows` from `starts` (moved on as records are taken out) to `stops`, and
+# their `depths`, the largest first. `inner`: no record that is not in the shell is deeper.
+Shell = namedtuple("Shell", "rows starts stops depths inner reference")
 
 
 @njit(cache=True, nogil=True)
@@ -48,23 +52,16 @@ def mdav(points, mismatch, steps, k, labels):
     tree = build(points, np.arange(n), spot)
     built, left, groups = n, n, 0
     sums, centre = _sums_of_all(points, mismatch, steps), np.empty(p)
-    reference, shell, depths = np.empty((1, p)), np.empty(0, np.int64), np.empty(0)
-    head, spent = 0, 0
+    shell, head, spent = _new_shell(points, mismatch, np.empty(0, np.int64), centre), 0, 0
     while left >= 2 * k:
         _centre(sums, mismatch, steps, left, centre)
-        if spent > left:
-            head, shell = 0, shell[:0]
-        r, head, scanned = _outermost(
-            points, mismatch, spot, shell, depths, head, left, centre, reference
-        )
-        spent += scanned
+        r = -1
+        if spent <= left:
+            r, head, scanned = _outermost(points, mismatch, spot, shell, head, centre)
+            spent += scanned
         if r < 0:
-            reference[0] = centre
-            shell, depths = _new_shell(points, mismatch, labels, left, centre)
-            spent = 0
-            r, head, _ = _outermost(
-                points, mismatch, spot, shell, depths, 0, left, centre, reference
-            )
+            shell = _new_shell(points, mismatch, np.flatnonzero(labels < 0), centre)
+            r, head, spent = _outermost(points, mismatch, spot, shell, 0, centre)
         pair = left >= 3 * k
         _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search)
         groups, left = groups + 1, left - k
@@ -226,47 +223,64 @@ def _outer_first(points, mismatch, steps, sums):
 
 
 @njit(cache=True, nogil=True)
-def _new_shell(points, mismatch, labels, left, centre):
-    """Return the outer records that are left, the farthest first, and their distances."""
-    rows = np.flatnonzero(labels < 0)
-    depths = np.empty(left)
+def _new_shell(points, mismatch, rows, centre):
+    """Make a shell of the outer ones of the records that are left."""
+    left = rows.size
+    depths, inner = np.empty(left), -np.inf
     for i in range(left):
         depths[i] = _metric(distance(points, rows[i], centre, mismatch), mismatch)
     if left > _SMALL:
         # About as many as wanted will do, so a sample tells where the shell ends.
         sample = depths[:: max(left // 4096, 1)].copy()
         share = max(left // _SHELL, _SMALL) / left
-        outer = (
-            depths >= sample[np.argsort(sample, kind="mergesort")][int((1 - share) * sample.size)]
-        )
+        end = sample[np.argsort(sample, kind="mergesort")][int((1 - share) * sample.size)]
+        for i in range(left):
+            if depths[i] < end:
+                inner = max(inner, depths[i])
+        outer = depths >= end
         rows, depths = rows[outer], depths[outer]
     order = np.argsort(-depths, kind="mergesort")
-    return rows[order], depths[order]
+    if np.any(depths[order[1:]] == depths[order[:-1]]):
+        # Equal records side by side: by some mix of their coordinates first.
+        mix = np.zeros(rows.size)
+        for c in range(points.shape[1]):
+            mix += np.sqrt(c + 2.0) * points[rows, c]
+        order = np.argsort(mix, kind="mergesort")
+        order = order[np.argsort(-depths[order], kind="mergesort")]
+    rows, depths = rows[order], depths[order]
+    new = np.ones(rows.size + 1, np.bool_)
+    for i in range(1, rows.size):
+        new[i] = np.any(points[rows[i]] != points[rows[i - 1]])
+    starts = np.flatnonzero(new)
+    return Shell(
+        rows, starts[:-1].copy(), starts[1:], depths[starts[:-1]], inner, centre.copy()[None, :]
+    )
 
 
 @njit(cache=True, nogil=True)
-def _outermost(points, mismatch, spot, shell, depths, head, left, centre, reference):
+def _outermost(points, mismatch, spot, shell, head, centre):
     """Find the record farthest from the centre, -1 where the shell cannot tell.
 
-    Also return where the shell now starts, and how many of it were looked at.
+    Also return the run at which the shell now starts, and how many were looked at.
     """
+    rows, starts, stops, depths, inner, reference = shell
     moved = _metric(distance(reference, 0, centre, mismatch), mismatch)
-    while head < shell.size and spot[shell[head]] < 0:
-        head += 1
     best, best_row, at = -1.0, -1, head
-    while at < shell.size:
+    while at < starts.size:
         if best_row >= 0 and (depths[at] + moved) * _SLACK < _metric(best, mismatch):
             return best_row, head, at - head
-        row = shell[at]
-        if spot[row] >= 0:
+        while starts[at] < stops[at] and spot[rows[starts[at]]] < 0:
+            starts[at] += 1
+        if starts[at] < stops[at]:
+            row = rows[starts[at]]
             far = distance(points, row, centre, mismatch)
             if far > best or (far == best and row < best_row):
                 best, best_row = far, row
+        elif at == head:
+            head += 1
         at += 1
-    # Records inside the shell may be as far, unless it holds all that are left.
-    if at - head >= left or (
-        best_row >= 0 and (depths[-1] + moved) * _SLACK < _metric(best, mismatch)
-    ):
+    # Records inside the shell may be as far, unless the centre is still the reference.
+    if best_row >= 0 and (moved == 0.0 or (inner + moved) * _SLACK < _metric(best, mismatch)):
         return best_row, head, at - head
     return -1, head, at - head
 

@@ -62,7 +62,8 @@ def group(
 def cut(points: np.ndarray, rows: np.ndarray, k: int, block_size: int) -> list[np.ndarray]:
     """Cut rows into blocks of at most `block_size`, as far as multiples of k allow.
 
-    Each cut is across the column that spreads most, at a multiple of k records.
+    Each cut is across the column that spreads most, at a multiple of k records. Blocks keep the
+    order of the rows.
     """
     count = -(-len(rows) // max(block_size, 2 * k))
     if count < 2:
@@ -70,9 +71,8 @@ def cut(points: np.ndarray, rows: np.ndarray, k: int, block_size: int) -> list[n
     spread = points[rows].var(axis=0)
     values = points[rows, np.argmax(spread)]
     left = len(rows) * (count // 2) // count // k * k
-    order = np.argpartition(values, left)
-    return [
-        block
-        for half in (np.sort(order[:left]), np.sort(order[left:]))
-        for block in cut(points, rows[half], k, block_size)
-    ]
+    # Of the values at the cut, the lowest rows go to the left.
+    at = np.partition(values, left)[left]
+    first = values < at
+    first[np.flatnonzero(values == at)[: left - int(first.sum())]] = True
+    return [block for half in (first, ~first) for block in cut(points, rows[half], k, block_size)]

@@ -19,6 +19,8 @@ def centres(column: Column, labels: np.ndarray, groups: int) -> np.ndarray:
     used = (labels >= 0) & ~np.isnan(column.values)
     values, group = column.values[used], labels[used]
     found = np.full(groups, np.nan)
+    if not len(values):
+        return found
     if column.kind == "number":
         # About a value of the group itself: equal values have just that value as their mean.
         origin = np.zeros(groups)

@@ -30,7 +30,7 @@ def parts(
     k : int
         A part has at least so many rows.
     small : {"blank", "error"}
-        What becomes of smaller ones.
+        What becomes of smaller ones, and of too few rows without any value.
     spread : ndarray of float64
         How far each row lies out. Where blanking leaves fewer than k rows without any value, the
         outermost rows of the largest part are blanked as well: k must hold for them too.
@@ -58,12 +58,22 @@ def parts(
             f"{blanked} records share {where} with fewer than k = {k} (the fewest: {few}); "
             "treat fewer columns, or set small_pattern = 'blank'"
         )
+    if 0 < empty.sum() < k and small == "error":
+        raise BadInput(
+            f"{empty.sum()} records hold no value in these columns, fewer than k = {k}; drop them, "
+            "or set small_pattern = 'blank'"
+        )
     kept = _fill_up(kept, blanked + int(empty.sum()), k, spread)
-    blanked = int((~empty).sum()) - sum(len(r) for r in kept)
+    more = int((~empty).sum()) - sum(len(r) for r in kept) - blanked
+    reasons = []
     if blanked:
+        where = " in their stratum" if strata is not None else ""
+        reasons.append(f"{blanked} because fewer than k = {k} share their pattern of nulls{where}")
+    if more:
+        reasons.append(f"{more} so that records without any value are not fewer than k = {k}")
+    if reasons:
         warnings.warn(
-            f"{blanked} records are blanked in these columns, because fewer than k = {k} share "
-            "their pattern of nulls" + (" in their stratum" if strata is not None else ""),
+            f"{blanked + more} records are blanked in these columns: {', '.join(reasons)}",
             stacklevel=4,
         )
     return kept

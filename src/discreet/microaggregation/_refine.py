@@ -89,13 +89,20 @@ class Refinement:
             return search(self.points[rows], own, len(names), self.k, tries, sweeps, seed)
 
         found = over_ranges(work, len(tasks), chunk=1)
+        labels, used, gained = self.labels.copy(), self.names, self.gained
         for (rows, names, own, _, _), (groups, gain) in zip(tasks, found, strict=True):
-            new = self.names + np.arange(max(0, groups - len(names)))
-            self.names += len(new)
-            self.labels[rows] = np.concatenate([names, new])[own]
-            self.gained += gain
-        self.tasks += len(tasks)
-        self.moves += moves
+            new = used + np.arange(max(0, groups - len(names)))
+            used += len(new)
+            labels[rows] = np.concatenate([names, new])[own]
+            gained += gain
+        # In one step, which Ctrl-C cannot cut in two.
+        vars(self).update(
+            labels=labels,
+            names=used,
+            gained=gained,
+            tasks=self.tasks + len(tasks),
+            moves=self.moves + moves,
+        )
 
     def _chunks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
         """Cut the rows of a part between groups, across random directions."""

@@ -15,6 +15,10 @@ from discreet.table import kind_of
 
 # What the kernels compute in: whole multiples of this.
 _UNIT = 2.0**-36
+# Cells that the refinement may lay categories out in, a column for each label.
+_MOST_CELLS = 5e7
+# Less would come near to the unit.
+_LEAST_WEIGHT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,23 @@ class Column:
 
 
 def encode(columns: Mapping[str, Any], weights: Mapping[str, float] | None) -> dict[str, Column]:
-    """Take numbers as they are and categories as their places among the sorted ones."""
+    """Take numbers as they are and categories as their places among the sorted ones.
+
+    Weights are divided by the largest, so that no coordinate is larger than without them.
+    """
     encoded = {}
+    given = {name: float((weights or {}).get(name, 1.0)) for name in columns}
     for name, column in columns.items():
-        weight = float((weights or {}).get(name, 1.0))
+        weight = given[name] / max(given.values())
+        if weight < _LEAST_WEIGHT:
+            raise BadInput(
+                f"the weight of column '{name}' is less than {_LEAST_WEIGHT:g} of the largest; "
+                "leave the column out"
+            )
         if isinstance(column, np.ndarray):
+            # The sum of all differences, which is more than any mean needs.
             with np.errstate(over="ignore"):
-                spread = np.nanmax(column) - np.nanmin(column)
+                spread = (np.nanmax(column) - np.nanmin(column)) * len(column)
             if not np.isfinite(spread):
                 raise BadInput(f"the values of column '{name}' are too far apart to compute with")
             encoded[name] = Column(column, "number", None, weight)
@@ -131,6 +145,18 @@ def space(columns: Mapping[str, Column]) -> Space:
             steps[c] = column.weight / (len(column.labels) - 1)
         points[:, c] = np.nan_to_num(column.values) * steps[c]
     return Space(points, mismatch, steps)
+
+
+def check_refinable(columns: Mapping[str, Column]) -> None:
+    """Refuse categories with more labels than `coordinates` has room for."""
+    labels = {n: len(c.labels or ()) for n, c in columns.items() if c.kind == "category"}
+    rows = len(next(iter(columns.values())).values)
+    if rows * sum(labels.values()) > _MOST_CELLS:
+        name = max(labels, key=labels.__getitem__)
+        raise BadInput(
+            f"column '{name}' has {labels[name]:,} labels, too many to refine; set refine = 0 or "
+            "leave it out"
+        )
 
 
 def coordinates(columns: Mapping[str, Column]) -> np.ndarray:

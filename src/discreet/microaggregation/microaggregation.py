@@ -16,7 +16,15 @@ from discreet.microaggregation._blocks import SAMPLE, algorithm, exact_up_to, gr
 from discreet.microaggregation._centres import centres, planned, released
 from discreet.microaggregation._parts import parts
 from discreet.microaggregation._refine import Refinement, progress
-from discreet.microaggregation._space import Column, Space, coordinates, encode, loss, space
+from discreet.microaggregation._space import (
+    Column,
+    Space,
+    check_refinable,
+    coordinates,
+    encode,
+    loss,
+    space,
+)
 from discreet.table import Numbers, kind_of, numbers
 
 Algorithm = Literal["mdav", "vmdav", "cbfs"]
@@ -49,9 +57,11 @@ class Microaggregation(RowBound):
         A column that records of a group have in common. It is not treated.
     small_pattern : {"blank", "error"}
         What becomes of records that share their pattern of nulls (and their stratum) with fewer
-        than k: null in all columns, or an error.
+        than k: null in all columns, or an error. Where fewer than k records would then be null in
+        all columns, or are from the start, some more are blanked too, or it is an error.
     weights : mapping of str to float, optional
-        How much a column's squared distances count (with categories: distances); 1 where not given.
+        How much a column's squared distances count (with categories: distances), against those of
+        others; 1 where not given.
     random_state : int, RandomState instance or None
         For the refinement.
 
@@ -160,6 +170,10 @@ class Microaggregation(RowBound):
                 raise BadInput("give refine (seconds) or refine_moves, not both")
         if self.block_size is not None:
             _whole("block_size", self.block_size, 2 * self.k)
+        if not isinstance(self.weights, Mapping | None):
+            raise BadInput(
+                f"weights must give a number for each column by name, not {self.weights!r}"
+            )
         for column, weight in (self.weights or {}).items():
             if not _is_number(weight) or not 0 < weight < np.inf:
                 raise BadInput(
@@ -180,6 +194,8 @@ class Microaggregation(RowBound):
         n = len(next(iter(encoded.values())).values)
         if n < self.k:
             raise BadInput(f"{n} records cannot make a group of k = {self.k}; lower k")
+        if self.is_random:
+            check_refinable(encoded)
         where = space(encoded)
         strata = None if self.strata is None else (others or {})[self.strata]
         rows = parts(encoded, strata, self.k, self.small_pattern, (where.points**2).sum(axis=1))
@@ -235,6 +251,8 @@ class Microaggregation(RowBound):
             if kind_of(table[name].type) == "numeric":
                 sources[name] = numbers(table[name], name)
                 columns[name] = sources[name].values
+        if not columns:
+            raise BadInput(f"column '{self.strata}' gives the strata, and there is no other column")
         others = {name: table[name] for name in self.reads}
         outcome = self.run(columns, self._draws, others=others)
         self._learned(outcome)

@@ -28,7 +28,7 @@ from discreet.release.output import is_file_target, written_whole
 from discreet.release.recipe import Recipe
 from discreet.table import write_table
 from discreet.table.files import format_of
-from discreet.table.labels import public_field, take_rows
+from discreet.table.labels import carried, public_field, take_rows
 from discreet.table.signatures import FORMATS
 
 README = """\
@@ -133,7 +133,7 @@ class Release:
             assert self.recipe.order_seed is not None  # `protect` drew one.
             rows = Draws(self.recipe.order_seed, "row order").permutation(len(self.protected))
             rows = rows[~np.isin(rows, self.left_out)]
-            released = take_rows(self.protected, rows)
+            released = carried(take_rows(self.protected, rows), format_of(Path(name)))
             write_table(released, public / name)
             if not is_file_target(target):
                 (public / "codebook.md").write_text(codebook(self.recipe, released), "utf-8")

@@ -43,6 +43,8 @@ class Run:
         self.original = original
         self.roles = recipe.roles.assign(original.column_names)
         self.released = recipe.roles.released(original.column_names)
+        if not self.released:
+            raise BadInput("no column would be released; give some column another role")
         for number, step in enumerate(recipe.steps, start=1):
             _check_columns(step, number, self.roles, self.released)
         for column in self.released:

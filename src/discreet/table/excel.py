@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +15,38 @@ import pyarrow.compute as pc
 
 from discreet.errors import BadInput, nearest
 from discreet.table.csv import MISSING_WORDS
+from discreet.table.labels import is_text
 from discreet.table.programs import as_text, utc_datetimes
 from discreet.table.signatures import optional
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_TEXT = 1_048_576, 16_384, 32_767
 _FIRST_DATE = dt.date(1900, 3, 1)  # Before it Excel counts a day that never was.
 _EXACT_IN_EXCEL = 10**15
-_NOT_IN_XML = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
+# A carriage return comes back as a line feed.
+_NOT_IN_XML = r"[\x00-\x08\x0b-\x1f\x{fffe}\x{ffff}]"
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]+\d+:[A-Z]+\d+)"')
+_ERRORS = ("#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
 # Workbooks that were written here have no row that is not a record.
 _CREATOR = "discreet"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def read_excel(path: Path, sheet: str | None, null_markers: Sequence[str]) -> pa.Table:
-    """Read a sheet of a workbook; the first, where none is named."""
+def read_excel(
+    path: Path, sheet: str | None, null_markers: Sequence[str], text: Collection[str] = ()
+) -> pa.Table:
+    """Read a sheet of a workbook; the first, where none is named.
+
+    The columns that `text` names stay text, though they look like datetimes.
+    """
     openpyxl = optional("openpyxl", path)
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except AttributeError:
+        # openpyxl cannot read a sheet that is a chart, where the chart is not there.
+        raise BadInput(
+            f"{path} cannot be read as an Excel workbook; if it has a chart sheet, delete it, or "
+            "save the table's sheet as a workbook of its own"
+        ) from None
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
         raise BadInput(f"{path} cannot be read as an Excel workbook: {error}") from None
     try:
@@ -52,6 +67,8 @@ def read_excel(path: Path, sheet: str | None, null_markers: Sequence[str]) -> pa
                 column.append(value)
             for column in cells[len(row) :]:
                 column.append(None)
+        if any(None in column for column in cells):
+            _refuse_merged(path, book[where], len(cells), len(cells[0]) + 1)
     finally:
         book.close()
     if not cells or not cells[0]:
@@ -61,11 +78,13 @@ def read_excel(path: Path, sheet: str | None, null_markers: Sequence[str]) -> pa
     _refuse_second_header(cells, place)
     if any(None in column for column in cells):
         _refuse_formulas(path, where, cells)
-    return pa.table({name: _column(c) for name, c in zip(names, cells, strict=True)})
+    return pa.table({n: _column(c, n in text) for n, c in zip(names, cells, strict=True)})
 
 
 def _sheet_of(path: Path, book: Any, sheet: str | None) -> str:
     names = [one.title for one in book.worksheets]
+    if not names:
+        raise BadInput(f"{path} has no sheet of cells")
     if sheet is not None and sheet not in names:
         raise BadInput(f"{path} has no sheet '{sheet}'; {nearest(sheet, names)}")
     if sheet is None and len(names) > 1:
@@ -119,7 +138,7 @@ def _cleared(column: list[Any], markers: set[str], position: int, place: str) ->
         if isinstance(value, str):
             if value == "" or value in markers:
                 value = None
-            elif value in ("#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"):
+            elif value in _ERRORS:
                 raise BadInput(
                     f"{place}, row {row}, column {position + 1} holds the error {value}; correct "
                     "it, or list it in null_markers"
@@ -148,6 +167,25 @@ def _refuse_second_header(cells: list[list[Any]], place: str) -> None:
         )
 
 
+def _refuse_merged(path: Path, sheet: Any, columns: int, last_row: int) -> None:
+    """Refuse merged cells below the header: all but the first of them would look like nulls."""
+    bounds = optional("openpyxl.utils", path).range_boundaries
+    tail = b""
+    # A sheet that is read row by row does not know of them; they come after its rows.
+    with sheet._get_source() as source:
+        while block := source.read(1 << 20):
+            text = tail + block
+            for found in _MERGED.finditer(text):
+                merged = found[1].decode()
+                left, top, _, bottom = bounds(merged)
+                if left <= columns and top <= last_row and bottom >= 2:
+                    raise BadInput(
+                        f"{path}: sheet '{sheet.title}' has merged cells ({merged}), of which only "
+                        "the first has a value; take the merge apart in Excel and fill each cell"
+                    )
+            tail = text[-200:]
+
+
 def _refuse_formulas(path: Path, sheet: str, cells: list[list[Any]]) -> None:
     """Refuse formulas whose values were never computed: they would look like nulls."""
     openpyxl = optional("openpyxl", path)
@@ -166,7 +204,7 @@ def _refuse_formulas(path: Path, sheet: str, cells: list[list[Any]]) -> None:
         book.close()
 
 
-def _column(cells: list[Any]) -> pa.Array | pa.ChunkedArray:
+def _column(cells: list[Any], text: bool) -> pa.Array | pa.ChunkedArray:
     """Give cells in the one type that they have, or as text."""
     kinds = {type(value) for value in cells if value is not None}
     if kinds <= {int, float} and kinds:
@@ -181,7 +219,7 @@ def _column(cells: list[Any]) -> pa.Array | pa.ChunkedArray:
     if len(kinds) == 1 and kinds <= {dt.time, dt.timedelta}:
         return pa.array(cells)
     texts = pa.array([None if v is None else _text(v) for v in cells], pa.large_string())
-    return utc_datetimes(pa.chunked_array([texts]))
+    return utc_datetimes(pa.chunked_array([texts]), text)
 
 
 def _dates(cells: list[Any]) -> pa.Array:
@@ -205,27 +243,34 @@ def _text(value: Any) -> str:
 
 def write_excel(table: pa.Table, path: Path) -> None:
     """Write a workbook of one sheet. What Excel cannot hold exactly is written as text."""
-    openpyxl = optional("openpyxl", path)
+    openpyxl = optional("openpyxl", Path(path.name))
     if table.num_rows >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
         raise BadInput(
-            f"{path}: {table.num_rows:,} rows and {table.num_columns:,} columns do not fit a sheet "
-            f"({_MOST_ROWS - 1:,} and {_MOST_COLUMNS:,}); use CSV or Parquet"
+            f"{path.name}: {table.num_rows:,} rows and {table.num_columns:,} columns do not fit a "
+            f"sheet ({_MOST_ROWS - 1:,} and {_MOST_COLUMNS:,}); use CSV or Parquet"
         )
     book = openpyxl.Workbook(write_only=True)
     book.properties.creator = _CREATOR
     sheet = book.create_sheet("table")
+    if pc.any(pc.match_substring_regex(pa.array(table.column_names), _NOT_IN_XML)).as_py():
+        raise BadInput("a column's name holds control characters, which Excel cannot; rename it")
     columns = [_cells(table[name], name) for name in table.column_names]
-    sheet.append([_literal(openpyxl, sheet, name) for name in table.column_names])
-    for row in zip(*columns, strict=True):
-        sheet.append([_literal(openpyxl, sheet, v) if isinstance(v, str) else v for v in row])
+    for row in (table.column_names, *zip(*columns, strict=True)):
+        sheet.append([_literal(openpyxl, sheet, value) for value in row])
     book.save(path)
     _undated(path)
 
 
-def _literal(openpyxl: Any, sheet: Any, text: str) -> Any:
-    """Give text as a cell that is text, though it may begin as a formula does."""
-    cell = openpyxl.cell.WriteOnlyCell(sheet, text)
-    cell.data_type = "s"
+def _literal(openpyxl: Any, sheet: Any, value: Any) -> Any:
+    """Give a value as openpyxl writes it unchanged.
+
+    Text may begin as a formula does, and a number have more than the 16 digits that are written.
+    """
+    text = isinstance(value, str)
+    if not text and not (isinstance(value, float) and float(f"{value:.16g}") != value):
+        return value
+    cell = openpyxl.cell.WriteOnlyCell(sheet, value if text else repr(value))
+    cell.data_type = "s" if text else "n"
     return cell
 
 
@@ -244,7 +289,7 @@ def _cells(column: pa.ChunkedArray, name: str) -> list[Any]:
             raise BadInput(f"column '{name}' holds infinity, which Excel cannot; use Parquet")
     elif not _fits(column):
         column = as_text(column)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if is_text(column.type):
         _check_text(column, name)
     return column.to_pylist()
 
@@ -276,9 +321,17 @@ def _check_text(column: pa.ChunkedArray, name: str) -> None:
             f"column '{name}' holds a text of {longest:,} characters, but a cell of Excel at most "
             f"{_MOST_TEXT:,}; use CSV or Parquet"
         )
-    if pc.any(pc.match_substring_regex(column, _NOT_IN_XML)).as_py():
+    bad = pc.index(pc.match_substring_regex(column, _NOT_IN_XML), True).as_py()
+    if bad >= 0:
         raise BadInput(
-            f"column '{name}' holds control characters, which Excel cannot; use CSV or Parquet"
+            f"column '{name}', row {bad + 1} holds a control character or a carriage return, which "
+            "Excel cannot; use CSV or Parquet"
+        )
+    bad = pc.index(pc.is_in(column, value_set=pa.array(_ERRORS, column.type)), True).as_py()
+    if bad >= 0:
+        raise BadInput(
+            f"column '{name}', row {bad + 1} holds the text {column[bad]}, which is an error in "
+            "Excel; use CSV or Parquet"
         )
 
 

@@ -14,7 +14,7 @@ from pyarrow import dataset, feather, parquet
 
 from discreet.errors import BadInput, nearest
 from discreet.table.csv import cast, read_csv
-from discreet.table.labels import public_field, replaced
+from discreet.table.labels import is_text, public_field, replaced
 from discreet.table.native import normalise, tidy_dictionary, to_arrow
 from discreet.table.signatures import FORMATS, NAMES, READ_ONLY, check_content, suffix_of
 
@@ -88,17 +88,17 @@ def read_table(
     [{'zip': '01234', 'height': 1.8}, {'zip': '20095', 'height': None}]
     """
     path = Path(path)
-    if not path.exists():
-        raise BadInput(f"{path} does not exist")
+    try:
+        if not path.exists():
+            raise BadInput(f"{path} does not exist")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
     if path.is_dir():
         return _finished(_read_folder(path), path, null_markers, schema)
     if not path.is_file():
         raise BadInput(f"{path} is not a file")
     kind = format_of(path)
-    try:
-        check_content(path, kind)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    check_content(path, kind)
     if sheet is not None and kind != "xlsx":
         raise BadInput(f"{path} is no workbook, so it has no sheet '{sheet}'")
     if kind.startswith("csv"):
@@ -112,15 +112,18 @@ def read_table(
             numeric=numeric,
             schema=schema,
         )
+    text = [] if schema is None else [field.name for field in schema if is_text(field.type)]
     if kind == "xlsx":
         from discreet.table.excel import read_excel
 
-        return _finished(read_excel(path, sheet, null_markers), path, null_markers, schema)
+        table = read_excel(path, sheet, null_markers, text)
+        return _finished(table, path, null_markers, schema)
     if kind in ("parquet", "feather"):
         return _finished(_read_arrow(path, kind), path, null_markers, schema)
     from discreet.table.statistics_files import read_statistics_file
 
-    return _finished(read_statistics_file(path, kind, encoding), path, null_markers, schema)
+    table = read_statistics_file(path, kind, encoding, text)
+    return _finished(table, path, null_markers, schema)
 
 
 def _finished(

@@ -183,9 +183,11 @@ def released_labels(
 
     Notes
     -----
-    A value that no released record holds has no label, since a list of labels may have been made
-    from the records. A treated column of numbers keeps what its values mean only where all of them
-    still are values with a meaning; in one of text, a code that stands there means what it meant.
+    A value or a code of a missing value that no released record holds has no label, since a list
+    of labels may have been made from the records. A treated column of numbers keeps what its
+    values mean only where all of them still are values with a meaning; in one of text, a code that
+    stands there means what it meant. The format of text, and of what a step treats or reads, stays
+    out: its width is that of the longest original value.
     """
     fields = []
     for own in protected.schema:
@@ -194,22 +196,51 @@ def released_labels(
         if labels == Labels():
             fields.append(own.remove_metadata())
             continue
-        text = pa.types.is_string(own.type) or pa.types.is_large_string(own.type)
+        text = is_text(own.type)
         if own.type != source.type:
             labels = Labels(labels.label, _by_text(labels.values) if text else {})
         elif own.name in seen:
-            labels = replace(labels, missing=())
-        used = set(column.unique().to_pylist()) - {None} if labels.values else set()
-        if labels.values and labels.missing:
-            codes = null_codes(source, original[own.name])
-            used |= set() if codes is None else set(codes.unique().to_pylist())
+            labels = replace(labels, missing=(), format=None)
+        elif text:
+            labels = replace(labels, format=None)
+        codes = _without(source, original, left_out) if labels.missing else None
+        used = set() if codes is None else set(codes.unique().to_pylist()) - {None}
+        missing = tuple(one for one in labels.missing if any(_means(one, c) for c in used))
+        if labels.values:
+            used |= set(column.unique().to_pylist()) - {None}
         applies = text or own.name not in seen or used <= set(labels.values)
         values = {v: text for v, text in labels.values.items() if applies and v in used}
-        named = with_labels(own, replace(labels, values=values))
-        if labels.missing and own.name not in seen:
-            named = with_null_codes(named, column, _without(source, original, left_out))
-        fields.append(named)
+        named = with_labels(own, replace(labels, values=values, missing=missing))
+        fields.append(with_null_codes(named, column, codes))
     return pa.Table.from_arrays(protected.columns, schema=pa.schema(fields))
+
+
+def carried(table: pa.Table, format: str) -> pa.Table:
+    """Leave out the codes of missing values, and their labels, that a format does not carry."""
+    fields = []
+    for own in table.schema:
+        labels = labels_of(own)
+        if labels.missing and labels.program != format:
+            kept = {
+                value: label
+                for value, label in labels.values.items()
+                if not any(_means(one, value) for one in labels.missing)
+            }
+            own = with_labels(own, replace(labels, values=kept, missing=()))
+        fields.append(own)
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+
+
+def _means(missing: Any, value: Any) -> bool:
+    """Tell whether a value is a code of a missing value: the one given, or within its range."""
+    low, high = missing if isinstance(missing, tuple) else (missing, missing)
+    return isinstance(low, str) == isinstance(value, str) and bool(low <= value <= high)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a column of this type holds text, categories of text among it."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _by_text(values: Mapping[Any, str]) -> dict[str, str]:

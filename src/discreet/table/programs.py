@@ -29,6 +29,8 @@ class Program:
         Microseconds in one number of a datetime or a time.
     finest : int
         Microseconds that a number of today's size still tells apart.
+    smallest, limit : float
+        Magnitudes from the one to below the other are held; 0 too.
     dates, datetimes, times, whole : str
         Patterns of formats.
     formats : dict
@@ -40,6 +42,8 @@ class Program:
     date_unit: int
     datetime_unit: int
     finest: int
+    smallest: float
+    limit: float
     dates: str
     datetimes: str
     times: str
@@ -53,6 +57,8 @@ SPSS = Program(
     date_unit=86_400,
     datetime_unit=_SECOND,
     finest=10,
+    smallest=0.0,
+    limit=1.7976931348623155e308,  # The last two numbers stand for a missing value and an end.
     dates=r"([AEJS]?DATE|QYR|MOYR|WKYR)\d+",
     datetimes=r"(DATETIME|YMDHMS)\d+(\.\d+)?",
     times=r"TIME\d+(\.\d+)?",
@@ -65,6 +71,8 @@ STATA = Program(
     date_unit=1,
     datetime_unit=1000,
     finest=1,
+    smallest=0.0,
+    limit=2.0**1023,
     dates=r"%-?(td|d).*",
     datetimes=r"%-?tc.*",
     times=r"%-?tcH.*",
@@ -82,6 +90,8 @@ SAS = Program(
     date_unit=1,
     datetime_unit=_SECOND,
     finest=1,
+    smallest=2.0**-260,  # Those of IBM's mainframes, as pyreadstat writes them.
+    limit=2.0**249,
     dates=r"(DATE|DDMMYY[BCDNPS]?|MMDDYY[BCDNPS]?|YYMMDD[BCDNPS]?|E8601DA|B8601DA|JULIAN|JULDAY"
     r"|MONYY|YYMON|WEEKDATE|WEEKDATX|WORDDATE|WORDDATX)\d*",
     datetimes=r"(DATETIME|E8601DT|B8601DT|DATEAMPM|MDYAMPM)\d*(\.\d+)?",
@@ -175,9 +185,9 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string())
 
 
-def utc_datetimes(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Take datetimes with a zone, which are written as text, as CSV does."""
+def utc_datetimes(column: pa.ChunkedArray, text: bool) -> pa.ChunkedArray:
+    """Take datetimes with a zone, which are written as text, as CSV does; text: it is text."""
     present = column.drop_null()
-    if len(present) and pc.all(pc.match_substring_regex(present, UTC_TEXT)).as_py():
+    if not text and len(present) and pc.all(pc.match_substring_regex(present, UTC_TEXT)).as_py():
         return column.cast(pa.timestamp("us", tz="UTC"))
     return column.cast(pa.string()) if column.nbytes < 1 << 30 else column

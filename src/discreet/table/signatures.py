@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from types import ModuleType
 
@@ -74,8 +75,11 @@ def suffix_of(path: Path) -> str:
 
 def check_content(path: Path, format: str) -> None:
     """Say what a file is that is not what its suffix says."""
-    with path.open("rb") as file:
-        start = file.read(64)
+    try:
+        with path.open("rb") as file:
+            start = file.read(64)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
     found = next((name for sign, name in _SIGNATURES if start.startswith(sign)), None)
     if len(start) > 3 and start[0] in _OLD_STATA and start[1] in (1, 2) and start[2:4] == b"\1\0":
         found = "dta"
@@ -101,7 +105,10 @@ def check_content(path: Path, format: str) -> None:
 
 
 def _say_ole(path: Path) -> str:
-    if _ENCRYPTED in path.read_bytes():
+    # Mapped, since the file may be larger than the memory.
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        encrypted = content.find(_ENCRYPTED) >= 0
+    if encrypted:
         return f"{path} is protected by a password; save a copy without one in Excel"
     return f"{path} is a workbook of Excel 2003 or older; save it as .xlsx in Excel"
 

@@ -7,7 +7,7 @@ rounded in-between types. What a package cannot hold exactly is written as text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,14 @@ import pyarrow.compute as pc
 
 from discreet.errors import BadInput
 from discreet.table.columns import LARGEST_EXACT_INTEGER
-from discreet.table.labels import Labels, labels_of, null_codes, with_labels, with_null_codes
+from discreet.table.labels import (
+    Labels,
+    is_text,
+    labels_of,
+    null_codes,
+    with_labels,
+    with_null_codes,
+)
 from discreet.table.programs import (
     SAS,
     SPSS,
@@ -39,8 +46,13 @@ _BOOLEAN = {0: "false", 1: "true"}
 _STATA_LARGEST = 2_147_483_620
 
 
-def read_statistics_file(path: Path, format: str, encoding: str | None = None) -> pa.Table:
-    """Read a file of SPSS, Stata or SAS with labels, formats and codes of missing values."""
+def read_statistics_file(
+    path: Path, format: str, encoding: str | None = None, text: Collection[str] = ()
+) -> pa.Table:
+    """Read a file of SPSS, Stata or SAS with labels, formats and codes of missing values.
+
+    The columns that `text` names stay text, though they look like datetimes.
+    """
     pyreadstat = optional("pyreadstat", path)
     reader = getattr(pyreadstat, {"xpt": "read_xport"}.get(format, f"read_{format}"))
     more = {} if format == "xpt" else {"user_missing": True}
@@ -57,14 +69,14 @@ def read_statistics_file(path: Path, format: str, encoding: str | None = None) -
         raise BadInput(f"{path} cannot be read as a file of {name}: {error}") from None
     fields, columns = [], []
     for name in meta.column_names:
-        own, column = _read_column(name, cells.pop(name), meta, format)
+        own, column = _read_column(name, cells.pop(name), meta, format, name in text)
         fields.append(own)
         columns.append(column)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def _read_column(
-    name: str, cells: list[Any], meta: Any, format: str
+    name: str, cells: list[Any], meta: Any, format: str, text: bool
 ) -> tuple[pa.Field, pa.ChunkedArray]:
     family, program = _FAMILY[format], PROGRAMS[format]
     kind = meta.readstat_variable_types[name]
@@ -75,7 +87,7 @@ def _read_column(
         column = pa.chunked_array([pa.array(cells, pa.large_string())])
         column, codes = _part_codes(column, missing)
         column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        column = utc_datetimes(column)
+        column = utc_datetimes(column, text)
     else:
         if family != "sav" and missing:
             codes = pa.array([c if isinstance(c, str) else None for c in cells], pa.string())
@@ -89,7 +101,7 @@ def _read_column(
     values = dict(meta.variable_value_labels.get(name, {}))
     if pa.types.is_integer(column.type):
         whole = {v: int(v) if isinstance(v, float) and v.is_integer() else v for v in values}
-        values = {whole[v]: text for v, text in values.items()}
+        values = {whole[v]: label for v, label in values.items()}
         if values == _BOOLEAN and set(column.unique().to_pylist()) <= {0, 1, None}:
             column, values = column.cast(pa.bool_()), {}
     measure = meta.variable_measure.get(name)
@@ -159,7 +171,7 @@ def write_statistics_file(table: pa.Table, path: Path, format: str) -> None:
     """Write a file of SPSS, Stata or SAS (transport) with labels and codes of missing values."""
     import pandas as pd
 
-    pyreadstat = optional("pyreadstat", path)
+    pyreadstat = optional("pyreadstat", Path(path.name))
     program, parts = PROGRAMS[format], _Parts()
     for one in table.schema:
         _add_column(parts, one, table[one.name], _FAMILY[format], program)
@@ -168,7 +180,8 @@ def write_statistics_file(table: pa.Table, path: Path, format: str) -> None:
     try:
         writer(data, str(path), **parts.options(_FAMILY[format]))
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError) as error:
-        raise BadInput(f"{path} cannot be written for {program.name}: {error}") from None
+        # Without its folder, which is a passing one while a release is written.
+        raise BadInput(f"{path.name} cannot be written for {program.name}: {error}") from None
     _undated(path, format)
 
 
@@ -178,7 +191,8 @@ def _add_column(
     name, labels = own.name, labels_of(own)
     _check_name(name, program)
     same = labels.program == family
-    codes = null_codes(own, column) if same else None
+    # SAS has letters of missing values, but pyreadstat does not write them.
+    codes = null_codes(own, column) if same and family != "sas" else None
     cells, spelt = _write_column(column, name, program, codes)
     if same and labels.format and not isinstance(cells, list):
         spelt = labels.format
@@ -186,11 +200,7 @@ def _add_column(
     if spelt:
         parts.formats[name] = spelt
     parts.labels[name] = labels.label or ""
-    values = _BOOLEAN if pa.types.is_boolean(own.type) else dict(labels.values)
-    if family == "dta":
-        # Stata has labels for whole numbers and for its letters, and none for text.
-        text = pa.types.is_string(own.type) or pa.types.is_large_string(own.type)
-        values = {v: t for v, t in values.items() if not text and isinstance(v, int | str)}
+    values = _BOOLEAN if pa.types.is_boolean(own.type) else _value_labels(own, labels, family)
     if values:
         parts.values[name] = values
     if same and labels.missing:
@@ -198,6 +208,22 @@ def _add_column(
         parts.missing[name] = ends
     if same and labels.measure:
         parts.measures[name] = labels.measure
+
+
+def _value_labels(own: pa.Field, labels: Labels, family: str) -> dict[Any, str]:
+    """Give the labels of values that a program can have: of text, of numbers, of its letters."""
+    text = is_text(own.type)
+    if family != "dta":
+        return {v: label for v, label in labels.values.items() if isinstance(v, str) == text}
+    # Stata has labels for whole numbers and for its letters, and none for text.
+    values = {}
+    for value, label in labels.values.items():
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        letter = isinstance(value, str) and labels.program == family
+        if letter or (isinstance(value, int) and abs(value) <= _STATA_LARGEST):
+            values[value] = label
+    return {} if text else values
 
 
 def _dtype(cells: Any) -> Any:
@@ -239,7 +265,7 @@ def _write_column(
     elif pa.types.is_integer(kind):
         spelt = program.formats["whole"]
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(kind):
         return _text_cells(column, name, program, codes), None
     if program is STATA and pa.types.is_integer(kind) and codes is None:
         integers = _stata_integers(column)
@@ -265,6 +291,12 @@ def _stata_integers(column: pa.ChunkedArray) -> Any:
 def _text_cells(
     column: pa.ChunkedArray, name: str, program: Program, codes: pa.Array | None
 ) -> list[str]:
+    cut = pc.index(pc.match_substring(column, "\0"), True).as_py()
+    if cut >= 0:
+        raise BadInput(
+            f"column '{name}', row {cut + 1} holds text with a NUL character, which {program.name} "
+            "would cut there; choose CSV or Parquet, or take such characters out"
+        )
     ends = pc.match_substring_regex(column, r"\s$")
     if program is not STATA and pc.any(ends).as_py():
         value = column.filter(ends)[0].as_py()
@@ -291,6 +323,14 @@ def _number_cells(
                 "(2^53); release it as text, or choose CSV or Parquet"
             )
     numbers = column.cast(pa.float64())
+    size = pc.abs(numbers)
+    small = pc.and_(pc.greater(size, 0.0), pc.less(size, program.smallest))
+    outside = pc.index(pc.or_(small, pc.greater_equal(size, program.limit)), True).as_py()
+    if outside >= 0:
+        raise BadInput(
+            f"column '{name}', row {outside + 1} holds {numbers[outside].as_py()!r}, which "
+            f"{program.name} cannot hold; choose CSV or Parquet"
+        )
     if codes is None:
         return numbers.to_numpy().astype(np.float64)
     if pa.types.is_string(codes.type):
