@@ -25,3 +25,9 @@ def test_distinct_tuples_with_counts(rows):
     tuples, counts = tuple_counts(table, ["s", "i"])
     found = {(r["s"], r["i"]): int(c) for r, c in zip(tuples.to_pylist(), counts, strict=True)}
     assert found == Counter(rows)
+
+
+def test_names_that_look_like_paths_are_names():
+    tuples, counts = tuple_counts(pa.table({".a": [1, 1], "[0]": ["x", "x"]}), [".a", "[0]"])
+    assert tuples.to_pylist() == [{".a": 1, "[0]": "x"}]
+    assert counts.tolist() == [2]

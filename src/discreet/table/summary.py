@@ -91,7 +91,8 @@ def tuple_counts(table: pa.Table, columns: list[str]) -> tuple[pa.Table, np.ndar
     >>> sorted(counts.tolist())
     [1, 2]
     """
-    grouped = (
-        table.select(columns).group_by(columns, use_threads=False).aggregate([([], "count_all")])
-    )
-    return grouped.select(columns), grouped["count_all"].to_numpy()
+    # By number, because a name such as ".a" is a path to Arrow.
+    keys = [str(i) for i in range(len(columns))]
+    numbered = table.select(columns).rename_columns(keys)
+    grouped = numbered.group_by(keys, use_threads=False).aggregate([([], "count_all")])
+    return grouped.select(keys).rename_columns(columns), grouped["count_all"].to_numpy()
