@@ -43,10 +43,10 @@ class Run:
         self.original = original
         self.roles = recipe.roles.assign(original.column_names)
         self.released = recipe.roles.released(original.column_names)
-        if not self.released:
-            raise BadInput("no column would be released; give some column another role")
         for number, step in enumerate(recipe.steps, start=1):
             _check_columns(step, number, self.roles, self.released)
+        if not self.released:
+            raise BadInput("no column would be released; give some column another role")
         for column in self.released:
             _refuse_strange(original[column].type, column)
         # Numbers of the input with the way back to their type, and what the steps made of them.
