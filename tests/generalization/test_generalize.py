@@ -17,7 +17,6 @@ import discreet
 from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
 from discreet.generalization import (
-    AlphaKAnonymity,
     BetaLikeness,
     Generalize,
     Hierarchy,
@@ -49,6 +48,24 @@ def hierarchies(columns, forest):
     return {
         column: Hierarchy.from_table(list(tree.values()))
         for column, tree in zip(columns, forest, strict=True)
+    }
+
+
+def recipe(**options):
+    step = {
+        "method": "generalize",
+        "columns": ADULT,
+        "privacy": [
+            {"model": "k-anonymity", "k": 10},
+            {"model": "l-diversity", "l": 2, "column": "salary-class"},
+            {"model": "t-closeness", "t": 0.5, "column": "salary-class"},
+        ],
+        "suppression_limit": 1.0,
+        "hierarchies": {name: str(adult_hierarchy_paths()[name]) for name in ADULT},
+    }
+    return {
+        "roles": {"quasi": ADULT, "confidential": ["salary-class"]},
+        "steps": [step | options],
     }
 
 
@@ -478,114 +495,6 @@ def test_a_group_smaller_than_k_is_appended_where_that_is_allowed():
     assert method.transform(SMALL)["a"].isna().sum() == 2
 
 
-def recipe(**options):
-    step = {
-        "method": "generalize",
-        "columns": ADULT,
-        "privacy": [
-            {"model": "k-anonymity", "k": 10},
-            {"model": "l-diversity", "l": 2, "column": "salary-class"},
-            {"model": "t-closeness", "t": 0.5, "column": "salary-class"},
-        ],
-        "suppression_limit": 1.0,
-        "hierarchies": {name: str(adult_hierarchy_paths()[name]) for name in ADULT},
-    }
-    return {
-        "roles": {"quasi": ADULT, "confidential": ["salary-class"]},
-        "steps": [step | options],
-    }
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"local": True},
-        {"segregate": "pattern"},
-        {"null_policy": "suppress"},
-        {"null_policy": "value"},
-        {"null_policy": "match", "privacy": [{"model": "k-anonymity", "k": 10}]},
-    ],
-    ids=str,
-)
-def test_a_release_passes_its_check(options, tmp_path):
-    release = discreet.protect(with_nulls(300), recipe(**options))
-    assert release.check.verified
-    released = release.table.dropna(subset=["salary-class"])
-    counts = Counter(released[ADULT].fillna("?").itertuples(index=False, name=None))
-    assert (min(counts.values()) >= 10) == (options.get("null_policy") != "match")
-    release.save(tmp_path / "release")
-    assert discreet.Recipe.load(tmp_path / "release" / "internal" / "recipe.toml").steps
-
-
-@pytest.fixture(scope="module")
-def small_release(tmp_path_factory):
-    """Records of two towns, some without an age, and three that must be left out."""
-    rng = np.random.default_rng(2)
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(20, 60, 120).astype(object),
-            "town": rng.choice(["Ulm", "Jena"], 120).astype(object),
-            "pay": np.arange(120),
-        }
-    )
-    frame.loc[:30, "age"] = None
-    frame.loc[100:102, "town"] = ["Rust", "Rust", "Rust"]
-    step = {
-        "method": "generalize",
-        "columns": ["age", "town"],
-        "privacy": [{"model": "k-anonymity", "k": 5}],
-        "hierarchies": {"age": {"kind": "intervals", "widths": [20]}, "town": {"kind": "flat"}},
-        "levels": {"town": 0},
-        "suppression_limit": 0.1,
-    }
-    recipe = {"roles": {"quasi": ["age", "town"], "confidential": ["pay"]}, "steps": [step]}
-    release = discreet.protect(frame, recipe)
-    folder = tmp_path_factory.mktemp("small") / "release"
-    release.save(folder)
-    return frame, release, folder
-
-
-def _one_record(table, frame):
-    at = table.index[table["pay"] == 50]
-    table.loc[at, "town"] = "Jena" if (table.loc[at, "town"] == "Ulm").all() else "Ulm"
-    return table
-
-
-def _small_class(table, frame):
-    table.loc[table.index[table["age"].isna()][:4], "town"] = "Rust"
-    return table
-
-
-def _few_suppressed(table, frame):
-    gone = pd.DataFrame({"age": "*", "town": "*", "pay": [100, 101, 102]})
-    return pd.concat([table, gone], ignore_index=True)
-
-
-def _raw_rows(table, frame):
-    return pd.concat([table, frame.loc[100:102].astype({"age": str})], ignore_index=True)
-
-
-@pytest.mark.parametrize(
-    ("tamper", "promise"),
-    [
-        (_one_record, "every treated cell equals the plan applied"),
-        (_small_class, "k-anonymity (k = 5) over age, town"),
-        (_few_suppressed, "k-anonymity (k = 5) over age, town"),
-        (_raw_rows, "k-anonymity (k = 5) over age, town"),
-    ],
-)
-def test_a_release_that_was_tampered_with_is_rejected(small_release, tamper, promise):
-    frame, release, folder = small_release
-    assert release.log["suppressed"] == {"records": 3, "left_out": 3, "blanked_cells": {}}
-    written, rest = folder / "public" / "table.csv", (folder / "internal", frame)
-    assert discreet.check_release(written, release.recipe, *rest).verified
-    table = tamper(pd.read_csv(written).astype({"age": object, "town": object}), frame)
-    report = discreet.check_release(table, release.recipe, *rest)
-    assert not report.ok
-    assert any(f.status == "broken" and f.promise.startswith(promise) for f in report.findings)
-
-
 def test_a_time_limit_is_replayed_by_evaluations():
     frame = with_nulls(300)
     release = discreet.protect(frame, recipe(time_limit=0.01))
@@ -637,118 +546,6 @@ def test_small_losses_keep_their_digits():
 def test_a_recipe_is_written_and_read_again():
     text = discreet.Recipe.from_dict(recipe(levels={"age": [1, 3], "sex": 0})).dump()
     assert discreet.Recipe.from_toml(text).dump() == text
-
-
-def say(message, table=PEOPLE, **options):
-    privacy = options.pop("privacy", KAnonymity(2))
-    with pytest.raises(BadInput) as raised:
-        Generalize(options.pop("hierarchies", HIERARCHIES), privacy, **options).fit(table)
-    assert str(raised.value) == message
-
-
-def test_bad_input():
-    say(
-        "column 'zip' is confidential to the privacy models and cannot be generalized as well; "
-        "take it out of the columns, or out of privacy",
-        privacy=LDiversity(2, column="zip"),
-    )
-    say(
-        "the table has no column 'city'; known: name, age, zip, ill",
-        hierarchies={"city": Hierarchy.flat()},
-    )
-    say("hierarchies is empty; give one for each column to treat", hierarchies={})
-    say("k = 9 is above the number of records, 8; use a smaller k", privacy=KAnonymity(9))
-    say(
-        "l = 4 is above the number of values of 'ill', 3; use a smaller l",
-        privacy=LDiversity(4, column="ill"),
-    )
-    say("suppression_limit must be a share of 0 to 1, not 5", suppression_limit=5)
-    say(
-        "levels of 'age' must be a level of 0 to 3, or the lowest and the highest of a range, not 4",
-        levels={"age": 4},
-    )
-    say("levels names 'agee', which is not treated; did you mean 'age'?", levels={"agee": 1})
-    say("weights belong to quality = 'loss'; 'nue' has none", quality="nue", weights={"age": 2.0})
-    say("the weight of 'age' must be a number of at least 0, not -1", weights={"age": -1})
-    say("evaluations must be a whole number of at least 1, not 0", evaluations=0)
-    say("evaluations is an empty list; give a whole number, or one each search", evaluations=[])
-    say("time_limit must be a number of seconds, not 0", time_limit=0)
-    say(
-        "quality must be one of 'loss', 'precision', 'nue', 'nnue', 'discernibility', 'ambiguity', "
-        "'average-class', 'entropy-based', not 'lost'",
-        quality="lost",
-    )
-    say(
-        "null_policy = 'match' is for k-anonymity alone, not for l-diversity; use 'segregate'",
-        null_policy="match",
-        privacy=LDiversity(2, column="ill"),
-    )
-    say(
-        "column 'age': 1 value in 1 row has no place in the hierarchy: '71'; add it to the "
-        "hierarchy, or correct the data",
-        hierarchies={"age": Hierarchy.from_table([[str(a), "*"] for a in range(60)])},
-    )
-    say(
-        "suppression_limit = 0 cannot be met: at least 1 of 8 records must be suppressed to keep "
-        "the privacy models; set suppression_limit = 0.125 or more, or weaken the models",
-        suppression_limit=0,
-        levels={"age": [0, 1], "zip": [0, 1]},
-    )
-
-
-def test_the_limit_that_works_for_all_groups_is_told():
-    # Of those without nulls 1 of 4 must go, of those with nulls 2 of 6.
-    table = pd.DataFrame({"a": [*"xxxy", *"uuuuvw"], "b": ["p"] * 4 + [None] * 6})
-    options = {
-        "hierarchies": {"a": Hierarchy.flat(), "b": Hierarchy.flat()},
-        "levels": {"a": 0, "b": 0},
-        "privacy": KAnonymity(2),
-    }
-    say(
-        "suppression_limit = 0.05 cannot be met for the records with nulls: at least 2 of 6 records "
-        "must be suppressed to keep the privacy models; set suppression_limit = 0.3334 or more, or "
-        "weaken the models",
-        table,
-        **options,
-    )
-    options |= {"suppression_limit": 0.3334}
-    assert Generalize(**options).fit(table).suppressed_ == 3
-
-
-def test_a_table_of_which_nothing_would_remain_is_refused():
-    say(
-        "all 8 records would be suppressed, and nothing would remain since they do not keep the "
-        "privacy models together; weaken the models, or take another null_policy",
-        privacy=AlphaKAnonymity(0.3, 2, column="ill"),
-        suppression_limit=1.0,
-    )
-
-
-def test_no_group_large_enough_is_refused():
-    table = pd.DataFrame({"a": ["x", "y", None, None], "pay": range(4)})
-    for rows, policy in ((table, "segregate"), (table[2:], "suppress")):
-        say(
-            "neither the records with nulls nor those without are k = 3 or more that could be "
-            "generalized; use null_policy = 'value', or a smaller k"
-            if policy == "segregate"
-            else "neither the records with nulls nor those without are k = 2 or more that could be "
-            "generalized; use null_policy = 'value', or a smaller k",
-            rows,
-            hierarchies={"a": Hierarchy.flat()},
-            privacy=KAnonymity(3 if policy == "segregate" else 2),
-            null_policy=policy,
-        )
-
-
-def test_a_treated_column_without_a_hierarchy_is_refused():
-    bad = recipe()
-    del bad["steps"][0]["hierarchies"]["age"]
-    with pytest.raises(BadInput) as raised:
-        discreet.protect(load_adult(), bad)
-    assert str(raised.value) == (
-        "step 1 (generalize): column 'age' has no hierarchy; give it one under hierarchies, such as "
-        'age = { kind = "auto" }'
-    )
 
 
 def test_several_confidential_columns_must_all_hold():

@@ -78,7 +78,7 @@ def _figures(step: dict[str, Any]) -> Iterator[str]:
 
 
 def _suppressed(counts: dict[str, Any]) -> str:
-    said = f"{counts['records']:,} records"
+    said = f"{counts['records']:,} record{'s' * (counts['records'] != 1)}"
     if counts["left_out"]:
         said += f", {counts['left_out']:,} of them left out of the file"
     cells = ", ".join(f"{name} {n:,}" for name, n in counts["blanked_cells"].items())
