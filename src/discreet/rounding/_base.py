@@ -81,6 +81,12 @@ class Rounding(ColumnMethod):
             new = stochastic_point(_distinct(points), values, draws)
         return np.where(np.isnan(values), np.nan, new)
 
+    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
+        """Decide, and round the points."""
+        plan = self.decide(summary, column, draws)
+        plan["points"] = rounded(column, plan["points"])
+        return plan
+
     def decide_and_apply(
         self,
         values: np.ndarray,
@@ -97,8 +103,7 @@ class Rounding(ColumnMethod):
         ordered, rows = sort_rows(np.ascontiguousarray(values))
         codes = None if target is None else target[rows]
         summary = summarise_sorted(ordered, len(values) - len(ordered), codes)
-        plan = self.decide(summary, column, draws)
-        plan["points"] = rounded(column, plan["points"])
+        plan = self.decide_rounded(summary, column, draws, rounded)
         if plan["encoding"] != "group":
             return self.apply(plan, values, draws), plan
         return spread(plan["points"], np.cumsum(plan["counts"]), rows, len(values)), plan
@@ -139,6 +144,11 @@ class GroupRounding(Rounding):
             raise BadInput(f"keep_ties must be True or False, not {self.keep_ties!r}")
         one_of("representative", self.representative, Representative)
         check_size("k", self.k)
+
+    @property
+    def bound_to_memory(self) -> str | None:
+        """Equal values are told apart by their rows alone."""
+        return None if self.keep_ties else "keep_ties = false splits equal values in row order"
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Give the ends of the groups of sorted values, which `counts` forbids to split.
