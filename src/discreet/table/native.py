@@ -195,7 +195,7 @@ def _without(column: pa.ChunkedArray, markers: Sequence[str]) -> pa.ChunkedArray
     if pa.types.is_dictionary(kind):
         # Only the labels are looked at, not the rows.
         labels = column.chunk(0).dictionary if column.num_chunks else pa.array([], kind.value_type)
-        found = _as_type(markers, labels.type)
+        found = marker_values(markers, labels.type)
         if not _holds(labels, found):
             return column
         plain = column.cast(kind.value_type)
@@ -203,13 +203,13 @@ def _without(column: pa.ChunkedArray, markers: Sequence[str]) -> pa.ChunkedArray
         kept = labels.filter(pc.invert(pc.is_in(labels, value_set=found)))
         codes = pc.index_in(plain, value_set=kept).combine_chunks().cast(pa.int32())
         return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, kept, ordered=kind.ordered)])
-    found = _as_type(markers, kind)
+    found = marker_values(markers, kind)
     if _holds(column, found):
         return pc.if_else(pc.is_in(column, value_set=found), pa.scalar(None, kind), column)
     return column
 
 
-def _as_type(markers: Sequence[str], kind: pa.DataType) -> pa.Array:
+def marker_values(markers: Sequence[str], kind: pa.DataType) -> pa.Array:
     """Give the markers that can be read as a type, in that type."""
     readable: list[Any] = []
     if pa.types.is_boolean(kind):  # "1" would read as true

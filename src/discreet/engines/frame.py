@@ -1,0 +1,81 @@
+"""A table where its rows are: in files, or on a cluster."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+Part = TypeVar("Part")
+# From some rows and their numbers. Can be pickled, as all functions that go to the rows.
+OfPiece = Callable[[pa.Table, np.ndarray], Part]
+# From rows before (with their numbers), which of them there are after, and those after, in order.
+OfPair = Callable[[pa.Table, np.ndarray, np.ndarray, pa.Table], Part]
+Merge = Callable[[Part, Part], Part]
+
+
+class Frame(ABC):
+    """A table where its rows are.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Names and types of the columns. Cells are normalised: what means a null is one.
+    num_rows : int
+    positioned : bool
+        The number of a row is its position in the table as the user knows it, from 0, and so the
+        same in every run. Otherwise it is some number of its own, the same within a run.
+    """
+
+    schema: pa.Schema
+    num_rows: int
+    positioned: bool
+
+    @abstractmethod
+    def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
+        """Count the distinct tuples of some columns; a null is a value like any other.
+
+        Parameters
+        ----------
+        columns : sequence of str
+        by_value : bool
+            In the order of their values, nulls last, instead of by the first row that has each.
+
+        Returns
+        -------
+        tuples : pyarrow.Table
+            In the columns' types, dictionaries as plain values.
+        counts : ndarray of int64
+        """
+
+    @abstractmethod
+    def about_how_many(self, columns: Sequence[str]) -> int:
+        """Estimate the number of distinct tuples, within a few percent."""
+
+    @abstractmethod
+    def fold(self, function: OfPiece[Part], merge: Merge[Part], columns: Sequence[str]) -> Part:
+        """Put together what a function gives for each piece of some columns, in the rows' order."""
+
+    @abstractmethod
+    def fold_pairs(
+        self,
+        after: Frame,
+        function: OfPair[Part],
+        merge: Merge[Part],
+        columns: Sequence[str] | None = None,
+        columns_after: Sequence[str] | None = None,
+    ) -> Part:
+        """Put together what a function gives for pieces of this table and another, row by row.
+
+        The other holds rows of the same numbers, some of which may be missing. All columns of each
+        where none are named.
+        """
+
+    @abstractmethod
+    def map(
+        self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> Frame:
+        """Give a table of as many rows, made piece by piece; of all columns if none are named."""
