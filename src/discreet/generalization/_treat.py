@@ -70,6 +70,8 @@ class Treatment:
     ) -> None:
         # Distinct values are looked for several times, which is quick where they are listed.
         columns = {name: _listed(column) for name, column in columns.items()}
+        if weights is not None:
+            weights = np.ascontiguousarray(weights, np.int64)
         self.method, self.columns, self.others, self.weights = method, columns, others, weights
         self.names = list(columns)
         self.rows = len(next(iter(columns.values())))
