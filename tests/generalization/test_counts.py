@@ -344,6 +344,14 @@ def test_mondrian_refuses_a_tuple_of_too_many_records():
         Mondrian(KAnonymity(2)).decide_from(["x"], counted, draws_of())
 
 
+def test_mondrian_judges_a_group_by_its_records_and_not_by_its_tuples():
+    table = pa.table({"x": [1] * 10, "ill": ["a"] * 9 + ["b"]})
+    method = Mondrian([LDiversity(2, column="ill", kind="recursive", c=3)])
+    for run in (in_memory, from_counts):
+        with pytest.raises(BadInput, match="the 10 records do not keep LDiversity"):
+            run(method, table, ["x"])
+
+
 def test_a_row_that_was_not_counted_is_refused():
     for method in (Generalize({"x": Hierarchy.flat()}, KAnonymity(2)), Mondrian(KAnonymity(2))):
         decision, _, _ = from_counts(method, pa.table({"x": [1, 1, 2, 2]}), ["x"])
