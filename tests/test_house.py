@@ -27,7 +27,7 @@ LAYERS = [
         "risk",
         "utility",
     ],
-    ["table", "kernels"],
+    ["table", "kernels", "engines"],
 ]
 
 
