@@ -170,7 +170,7 @@ FindNulls = Callable[[Step, Mapping[str, Any]], Nulls]
 
 def _nulls(shown: Shown, original: pa.Table | None) -> FindNulls | None:
     """Give what finds nulls in the original; None where records cannot be found there."""
-    if original is None or shown.rows is None:
+    if original is None or shown.rows is None or shown.rows.max(initial=-1) >= len(original):
         return None
 
     def find(step: Step, plan: Mapping[str, Any]) -> Nulls:
@@ -273,15 +273,14 @@ def _same_file(promise: str, path: Path | None, evidence: Evidence) -> Finding:
         return Finding(promise, "not verifiable", "needs the file, not a table in memory")
     assert evidence.folder is not None
     files = evidence.log["files"]
+    inside = path.parent == evidence.folder.parent / "public"
+    there = _hashed(path.parent if inside else path, path.parent, evidence)
+    other = dict(set(there.items()) ^ {item for item in files.items() if item[0][:7] == "public/"})
     problem = None
-    there = _hashed(path, path.parent, evidence)
-    if there != {name: known for name, known in files.items() if name in there or _in(name, path)}:
+    if not path.exists() or any(_in(name, path) for name in other):
         problem = "its keyed hash differs"
-    elif path.parent == evidence.folder.parent / "public":
-        there = _hashed(path.parent, path.parent, evidence)
-        written = {name: known for name, known in files.items() if name.startswith("public/")}
-        other = dict(set(there.items()) ^ set(written.items()))
-        problem = f"{min(other)} is not as it was written" if other else None
+    elif inside and other:
+        problem = f"{min(other)} is not as it was written"
     return finding(promise, problem, "keyed hash equal")
 
 

@@ -37,12 +37,13 @@ class Evidence:
     recipe : Recipe
         As it was run, with its seeds.
     rows : ndarray of int64 or None
-        For each released row the position of its original, from 0; None: rows are in order.
+        For each released row the position of its original, from 0; None: rows are in order, or
+        the map was not read.
     schema : pyarrow.Schema or None
         Types of the released columns.
     folder : Path or None
         Where it was read from.
-    original : pyarrow.Table or None
+    original : pyarrow.Table, Frame or None
         The input itself, in the process that protects it: no need to hash it again.
     """
 
@@ -52,7 +53,7 @@ class Evidence:
     rows: np.ndarray | None = None
     schema: pa.Schema | None = None
     folder: Path | None = None
-    original: pa.Table | None = None
+    original: Any = None
 
     @property
     def key(self) -> bytes:
@@ -60,8 +61,8 @@ class Evidence:
         return bytes.fromhex(self.log["hash_key"])
 
     @classmethod
-    def load(cls, folder: str | Path) -> Evidence:
-        """Read a release's `internal/` folder."""
+    def load(cls, folder: str | Path, row_map: bool = True) -> Evidence:
+        """Read a release's `internal/` folder, its map of rows only where that is wanted."""
         folder = Path(folder)
         if (folder / UNFINISHED).exists():
             raise BadInput(f"{folder} is of a run that was stopped while it wrote; run it again")
@@ -70,7 +71,7 @@ class Evidence:
                 plan=load_plan(folder),
                 log=_read_json(folder / "log.json"),
                 recipe=Recipe.load(folder / "recipe.toml"),
-                rows=parquet.read_table(folder / "rows.parquet")["original_row"].to_numpy(),
+                rows=_read_rows(folder / "rows.parquet") if row_map else None,
                 schema=pa.ipc.read_schema(pa.BufferReader((folder / "schema.arrow").read_bytes())),
                 folder=folder,
             )
@@ -81,13 +82,19 @@ class Evidence:
 
     def _check_shape(self) -> None:
         """Raise where the files do not have the parts that the check looks at."""
-        _ = self.key, self.log["input"]["hmac"], self.log["output"]["rows"]
+        _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"]
+        if not {"hmac", "file_hmac"} & self.log["input"].keys():
+            raise KeyError("hmac")
         for files in (self.log["files"], self.plan):
             if not isinstance(files, dict):
                 raise TypeError("a part of it is no table of names")
         for step in self.plan["steps"]:
             for plan in step["columns"].values():
                 _ = step["step"], step["method"], plan["kind"]
+
+
+def _read_rows(path: Path) -> np.ndarray:
+    return parquet.read_table(path)["original_row"].to_numpy()
 
 
 def _read_json(path: Path) -> Any:
@@ -108,13 +115,26 @@ def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
 
 
 def left_out(plan: Plan) -> np.ndarray:
-    """Give the rows of the original that were suppressed and are not in the written file."""
-    return np.asarray(plan.get("suppressed", {}).get("left_out", ()), dtype=np.int64)
+    """Give the rows of the original that were suppressed and are not in the written file.
+
+    None of them where the plan gives numbers of records only: see `lists_rows`.
+    """
+    return _rows(plan, "left_out")
 
 
 def suppressed_rows(plan: Plan) -> np.ndarray:
     """Give the rows of the original that were suppressed, in the file as stars or not at all."""
-    return np.asarray(plan.get("suppressed", {}).get("rows", ()), dtype=np.int64)
+    return _rows(plan, "rows")
+
+
+def _rows(plan: Plan, which: str) -> np.ndarray:
+    rows = plan.get("suppressed", {}).get(which, ())
+    return np.asarray(rows if np.ndim(rows) else (), dtype=np.int64)
+
+
+def lists_rows(plan: Plan) -> bool:
+    """Tell whether a plan names the suppressed rows, or there are none; an engine counts them."""
+    return bool(np.ndim(plan.get("suppressed", {}).get("left_out", ())))
 
 
 # Hashes
@@ -141,6 +161,17 @@ def file_hmac(path: Path, key: bytes) -> str:
     with path.open("rb") as file:
         while piece := file.read(1 << 22):
             digest.update(piece)
+    return digest.hexdigest()
+
+
+def source_hmac(path: Path, key: bytes) -> str:
+    """Hash an input with a key: a file, or the files of a folder by their names."""
+    if path.is_file():
+        return file_hmac(path, key)
+    digest = hmac.new(key, digestmod=hashlib.sha256)
+    for one in sorted(path.rglob("*")):
+        if one.is_file():
+            digest.update(f"{one.relative_to(path).as_posix()}\n{file_hmac(one, key)}\n".encode())
     return digest.hexdigest()
 
 
