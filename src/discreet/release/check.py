@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.release.asked import not_as_asked
-from discreet.release.comparison import NEEDS_ORIGINAL, against_original, final_plans
+from discreet.release.compared import UNREADABLE, final_plans
+from discreet.release.comparison import NEEDS_ORIGINAL, against_original
 from discreet.release.evidence import Evidence, file_hmac, left_out
 from discreet.release.findings import NEEDS_INTERNAL, CheckReport, Finding, Shown, finding
 from discreet.release.privacy import Nulls, models_within_groups
@@ -160,7 +161,7 @@ def _readable(verify: Callable[..., list[Finding]], step: Step, *given: Any) -> 
     """Verify something; a plan that cannot be read proves nothing."""
     try:
         return verify(*given)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except UNREADABLE as error:
         return [Finding(f"promises of {step.method}", "broken", f"cannot be read: {error!r}")]
 
 
@@ -246,13 +247,13 @@ def as_kept(
             rows = evidence.log["input"]["rows"]  # in memory, suppressed ones are rows of nulls
         problem = None if written == rows else f"{written:,}, but {rows:,} written"
         findings.append(finding("no row was added or lost", problem, f"{rows:,} rows"))
-    plans = final_plans(evidence)
+    plans = final_plans(evidence.plan)
     fewer = "suppressed" in evidence.plan
     try:
         problem = _other_steps(recipe, evidence) or next(
             filter(None, (_differing_count(shown, c, p, fewer) for c, p in plans)), None
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except UNREADABLE as error:
         problem = f"the plan cannot be read: {error!r}"
     findings.append(finding(figures, problem, f"{len(plans)} columns"))
     return findings

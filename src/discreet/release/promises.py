@@ -26,9 +26,7 @@ def _k_per_value(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> li
     ]
 
 
-def _k_per_value_of(
-    shown: Shown, step: Step, name: str, plan: Mapping[str, Any] | None
-) -> Finding:
+def _k_per_value_of(shown: Shown, step: Step, name: str, plan: Mapping[str, Any] | None) -> Finding:
     k = least_records(step, plan, name)
     if isinstance(k, str):
         rule = f"k per value in column '{name}', k by the rule {k}"

@@ -22,10 +22,13 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.release.evidence import Plan
 from discreet.release.keys import row_numbers
-from discreet.release.replay import generalization
-from discreet.release.replay.generalization import generalize
+from discreet.release.replay.generalization import (
+    generalize,
+    prepare_generalize,
+    verify_generalize,
+)
 from discreet.release.replay.microaggregation import microaggregation
-from discreet.release.replay.mondrian import mondrian
+from discreet.release.replay.mondrian import mondrian, verify_mondrian
 from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
 from discreet.release.replay.regression import ipso, porop
 from discreet.release.replay.rounding import clip, cuts, multiples
@@ -62,11 +65,12 @@ JOINT: dict[str, JointReplay] = {
 
 # What must hold of a step's rows together: raises ValueError where what was counted is not so.
 VERIFY: dict[str, Callable[[dict[str, Any], Tally], None]] = {
-    "generalize": generalization.verify,
+    "generalize": verify_generalize,
+    "mondrian": verify_mondrian,
 }
 # Makes a step's plan ready to be applied many times, to pieces.
 PREPARE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "generalize": generalization.prepare,
+    "generalize": prepare_generalize,
 }
 # Kinds that a piece of rows is not enough for, and what they need. Steps of these kinds are left
 # out of the replay on pieces, and their columns are told as not verifiable.
@@ -285,7 +289,7 @@ class Columns(Mapping[str, Any]):
 
     def count(self, step: dict[str, Any], *what: Any, records: Any) -> None:
         """Note a number of records, or several, for what is verified at the end."""
-        self.tally[(step["step"], *what)] = records
+        self.tally[(step.get("step"), *what)] = records
 
     def suppress(self, suppressed: np.ndarray, left_out: np.ndarray) -> None:
         """Note which records a step suppresses, and which of them may not stay."""

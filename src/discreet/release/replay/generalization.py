@@ -15,7 +15,7 @@ from discreet.table.classes import classes_of
 EVERYTHING = "*"
 
 
-def prepare(step: dict[str, Any]) -> dict[str, Any]:
+def prepare_generalize(step: dict[str, Any]) -> dict[str, Any]:
     """Give the plan with its texts as Arrow has them."""
     joint = dict(step["joint"])
     joint["hierarchies"] = {
@@ -43,7 +43,7 @@ def generalize(
     released = {name: np.full(n, len(texts[name]) - 1) for name in leaves}
     suppressed, left_out = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     for number, group in enumerate(joint["groups"]):
-        waiting = np.flatnonzero(_in_group(group, null))
+        waiting = np.flatnonzero(in_group(group, null))
         columns.count(step, "rows", number, records=records[waiting].sum())
         if group["treatment"] == "append":
             for name, found in leaves.items():
@@ -73,7 +73,7 @@ def generalize(
     }
 
 
-def verify(step: dict[str, Any], tally: dict[tuple[Any, ...], Any]) -> None:
+def verify_generalize(step: dict[str, Any], tally: dict[tuple[Any, ...], Any]) -> None:
     """Raise ValueError where groups and classes do not have the sizes that the plan gives."""
     for number, group in enumerate(step["joint"]["groups"]):
         found = tally["rows", number]
@@ -128,7 +128,7 @@ def _leaves(column: pa.ChunkedArray, name: str, hierarchy: dict[str, Any]) -> np
     return np.append(leaf, -1)[encoded.indices.fill_null(len(leaf)).to_numpy()]
 
 
-def _in_group(group: dict[str, Any], null: dict[str, np.ndarray]) -> np.ndarray:
+def in_group(group: dict[str, Any], null: dict[str, np.ndarray]) -> np.ndarray:
     """Tell which rows belong to a group: all, those with nulls or without, or by which are null."""
     any_null = np.zeros(len(next(iter(null.values()))), dtype=bool)
     for rows in null.values():
