@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.engines.frame import POSITION
 from discreet.release.compared import (
     UNREADABLE,
     Comparing,
@@ -29,8 +31,6 @@ SAME_INPUT = "the original is the one that was protected"
 APPLIED = "every treated cell equals the plan applied, nulls in place"
 UNTOUCHED = "every other cell equals the original"
 NOT_ONCE = "the row map does not name each row of the original once"
-# The column that holds a row's place in the released file; no column of a user has such a name.
-POSITION = "\0position"
 
 
 def against_original(
@@ -66,7 +66,7 @@ def no_original() -> list[Finding]:
 def _cells(
     table: pa.Table, recipe: Recipe, evidence: Evidence, original: pa.Table, rows: np.ndarray
 ) -> list[Finding]:
-    problem = cannot_compare(table, original, len(rows))
+    problem = cannot_compare(table.column_names, original.column_names, len(rows), len(table))
     counts = np.bincount(rows[(rows >= 0) & (rows < len(original))], minlength=len(original))
     if not problem and (counts.sum() < len(rows) or counts.max(initial=0) > 1):
         problem = NOT_ONCE
@@ -86,13 +86,23 @@ def _cells(
     return concluded(comparing, seen, Shown(table), len(rows))
 
 
-def cannot_compare(released: pa.Table, original: pa.Table, mapped: int) -> str | None:
-    """Say why a release cannot be compared with an original, if it cannot."""
-    missing = [name for name in released.column_names if name not in original.column_names]
+def cannot_compare(
+    released: Sequence[str], original: Sequence[str], mapped: int, rows: int
+) -> str | None:
+    """Say why a release cannot be compared with an original, if it cannot.
+
+    Parameters
+    ----------
+    released, original : sequence of str
+        Names of the columns.
+    mapped, rows : int
+        Rows that the row map names, and rows of the release.
+    """
+    missing = [name for name in released if name not in original]
     if missing:
         return f"the original has no column '{missing[0]}'"
-    if mapped != released.num_rows:
-        return f"there are {mapped:,} original rows, but {released.num_rows:,} in the table"
+    if mapped != rows:
+        return f"there are {mapped:,} original rows, but {rows:,} in the table"
     return None
 
 

@@ -6,7 +6,9 @@ import hashlib
 import hmac
 import io
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from pyarrow import parquet
 
 from discreet.errors import BadInput
 from discreet.release.recipe import Recipe
-from discreet.table.files import for_csv
+from discreet.table.files import for_csv, parquet_files
 
 LONGEST_JSON_ARRAY = 10_000
 # Marks an internal folder whose table is not in its place yet.
@@ -36,9 +38,9 @@ class Evidence:
     plan, log : dict
     recipe : Recipe
         As it was run, with its seeds.
-    rows : ndarray of int64 or None
-        For each released row the position of its original, from 0; None: rows are in order, or
-        the map was not read.
+    row_map : Path or None
+        The file with the position, from 0, of each released row's original, or folder of files;
+        None: rows are in order.
     schema : pyarrow.Schema or None
         Types of the released columns.
     folder : Path or None
@@ -50,7 +52,7 @@ class Evidence:
     plan: Plan
     log: dict[str, Any]
     recipe: Recipe
-    rows: np.ndarray | None = None
+    row_map: Path | None = None
     schema: pa.Schema | None = None
     folder: Path | None = None
     original: Any = None
@@ -60,9 +62,23 @@ class Evidence:
         """The key of the hashes."""
         return bytes.fromhex(self.log["hash_key"])
 
+    @cached_property
+    def rows(self) -> np.ndarray | None:
+        """The position of each released row's original; read when it is first wanted."""
+        if self.row_map is None:
+            return None
+        return parquet.read_table(self.row_map)["original_row"].to_numpy()
+
+    @property
+    def mapped(self) -> int:
+        """How many rows the map has."""
+        assert self.row_map is not None
+        files = [self.row_map] if self.row_map.is_file() else parquet_files(self.row_map)
+        return sum(parquet.read_metadata(path).num_rows for path in files)
+
     @classmethod
-    def load(cls, folder: str | Path, row_map: bool = True) -> Evidence:
-        """Read a release's `internal/` folder, its map of rows only where that is wanted."""
+    def load(cls, folder: str | Path) -> Evidence:
+        """Read a release's `internal/` folder."""
         folder = Path(folder)
         if (folder / UNFINISHED).exists():
             raise BadInput(f"{folder} is of a run that was stopped while it wrote; run it again")
@@ -71,7 +87,7 @@ class Evidence:
                 plan=load_plan(folder),
                 log=_read_json(folder / "log.json"),
                 recipe=Recipe.load(folder / "recipe.toml"),
-                rows=_read_rows(folder / "rows.parquet") if row_map else None,
+                row_map=folder / "rows.parquet",
                 schema=pa.ipc.read_schema(pa.BufferReader((folder / "schema.arrow").read_bytes())),
                 folder=folder,
             )
@@ -82,7 +98,7 @@ class Evidence:
 
     def _check_shape(self) -> None:
         """Raise where the files do not have the parts that the check looks at."""
-        _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"]
+        _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"], self.mapped
         if not {"hmac", "file_hmac"} & self.log["input"].keys():
             raise KeyError("hmac")
         for files in (self.log["files"], self.plan):
@@ -91,10 +107,6 @@ class Evidence:
         for step in self.plan["steps"]:
             for plan in step["columns"].values():
                 _ = step["step"], step["method"], plan["kind"]
-
-
-def _read_rows(path: Path) -> np.ndarray:
-    return parquet.read_table(path)["original_row"].to_numpy()
 
 
 def _read_json(path: Path) -> Any:
@@ -142,16 +154,24 @@ def lists_rows(plan: Plan) -> bool:
 
 def content_hmac(table: pa.Table, key: bytes) -> str:
     """Hash a table's content with a key: the same however it is stored or chunked."""
+    return pieces_hmac(([table.select([name])] for name in table.column_names), key)
+
+
+def pieces_hmac(columns: Iterable[Iterable[pa.Table]], key: bytes) -> str:
+    """Hash a table's content with a key, column after column, each in pieces of its rows."""
     digest = hmac.new(key, digestmod=hashlib.sha256)
-    for name in table.column_names:
-        column = table.select([name])
-        sink = io.BytesIO()
-        try:
-            arrow_csv.write_csv(pa.table({name: for_csv(name, column[name])}), sink)
-        except BadInput:
-            with pa.ipc.new_stream(sink, column.schema) as stream:
-                stream.write_table(column.combine_chunks())
-        digest.update(sink.getbuffer())
+    for pieces in columns:
+        options = arrow_csv.WriteOptions(include_header=True)
+        for column in pieces:
+            (name,) = column.column_names
+            sink = io.BytesIO()
+            try:
+                arrow_csv.write_csv(pa.table({name: for_csv(name, column[name])}), sink, options)
+            except BadInput:
+                with pa.ipc.new_stream(sink, column.schema) as stream:
+                    stream.write_table(column.combine_chunks())
+            digest.update(sink.getbuffer())
+            options = arrow_csv.WriteOptions(include_header=False)
     return digest.hexdigest()
 
 
@@ -164,14 +184,13 @@ def file_hmac(path: Path, key: bytes) -> str:
     return digest.hexdigest()
 
 
-def source_hmac(path: Path, key: bytes) -> str:
-    """Hash an input with a key: a file, or the files of a folder by their names."""
-    if path.is_file():
-        return file_hmac(path, key)
+def source_hmac(source: Path, key: bytes) -> str:
+    """Hash an input with a key: a file, or the Parquet files of a folder."""
+    if source.is_file():
+        return file_hmac(source, key)
     digest = hmac.new(key, digestmod=hashlib.sha256)
-    for one in sorted(path.rglob("*")):
-        if one.is_file():
-            digest.update(f"{one.relative_to(path).as_posix()}\n{file_hmac(one, key)}\n".encode())
+    for path in parquet_files(source):
+        digest.update(file_hmac(path, key).encode())
     return digest.hexdigest()
 
 

@@ -55,8 +55,7 @@ def generalize(
                 name: _at(hierarchies[name], found[waiting], one["levels"][name])
                 for name, found in leaves.items()
             }
-            codes = {name: found for name, (found, _) in at.items()}
-            kept, held = _kept(one, codes, records[waiting])
+            kept, held = _kept(one, {name: c for name, (c, _) in at.items()}, records[waiting])
             columns.count(step, "classes", number, which, records=held)
             for name, (found, start) in at.items():
                 place = np.where(found < 0, -1, start + found)
@@ -83,7 +82,8 @@ def verify_generalize(step: dict[str, Any], tally: dict[tuple[Any, ...], Any]) -
                 f"but there are {found:,}"
             )
         for which, one in enumerate(group["rounds"]):
-            if not np.array_equal(tally.get(("classes", number, which)), one["sizes"]):
+            counted = tally.get(("classes", number, which), ())
+            if not np.array_equal(counted, one["sizes"]):
                 raise ValueError("the classes do not have the sizes that the plan gives")
         left = tally.get(("suppressed", number))
         if left is not None and left != group["suppressed"]:
