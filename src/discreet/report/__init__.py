@@ -1,0 +1,1 @@
+"""Pages that people read: pictures and HTML, made of plain dictionaries."""
