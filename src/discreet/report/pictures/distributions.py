@@ -251,12 +251,12 @@ class Bins:
         """Name the axes."""
         axis.set(ylim=(0, None), xlim=(self.drawn[0], self.drawn[-1]))
         if len(self.axis.numbers) < 2:
-            axis.set_ylabel("% of records")
-            axis.set_xticks(self.axis.numbers)
-        else:
-            unit = f"{number(float(f'{self.unit:.3g}'))}{' days' if self.axis.dates else ''}"
-            axis.set_ylabel(f"% of records per {unit}")
-        label_values(axis, column, self.axis.dates, ticks=len(self.axis.numbers) > 0)
+            axis.set(ylabel="% of records", xlabel=clipped(column, 80))
+            axis.set_xticks(self.axis.numbers, [self.axis.said(v) for v in self.axis.numbers])
+            return
+        unit = f"{number(float(f'{self.unit:.3g}'))}{' days' if self.axis.dates else ''}"
+        axis.set_ylabel(f"% of records per {unit}")
+        label_values(axis, column, self.axis.dates)
 
     def told(self, *sides: np.ndarray) -> str:
         """Say what is in each bin."""
@@ -274,15 +274,12 @@ class Bins:
         return "; ".join(parts[:_TOLD]) + (f"; and {more} bins more" if more > 0 else "")
 
 
-def label_values(axis: Any, column: str, dates: bool, ticks: bool = True) -> None:
+def label_values(axis: Any, column: str, dates: bool) -> None:
     """Name the axis of a column's values; thousands are set apart where there is room."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_xlabel(clipped(column, 80))
-    if not ticks:
-        axis.set_xticks([])
-        return
     if dates:
         # Days since 1970, as matplotlib has them by default too.
         locator = AutoDateLocator(maxticks=8)

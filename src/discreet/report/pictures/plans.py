@@ -16,6 +16,7 @@ from discreet.report.pictures.drawing import (
     draw,
     legend,
     number,
+    strokes,
 )
 
 # Ticks that can be told apart across a picture.
@@ -45,21 +46,22 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
         axis.stairs(bins.heights(before), bins.drawn, fill=True, color=LIGHT, label="before")
         bins.label(axis, column)
         low, high = axis.get_xlim()
-        # Where points lie outside, the picture makes room for them.
-        low, high = min([low, *points[:1]]), max([high, *points[-1:]])
-        axis.set_xlim(low, high)
         top = axis.get_ylim()[1]
         axis.set_ylim(-0.16 * top, top)
-        shown = _apart(cuts, low, high)
-        label = "borders" if len(shown) == len(cuts) else "borders, where many: one for several"
-        axis.vlines(shown, 0, top, color=BLUE, linewidth=0.5, linestyle=":", label=label)
-        shown = _apart(points, low, high)
-        label = "points" if len(shown) == len(points) else "points, where many: one for several"
-        axis.vlines(shown, -0.13 * top, -0.02 * top, color=DARK, linewidth=1, label=label)
+        for name, values, foot, head, style in (
+            ("borders", cuts, 0.0, top, {"color": BLUE, "linewidth": 0.5, "linestyle": ":"}),
+            ("points", points, -0.13 * top, -0.02 * top, {"color": DARK, "linewidth": 1.0}),
+        ):
+            shown = _apart(values, low, high)
+            label = name if len(shown) == len(values) else f"{name}, not all"
+            axis.plot(*strokes(shown, foot, head), label=label, **style)
+        axis.set_xlim(low, high)
         legend(axis)
 
     counts = np.asarray(plan.get("counts", ()))
     held = f", of {counts.min():,} to {counts.max():,} records" if len(counts) else ""
+    outside = int(((points < bins.drawn[0]) | (points > bins.drawn[-1])).sum())
+    beyond = f"; {outside:,} points lie beyond what is drawn" if outside else ""
     said = [bins.axis.said(point) for point in points]
     first = ", ".join(said) if len(said) <= 30 else f"{', '.join(said[:15])} ... {said[-1]}"
     return draw(
@@ -68,7 +70,7 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
         f"Rounding set of {column}",
         f"{column} is rounded to {len(points):,} points{held}: {first}.",
         "The grey area is the original; all values between two dotted borders are released as the "
-        "point marked below them, so where points are far apart much is lost.",
+        f"point marked below them, so where points are far apart much is lost{beyond}.",
     )
 
 
@@ -81,8 +83,9 @@ def _scaled(values: Any, plan: Mapping[str, Any], dates: bool) -> np.ndarray:
 
 
 def _apart(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Keep of values that would be drawn on top of each other only one."""
-    if len(values) <= _TICKS or not high > low:
+    """Keep what is in the picture, and of values on top of each other only one."""
+    values = values[(values >= low) & (values <= high)]
+    if len(values) <= _TICKS:
         return values
     _, first = np.unique(np.floor((values - low) / (high - low) * _TICKS), return_index=True)
     return values[first]
@@ -114,34 +117,43 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
     shown = np.unique(np.linspace(0, chunks - 1, min(chunks, _CHUNKS)).round().astype(np.int64))
 
     def paint(canvas: Any) -> None:
-        axis = room(canvas, high=2.5)
+        above, below = canvas.subplots(2, 1, height_ratios=[3, 2])
+        canvas.subplots_adjust(left=0.75 / WIDE, right=0.985, top=0.98, bottom=0.16, hspace=0.45)
+        x, y = [], []
         for place, chunk in enumerate(shown):
             own = coefficients[ends[chunk] - degrees[chunk] - 1 : ends[chunk]]
             at = np.linspace(0, k - 1, min(k, _POINTS))
-            fit, x = _curve(own, k, at), place + (at + 0.5) / k
-            sd = deviations[chunk]
-            axis.fill_between(x, fit - sd, fit + sd, color=LIGHT, linewidth=0)
-            axis.plot(x, fit, color=DARK, linewidth=1.1)
-        axis.vlines(np.arange(1, len(shown)), 0, 1, color="#bbbbbb", linewidth=0.4)
+            fit = _curve(own, k, at)
+            flat = np.ptp(fit) <= 1e-12
+            x += [*(place + 0.08 + 0.84 * at / (k - 1)), np.nan]
+            y += [*(np.full(len(at), 0.5) if flat else (fit - fit.min()) / np.ptp(fit)), np.nan]
+        above.plot(x, y, color=DARK, linewidth=1.1)
+        above.plot(*strokes(np.arange(1, len(shown)), 0, 1), color="#bbbbbb", linewidth=0.4)
         every = max(1, len(shown) // 12)
         names = [f"{chunk + 1:,}" for chunk in shown[::every]]
-        axis.set_xticks(np.arange(len(shown))[::every] + 0.5, names)
-        axis.set(xlim=(0, len(shown)), xlabel="chunk", ylabel="value in its first chunk")
-        axis.tick_params(axis="x", length=0)
+        above.set_xticks(np.arange(len(shown))[::every] + 0.5, names)
+        above.set(xlim=(0, len(shown)), yticks=[], ylabel="curve, stretched")
+        above.tick_params(axis="x", length=0)
+        step = -(-chunks // _TICKS)
+        parts = np.arange(0, chunks, step)
+        heights = np.maximum.reduceat(deviations, parts)
+        edges = np.append(parts, chunks) + 0.5
+        below.stairs(heights, edges, color=DARK, fill=True, facecolor=LIGHT)
+        below.set(xlim=(0.5, chunks + 0.5), ylim=(0, None), xlabel="chunk", ylabel="missed (sd)")
 
     degree = f"{degrees.min()}" if np.ptp(degrees) == 0 else f"{degrees.min()} to {degrees.max()}"
     spread = f"{number(deviations.min())} to {number(deviations.max())}"
     some = f"; {len(shown)} of the {chunks:,} chunks are drawn" if len(shown) < chunks else ""
     return draw(
         paint,
-        (WIDE, 2.5),
+        (WIDE, 3.0),
         "Polynomials fitted to chunks of sorted values",
         f"{chunks:,} chunk{'s' * (chunks != 1)} of {k:,} values of {', '.join(columns)}, fitted "
         f"with polynomials of degree {degree}; standard deviations of what they miss, in parts of "
         f"a chunk's width: {spread}, on average {number(deviations.mean())}{some}.",
-        "Each black line is the curve that replaces a chunk of sorted values, 0 and 1 being the "
-        "ends of the chunk that they came from; the grey band is one standard deviation of what "
-        f"it misses{some}.",
+        "Each line above is the curve that replaces a chunk of sorted values, stretched to the "
+        "full height; below, the standard deviation of what it misses, as a part of the width of "
+        f"the chunk that the values came from{some}.",
     )
 
 

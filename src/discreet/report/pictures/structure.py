@@ -19,8 +19,13 @@ from discreet.report.pictures.drawing import (
     legend,
     number,
     percent,
+    strokes,
 )
 
+# Columns up to which the matrices fit beside each other.
+_SIDE_BY_SIDE = 12
+# Columns of which the nulls are drawn.
+_MOST_NULLS = 40
 # Pairs of columns that a description tells.
 _TOLD = 20
 
@@ -35,22 +40,37 @@ def correlations(figures: Mapping[str, Any]) -> Picture:
     """
     names = [clipped(name, 18) for name in figures["columns"]]
     before, after = (np.array(figures[side], dtype=np.float64) for side in ("before", "after"))
-    panels = {"before": before, "after": after, "after less before": after - before}
     n = len(names)
-    cell = min(0.3, 1.8 / n)
-    high = n * cell + 1.55
+    many = n > _SIDE_BY_SIDE
+    low = np.tri(n, k=-1, dtype=bool)
+    panels = {"before": np.where(low, before, 0), "after": np.where(low, after, 0)}
+    if many:
+        panels = {"before below the diagonal, after above it": np.where(low, before, after)}
+    panels["after less before"] = np.where(low, after - before, 0)
+    cell = 0.14 if many else min(0.3, 1.75 / n)
+    longest = 0.09 * max(map(len, names)) if not many else 0.3
+    high = (2 if many else 1) * (n * cell + 0.35) + longest
 
     def paint(canvas: Any) -> None:
-        axes = canvas.subplots(1, 3, squeeze=False)[0]
+        axes = canvas.subplots(*((2, 1) if many else (1, 3)), squeeze=False).ravel()
         canvas.subplots_adjust(
-            left=MARGIN / WIDE, right=0.995, top=1 - 0.25 / high, bottom=1.3 / high, wspace=0.06
+            left=MARGIN / WIDE,
+            right=0.995,
+            top=1 - 0.25 / high,
+            bottom=longest / high,
+            wspace=0.06,
+            hspace=0.35 / (n * cell),
         )
         for axis, (title, matrix) in zip(axes, panels.items(), strict=True):
-            _squares(axis, matrix)
+            _squares(axis, matrix, whole=many and axis is axes[0])
             axis.set_title(title, fontsize=8.5)
-            axis.set_xticks(range(n), names, rotation=90)
-            axis.set_yticks(range(n), names if axis is axes[0] else [])
-            axis.tick_params(length=0, labelsize=8.5 if n <= 12 else 6)
+            axis.tick_params(length=0, labelsize=6.5 if many else 8.5)
+            if many:
+                axis.set_xticks(range(n), range(1, n + 1))
+                axis.set_yticks(range(n), [f"{i}. {name}" for i, name in enumerate(names, 1)])
+            else:
+                axis.set_xticks(range(n), names, rotation=90)
+                axis.set_yticks(range(n), names if axis is axes[0] else [])
 
     pairs = [(i, j) for i in range(n) for j in range(i)]
     pairs.sort(key=lambda pair: -np.nan_to_num(abs(after[pair] - before[pair])))
@@ -65,7 +85,8 @@ def correlations(figures: Mapping[str, Any]) -> Picture:
         "Correlations before, after, and their difference",
         f"Correlations before and after{few}: {'; '.join(told)}.",
         "The larger a square, the stronger two columns are related: 1 fills its cell; full squares "
-        "are positive, hollow ones negative; the right panel shows what the release changed.",
+        f"are positive, hollow ones negative; the {'lower' if many else 'right'} panel shows what "
+        "the release changed.",
     )
 
 
@@ -73,33 +94,30 @@ def _r(value: float) -> str:
     return "none" if np.isnan(value) else f"{value:.2f}"
 
 
-def _squares(axis: Any, matrix: np.ndarray) -> None:
-    """Draw the lower triangle as squares whose area is the correlation's size."""
+def _squares(axis: Any, matrix: np.ndarray, whole: bool) -> None:
+    """Draw squares whose area is the correlation's size, and the grid of half or all of them."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     n = len(matrix)
     for sign, face in ((1, DARK), (-1, "white")):
         corners: list[tuple[float, float]] = []
-        for i in range(n):
-            for j in range(i):
-                size = 0.5 * np.sqrt(min(1.0, max(0.0, sign * matrix[i, j]))) * 0.92
-                if size > 0.02:
-                    x, y = [j - size, j + size], [i - size, i + size]
-                    corners += [
-                        (x[0], y[0]),
-                        (x[1], y[0]),
-                        (x[1], y[1]),
-                        (x[0], y[1]),
-                        (x[0], y[0]),
-                    ]
+        for i, j in np.argwhere(sign * matrix > 0.002):
+            if i != j:
+                half = 0.46 * np.sqrt(min(1.0, abs(matrix[i, j])))
+                left, right, low, high = j - half, j + half, i - half, i + half
+                corners += [(left, low), (right, low), (right, high), (left, high), (left, low)]
         codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
         if corners:
             path = Path(corners, codes * (len(corners) // 5))
             axis.add_patch(PathPatch(path, facecolor=face, edgecolor=DARK, linewidth=0.7))
     lines = np.arange(n + 1) - 0.5
-    axis.hlines(lines, -0.5, np.minimum(lines + 1, n - 0.5), color="#dddddd", linewidth=0.4)
-    axis.vlines(lines, np.maximum(lines - 1, -0.5), n - 0.5, color="#dddddd", linewidth=0.4)
+    right = np.full(n + 1, n - 0.5) if whole else np.minimum(lines + 1, n - 0.5)
+    top = np.full(n + 1, -0.5) if whole else np.maximum(lines - 1, -0.5)
+    sides = [(lines, np.full(n + 1, -0.5), right), (lines, top, np.full(n + 1, n - 0.5))]
+    for across, (at, start, end) in zip((True, False), sides, strict=True):
+        grid = strokes(at, start, end)
+        axis.plot(*(grid[::-1] if across else grid), color="#dddddd", linewidth=0.4, zorder=0)
     axis.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5), aspect="equal", anchor="N")
     axis.spines[:].set_visible(False)
 
@@ -152,8 +170,13 @@ def nulls(figures: Mapping[str, Any]) -> Picture:
         `columns`, their shares of nulls `before` and `after`, and optionally `patterns`: a list of
         {"columns": the null ones, "before": records, "after": records}.
     """
-    columns = [clipped(name) for name in figures["columns"]]
     before, after = (np.asarray(figures[side], dtype=np.float64) for side in ("before", "after"))
+    shown = np.sort(np.argsort(-np.maximum(before, after), kind="stable")[:_MOST_NULLS])
+    before, after = before[shown], after[shown]
+    own = [figures["columns"][i] for i in shown]
+    columns = [clipped(name) for name in own]
+    few = f"; of {len(figures['columns'])} columns the {len(own)} with most are shown"
+    few = few if len(own) < len(figures["columns"]) else ""
     patterns = figures.get("patterns") or []
     high = 0.85 + 0.26 * len(columns) + (0.35 if patterns else 0)
     places = np.arange(len(columns))
@@ -177,7 +200,7 @@ def nulls(figures: Mapping[str, Any]) -> Picture:
         axis.set(ylim=(len(columns) - 0.5, -0.5), xlim=(0, top), xlabel="% of cells null")
         legend(axis)
         if patterns:
-            _patterns(axes[1], figures["columns"], patterns)
+            _patterns(axes[1], own, patterns)
 
     told = [
         f"{name}: {percent(x)} and {percent(y)}"
@@ -200,7 +223,8 @@ def nulls(figures: Mapping[str, Any]) -> Picture:
         (WIDE, high),
         "Nulls before and after",
         f"Share of null cells by column, before and after: {'; '.join(told)}.{more}",
-        f"Bars are the share of cells that are empty in the original and in the release{beside}.",
+        "Bars are the share of cells that are empty in the original and in the release"
+        f"{beside}{few}.",
     )
 
 
