@@ -50,7 +50,10 @@ def test_the_log_of_a_lattice_search_tells_its_course():
         "method": "generalize",
         "columns": ["age", "sex"],
         "privacy": [{"model": "k-anonymity", "k": 5}],
-        "hierarchies": {"age": {"kind": "intervals", "widths": [5, 10, 20]}, "sex": {"kind": "prefix"}},
+        "hierarchies": {
+            "age": {"kind": "intervals", "widths": [5, 10, 20]},
+            "sex": {"kind": "prefix"},
+        },
     }
     release = protect(people, {"roles": {"quasi": ["age", "sex"]}, "steps": [step]})
     (search,) = release.log["steps"][0]["searches"]
