@@ -1,1 +1,6 @@
 """Pages that people read: pictures and HTML, made of plain dictionaries."""
+
+from discreet.report.internal import internal_report
+from discreet.report.summary import key_figures, sentences, summary_html
+
+__all__ = ["internal_report", "key_figures", "sentences", "summary_html"]
