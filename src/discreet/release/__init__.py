@@ -2,7 +2,7 @@
 
 from discreet.release.assessment import Assessment, assess
 from discreet.release.check import CheckReport, check_release
-from discreet.release.compare import Comparison, compare
+from discreet.release.comparing import Comparison, compare
 from discreet.release.protection import protect
 from discreet.release.recipe import Recipe
 from discreet.release.release import Release

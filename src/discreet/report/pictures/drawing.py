@@ -12,7 +12,6 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
@@ -69,10 +68,6 @@ class Picture:
     title: str
     alt: str
     caption: str
-
-    def figure(self) -> str:
-        """Give the picture as an HTML figure, with its caption."""
-        return f"<figure>{self.svg}<figcaption>{escape(self.caption)}</figcaption></figure>"
 
 
 def draw(
