@@ -7,12 +7,14 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput, nearest
+from discreet.release.figures import figures_of
 from discreet.release.measuring import (
     BY_FREQUENCY,
     ON_REQUEST,
@@ -24,6 +26,7 @@ from discreet.release.measuring import (
 )
 from discreet.release.recipe import Recipe
 from discreet.release.roles import Roles
+from discreet.report import internal_report, summary_html
 from discreet.table import normalise, to_arrow
 
 
@@ -39,12 +42,16 @@ class Assessment:
         One figure for both, in percent, where it can be given.
     left_out : dict of str to str
         Measures that were not taken, and why.
+    figures : dict or None
+        What a report's pictures show: counts in bins and the like. None where measures were asked
+        for by name.
     """
 
     risk: dict[str, Any]
     utility: dict[str, Any]
     score: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    figures: dict[str, Any] | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the assessment as plain data."""
@@ -53,11 +60,23 @@ class Assessment:
             "utility": self.utility,
             "score": self.score,
             "left_out": self.left_out,
+            "figures": self.figures,
         }
 
     def to_json(self) -> str:
         """Give the assessment as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Give the assessment as an HTML page with pictures; write it to a path if given."""
+        page = internal_report({"assessment": self.to_dict()})
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the key figures."""
+        return summary_html({"assessment": self.to_dict()})
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Give what to print: measure, before, after, how to read it."""
@@ -161,15 +180,16 @@ def assess(
     for column in roles.quasi:
         if column not in tables.quasi:
             left_out[f"quasi column '{column}'"] = "it is not in the protected table"
-    score = None
+    score = figures = None
     if measures is None:
-        try:
-            # Its measures were taken before, so their warnings are told already.
-            with warnings.catch_warnings(action="ignore"):
+        # The measures were taken before, so their warnings are told already.
+        with warnings.catch_warnings(action="ignore"):
+            figures = figures_of(tables)
+            try:
                 score = score_of(tables, *found)
-        except (LeftOut, BadInput) as error:
-            left_out["score"] = str(error)
-    return Assessment(found[0], found[1], score, left_out)
+            except (LeftOut, BadInput) as error:
+                left_out["score"] = str(error)
+    return Assessment(found[0], found[1], score, left_out, figures)
 
 
 def _tables(

@@ -85,7 +85,7 @@ def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, n
         if name in before.column_names
         and not kind_of(before[name].type) == kind_of(after[name].type) == "numeric"
     ]
-    texts = [pa.table({c: _text(table[c], c) for c in names}) for table in (before, after)]
+    texts = [pa.table({c: as_text(table[c], c) for c in names}) for table in (before, after)]
     found = {}
     for name, pair in shared_pairs(*texts).items():
         x, y = (np.nan_to_num(codes, nan=-1.0).astype(np.int64) + 1 for codes in (pair.x, pair.y))
@@ -93,7 +93,8 @@ def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, n
     return found
 
 
-def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Give a column as text; what cannot be text is refused."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
