@@ -81,6 +81,27 @@ def moments_of(columns: Sequence[np.ndarray]) -> Moments:
     )
 
 
+def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
+    """Take the moments of each column by itself, and none of them together.
+
+    Examples
+    --------
+    >>> spreads_of([np.array([1.0, 2.0, np.nan])]).squares
+    array([0.5])
+    """
+    found = [_centred(values[~np.isnan(values)]) for values in columns]
+    return Moments(
+        n=np.array([len(left) for _, left in found], dtype=np.int64),
+        mean=np.array([mean for mean, _ in found]),
+        squares=np.array([(left**2).sum() for _, left in found]),
+        low=np.array([mean + left.min(initial=np.inf) for mean, left in found]),
+        high=np.array([mean + left.max(initial=-np.inf) for mean, left in found]),
+        complete=0,
+        centre=np.empty(0),
+        products=np.empty((0, 0)),
+    )
+
+
 def _centred(values: np.ndarray) -> tuple[float, np.ndarray]:
     """Give the mean of some values and what is left of each; 0 where there is none."""
     if not len(values):
