@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from discreet.errors import BadInput
 from discreet.release.bins import FEWEST, categories, histogram, quantiles, told
-from discreet.release.measuring import LeftOut, Tables
+from discreet.release.tables import LeftOut, Tables
 from discreet.risk.individual import risk_of
 from discreet.table import float_values, kind_of
 from discreet.utility.moments import correlations
@@ -243,7 +243,7 @@ def _riskiest(t: Tables) -> list[Figures]:
     """Find the records most at risk in the release, by their row in the original, from 1."""
     before, after = t.frequencies
     risk = risk_of(after)
-    row = np.arange(len(risk)) if t.rows is None else t.rows
+    row = np.arange(len(risk)) if t.place is None else t.place
     order = np.lexsort((row, after.sample, -risk))[:MOST_RISKY]
     return [
         {

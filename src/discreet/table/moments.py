@@ -89,13 +89,15 @@ def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
     >>> spreads_of([np.array([1.0, 2.0, np.nan])]).squares
     array([0.5])
     """
-    found = [_centred(values[~np.isnan(values)]) for values in columns]
+    nulls = [np.isnan(values) for values in columns]
+    present = [v[~null] if null.any() else v for v, null in zip(columns, nulls, strict=True)]
+    found = [_centred(values) for values in present]
     return Moments(
-        n=np.array([len(left) for _, left in found], dtype=np.int64),
+        n=np.array([len(values) for values in present], dtype=np.int64),
         mean=np.array([mean for mean, _ in found]),
-        squares=np.array([(left**2).sum() for _, left in found]),
-        low=np.array([mean + left.min(initial=np.inf) for mean, left in found]),
-        high=np.array([mean + left.max(initial=-np.inf) for mean, left in found]),
+        squares=np.array([left @ left for _, left in found]),
+        low=np.array([values.min(initial=np.inf) for values in present]),
+        high=np.array([values.max(initial=-np.inf) for values in present]),
         complete=0,
         centre=np.empty(0),
         products=np.empty((0, 0)),
