@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+
+from discreet.table.classes import classes_of, encode_columns
 
 Part = TypeVar("Part")
 # From some rows and their numbers. Can be pickled, as all functions that go to the rows.
@@ -51,6 +54,44 @@ class Frame(ABC):
         counts : ndarray of int64
         """
 
+    def counts_without(
+        self, columns: Sequence[str], without: np.ndarray
+    ) -> tuple[pa.Table, np.ndarray]:
+        """Count the distinct tuples among all rows but those of some numbers."""
+        tuples, counts = self.counts(columns)
+        if not len(without):
+            return tuples, counts
+        gone = self.fold(partial(_chosen, without), _stacked, columns)
+        # The tuples that are there come first, so that each is the one of its number.
+        both = pa.concat_tables([tuples, gone.cast(tuples.schema)])
+        number, classes = classes_of(*encode_columns(both, columns))
+        signed = np.concatenate([counts, np.full(len(gone), -1)])
+        left = np.bincount(number, signed, minlength=classes).astype(np.int64)[
+            number[: len(counts)]
+        ]
+        return tuples.filter(pa.array(left > 0)), left[left > 0]
+
+    def sizes(
+        self, columns: Sequence[str], without: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count the distinct tuples of each size: how many occur once, twice, ...
+
+        Parameters
+        ----------
+        columns : sequence of str
+        without : ndarray of int64, optional
+            Numbers of rows that do not count.
+
+        Returns
+        -------
+        sizes, repeats : ndarray of int64
+            Rows of a tuple, in order, and how many tuples have so many. A null is a value like
+            any other.
+        """
+        none = np.empty(0, np.int64)
+        _, counts = self.counts_without(columns, none if without is None else without)
+        return np.unique(counts, return_counts=True)
+
     @abstractmethod
     def about_how_many(self, columns: Sequence[str]) -> int:
         """Estimate the number of distinct tuples, within a few percent."""
@@ -79,3 +120,11 @@ class Frame(ABC):
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> Frame:
         """Give a table of as many rows, made piece by piece; of all columns if none are named."""
+
+
+def _chosen(numbers: np.ndarray, piece: pa.Table, rows: np.ndarray) -> pa.Table:
+    return piece.filter(pa.array(np.isin(rows, numbers)))
+
+
+def _stacked(one: pa.Table, other: pa.Table) -> pa.Table:
+    return pa.concat_tables([one, other])

@@ -19,6 +19,7 @@ from discreet.risk.diversity import Diversity, diversity_of
 from discreet.risk.frequency import Frequencies, frequencies, record_weights
 from discreet.risk.individual import household_ids, household_risk_of
 from discreet.risk.interval import Disclosure
+from discreet.risk.values import sd
 from discreet.table import kind_of
 from discreet.table.pairs import numeric_pairs
 from discreet.utility.loss import Loss
@@ -113,7 +114,7 @@ class Facts(ABC):
 
     @abstractmethod
     def diversity(self, side: int, column: str) -> Diversity:
-        """What the classes before (0) or after (1) reach."""
+        """Tell what the classes before (0) or after (1) reach."""
 
     @abstractmethod
     def interval_disclosure(self) -> Disclosure:
@@ -324,8 +325,13 @@ class Tables(Facts):
 
 def _moments(x: np.ndarray) -> dict[str, Any]:
     present = x[~np.isnan(x)]
+    # Of infinity there is neither, which is told of later.
+    with np.errstate(invalid="ignore"):
+        return _mean_and_sd(present) | {"nulls": len(x) - len(present)}
+
+
+def _mean_and_sd(present: np.ndarray) -> dict[str, Any]:
     return {
         "mean": float(present.mean()) if len(present) else None,
-        "sd": float(present.std(ddof=1)) if len(present) > 1 else None,
-        "nulls": len(x) - len(present),
+        "sd": sd(present) if len(present) > 1 else None,
     }

@@ -39,9 +39,14 @@ class Frequencies:
     repeats: np.ndarray | None = None
 
     @property
+    def stands_for(self) -> np.ndarray | None:
+        """The records behind each entry; None where each is one."""
+        return None if self.repeats is None else self.sample * self.repeats
+
+    @property
     def records(self) -> int:
         """How many records there are."""
-        return len(self.sample) if self.repeats is None else self.total(np.ones(1, np.int64))
+        return len(self.sample) if self.stands_for is None else int(self.stands_for.sum())
 
     @property
     def num_classes(self) -> int:
@@ -60,9 +65,8 @@ class Frequencies:
         >>> found.total(1 / found.sample), found.records, found.num_classes
         (5.0, 11, 5)
         """
-        if self.repeats is None:
-            return figures.sum().item()
-        return (figures * self.sample * self.repeats).sum().item()
+        records = self.stands_for
+        return (figures if records is None else figures * records).sum().item()
 
     def mean(self, figures: np.ndarray) -> float:
         """Average over the records; 0 where there are none."""
@@ -132,8 +136,13 @@ def record_weights(table: pa.Table, weight: Any) -> np.ndarray | None:
     bad = ~(np.isfinite(weights) & (weights > 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise BadInput(f"{name}, row {row + 1}: a weight must be above 0, not {weights[row]}")
+        raise BadInput(say_bad_weight(name, row, float(weights[row])))
     return weights
+
+
+def say_bad_weight(name: str, row: int, weight: float) -> str:
+    """Say which weight is none."""
+    return f"{name}, row {row + 1}: a weight must be above 0, not {weight}"
 
 
 @dataclass(frozen=True)

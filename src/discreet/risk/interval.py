@@ -106,9 +106,7 @@ def interval_disclosure(
         refuse_infinite(name, x, y)
         both = ~(np.isnan(x) | np.isnan(y))
         if not both.any():
-            warnings.warn(
-                f"interval_disclosure leaves out column '{name}': no values", stacklevel=2
-            )
+            say_no_values(name)
             continue
         close = _by_rank(x[both], y[both]) if kind == "rank" else _by_sd(x[both], y[both], width)
         shares[name], cells[name] = float(close.mean()), int(both.sum())
@@ -121,6 +119,11 @@ def interval_disclosure(
     else:
         value = disclosure_of(shares, cells).value
     return Disclosure(value, shares) if detail else value
+
+
+def say_no_values(name: str) -> None:
+    """Warn that a column without values is left out."""
+    warnings.warn(f"interval_disclosure leaves out column '{name}': no values", stacklevel=3)
 
 
 def disclosure_of(shares: dict[str, float], cells: dict[str, int]) -> Disclosure:

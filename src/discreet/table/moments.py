@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class Moments:
         Means among those.
     products : ndarray of float64
         Sums of products about these means, column by column.
+    mean_tail, centre_tail : ndarray of float64
+        What the means are beyond their last digit: far from zero that is much of the spread.
     """
 
     n: np.ndarray
@@ -36,6 +39,8 @@ class Moments:
     complete: int
     centre: np.ndarray
     products: np.ndarray
+    mean_tail: np.ndarray | float = 0.0
+    centre_tail: np.ndarray | float = 0.0
 
     @property
     def sd(self) -> np.ndarray:
@@ -66,17 +71,19 @@ def moments_of(columns: Sequence[np.ndarray]) -> Moments:
     alone = [_centred(values[mask]) for values, mask in zip(columns, there, strict=True)]
     complete = np.logical_and.reduce(there)
     together = [_centred(values[complete]) for values in columns]
-    rows = np.array([centred for _, centred in together])
+    rows = np.array([centred for *_, centred in together])
     products = np.array([[(one * other).sum() for other in rows] for one in rows])
     present = [values[mask] for values, mask in zip(columns, there, strict=True)]
     return Moments(
         n=np.array([len(values) for values in present]),
-        mean=np.array([mean for mean, _ in alone]),
-        squares=np.array([(centred**2).sum() for _, centred in alone]),
+        mean=np.array([mean for mean, _, _ in alone]),
+        mean_tail=np.array([tail for _, tail, _ in alone]),
+        squares=np.array([(centred**2).sum() for *_, centred in alone]),
         low=np.array([values.min(initial=np.inf) for values in present]),
         high=np.array([values.max(initial=-np.inf) for values in present]),
         complete=int(complete.sum()),
-        centre=np.array([mean for mean, _ in together]),
+        centre=np.array([mean for mean, _, _ in together]),
+        centre_tail=np.array([tail for _, tail, _ in together]),
         products=products,
     )
 
@@ -94,8 +101,9 @@ def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
     found = [_centred(values) for values in present]
     return Moments(
         n=np.array([len(values) for values in present], dtype=np.int64),
-        mean=np.array([mean for mean, _ in found]),
-        squares=np.array([left @ left for _, left in found]),
+        mean=np.array([mean for mean, _, _ in found]),
+        mean_tail=np.array([tail for _, tail, _ in found]),
+        squares=np.array([left @ left for *_, left in found]),
         low=np.array([values.min(initial=np.inf) for values in present]),
         high=np.array([values.max(initial=-np.inf) for values in present]),
         complete=0,
@@ -104,13 +112,20 @@ def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
     )
 
 
-def _centred(values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Give the mean of some values and what is left of each; 0 where there is none."""
+def _centred(values: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Give the mean of some values, its tail, and what is left of each; 0 where there is none."""
     if not len(values):
-        return 0.0, values
+        return 0.0, 0.0, values
     left = values - values[0]
     mean = left.mean()
-    return float(values[0] + mean), left - mean
+    return *_sum(values[0], mean), left - mean
+
+
+def _sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """Add two numbers; the second result is what the first has lost by rounding (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 def joined(parts: Iterable[Moments]) -> Moments:
@@ -131,17 +146,29 @@ def joined(parts: Iterable[Moments]) -> Moments:
 def _two(a: Moments, b: Moments) -> Moments:
     n, complete = a.n + b.n, a.complete + b.complete
     share = b.n / np.maximum(n, 1)
-    gap = np.where((a.n > 0) & (b.n > 0), b.mean - a.mean, 0.0)
-    mean = np.where(a.n > 0, a.mean, b.mean) + np.where(a.n > 0, share * gap, 0.0)
+    tails = b.mean_tail - a.mean_tail
+    gap = np.where((a.n > 0) & (b.n > 0), (b.mean - a.mean) + tails, 0.0)
+    mean, mean_tail = (
+        np.where(a.n > 0, ours, theirs)
+        for ours, theirs in zip(
+            _sum(a.mean, a.mean_tail + share * gap), (b.mean, b.mean_tail), strict=True
+        )
+    )
     part = b.complete / max(complete, 1)
-    apart = b.centre - a.centre if a.complete and b.complete else np.zeros(len(a.centre))
+    apart = np.zeros(len(a.centre))
+    centre, centre_tail = (a.centre, a.centre_tail) if a.complete else (b.centre, b.centre_tail)
+    if a.complete and b.complete:
+        apart = (b.centre - a.centre) + (b.centre_tail - a.centre_tail)
+        centre, centre_tail = _sum(a.centre, a.centre_tail + part * apart)
     return Moments(
         n=n,
         mean=mean,
+        mean_tail=mean_tail,
         squares=a.squares + b.squares + gap**2 * a.n * share,
         low=np.minimum(a.low, b.low),
         high=np.maximum(a.high, b.high),
         complete=complete,
-        centre=(a.centre + part * apart) if a.complete else b.centre,
+        centre=centre,
+        centre_tail=centre_tail,
         products=a.products + b.products + np.outer(apart, apart) * a.complete * part,
     )

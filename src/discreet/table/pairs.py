@@ -117,12 +117,12 @@ def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
         elif any(numeric):
             _warn_of_kinds(name, x.type, y.type)
         else:
-            pairs[name] = Pair(True, *_codes(x, y))
+            pairs[name] = Pair(True, *common_codes(x, y))
     return pairs
 
 
-def _codes(x: pa.ChunkedArray, y: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the categories of two columns the same numbers."""
+def common_codes(x: pa.ChunkedArray, y: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+    """Give the categories of two columns the same numbers, NaN where null."""
     both = pa.chunked_array([*_labels(x), *_labels(y)], pa.large_string())
     labels = pc.unique(both.drop_null())
     codes = pc.index_in(both, value_set=labels).cast(pa.float64()).to_numpy()

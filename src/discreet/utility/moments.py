@@ -223,9 +223,8 @@ def product_sums(
         products = x @ x.T
         squares = np.broadcast_to(np.diag(products)[:, None], products.shape)
         n = np.full(products.shape, float(x.shape[1]))
-        # About its own mean a column sums to 0, up to rounding.
-        alone = np.zeros(len(x)) if centres is None else x.sum(axis=1)
-        sums = np.broadcast_to(alone[:, None], products.shape)
+        # Not 0: far from zero a mean is off by more than what is left of the cells.
+        sums = np.broadcast_to(x.sum(axis=1)[:, None], products.shape)
     else:
         middle = np.nanmean(x, axis=1) if centres is None else centres
         x = np.where(present, x - middle[:, None], 0.0)
