@@ -296,6 +296,40 @@ def assess(
 
 
 @app.command()
+def compare(
+    original: Annotated[Path, typer.Argument(help="The table before.")],
+    releases: Annotated[list[Path], typer.Argument(help="Release folders, or released files.")],
+    out_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--out", help="Write the comparison to this file: .html, or .json."),
+    ] = None,
+    risk: Annotated[
+        str, typer.Option(help="Rank by linkage, or by a measure such as individual_risk.mean.")
+    ] = "linkage",
+    loss: Annotated[
+        str, typer.Option(help="Rank by information_loss, or by a measure such as il1s.")
+    ] = "information_loss",
+    as_json: Json = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+) -> None:
+    """Lay releases of one table side by side; mark those that no other dominates."""
+    from discreet.cli.compare import run_compare
+
+    dialect = _dialect(separator, decimal, quote, encoding, sheet)
+    found = run_compare(original, releases, out_file, risk, loss, dialect)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        show.comparison(out, found)
+        if out_file is not None:
+            out.print(f"Written: {out_file}", markup=False, soft_wrap=True)
+
+
+@app.command()
 def methods(as_json: Json = False) -> None:
     """List the methods with their parameters, effect and promise."""
     from discreet.registry import methods as registered

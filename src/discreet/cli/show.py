@@ -16,7 +16,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from discreet.method import Method
-    from discreet.release import Assessment, CheckReport, Release
+    from discreet.release import Assessment, CheckReport, Comparison, Release
     from discreet.release.scale.release import LargeRelease
 
 _COLOURS = {"verified": "green", "broken": "bold red", "not verifiable": "yellow"}
@@ -187,3 +187,29 @@ def methods(out: Console, rows: list[dict[str, Any]]) -> None:
             promise,
         )
     out.print(table)
+
+
+def comparison(out: Console, found: Comparison) -> None:
+    """Print compared releases side by side."""
+    marks = {None: "not on the map", True: "dominated", False: "[green]not dominated[/green]"}
+    table = Table(title="Releases compared")
+    table.add_column("", min_width=26)
+    for one in found.releases:
+        table.add_column(escape(one.name), justify="right")
+    table.add_row(
+        "steps", *(escape(", ".join(s["method"] for s in one.steps)) for one in found.releases)
+    )
+    table.add_row("records", *(f"{one.rows:,}" for one in found.releases))
+    table.add_row("suppressed", *(f"{one.suppressed:,}" for one in found.releases))
+    for axis in ("risk", "loss"):
+        figures = [getattr(one, axis) for one in found.releases]
+        table.add_row(
+            f"[bold]{axis}[/bold]: {escape(getattr(found, axis))}",
+            *("-" if value is None else f"{value:.4g}" for value in figures),
+        )
+    table.add_row("", *(marks[one.dominated] for one in found.releases), end_section=True)
+    for name, figures in found.rows():
+        table.add_row(escape(name), *map(escape, figures))
+    out.print(table)
+    for note in found.notes:
+        out.print(f"Note: {escape(note)}.")

@@ -214,6 +214,22 @@ class DuckDBFrame(Frame):
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         return int(self.session.table(f"SELECT count(*) AS n FROM ({query})")["n"][0].as_py())
 
+    def sizes(
+        self, columns: Sequence[str], without: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count by two GROUP BYs, so that only the sizes come to memory."""
+        keys = ", ".join(f"c{i}" for i in range(len(columns)))
+        rows = f"SELECT {keys}, {_ROW} FROM ({self.sql(columns)})"
+        if without is not None and len(without):
+            gone = pa.table({_ROW: pa.array(without, pa.int64())})
+            self.session.connection.register("gone", gone)
+            rows = f"{rows} ANTI JOIN gone USING ({_ROW})"
+        found = self.session.table(
+            f"SELECT size, count(*) AS repeats FROM (SELECT count(*) AS size FROM ({rows}) "
+            f"GROUP BY {keys}) GROUP BY size ORDER BY size"
+        )
+        return tuple(found[name].to_numpy().astype(np.int64) for name in ("size", "repeats"))
+
     def about_how_many(self, columns: Sequence[str]) -> int:
         """Estimate by a sketch."""
         keys = ", ".join(f"c{i}" for i in range(len(columns)))
@@ -308,7 +324,10 @@ class DuckDBFrame(Frame):
         assert isinstance(after, DuckDBFrame)
         columns = self.schema.names if columns is None else columns
         columns_after = after.schema.names if columns_after is None else columns_after
-        found = _side_by_side(self._sorted().pieces(columns), after._sorted().pieces(columns_after))
+        empty = pa.schema([after.schema.field(name) for name in columns_after]).empty_table()
+        found = _side_by_side(
+            self._sorted().pieces(columns), after._sorted().pieces(columns_after), empty
+        )
         return reduce(merge, spread(function, found))
 
     def map(
@@ -385,11 +404,13 @@ def _finished(
 
 
 def _side_by_side(
-    before: Iterator[tuple[pa.Table, np.ndarray]], after: Iterator[tuple[pa.Table, np.ndarray]]
+    before: Iterator[tuple[pa.Table, np.ndarray]],
+    after: Iterator[tuple[pa.Table, np.ndarray]],
+    empty: pa.Table,
 ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]]:
     """Put the rows of two tables together by their numbers, which ascend in both."""
-    held, numbers = next(after)
-    empty = held.slice(0, 0)
+    none = np.empty(0, np.int64)
+    held, numbers = next(after, (empty, none))
     for table, rows in before:
         parts = [empty]
         there = np.zeros(len(rows), dtype=bool)
@@ -401,7 +422,7 @@ def _side_by_side(
             held, numbers = held.slice(stop), numbers[stop:]
             if len(numbers):
                 break
-            held, numbers = next(after, (empty, numbers))
+            held, numbers = next(after, (empty, none))
         yield table, rows, there, pa.concat_tables(parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.table.classes import classes_of, encode_columns
 
 # The column of a released table that holds a row's place in the file, from 0; no column of a user
 # has such a name.
@@ -113,6 +115,44 @@ class Frame(ABC):
         counts : ndarray of int64
         """
 
+    def counts_without(
+        self, columns: Sequence[str], without: np.ndarray
+    ) -> tuple[pa.Table, np.ndarray]:
+        """Count the distinct tuples among all rows but those of some numbers."""
+        tuples, counts = self.counts(columns)
+        if not len(without):
+            return tuples, counts
+        gone = self.fold(partial(_chosen, without), _stacked, columns)
+        # The tuples that are there come first, so that each is the one of its number.
+        both = pa.concat_tables([tuples, gone.cast(tuples.schema)])
+        number, classes = classes_of(*encode_columns(both, columns))
+        signed = np.concatenate([counts, np.full(len(gone), -1)])
+        left = np.bincount(number, signed, minlength=classes).astype(np.int64)[
+            number[: len(counts)]
+        ]
+        return tuples.filter(pa.array(left > 0)), left[left > 0]
+
+    def sizes(
+        self, columns: Sequence[str], without: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count the distinct tuples of each size: how many occur once, twice, ...
+
+        Parameters
+        ----------
+        columns : sequence of str
+        without : ndarray of int64, optional
+            Numbers of rows that do not count.
+
+        Returns
+        -------
+        sizes, repeats : ndarray of int64
+            Rows of a tuple, in order, and how many tuples have so many. A null is a value like
+            any other.
+        """
+        none = np.empty(0, np.int64)
+        _, counts = self.counts_without(columns, none if without is None else without)
+        return np.unique(counts, return_counts=True)
+
     @abstractmethod
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
         """Give a column's distinct values in order, nulls last, with counts, some at a time."""
@@ -183,3 +223,11 @@ def refuse_type(field: pa.Field) -> None:
             f"column '{field.name}' holds {what}, which only the memory engine takes; drop it, or "
             "turn it into text or numbers"
         )
+
+
+def _chosen(numbers: np.ndarray, piece: pa.Table, rows: np.ndarray) -> pa.Table:
+    return piece.filter(pa.array(np.isin(rows, numbers)))
+
+
+def _stacked(one: pa.Table, other: pa.Table) -> pa.Table:
+    return pa.concat_tables([one, other])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
@@ -24,6 +24,19 @@ if TYPE_CHECKING:
     from discreet.release.scale.release import LargeRelease
 
 
+@overload
+def protect(
+    table: Any, recipe: Recipe | Mapping[str, Any] | str | Path, engine: Literal["memory"]
+) -> Release: ...
+@overload
+def protect(
+    table: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    engine: str = ...,
+    *,
+    memory: str | None = ...,
+    master: str | None = ...,
+) -> Release | LargeRelease: ...
 def protect(
     table: Any,
     recipe: Recipe | Mapping[str, Any] | str | Path,

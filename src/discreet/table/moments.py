@@ -106,6 +106,31 @@ def _sum(a: Any, b: Any) -> tuple[Any, Any]:
     return total, (a - (total - of_b)) + (b - of_b)
 
 
+def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
+    """Take the moments of each column by itself, and none of them together.
+
+    Examples
+    --------
+    >>> spreads_of([np.array([1.0, 2.0, np.nan])]).squares
+    array([0.5])
+    """
+    nulls = [np.isnan(values) for values in columns]
+    present = [v[~null] if null.any() else v for v, null in zip(columns, nulls, strict=True)]
+    found = [_centred(values) for values in present]
+    return Moments(
+        n=np.array([len(values) for values in present], dtype=np.int64),
+        mean=np.array([mean for mean, _, _ in found]),
+        squares=np.array([left @ left for *_, left in found]),
+        low=np.array([values.min(initial=np.inf) for values in present]),
+        high=np.array([values.max(initial=-np.inf) for values in present]),
+        complete=0,
+        centre=np.empty(0),
+        products=np.empty((0, 0)),
+        mean_rest=np.array([rest for _, rest, _ in found]),
+        centre_rest=np.empty(0),
+    )
+
+
 def joined(parts: Iterable[Moments]) -> Moments:
     """Put the moments of parts together (Chan, Golub and LeVeque 1983).
 

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 import discreet
-from discreet import check_release, read_table, write_table
+from discreet import check_release
 from discreet.engines import duckdb
 from discreet.engines.released import released_frame
 from discreet.engines.sources import duckdb_frame
@@ -79,9 +79,7 @@ RECIPES = {
     "patterns": [GENERALIZE | {"segregate": "pattern"}],
     "by value": [GENERALIZE | {"null_policy": "value"}],
     "suppress nulls": [ROUND, GENERALIZE | {"null_policy": "suppress"}],
-    "match": [
-        GENERALIZE | {"null_policy": "match", "privacy": [{"model": "k-anonymity", "k": 3}]}
-    ],
+    "match": [GENERALIZE | {"null_policy": "match", "privacy": [{"model": "k-anonymity", "k": 3}]}],
     "raw": [GENERALIZE | {"small_group": "append", "allow_disclosure": True}],
     "local": [GENERALIZE | {"local": True}],
     "mondrian": [ROUND, MONDRIAN],
@@ -194,4 +192,6 @@ def test_a_whole_release(releases, tmp_path, name, kind):
     same(place, rules(name), internal=False, original=False)
     counted(place / "release" / "internal")
     report = on_duckdb(place, rules(name))
-    assert [f for f in report.findings if f.status != "verified" and "plan, recipe" not in f.promise] == []
+    assert [
+        f for f in report.findings if f.status != "verified" and "plan, recipe" not in f.promise
+    ] == []

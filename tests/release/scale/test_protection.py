@@ -1,23 +1,12 @@
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
-import warnings
-
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 import discreet
-from discreet.datasets import make_households
-from discreet.errors import BadInput
 from discreet.release.evidence import load_plan
 from discreet.table import read_table
-from tests.release.scale.recipes import RECIPES, people, recipe, rounding, same_plan, same_table
+from tests.release.scale.recipes import RECIPES, people, same_plan, same_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
