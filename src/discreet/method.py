@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.draws import Draws
+from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.table.moments import Moments
 from discreet.table.native import like, normalise, to_arrow
@@ -27,6 +28,8 @@ Plan = dict[str, Any]
 Value = TypeVar("Value")
 # Rounds the numbers of a column, by its name, to what may be released.
 Rounder = Callable[[str, np.ndarray], np.ndarray]
+# Gives some cells of a column, by its name, as the float64 that the whole column is taken as.
+AsFloat = Callable[[str, pa.ChunkedArray], np.ndarray]
 
 
 def as_computed(column: str, values: np.ndarray) -> np.ndarray:
@@ -124,6 +127,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         It puts the values of all its columns together, which must then count the same thing.
     blanks : bool
         It may turn a value into a null.
+    orders : bool
+        On an engine it sorts the values of all its columns there: `run_on` and not `decide_from`.
     estimator_only : tuple of str
         Parameters that a recipe does not set: all draws come from the release's seed, and every
         step has columns.
@@ -139,6 +144,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     estimator_only: ClassVar[tuple[str, ...]] = ("random_state", "columns")
     pools: ClassVar[bool] = False
     blanks: ClassVar[bool] = False
+    orders: ClassVar[bool] = False
     in_words: ClassVar[str]
 
     @property
@@ -179,6 +185,33 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Decide on some columns from counts: what `protect` calls on an engine.
 
         Not called where `bound_to_memory` says why.
+        """
+        raise NotImplementedError
+
+    def run_on(
+        self,
+        columns: Sequence[str],
+        frame: Frame,
+        as_float: AsFloat,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> tuple[Outcome, Frame]:
+        """Treat some columns by sorting their values: what `protect` calls where it `orders`.
+
+        Parameters
+        ----------
+        columns : sequence of str
+        frame : Frame
+            The rows, with these columns as the steps before have left them.
+        as_float, draws, rounded : callable
+            All of them, and the draws, can be pickled.
+
+        Returns
+        -------
+        outcome : Outcome
+            Without columns.
+        new : Frame
+            The treated columns as float64 by row number; rows of nothing but nulls are left out.
         """
         raise NotImplementedError
 
