@@ -139,6 +139,22 @@ class DuckDBFrame(Frame):
         schema = pa.schema(list(zip(columns, kinds, strict=True)))
         return tuples.cast(schema), found["n"].to_numpy().astype(np.int64)
 
+    def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
+        """Group, sort, and read the result as a stream."""
+        query = f"SELECT c0, count(*) AS n FROM ({self.sql([column])}) GROUP BY c0 ORDER BY c0"
+        kind = plain_type(self.schema.field(column).type)
+        reader = (
+            self.session.connection.cursor().sql(f"{query} NULLS LAST").to_arrow_reader(1 << 20)
+        )
+        for batch in reader:
+            part = pa.table(batch)
+            yield part["c0"].cast(kind), part["n"].to_numpy().astype(np.int64)
+
+    def is_unique(self, column: str) -> bool:
+        """Count exactly."""
+        query = f"SELECT count(DISTINCT c0) AS n FROM ({self.sql([column])})"
+        return int(self.session.table(query)["n"][0].as_py()) == self.num_rows
+
     def about_how_many(self, columns: Sequence[str]) -> int:
         """Estimate by a sketch."""
         keys = ", ".join(f"c{i}" for i in range(len(columns)))
@@ -285,13 +301,13 @@ class DuckDBFrame(Frame):
         if writer is not None:
             writer.close()
 
-    def ordered(self, by: str, columns: Sequence[str] | None = None) -> DuckDBFrame:
-        """Sort by a column, then by row number, into a temporary file."""
-        columns = self.schema.names if columns is None else list(columns)
+    def ordered(self, by: str, without: str | None = None) -> DuckDBFrame:
+        """Sort by a column, then by row number, leaving out rows that a column marks."""
+        columns = self.schema.names
         key = _ROW if by == _ROW else f"c{columns.index(by)}, {_ROW}"
-        path = self._copied(f"SELECT * FROM ({self.sql(columns)}) ORDER BY {key}")
-        schema = pa.schema([self.schema.field(name) for name in columns])
-        return DuckDBFrame(self.session, [path], schema=schema, in_order=by == _ROW)
+        kept = "" if without is None else f" WHERE NOT c{columns.index(without)}"
+        path = self._copied(f"SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}")
+        return DuckDBFrame(self.session, [path], schema=self.schema, in_order=by == _ROW)
 
     def ranked(self, by: str, was: str, stretch: int) -> DuckDBFrame:
         """Sort into a temporary file, where a row's number is its place."""

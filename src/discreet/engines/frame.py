@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -52,6 +52,14 @@ class Frame(ABC):
             In the columns' types, dictionaries as plain values.
         counts : ndarray of int64
         """
+
+    @abstractmethod
+    def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
+        """Give a column's distinct values in order, nulls last, with counts, some at a time."""
+
+    @abstractmethod
+    def is_unique(self, column: str) -> bool:
+        """Tell whether no two rows have the same value."""
 
     @abstractmethod
     def about_how_many(self, columns: Sequence[str]) -> int:

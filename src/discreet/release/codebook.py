@@ -6,6 +6,8 @@ the seed or the original.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa
 
 from discreet.release.recipe import Recipe
@@ -19,29 +21,36 @@ MOST_LEVELS = 50
 
 def codebook(recipe: Recipe, released: pa.Table) -> str:
     """Describe each released column: its type, labels and levels, and what was done to it."""
+    return describe(recipe, released.schema, released.num_rows, released.column)
+
+
+def describe(
+    recipe: Recipe, schema: pa.Schema, rows: int, column: Callable[[str], pa.ChunkedArray]
+) -> str:
+    """Describe released columns, of which each is given by its name: all cells, or each value."""
     done = _done(recipe)
     lines = [
         "# Codebook",
         "",
-        f"{released.num_rows:,} rows in random order, {released.num_columns} columns. "
-        f"{_nulls(released)}",
+        f"{rows:,} rows in random order, {len(schema)} columns. {_nulls(schema)}",
         "",
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
     ]
-    for field in released.schema:
+    columns = {field.name: column(field.name) for field in schema}
+    for field in schema:
         labels = labels_of(field)
         cells = (
             field.name,
             labels.label or "",
             kind_of(field.type),
             str(field.type),
-            _values(released[field.name]),
+            _values(columns[field.name]),
             "; ".join(done.get(field.name, ["nothing"])),
         )
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
-    for field in released.schema:
-        levels = _levels(released[field.name], labels_of(field))
+    for field in schema:
+        levels = _levels(columns[field.name], labels_of(field))
         if levels:
             lines += ["", f"## {_cell(field.name)}", "", *levels]
     return "\n".join(lines) + "\n"
@@ -57,8 +66,8 @@ def _done(recipe: Recipe) -> dict[str, list[str]]:
     return treated
 
 
-def _nulls(released: pa.Table) -> str:
-    if any(labels_of(field).missing for field in released.schema):
+def _nulls(schema: pa.Schema) -> str:
+    if any(labels_of(field).missing for field in schema):
         return "An empty cell, or a code that its column lists as missing, is a missing value."
     return "An empty cell is a missing value."
 
