@@ -30,6 +30,8 @@ Value = TypeVar("Value")
 Rounder = Callable[[str, np.ndarray], np.ndarray]
 # Gives some cells of a column, by its name, as the float64 that the whole column is taken as.
 AsFloat = Callable[[str, pa.ChunkedArray], np.ndarray]
+# The column that draws go by, and a function from its cells to the numbers (uint64) that they use.
+Key = tuple[str, Callable[[pa.ChunkedArray], np.ndarray]]
 
 
 def as_computed(column: str, values: np.ndarray) -> np.ndarray:
@@ -198,6 +200,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         as_float: AsFloat,
         draws: Callable[[str], Draws],
         rounded: Rounder = as_computed,
+        key: Key | None = None,
     ) -> tuple[Outcome, Frame]:
         """Treat some columns by sorting their values: what `protect` calls where it `orders`.
 
@@ -208,6 +211,9 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The rows, with these columns as the steps before have left them.
         as_float, draws, rounded : callable
             All of them, and the draws, can be pickled.
+        key : tuple, optional
+            What draws go by where it is not the row's number. Where rows have no fixed place, it
+            also orders rows of the same value.
 
         Returns
         -------

@@ -309,12 +309,13 @@ class DuckDBFrame(Frame):
         path = self._copied(f"SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}")
         return DuckDBFrame(self.session, [path], schema=self.schema, in_order=by == _ROW)
 
-    def ranked(self, by: str, was: str, stretch: int) -> DuckDBFrame:
+    def ranked(self, by: Sequence[str], was: str, stretch: int) -> DuckDBFrame:
         """Sort into a temporary file, where a row's number is its place."""
         columns = self.schema.names
-        key, old = f"c{columns.index(by)}", f"c{len(columns)}"
+        old = f"c{len(columns)}"
+        keys = ", ".join([*(f"c{columns.index(name)}" for name in by), old])
         path = self._copied(
-            f"SELECT * RENAME ({_ROW} AS {old}) FROM ({self.sql(columns)}) ORDER BY {key}, {old}"
+            f"SELECT * RENAME ({_ROW} AS {old}) FROM ({self.sql(columns)}) ORDER BY {keys}"
         )
         schema = self.schema.append(pa.field(was, pa.int64()))
         return DuckDBFrame(self.session, [path], schema=schema, stretch=stretch)

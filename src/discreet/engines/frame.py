@@ -111,12 +111,12 @@ class Frame(ABC):
         """
 
     @abstractmethod
-    def ranked(self, by: str, was: str, stretch: int) -> Frame:
-        """Sort the rows by a column without nulls, then by number, and number them anew from 0.
+    def ranked(self, by: Sequence[str], was: str, stretch: int) -> Frame:
+        """Sort the rows by columns without nulls, then by number, and number them anew from 0.
 
         Parameters
         ----------
-        by : str
+        by : sequence of str
         was : str
             Name of one more column, for the numbers that they had.
         stretch : int

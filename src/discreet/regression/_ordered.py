@@ -19,7 +19,7 @@ from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.kernels.gram import curves, misses, project
-from discreet.method import AsFloat, Plan, Rounder
+from discreet.method import AsFloat, Key, Plan, Rounder
 from discreet.table.moments import Moments, joined, moments_of
 from discreet.threads import over_ranges
 from discreet.unchanged import SAME
@@ -97,27 +97,37 @@ def describe(frame: Frame, columns: Sequence[str], as_float: AsFloat) -> dict[st
 
 
 def second_order(
-    frame: Frame, columns: Sequence[str], as_float: AsFloat, n: int, k: int, stretch: int
+    frame: Frame,
+    columns: Sequence[str],
+    as_float: AsFloat,
+    key: Key | None,
+    n: int,
+    k: int,
+    stretch: int,
 ) -> tuple[Frame, np.ndarray, np.ndarray]:
     """Sort all cells, bring each chunk to [0, 1], sort again.
 
     Returns
     -------
     order : Frame
-        By place in the second order: share, cell, and place in the first order.
+        By place in the second order: share, key if there is one, cell, place in the first order.
     lows, widths : ndarray of float64
         Of the first order's chunks.
     """
-    schema = pa.schema({"value": pa.float64()})
-    cells = frame.flat_map(partial(_cells_of, as_float, list(columns)), schema, list(columns))
-    by_value = cells.ranked("value", was="cell", stretch=stretch)
+    keys = [] if key is None else [pa.field("key", pa.uint64())]
+    schema = pa.schema([pa.field("value", pa.float64()), *keys])
+    read = [*columns, *([] if key is None else [key[0]])]
+    cells = frame.flat_map(partial(_cells_of, as_float, list(columns), key), schema, read)
+    # Rows without a fixed place would have cells of the same value in another order another time.
+    by = ["value"] if key is None or frame.positioned else ["value", "key"]
+    by_value = cells.ranked(by, was="cell", stretch=stretch)
     cells.drop()
     ends = by_value.fold(partial(_extremes, n, k), _together, ["value"])
     lows, widths = _lows_and_widths(ends)
-    schema = pa.schema({"share": pa.float64(), "cell": pa.int64()})
+    schema = pa.schema([pa.field("share", pa.float64()), *keys, pa.field("cell", pa.int64())])
     shares = by_value.map(partial(_shares, k, lows, widths), schema)
     by_value.drop()
-    order = shares.ranked("share", was="place", stretch=stretch)
+    order = shares.ranked(["share"], was="place", stretch=stretch)
     shares.drop()
     return order, lows, widths
 
@@ -144,14 +154,22 @@ def count_unchanged(frame: Frame, new: Frame, found: dict[str, Moments], as_floa
 
 
 def _cells_of(
-    as_float: AsFloat, columns: Sequence[str], piece: pa.Table, rows: np.ndarray
+    as_float: AsFloat,
+    columns: Sequence[str],
+    key: Key | None,
+    piece: pa.Table,
+    rows: np.ndarray,
 ) -> tuple[pa.Table, np.ndarray]:
     """Give the cells of some rows that hold a value."""
     # Adding 0.0 turns -0.0 into 0.0, whose order among equal values is another otherwise.
     values = np.column_stack([as_float(name, piece[name]) for name in columns]).ravel() + 0.0
     cells = np.add.outer(rows * len(columns), np.arange(len(columns))).ravel()
     there = ~np.isnan(values)
-    return pa.table({"value": values[there]}), cells[there]
+    found = {"value": values[there]}
+    if key is not None:
+        name, numbers = key
+        found["key"] = np.repeat(numbers(piece[name]), len(columns))[there]
+    return pa.table(found), cells[there]
 
 
 def _rows_of(
@@ -220,7 +238,7 @@ def _shares(
     width = widths[chunk]
     shares = np.zeros(len(places))
     np.divide(piece["value"].to_numpy() - lows[chunk], width, out=shares, where=width > 0)
-    return pa.table({"share": shares, "cell": piece["cell"]})
+    return piece.set_column(0, "share", pa.array(shares))
 
 
 # The second order
@@ -271,6 +289,8 @@ class Releasing:
         curves(int(places[0]), self.n, k, ends, joint["coefficients"], fit)
         cells = piece["cell"].to_numpy()
         row, column = np.divmod(cells, len(self.plans))
+        if "key" in piece.column_names:
+            row = piece["key"].to_numpy()
         sd = joint["deviations"][places // k]
         if joint["noise"] == "perturbative":
             sd = np.abs(piece["share"].to_numpy() - fit)

@@ -17,7 +17,7 @@ from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.kernels.gram import normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
-from discreet.method import AsFloat, Outcome, Plan, Rounder, RowBound, as_computed
+from discreet.method import AsFloat, Key, Outcome, Plan, Rounder, RowBound, as_computed
 from discreet.regression import _ordered
 from discreet.regression._ordered import Over, ends_of
 from discreet.threads import over_ranges
@@ -201,6 +201,7 @@ class PoROP(RowBound):
         as_float: AsFloat,
         draws: Callable[[str], Draws],
         rounded: Rounder = as_computed,
+        key: Key | None = None,
     ) -> tuple[Outcome, Frame]:
         """Treat the columns together where their rows are."""
         self.check_params()
@@ -214,7 +215,7 @@ class PoROP(RowBound):
             for name, column in found.items()
         }
         order, lows, widths = _ordered.second_order(
-            frame, columns, as_float, n, int(self.k), STRETCH
+            frame, columns, as_float, key, n, int(self.k), STRETCH
         )
         joint = self._fit(n, _ordered.on_engine(order))
         sources = [draws(name) for name in columns] if self.is_random else []
