@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import chain, pairwise
@@ -13,8 +14,18 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.engines.frame import Frame, Merge, Numbered, OfPair, OfPiece, Part
+from discreet.engines.frame import (
+    Engine,
+    Frame,
+    Merge,
+    Numbered,
+    OfPair,
+    OfPiece,
+    Part,
+    plain_type,
+)
 from discreet.errors import BadInput
+from discreet.table.files import table_writer
 from discreet.table.native import marker_values, normalise, to_arrow
 from discreet.threads import cores, spread
 
@@ -23,7 +34,7 @@ PIECE = 1 << 18
 _ROW = "number"
 
 
-class Session:
+class Session(Engine):
     """DuckDB with a memory limit, and a folder for what does not fit.
 
     Parameters
@@ -34,8 +45,11 @@ class Session:
         DuckDB's limit, such as "4GB"; 40 % of the machine's where not given.
     """
 
+    name = "duckdb"
+
     def __init__(self, folder: Path, memory: str | None = None) -> None:
         self.folder = folder
+        self._usage = {"rows_read": 0, "bytes_read": 0, "bytes_shuffled": 0, "bytes_written": 0}
         self._files = 0
         self.connection = duckdb.connect()
         self.run("SET TimeZone = 'UTC'")
@@ -67,9 +81,51 @@ class Session:
         self._files += 1
         return self.folder / f"{self._files}.parquet"
 
+    def used(self, **amounts: int) -> None:
+        """Add to what was read, shuffled and written."""
+        for what, amount in amounts.items():
+            self._usage[what] += amount
+
+    def usage(self) -> dict[str, int]:
+        """Tell the rows and bytes that were read, shuffled and written."""
+        return dict(self._usage)
+
+    def write(
+        self,
+        frame: Frame,
+        by: str,
+        without: str,
+        finish: OfPiece[pa.Table],
+        table: Path,
+        rows: Path,
+    ) -> int:
+        """Sort into a temporary file, then write the two files side by side."""
+        assert isinstance(frame, DuckDBFrame)
+        ordered = frame.ordered(by, without)
+        kind = pa.schema([("original_row", pa.int64())])
+        with (
+            table_writer(table, finish(ordered.schema.empty_table(), np.empty(0)).schema) as write,
+            parquet.ParquetWriter(rows, kind, compression="zstd") as numbers,
+        ):
+            for made, taken in spread(
+                partial(_same_rows, finish), ordered.pieces(ordered.schema.names)
+            ):
+                write(made)
+                numbers.write_table(pa.table([pa.array(taken, pa.int64())], schema=kind))
+        ordered.remove()
+        self.used(bytes_written=table.stat().st_size + rows.stat().st_size)
+        return ordered.num_rows
+
+    def released(self, table: Path, rows: Path, schema: pa.Schema) -> DuckDBFrame:
+        """Read the two files side by side into a temporary file."""
+        from discreet.engines.released import released_frame
+
+        return released_frame(self, table, rows, schema)
+
     def close(self) -> None:
-        """Let go of the memory and of the files."""
+        """Let go of the memory, and of the temporary files."""
         self.connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> Session:
         return self
@@ -110,8 +166,9 @@ class DuckDBFrame(Frame):
     ) -> None:
         self.session, self.files, self.markers = session, list(files), list(markers)
         self.own, self.in_order, self.stretch = schema is not None, in_order, stretch
-        metadata = [_open(path).metadata for path in self.files]
-        self.starts = np.cumsum([0, *(found.num_rows for found in metadata)])
+        self._in_order: DuckDBFrame | None = None
+        self.metadata = [_open(path).metadata for path in self.files]
+        self.starts = np.cumsum([0, *(found.num_rows for found in self.metadata)])
         self.num_rows = int(self.starts[-1])
         stored = _open(self.files[0]).schema_arrow
         self.stored = [field.name for field in stored]
@@ -121,13 +178,12 @@ class DuckDBFrame(Frame):
             empty = normalise(to_arrow(stored.empty_table()), [])
             schema = pa.schema([field.remove_metadata() for field in empty.schema])
         self.schema = schema
-        for field in schema:
-            _refuse_type(field)
 
     # Counting
 
     def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
         """Count by GROUP BY."""
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         keys = [f"c{i}" for i in range(len(columns))]
         order = ", ".join(f"{key} NULLS LAST" for key in keys) if by_value else f"min({_ROW})"
         found = self.session.table(
@@ -141,6 +197,7 @@ class DuckDBFrame(Frame):
 
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
         """Group, sort, and read the result as a stream."""
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes([column]))
         query = f"SELECT c0, count(*) AS n FROM ({self.sql([column])}) GROUP BY c0 ORDER BY c0"
         kind = plain_type(self.schema.field(column).type)
         reader = (
@@ -196,6 +253,17 @@ class DuckDBFrame(Frame):
         shown = f"{cell} + 0" if pa.types.is_floating(kind) else cell
         return f"CASE WHEN {' OR '.join(nulls)} THEN NULL ELSE {shown} END" if nulls else shown
 
+    def _bytes(self, columns: Sequence[str]) -> int:
+        """Give the size of some columns in the files."""
+        wanted = {self._stored(name) for name in columns}
+        size = 0
+        for found in self.metadata:
+            for group in map(found.row_group, range(found.num_row_groups)):
+                for column in map(group.column, range(group.num_columns)):
+                    if column.path_in_schema in wanted:
+                        size += column.total_compressed_size
+        return size
+
     def _stored(self, name: str) -> str:
         return f"c{self.schema.names.index(name)}" if self.own else name
 
@@ -203,6 +271,7 @@ class DuckDBFrame(Frame):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Numbered]:
         """Give some columns a piece at a time, with the rows' numbers."""
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         found = self._read(columns)
         return found if self.stretch is None else _whole_stretches(found, self.stretch)
 
@@ -300,6 +369,7 @@ class DuckDBFrame(Frame):
             writer.write_table(table)
         if writer is not None:
             writer.close()
+            self.session.used(bytes_written=path.stat().st_size)
 
     def ordered(self, by: str, without: str | None = None) -> DuckDBFrame:
         """Sort by a column, then by row number, leaving out rows that a column marks."""
@@ -329,21 +399,33 @@ class DuckDBFrame(Frame):
     def _copied(self, sql: str) -> Path:
         """Write the result of a query, in its order, to a temporary file."""
         path = self.session.new_file()
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(self.schema.names))
         # Sorted, DuckDB keeps the order in the file only if it is told to.
         self.session.run("SET preserve_insertion_order = true")
         self.session.run(f"COPY ({sql}) TO {_text(str(path))} (FORMAT parquet, COMPRESSION lz4)")
         self.session.run("SET preserve_insertion_order = false")
+        self.session.used(bytes_shuffled=path.stat().st_size)
         return path
 
     def _sorted(self) -> DuckDBFrame:
         """Give the rows in the order of their numbers."""
-        return self if self.in_order else self.ordered(_ROW)
+        if not self.in_order and self._in_order is None:
+            self._in_order = self.ordered(_ROW)
+        return self._in_order or self
 
-    def drop(self) -> None:
-        """Remove temporary files."""
-        if self.own:
-            for path in self.files:
-                path.unlink(missing_ok=True)
+    def remove(self) -> None:
+        """Remove the files, if they are temporary ones."""
+        if self._in_order is not None:
+            self._in_order.remove()
+        for path in self.files if self.own else ():
+            path.unlink(missing_ok=True)
+
+    def native(self) -> duckdb.DuckDBPyRelation:
+        """Give a relation with the columns' own names."""
+        quoted = [name.replace('"', '""') for name in self.schema.names]
+        names = [f'c{i} AS "{name}"' for i, name in enumerate(quoted)]
+        query = f"SELECT {', '.join(names)} FROM ({self.sql(self.schema.names)})"
+        return self.session.connection.sql(query)
 
 
 def _same_rows(function: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray) -> Numbered:
@@ -400,36 +482,11 @@ def _side_by_side(
         yield table, rows, there, pa.concat_tables(parts)
 
 
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Give the type of a dictionary's labels, and other types as they are."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
 def _open(path: Path) -> parquet.ParquetFile:
     try:
         return parquet.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
-
-
-def _refuse_type(field: pa.Field) -> None:
-    kind, types = plain_type(field.type), pa.types
-    known = (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal128(kind)
-        or types.is_boolean(kind)
-        or types.is_string(kind)
-        or types.is_large_string(kind)
-        or types.is_date(kind)
-        or types.is_timestamp(kind)
-    )
-    if not known or (types.is_dictionary(field.type) and field.type.ordered):
-        what = "ordered categories" if known else str(field.type)
-        raise BadInput(
-            f"column '{field.name}' holds {what}, which only the memory engine takes; drop it, or "
-            "turn it into text or numbers"
-        )
 
 
 def _say_full(error: Exception) -> str:

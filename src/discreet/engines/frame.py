@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+
+from discreet.errors import BadInput
 
 Part = TypeVar("Part")
 # From some rows and their numbers. Can be pickled, as all functions that go to the rows.
@@ -17,6 +20,61 @@ OfPair = Callable[[pa.Table, np.ndarray, np.ndarray, pa.Table], Part]
 # Rows and their numbers.
 Numbered = tuple[pa.Table, np.ndarray]
 Merge = Callable[[Part, Part], Part]
+
+
+class Engine(ABC):
+    """What works on tables larger than memory.
+
+    Attributes
+    ----------
+    name : str
+        As the user chooses it.
+    """
+
+    name: str
+
+    @abstractmethod
+    def write(
+        self,
+        frame: Frame,
+        by: str,
+        without: str,
+        finish: OfPiece[pa.Table],
+        table: Path,
+        rows: Path,
+    ) -> int:
+        """Write a table in the order of a column, and the rows' numbers beside it.
+
+        Parameters
+        ----------
+        frame : Frame
+        by : str
+            The column to sort by; equal values by row number.
+        without : str
+            The column that marks the rows to leave out.
+        finish : callable
+            Makes what is written of what is sorted.
+        table, rows : Path
+            Files of the same rows in the same order; folders of part files where that is how the
+            engine writes.
+
+        Returns
+        -------
+        int
+            Rows written.
+        """
+
+    @abstractmethod
+    def released(self, table: Path, rows: Path, schema: pa.Schema) -> Frame:
+        """Take a table that was written, with its rows' numbers, as a frame."""
+
+    @abstractmethod
+    def usage(self) -> dict[str, int]:
+        """Tell the rows and bytes that were read, shuffled and written."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of memory and of temporary files."""
 
 
 class Frame(ABC):
@@ -129,5 +187,35 @@ class Frame(ABC):
         """Sort the rows by number, in pieces of whole stretches as `ranked` has them."""
 
     @abstractmethod
-    def drop(self) -> None:
+    def remove(self) -> None:
         """Let go of what is stored for this table, which is not used any more."""
+
+    @abstractmethod
+    def native(self) -> Any:
+        """Give the table as the engine's users know tables."""
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Give the type of a dictionary's labels, and other types as they are."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def refuse_type(field: pa.Field) -> None:
+    """Refuse a column of a type that engines do not count and write as the memory engine does."""
+    kind, types = plain_type(field.type), pa.types
+    known = (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal128(kind)
+        or types.is_boolean(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_date(kind)
+        or types.is_timestamp(kind)
+    )
+    if not known or (types.is_dictionary(field.type) and field.type.ordered):
+        what = "ordered categories" if known else str(field.type)
+        raise BadInput(
+            f"column '{field.name}' holds {what}, which only the memory engine takes; drop it, or "
+            "turn it into text or numbers"
+        )

@@ -121,26 +121,26 @@ def second_order(
     # Rows without a fixed place would have cells of the same value in another order another time.
     by = ["value"] if key is None or frame.positioned else ["value", "key"]
     by_value = cells.ranked(by, was="cell", stretch=stretch)
-    cells.drop()
+    cells.remove()
     ends = by_value.fold(partial(_extremes, n, k), _together, ["value"])
     lows, widths = _lows_and_widths(ends)
     schema = pa.schema([pa.field("share", pa.float64()), *keys, pa.field("cell", pa.int64())])
     shares = by_value.map(partial(_shares, k, lows, widths), schema)
-    by_value.drop()
+    by_value.remove()
     order = shares.ranked(["share"], was="place", stretch=stretch)
-    shares.drop()
+    shares.remove()
     return order, lows, widths
 
 
 def released_rows(order: Frame, release: Releasing, columns: Sequence[str], stretch: int) -> Frame:
     """Release the cells, and put them back into rows; rows without any are left out."""
     cells = order.flat_map(release, pa.schema({"value": pa.float64()}))
-    order.drop()
+    order.remove()
     by_cell = cells.arranged(len(columns) * max(_ROWS, stretch // len(columns)))
-    cells.drop()
+    cells.remove()
     schema = pa.schema([pa.field(name, pa.float64()) for name in columns])
     rows = by_cell.flat_map(partial(_rows_of, list(columns)), schema)
-    by_cell.drop()
+    by_cell.remove()
     return rows
 
 

@@ -141,7 +141,7 @@ class Release:
             key = bytes.fromhex(self.log["hash_key"])
             output = {"format": format_of(Path(name)), "rows": len(released)}
             log = self.log | {"output": output, "files": folder_hmacs(part, key)}
-            _write_json(internal / "log.json", log)
+            write_json(internal / "log.json", log)
             evidence = replace(Evidence.load(internal), original=self.original)
             report = check_release(public / name, self.recipe, evidence, self.original)
             if not report.verified:
@@ -158,8 +158,8 @@ class Release:
         parquet.write_table(row_map, folder / "rows.parquet", compression="zstd")
         types = pa.schema([public_field(field) for field in schema])
         (folder / "schema.arrow").write_bytes(types.serialize().to_pybytes())
-        _write_json(folder / "check.json", self.check.to_dict())
-        _write_json(folder / "assessment.json", assessment.to_dict())
+        write_json(folder / "check.json", self.check.to_dict())
+        write_json(folder / "assessment.json", assessment.to_dict())
 
     def __repr__(self) -> str:
         rows, columns = self.protected.shape
@@ -180,6 +180,7 @@ def released_name(target: Path, format: str | None) -> str:
     return f"table.{format}"
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write plain data as a JSON file."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")

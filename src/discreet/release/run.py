@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,8 @@ class Run:
         """Run one step on its columns."""
         method = step.build()
         where = f"step {number} ({step.method})"
-        before = {column: self._given(column, method, where) for column in step.columns}
-        if method.pools:
-            self._refuse_units(step.columns, where)
+        before = {column: self._given(column, method) for column in step.columns}
+        refuse_units(method, step.columns, self.inputs, where)
         target = self._target() if method.supervised else None
         started = time.perf_counter()
         # What overflows is found in the result, and refused there.
@@ -124,7 +124,7 @@ class Run:
         draws = Draws(self.seed, number, column)
         return draws if self.keys is None else draws.at(self.keys)
 
-    def _given(self, column: str, method: Method, where: str) -> np.ndarray | pa.ChunkedArray:
+    def _given(self, column: str, method: Method) -> np.ndarray | pa.ChunkedArray:
         """Give a column as the method needs it: float64, or as Arrow has it."""
         current = self.replaced.get(column, self.original[column])
         if method.needs == "any" or (method.needs == "mixed" and not _is_numeric(current)):
@@ -132,23 +132,7 @@ class Run:
         if column not in self.inputs:
             self.inputs[column] = numbers(current, column)
             self.values[column] = self.inputs[column].values
-        if self.inputs[column].unit is not None and not method.takes_dates:
-            raise BadInput(
-                f"{where} takes plain numbers, but column '{column}' "
-                f"holds {self.inputs[column].type}"
-            )
         return self.values[column]
-
-    def _refuse_units(self, columns: list[str], where: str) -> None:
-        """Refuse to put together days, seconds and plain numbers."""
-        units = {column: self.inputs[column].unit or "plain numbers" for column in columns}
-        first, *others = columns
-        for column in others:
-            if units[column] != units[first]:
-                raise BadInput(
-                    f"{where} puts its columns together, but '{first}' holds {units[first]} and "
-                    f"'{column}' {units[column]}; treat them in steps of their own"
-                )
 
     def current(self, column: str) -> pa.ChunkedArray:
         """Give a column as the steps so far have left it."""
@@ -182,15 +166,7 @@ class Run:
             self.recipe = self.recipe.model_copy(update={"steps": steps})
 
     def _plan(self, number: int, step: Step, outcome: Outcome) -> None:
-        plans = {}
-        for column, plan in outcome.plans.items():
-            source = self.inputs.get(column)
-            timed = source is not None and source.unit is not None
-            unit = {"unit": source.unit, "unit_ns": source.unit_ns} if source and timed else {}
-            plans[column] = unit | plan | {"precision": step.precision}
-        entry: dict[str, Any] = {"step": number, "method": step.method, "columns": plans}
-        if outcome.joint:
-            entry["joint"] = outcome.joint
+        entry = plan_entry(number, step, outcome.plans, outcome.joint, self.inputs)
         again = {c for later in self.recipe.steps[number:] for c in looked_at(later)}
         if outcome.joint and again:
             # Long sums may differ in the last digit, so that a check must go on from what was.
@@ -252,7 +228,7 @@ class Run:
 
     def _without_records(self, columns: dict[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
         """Blank the records that may not stay, then the rounding points that lost too many."""
-        self._refuse_suppression()
+        refuse_suppression(self.recipe, int(self.suppressed.sum()), bool(self.left_out.all()))
         gone = {name: self.left_out.copy() for name in columns}
         for name in self.roles:
             # A suppressed record tells no quasi value; the step itself has made stars of its own.
@@ -276,20 +252,60 @@ class Run:
         }
         return {name: blank(columns[name], rows) for name, rows in gone.items()}
 
-    def _refuse_suppression(self) -> None:
-        """Refuse where the promise of another step would not outlive it."""
-        if self.left_out.all():
-            raise BadInput("all records would be suppressed; weaken what the steps must keep")
-        others = [
-            f"step {number} ({step.method})"
-            for number, step in enumerate(self.recipe.steps, start=1)
-            if step.promise and step.build().promise in ("privacy-models", "wildcard-k")
-        ]
-        if len(others) > 1:
+
+def refuse_suppression(recipe: Recipe, suppressed: int, all_gone: bool) -> None:
+    """Refuse suppressed records where the promise of another step would not outlive it."""
+    if all_gone:
+        raise BadInput("all records would be suppressed; weaken what the steps must keep")
+    others = [
+        f"step {number} ({step.method})"
+        for number, step in enumerate(recipe.steps, start=1)
+        if step.promise and step.build().promise in ("privacy-models", "wildcard-k")
+    ]
+    if len(others) > 1:
+        raise BadInput(
+            f"{suppressed:,} records are suppressed, which the classes of {' and '.join(others)} "
+            "then lack; put the columns into one step, or allow no suppression"
+        )
+
+
+def plan_entry(
+    number: int,
+    step: Step,
+    plans: Mapping[str, Plan],
+    joint: Plan,
+    sources: Mapping[str, Numbers],
+) -> dict[str, Any]:
+    """Give a step's part of the plan, with the units of dates and the like."""
+    described = {}
+    for column, plan in plans.items():
+        source = sources.get(column)
+        timed = source is not None and source.unit is not None
+        unit = {"unit": source.unit, "unit_ns": source.unit_ns} if source and timed else {}
+        described[column] = unit | plan | {"precision": step.precision}
+    entry: dict[str, Any] = {"step": number, "method": step.method, "columns": described}
+    return entry | ({"joint": joint} if joint else {})
+
+
+def refuse_units(
+    method: Method, columns: Sequence[str], sources: Mapping[str, Numbers], where: str
+) -> None:
+    """Refuse dates where plain numbers are needed, and to put different things together."""
+    units = {column: sources[column].unit for column in columns if column in sources}
+    for column, unit in units.items():
+        if unit is not None and not method.takes_dates:
             raise BadInput(
-                f"{int(self.suppressed.sum()):,} records are suppressed, which the classes of "
-                f"{' and '.join(others)} then lack; put the columns into one step, or allow no "
-                "suppression"
+                f"{where} takes plain numbers, but column '{column}' holds {sources[column].type}"
+            )
+    if not method.pools:
+        return
+    first, *others = columns
+    for column in others:
+        if units[column] != units[first]:
+            held = [units[c] or "plain numbers" for c in (first, column)]
+            raise BadInput(
+                f"{where} puts its columns together, but '{first}' holds {held[0]} and "
+                f"'{column}' {held[1]}; treat them in steps of their own"
             )
 
 

@@ -70,6 +70,10 @@ class Applying:
         """The columns that a step has treated."""
         return {column for one in self.treatments for column in one.step.columns}
 
+    def needed(self, columns: Sequence[str]) -> set[str]:
+        """Name the columns that it takes to apply the steps and to give some columns."""
+        return {*columns, *self.touched, *([] if self.key is None else [self.key])}
+
     def columns(self, released: Sequence[str], piece: pa.Table, rows: np.ndarray) -> pa.Table:
         """Give some columns of a piece as the steps leave them."""
         state = _State(self, piece, rows)
