@@ -188,12 +188,15 @@ def _moments(
     as_float: AsFloat, columns: Sequence[str], piece: pa.Table, rows: np.ndarray
 ) -> list[Moments]:
     """Take the moments of each column by itself."""
-    return [moments_of([as_float(name, piece[name])]) for name in columns]
+    # What overflows is found in the ends, and refused there.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return [moments_of([as_float(name, piece[name])]) for name in columns]
 
 
 def _join_moments(some: list[Moments], others: list[Moments]) -> list[Moments]:
     """Put the moments of two pieces together."""
-    return [joined(pair) for pair in zip(some, others, strict=True)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return [joined(pair) for pair in zip(some, others, strict=True)]
 
 
 def _same(
