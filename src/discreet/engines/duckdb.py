@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.engines.frame import Frame, Merge, OfPair, OfPiece, Part
+from discreet.engines.files import open_parquet, schema_of
+from discreet.engines.frame import Frame, Merge, OfPair, OfPiece, Part, plain_type, refuse_type
 from discreet.errors import BadInput
-from discreet.table.native import marker_values, normalise, to_arrow
+from discreet.table.native import marker_values, normalise
 from discreet.threads import cores, spread
 
 # Rows at a time: their numpy arrays are out of the way before memory notices.
@@ -106,17 +107,16 @@ class DuckDBFrame(Frame):
     ) -> None:
         self.session, self.files, self.markers = session, list(files), list(markers)
         self.own, self.in_order = schema is not None, in_order
-        metadata = [_open(path).metadata for path in self.files]
+        metadata = [open_parquet(path).metadata for path in self.files]
         self.starts = np.cumsum([0, *(found.num_rows for found in metadata)])
         self.num_rows = int(self.starts[-1])
-        stored = _open(self.files[0]).schema_arrow
+        stored = open_parquet(self.files[0]).schema_arrow
         self.stored = [field.name for field in stored]
         if schema is None:
-            empty = normalise(to_arrow(stored.empty_table()), [])
-            schema = pa.schema([field.remove_metadata() for field in empty.schema])
+            schema = schema_of(stored)
         self.schema = schema
         for field in schema:
-            _refuse_type(field)
+            refuse_type(field)
 
     # Counting
 
@@ -201,7 +201,7 @@ class DuckDBFrame(Frame):
         schema = pa.schema([self.schema.field(name) for name in columns])
         for path, start in zip(self.files, self.starts, strict=False):
             wanted = [*stored, _ROW] if self.own else stored
-            for batch in _open(path).iter_batches(PIECE, columns=wanted or None):
+            for batch in open_parquet(path).iter_batches(PIECE, columns=wanted or None):
                 table = pa.table(batch)
                 if self.own:
                     rows = table[_ROW].to_numpy()
@@ -297,38 +297,6 @@ def _side_by_side(
                 break
             held, numbers = next(after, (empty, numbers))
         yield table, rows, there, pa.concat_tables(parts)
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Give the type of a dictionary's labels, and other types as they are."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _open(path: Path) -> parquet.ParquetFile:
-    try:
-        return parquet.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
-
-
-def _refuse_type(field: pa.Field) -> None:
-    kind, types = plain_type(field.type), pa.types
-    known = (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal128(kind)
-        or types.is_boolean(kind)
-        or types.is_string(kind)
-        or types.is_large_string(kind)
-        or types.is_date(kind)
-        or types.is_timestamp(kind)
-    )
-    if not known or (types.is_dictionary(field.type) and field.type.ordered):
-        what = "ordered categories" if known else str(field.type)
-        raise BadInput(
-            f"column '{field.name}' holds {what}, which only the memory engine takes; drop it, or "
-            "turn it into text or numbers"
-        )
 
 
 def _say_full(error: Exception) -> str:

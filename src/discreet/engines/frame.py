@@ -9,6 +9,8 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from discreet.errors import BadInput
+
 Part = TypeVar("Part")
 # From some rows and their numbers. Can be pickled, as all functions that go to the rows.
 OfPiece = Callable[[pa.Table, np.ndarray], Part]
@@ -87,3 +89,29 @@ class Frame(ABC):
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> Frame:
         """Give a table of as many rows, made piece by piece; of all columns if none are named."""
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Give the type of a dictionary's labels, and other types as they are."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def refuse_type(field: pa.Field) -> None:
+    """Refuse a type that engines do not take, naming the column."""
+    kind, types = plain_type(field.type), pa.types
+    known = (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal128(kind)
+        or types.is_boolean(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_date(kind)
+        or types.is_timestamp(kind)
+    )
+    if not known or (types.is_dictionary(field.type) and field.type.ordered):
+        what = "ordered categories" if known else str(field.type)
+        raise BadInput(
+            f"column '{field.name}' holds {what}, which only the memory engine takes; drop it, or "
+            "turn it into text or numbers"
+        )
