@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from discreet.engines.files import open_parquet, schema_of
 from discreet.engines.frame import (
     Engine,
     Frame,
@@ -26,7 +27,7 @@ from discreet.engines.frame import (
 )
 from discreet.errors import BadInput
 from discreet.table.files import table_writer
-from discreet.table.native import marker_values, normalise, to_arrow
+from discreet.table.native import marker_values, normalise
 from discreet.threads import cores, spread
 
 # Rows at a time: their numpy arrays are out of the way before memory notices.
@@ -167,16 +168,15 @@ class DuckDBFrame(Frame):
         self.session, self.files, self.markers = session, list(files), list(markers)
         self.own, self.in_order, self.stretch = schema is not None, in_order, stretch
         self._in_order: DuckDBFrame | None = None
-        self.metadata = [_open(path).metadata for path in self.files]
+        self.metadata = [open_parquet(path).metadata for path in self.files]
         self.starts = np.cumsum([0, *(found.num_rows for found in self.metadata)])
         self.num_rows = int(self.starts[-1])
-        stored = _open(self.files[0]).schema_arrow
+        stored = open_parquet(self.files[0]).schema_arrow
         self.stored = [field.name for field in stored]
         # Otherwise a row's number is its place.
         self.numbered = self.own and _ROW in self.stored
         if schema is None:
-            empty = normalise(to_arrow(stored.empty_table()), [])
-            schema = pa.schema([field.remove_metadata() for field in empty.schema])
+            schema = schema_of(stored)
         self.schema = schema
 
     # Counting
@@ -280,7 +280,7 @@ class DuckDBFrame(Frame):
         schema = pa.schema([self.schema.field(name) for name in columns])
         for path, start in zip(self.files, self.starts, strict=False):
             wanted = [*stored, _ROW] if self.numbered else stored
-            for batch in _open(path).iter_batches(PIECE, columns=wanted or None):
+            for batch in open_parquet(path).iter_batches(PIECE, columns=wanted or None):
                 table = pa.table(batch)
                 if self.numbered:
                     rows = table[_ROW].to_numpy()
@@ -480,13 +480,6 @@ def _side_by_side(
                 break
             held, numbers = next(after, (empty, numbers))
         yield table, rows, there, pa.concat_tables(parts)
-
-
-def _open(path: Path) -> parquet.ParquetFile:
-    try:
-        return parquet.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
 
 
 def _say_full(error: Exception) -> str:
