@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial, reduce
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from discreet.engines.frame import (
     Part,
     plain_type,
 )
+from discreet.engines.stretches import whole_stretches
 from discreet.errors import BadInput
 from discreet.table.files import table_writer
 from discreet.table.native import marker_values, normalise
@@ -273,7 +274,7 @@ class DuckDBFrame(Frame):
         """Give some columns a piece at a time, with the rows' numbers."""
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         found = self._read(columns)
-        return found if self.stretch is None else _whole_stretches(found, self.stretch)
+        return found if self.stretch is None else whole_stretches(found, self.stretch)
 
     def _read(self, columns: Sequence[str]) -> Iterator[Numbered]:
         stored = [self._stored(name) for name in columns]
@@ -440,25 +441,6 @@ def _from_pair(
     after: pa.Table,
 ) -> Numbered:
     return function(piece, rows, there, after), rows
-
-
-def _whole_stretches(pieces: Iterator[Numbered], stretch: int) -> Iterator[Numbered]:
-    """Cut pieces, whose numbers ascend, where number // stretch changes, and only there."""
-    held: list[Numbered] = []
-    for table, rows in pieces:
-        here = rows // stretch
-        cuts = [0, *(np.flatnonzero(np.diff(here)) + 1), len(rows)]
-        for start, stop in pairwise(cuts):
-            if held and held[0][1][0] // stretch != here[start]:
-                yield _put_together(held)
-                held = []
-            held.append((table.slice(start, stop - start), rows[start:stop]))
-    if held:
-        yield _put_together(held)
-
-
-def _put_together(held: list[Numbered]) -> Numbered:
-    return pa.concat_tables([table for table, _ in held]), np.concatenate([r for _, r in held])
 
 
 def _side_by_side(

@@ -188,7 +188,10 @@ class Frame(ABC):
 
     @abstractmethod
     def remove(self) -> None:
-        """Let go of what is stored for this table, which is not used any more."""
+        """Let go of what is stored for this table, and of what `map` makes of it until then.
+
+        What `flat_map`, `map_pairs`, `ranked` and `arranged` have given stays.
+        """
 
     @abstractmethod
     def native(self) -> Any:

@@ -126,8 +126,8 @@ def second_order(
     lows, widths = _lows_and_widths(ends)
     schema = pa.schema([pa.field("share", pa.float64()), *keys, pa.field("cell", pa.int64())])
     shares = by_value.map(partial(_shares, k, lows, widths), schema)
-    by_value.remove()
     order = shares.ranked(["share"], was="place", stretch=stretch)
+    by_value.remove()
     shares.remove()
     return order, lows, widths
 

@@ -15,7 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.files import open_parquet, schema_of
-from discreet.engines.frame import Frame, Merge, OfPair, OfPiece, Part, plain_type, refuse_type
+from discreet.engines.frame import (
+    Frame,
+    Merge,
+    Numbered,
+    OfPair,
+    OfPiece,
+    Part,
+    plain_type,
+    refuse_type,
+)
 from discreet.engines.spark import source, workers
 from discreet.engines.spark.carried import from_spark, spark_name
 from discreet.engines.spark.session import Session
@@ -40,6 +49,9 @@ class SparkFrame(Frame):
     markers : sequence of str
         What stands for a null in them, besides the empty text and NaN.
     """
+
+    # Of the temporary files, if there are any.
+    _folder: Path | None = None
 
     def __init__(
         self, session: Session, files: Sequence[Path], markers: Sequence[str] = ()
@@ -114,7 +126,7 @@ class SparkFrame(Frame):
         num_rows = sum(open_parquet(path).metadata.num_rows for path in maps)
         places = session.spark.range(0, len(parts), 1, len(parts))
         reading = partial(workers.read_released, read, schema, parts)
-        plan = places.mapInArrow(reading, _ddl(schema))
+        plan = places.mapInArrow(reading, ddl(schema))
         made = cls.__new__(cls)
         return made._set(session, plan, schema, num_rows, positioned=True, span=0, kept=False)
 
@@ -199,12 +211,21 @@ class SparkFrame(Frame):
             none = np.arange(0)
             empty, other = before_schema.empty_table(), after_schema.empty_table()
             return function(empty, none, none.astype(bool), other)
+        found, first, second = self._pairs(after, columns, columns_after)
+        work = partial(workers.fold_pair, function, first, second)
+        return self._merged(found.applyInArrow(work, workers.PARTIALS), merge)
+
+    def _pairs(
+        self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
+    ) -> tuple[Any, pa.Schema, pa.Schema]:
+        """Group the rows of two tables by their numbers, together; and give their schemas."""
+        assert isinstance(after, SparkFrame)
+        columns = self.schema.names if columns is None else columns
+        columns_after = after.schema.names if columns_after is None else columns_after
         span = min(PAIRS, self._span_of_rows())
-        first = self._by_span(columns, span)
-        second = after._by_span(columns_after, span)
-        work = partial(workers.fold_pair, function, before_schema, after_schema)
-        partials = first.groupBy("span").cogroup(second.groupBy("span"))
-        return self._merged(partials.applyInArrow(work, workers.PARTIALS), merge)
+        first, second = self._by_span(columns, span), after._by_span(columns_after, span)
+        together = first.groupBy("span").cogroup(second.groupBy("span"))
+        return together, self._schema(columns), after._schema(columns_after)
 
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
@@ -212,8 +233,59 @@ class SparkFrame(Frame):
         """Plan it; what it gives is written to temporary files when it is first looked at."""
         columns = self.schema.names if columns is None else columns
         work = partial(workers.map_rows, function, self._schema(columns), schema, self._span)
-        plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, _ddl(schema))
+        plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
         return self._like(plan, schema, kept=False)
+
+    def flat_map(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> SparkFrame:
+        """Write what the function gives, to know how many rows there are."""
+        made = self._mapped(function, schema, columns)
+        with self.session.telling():
+            made.num_rows = made._rows().count()
+        made._span = 0
+        return made
+
+    def _mapped(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None
+    ) -> SparkFrame:
+        columns = self.schema.names if columns is None else columns
+        work = partial(workers.flat_map_rows, function, self._schema(columns), schema, self._span)
+        plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
+        return self._like(plan, schema, kept=False)
+
+    def map_pairs(
+        self,
+        after: Frame,
+        function: OfPair[pa.Table],
+        schema: pa.Schema,
+        columns: Sequence[str] | None = None,
+        columns_after: Sequence[str] | None = None,
+    ) -> SparkFrame:
+        """Bring rows of the same numbers together, and write what the function gives."""
+        found, first, second = self._pairs(after, columns, columns_after)
+        work = partial(workers.map_pair, function, first, second, schema)
+        made = self._like(found.applyInArrow(work, ddl(schema)), schema, kept=False)
+        made._span = 0
+        made._rows()
+        return made
+
+    def ranked(self, by: Sequence[str], was: str, stretch: int) -> SparkFrame:
+        """Sort into files, in which a row's number is its place."""
+        from discreet.engines.spark.ordering import SortedFrame
+
+        return SortedFrame.ranked_rows(self, by, was, stretch)
+
+    def arranged(self, stretch: int) -> SparkFrame:
+        """Sort into files."""
+        from discreet.engines.spark.ordering import SortedFrame
+
+        return SortedFrame.arranged_rows(self, stretch)
+
+    def remove(self) -> None:
+        """Remove the temporary files."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def ordered(self, by: str, without: str | None = None) -> SparkFrame:
         """Sort by a column, then by row number, leaving out rows that a column marks."""
@@ -314,10 +386,11 @@ class SparkFrame(Frame):
     def _rows(self) -> Any:
         """Give the rows to look at; those that a function makes are made once, and kept."""
         if not self._kept:
-            folder = str(self.session.new_folder())
+            self._folder = self.session.new_folder()
             with self.session.telling():
-                self._plan.write.parquet(folder)
-            self._plan = self.session.spark.read.schema(self._plan.schema).parquet(folder)
+                self._plan.write.parquet(str(self._folder))
+            read = self.session.spark.read.schema(self._plan.schema)
+            self._plan = read.parquet(str(self._folder))
             self._kept = True
         return self._plan
 
@@ -366,6 +439,7 @@ def _names(number: int) -> list[str]:
     return [f"c{place}" for place in range(number)]
 
 
-def _ddl(schema: pa.Schema) -> str:
+def ddl(schema: pa.Schema) -> str:
+    """Say to Spark which columns it gets back: c0, c1, ... and the number."""
     kinds = [f"c{place} {spark_name(field.type)}" for place, field in enumerate(schema)]
     return ", ".join([*kinds, f"{ROW} bigint"])
