@@ -366,7 +366,13 @@ class DuckDBFrame(Frame):
         """Write tables of one kind to one file."""
         writer = None
         for table in tables:
-            writer = writer or parquet.ParquetWriter(path, table.schema, compression="lz4")
+            if writer is None:
+                # Numbers with decimals are too many to list, which is found out slowly.
+                listed = [f.name for f in table.schema if not pa.types.is_floating(f.type)]
+                listed.remove(_ROW)
+                writer = parquet.ParquetWriter(
+                    path, table.schema, compression="lz4", use_dictionary=listed
+                )
             writer.write_table(table)
         if writer is not None:
             writer.close()

@@ -170,9 +170,10 @@ class Run:
         again = {c for later in self.recipe.steps[number:] for c in looked_at(later)}
         if outcome.joint and again:
             # Long sums may differ in the last digit, so that a check must go on from what was.
-            entry["results"] = {
+            kept = {
                 c: v for c, v in outcome.columns.items() if c in again and isinstance(v, np.ndarray)
             }
+            entry |= {"results": kept} if kept else {}
         if outcome.disclosed is not None and outcome.disclosed.any():
             entry["disclosed"] = np.flatnonzero(outcome.disclosed)
             self.log["warnings"].append(

@@ -59,7 +59,7 @@ class Counting:
 
     def summary(self, column: str) -> Summary:
         """Count the distinct values of a column, by class where there is a target."""
-        self._refuse_too_many([column], MOST_VALUES, "oma, mdav and v-mdav take them by ranges")
+        self._refuse_too_many([column], MOST_VALUES, "oma, mdav and vmdav take them by ranges")
         if self.target is not None:
             return self._by_class(column, self.target)
         parts = [self._summary(column, *found) for found in self.frame.values(column)]

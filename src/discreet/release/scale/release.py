@@ -242,9 +242,7 @@ def treat(
         log["suppressed"] = {"records": suppressed, "left_out": gone, "blanked_cells": blanked}
     schema = _public(decided, original, treated)
     tell("counting the cells that changed")
-    taken = sorted(decided.applying.touched | set(_blanked(decided) if suppressed else ()))
-    if suppressed:
-        taken = decided.released
+    taken = [name for name in decided.released if name in decided.applying.touched]
     function = partial(_changes, partial(finish, schema, rare), tuple(taken))
     changed = original.fold_pairs(treated, function, _sum, taken)
     log["changed_cells"] |= changed
