@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.engines.files import open_parquet, schema_of
+from discreet.engines.files import open_parquet, plain_files, schema_of
 from discreet.engines.frame import (
     Frame,
     Merge,
@@ -29,6 +29,9 @@ from discreet.engines.spark import source, workers
 from discreet.engines.spark.carried import from_spark, spark_name
 from discreet.engines.spark.session import Session
 from discreet.engines.spark.workers import ROW
+from discreet.errors import BadInput
+from discreet.table.files import format_of
+from discreet.table.native import check_names
 
 # Rows that one task sorts, that are put beside those of another table, and of a written file.
 SPAN = 1 << 20
@@ -381,6 +384,15 @@ class SparkFrame(Frame):
         self.session.written["bytes_written"] += sum(found["size"] for found in written)
         return rows
 
+    def native(self) -> Any:
+        """Give a DataFrame with the columns' own names."""
+        functions = _functions()
+        named = [
+            functions.col(key).alias(name)
+            for key, name in zip(self._keys(self.schema.names), self.schema.names, strict=True)
+        ]
+        return self._rows().select(*named)
+
     # Within
 
     def _rows(self) -> Any:
@@ -427,6 +439,27 @@ class SparkFrame(Frame):
         places = np.argsort(found["first"].to_numpy())
         # One at a time: all of them may be much more than what comes of them.
         return reduce(merge, (pickle.loads(found["partial"][int(i)].as_py()) for i in places))
+
+
+def spark_frame(session: Session, table: Any, markers: Sequence[str] = ()) -> SparkFrame:
+    """Take a Parquet file, a folder of them, or a Spark DataFrame as a frame."""
+    if not isinstance(table, str | Path):
+        check_names(table.columns)
+        frame = SparkFrame.of(session, table, markers)
+    else:
+        path = Path(table)
+        if not path.exists():
+            raise BadInput(f"{path} does not exist")
+        if path.is_file() and format_of(path) != "parquet":
+            raise BadInput(
+                f"{path}: the engine spark reads Parquet, not {format_of(path)}; use --engine "
+                "duckdb or memory, or convert it"
+            )
+        files = plain_files(path) if path.is_dir() else [path]
+        frame = SparkFrame(session, [file.absolute() for file in files], markers)
+    if frame.num_rows == 0:
+        raise BadInput("the table has no rows")
+    return frame
 
 
 def _functions() -> Any:
