@@ -55,7 +55,7 @@ def risk_utility(
                 label="dominated",
             )
         axis.margins(0.12)
-        axis.set(xlabel=loss, ylabel=risk)
+        axis.set(xlabel=clipped(loss, 80), ylabel=clipped(risk, 45))
         right = axis.get_xlim()[1]
         for one in releases:
             left = one["loss"] > 0.75 * right
