@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from discreet.release.measuring import (
 )
 from discreet.release.recipe import Recipe
 from discreet.release.roles import Roles
+from discreet.report import internal_report, summary_html
 from discreet.table import normalise, to_arrow
 
 
@@ -64,6 +66,17 @@ class Assessment:
     def to_json(self) -> str:
         """Give the assessment as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Give the assessment as an HTML page with pictures; write it to a path if given."""
+        page = internal_report({"assessment": self.to_dict()})
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the key figures."""
+        return summary_html({"assessment": self.to_dict()})
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Give what to print: measure, before, after, how to read it."""

@@ -1,7 +1,7 @@
 """Bins and labels for pictures: none stands for fewer than ten records.
 
-Ends are open, and edges are round numbers (between whole ones where all values are whole) or the
-calendar's, so that no edge comes from a record.
+Ends are open. Edges are the calendar's, or lie half-way between round numbers, where values heap;
+no edge comes from a record.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def histogram(*sides: np.ndarray, dates: bool = False) -> tuple[np.ndarray, ...]
     --------
     >>> edges, counts = histogram(np.arange(100.0))
     >>> edges[:3].tolist(), counts[:3].tolist()
-    ([9.5, 19.5, 29.5], [10, 10, 10])
+    ([11.5, 21.5, 31.5], [12, 10, 10])
     """
     filled = [side for side in sides if len(side)]
     if not filled or min(len(side) for side in filled) < FEWEST:
@@ -67,7 +67,8 @@ def _edges(values: np.ndarray, dates: bool) -> np.ndarray:
         return _calendar(low, high)
     whole = bool((values == np.rint(values)).all())
     edges = _multiples(low, high, least=1.0 if whole else 0.0)
-    return edges - 0.5 if whole else edges
+    step = edges[1] - edges[0]
+    return edges + (step // 2 - 0.5 if whole else step / 2)
 
 
 def _multiples(low: float, high: float, least: float = 0.0) -> np.ndarray:

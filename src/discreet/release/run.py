@@ -66,6 +66,7 @@ class Run:
         started = time.perf_counter()
         original = self.original
         self.log = {
+            "release": secrets.token_hex(6),
             "discreet": discreet.__version__,
             "python": platform.python_version(),
             "packages": {name: version(name) for name in _PACKAGES},

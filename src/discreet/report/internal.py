@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.report import pictures
-from discreet.report.measures import column_table, risk_table, utility_table
+from discreet.report.measures import column_table, moment_table, risk_table, utility_table
 from discreet.report.page import Table, named, render
 from discreet.report.pictures import Picture
 from discreet.report.steps import step_parts
@@ -62,6 +62,7 @@ def internal_report(facts: Facts) -> str:
         riskiest=_riskiest(drawn),
         utility=utility_table(assessment) if assessment else None,
         columns=_columns(assessment, log) if assessment else None,
+        moments=moment_table(assessment) if assessment else None,
         check=facts.get("check"),
         warnings=_warnings(facts),
         left_out=(assessment or {}).get("left_out", {}),

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from discreet.report.page import Table, figure, share
 
 Entry = Mapping[str, Any]
+Named = dict[str, tuple[str, str, float | None, str]]
 # What a review usually asks for. 0.09 is the European Medicines Agency's (policy 0070) and Health
 # Canada's; the others are ours: nobody alone, one in twenty, every second cell.
 LARGEST, AVERAGE, INTERVALS = 0.09, 0.05, 0.5
@@ -46,27 +49,27 @@ class Measured:
             return None
         return bool(self.after <= self.guide)
 
+    @property
+    def title(self) -> str:
+        """The name with its unit; shares have theirs beside the figure."""
+        return self.name if self.unit in ("", "%", "percent") else f"{self.name} ({self.unit})"
+
     def told(self, value: Any) -> str:
-        """Write a figure in its unit."""
+        """Write a figure; a share, and what is in percent already, with the sign."""
+        if self.unit == "percent":
+            return share(None if value is None else value / 100)
         return share(value) if self.unit == "%" else figure(value)
 
     def cells(self) -> tuple[str, ...]:
-        """Give what a table shows."""
+        """Give what a table shows: name, reading, guide value, whether it is met, figures."""
         verdict = {None: "", True: "met", False: "not met"}[self.met]
-        guide = "" if self.guide is None else f"at most {self.told(self.guide)}"
-        return (
-            self.name,
-            self.reading,
-            guide,
-            verdict,
-            "" if self.unit == "%" else self.unit,
-            self.told(self.before),
-            self.told(self.after),
-        )
+        guide = "" if self.guide is None else f"≤ {self.told(self.guide)}"
+        sides = (self.told(self.before), self.told(self.after))
+        return (self.title, self.reading, guide, verdict, *sides)
 
 
 # Key in the entry: name, unit, guide value, how to read it. Shares are shown in percent.
-_CLASSES = {
+_CLASSES: Named = {
     "smallest": ("smallest class", "records", None, "the k of k-anonymity that the table reaches"),
     "unique": ("records in classes under 2", "records", 0, "nobody else shares their quasi values"),
     "under_3": ("records in classes under 3", "records", 0, "at most one other shares them"),
@@ -74,18 +77,18 @@ _CLASSES = {
     "average_risk": ("one over the class size, average", "%", AVERAGE, "chance to pick the right"),
     "classes": ("classes", "classes", None, "distinct tuples of the quasi columns"),
 }
-_INDIVIDUAL = {
+_INDIVIDUAL: Named = {
     "largest": ("individual risk, largest", "%", LARGEST, "of the record most at risk"),
     "mean": ("individual risk, average", "%", AVERAGE, "chance to be found in the population"),
     "expected": ("individual risk, expected finds", "people", None, "if all are looked for"),
     "household": ("household risk, average", "%", AVERAGE, "that some member is found"),
 }
-_ATTACKERS = {
+_ATTACKERS: Named = {
     "prosecutor": ("prosecutor, largest", "%", LARGEST, "the person is known to be in the file"),
     "journalist": ("journalist, largest", "%", LARGEST, "the person is from the population"),
     "marketer": ("marketer, average", "%", AVERAGE, "share of records picked right"),
 }
-_SUDA = {
+_SUDA: Named = {
     "largest_dis": ("SUDA, largest DIS", "%", LARGEST, "that a match to a special unique is right"),
     "scored": ("SUDA, records scored", "records", None, "a few values single them out"),
 }
@@ -100,10 +103,10 @@ _SINGLE: dict[str, tuple[str, str, float | None, Any]] = {
     "distance_linkage": ("linkage by distance", "%", AVERAGE, None),
     "probabilistic_linkage": ("linkage by probability", "%", AVERAGE, None),
     "interval_disclosure": ("interval disclosure", "%", INTERVALS, 1.0),
-    "il_metrics": ("information loss by moments", "in %", None, 0.0),
-    "il1s": ("information loss IL1s", "", None, 0.0),
-    "sse_ratio": ("squares lost", "in %", None, 0.0),
-    "mean_absolute_correlation": ("mean absolute correlation", "", None, None),
+    "il_metrics": ("information loss by moments", "percent", None, 0.0),
+    "il1s": ("information loss IL1s", "1.41 sd", None, 0.0),
+    "sse_ratio": ("squares lost", "percent", None, 0.0),
+    "mean_absolute_correlation": ("mean absolute correlation", "0 to 1", None, None),
     "entropy": ("entropy of changed columns", "bits", None, None),
     "contingency_loss": ("two-way tables moved", "%", None, 0.0),
     "null_rates": ("nulls in quasi columns", "%", None, None),
@@ -131,7 +134,7 @@ def _rows(name: str, entry: Entry) -> Iterator[Measured]:
     else:
         said, unit, guide, untouched = _SINGLE.get(name, (name.replace("_", " "), "", None, None))
         after = entry["after"] if "after" in entry else entry.get("value")
-        before = entry["before"] if "before" in entry else untouched
+        before = entry.get("before", untouched)
         if not isinstance(after, Mapping):
             yield Measured(said, unit, before, after, guide, entry["means"])
     if "paper" in entry:
@@ -153,7 +156,7 @@ def _diversity(entry: Entry) -> Iterator[Measured]:
                 yield Measured(name, unit, before, sides["after"][key], None, reading)
 
 
-HEAD = ("measure", "how to read it", "guide value", "", "unit", "before", "after")
+HEAD = ("measure", "how to read it", "guide value", "kept", "before", "after")
 
 
 def risk_table(assessment: Entry) -> Table | None:
@@ -164,57 +167,55 @@ def risk_table(assessment: Entry) -> Table | None:
 
 def utility_table(assessment: Entry) -> Table | None:
     """Lay out the utility of the table as a whole, before and after."""
-    found = [row.cells() for row in measured(assessment, "utility")]
+    found = measured(assessment, "utility")
     if assessment.get("score") is not None:
         reading = "risk and loss in one: the lower, the better the trade"
-        found.append(("score", reading, "", "", "in %", "", figure(assessment["score"])))
-    rows = [(name, reading, *rest) for name, reading, _, _, *rest in found]
-    head = (*HEAD[:2], *HEAD[4:])
+        found.append(Measured("score", "percent", None, assessment["score"], None, reading))
+    rows = [(row.title, row.reading, *row.cells()[-2:]) for row in found]
     said = "A loss is 0 where nothing was changed. Each measure is defined in docs/measures.md."
-    return Table(head, rows, 2, said) if rows else None
+    return Table((*HEAD[:2], *HEAD[-2:]), rows, 2, said) if rows else None
 
 
 def column_table(assessment: Entry, changed: Mapping[str, int] | None, n: int | None) -> Table:
-    """Lay out what became of each column: cells changed, moments, losses."""
+    """Lay out what each column lost: cells changed, information, nearness to the original."""
     utility, risk = assessment["utility"], assessment["risk"]
-    moments = utility.get("columns", {}).get("columns", {})
     lost = utility.get("il1s", {}).get("columns", {})
     near = risk.get("interval_disclosure", {}).get("columns", {})
     bits = utility.get("entropy", {}).get("columns", {})
     drawn = (assessment.get("figures") or {}).get("columns", {})
-    names = dict.fromkeys([*(changed or {}), *drawn, *moments, *lost, *near, *bits])
     rows = []
-    for name in names:
-        own = moments.get(name, {})
-        cells = "–" if changed is None or name not in changed else f"{changed[name]:,}"
-        part = share(changed[name] / n) if changed and n and name in changed else "–"
-        pairs = (own.get("mean"), own.get("sd"), bits.get(name))
-        rows.append(
-            (
-                name,
-                cells,
-                part,
-                *(figure(side) for pair in pairs for side in (pair or (None, None))),
-                figure(lost.get(name)),
-                share(near.get(name)),
-            )
-        )
-    head = (
-        "column",
-        "cells changed",
-        "of all",
-        "mean before",
-        "after",
-        "sd before",
-        "after",
-        "bits before",
-        "after",
-        "IL1s",
-        "cells near",
-    )
+    for name in dict.fromkeys([*(changed or {}), *drawn, *lost, *near, *bits]):
+        cells = None if changed is None else changed.get(name)
+        part = None if cells is None or not n else cells / n
+        sides = (figure(side) for side in bits.get(name, (None, None)))
+        own = (figure(cells), share(part), figure(lost.get(name)), share(near.get(name)))
+        rows.append((name, *own, *sides))
+    head = ("column", "cells changed", "of all", "IL1s", "cells near", "bits before", "bits after")
     reading = (
-        "Mean and standard deviation (sd) are in the column's own unit; bits are the entropy of a "
-        "value; IL1s is the mean change of a cell in units of 1.41 sd (0: none); cells near are "
-        "those within 5 % of an sd of their original."
+        "IL1s is the mean change of a cell in units of 1.41 standard deviations (0: none); cells "
+        "near are those within 5 % of a standard deviation of their original; bits are the entropy "
+        "of a value. A dash stands for a figure that was not taken, mostly of unchanged columns."
     )
     return Table(head, rows, len(head) - 1, reading)
+
+
+def moment_table(assessment: Entry) -> Table | None:
+    """Lay out mean and standard deviation of the numeric columns, before and after."""
+    drawn = (assessment.get("figures") or {}).get("columns", {})
+    rows = []
+    for name, own in assessment["utility"].get("columns", {}).get("columns", {}).items():
+        dates = drawn.get(name, {}).get("kind") == "date"
+        means = (_date(side) if dates else figure(side) for side in own["mean"])
+        spreads = (_days(side) if dates else figure(side) for side in own["sd"])
+        rows.append((name, *means, *spreads))
+    head = ("column", "mean before", "mean after", "sd before", "sd after")
+    reading = "Mean and standard deviation (sd) of the values that are there, in the column's unit."
+    return Table(head, rows, 4, reading) if rows else None
+
+
+def _date(seconds: float | None) -> str:
+    return "–" if seconds is None else str(np.datetime64(round(seconds), "s").astype("M8[D]"))
+
+
+def _days(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{figure(seconds / 86_400)} days"

@@ -34,7 +34,7 @@ class Table:
 
 def share(value: Any) -> str:
     """Write a share as percent; nothing where there is none."""
-    return "–" if value is None else percent(float(value))
+    return "–" if value is None else percent(float(value)).replace(".0 %", " %")
 
 
 def figure(value: Any) -> str:
@@ -43,7 +43,7 @@ def figure(value: Any) -> str:
     Examples
     --------
     >>> figure(12345), figure(0.123456), figure(None), figure(True), figure([1, 2])
-    ('12,345', '0.12346', '–', 'yes', '1, 2')
+    ('12,345', '0.1235', '–', 'yes', '1, 2')
     """
     if value is None:
         return "–"
@@ -52,7 +52,7 @@ def figure(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return number(value)
+        return number(float(f"{value:.4g}") if abs(value) < 1000 else value)
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {figure(item)}" for key, item in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):

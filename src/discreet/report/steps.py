@@ -96,14 +96,10 @@ def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
 
 def _cuts(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     points, counts = np.asarray(plan["points"]), np.asarray(plan["counts"])
-    part.facts.append(
-        (
-            f"rounding set of {column}",
-            f"{counted(len(points), 'point')} from {_value(plan, points[0])} to "
-            f"{_value(plan, points[-1])}; the rarest stands for {counted(int(counts.min()), 'record')}"
-            f", the middle one for {float(np.median(counts)):g}",
-        )
-    )
+    ends = f"from {_value(plan, points[0])} to {_value(plan, points[-1])}"
+    rarest = f"the rarest stands for {counted(int(counts.min()), 'record')}"
+    said = f"{counted(len(points), 'point')} {ends}; {rarest}, on average {counts.mean():.1f}"
+    part.facts.append((f"rounding set of {column}", said))
     if len(points) <= LONGEST_TABLE:
         cuts = np.asarray(plan["cuts"])
         lower = ["", *(_value(plan, cut) for cut in cuts)]
@@ -120,13 +116,9 @@ def _cuts(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
 
 def _multiples(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     counts = np.asarray(plan["counts"])
-    part.facts.append(
-        (
-            f"multiples in {column}",
-            f"base {_value(plan, plan['base'], length=True)}: {counted(len(counts), 'multiple')} in "
-            f"use, the rarest by {counted(int(counts.min()), 'record')}",
-        )
-    )
+    used = f"{counted(len(counts), 'multiple')} of {_value(plan, plan['base'], length=True)}"
+    said = f"{used} in use, the rarest by {counted(int(counts.min()), 'record')}"
+    part.facts.append((f"multiples in {column}", said))
 
 
 def _clip(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
@@ -185,9 +177,9 @@ _COLUMN: dict[str, _Told] = {
 def _value(plan: Plan, value: Any, length: bool = False) -> str:
     """Write a value of a plan; dates and durations count units of so many nanoseconds."""
     if plan.get("unit_ns") is None:
-        return figure(float(value))
+        return f"{float(value):,.10g}"
     if length or "since" not in plan["unit"]:
-        return f"{figure(float(value))} {plan['unit'].split(' since')[0]}"
+        return f"{float(value):,.10g} {plan['unit'].split(' since')[0]}"
     seconds = np.rint(float(value) * plan["unit_ns"] / 1e9)
     moment = str(np.datetime64(int(seconds), "s"))
     return moment.removesuffix("T00:00:00").replace("T", " ")
@@ -238,19 +230,15 @@ def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
     reading = "Level 0 is the value itself, the highest is * for every value."
     part.tables.append(("Levels", Table(head, rows, len(head) - 1, reading)))
     if "quality" in done:
-        part.facts.append(
-            (f"quality ({done['quality']['model']})", figure(done["quality"]["value"]))
-        )
+        quality = done["quality"]
+        part.facts.append((f"quality ({quality['model']})", figure(quality["value"])))
     for search in done.get("searches", ()):
-        proven = (
-            "proven optimal"
-            if search["gap"] == 0
-            else (f"within {share(search['gap'])} of the optimum")
-        )
+        gap = search["gap"]
+        proven = f"within {share(gap)} of the optimum" if gap else "proven optimal"
         work = f"{search['evaluations']:,} of {search['nodes']:,} combinations of levels looked at"
         bound = f"found {figure(search['optimum'])}, nothing is below {figure(search['bound'])}"
-        records = f"{search['group']}, round {search['round']}"
-        part.facts.append((f"certificate ({records})", f"{proven}: {bound}; {work}"))
+        of = f"certificate ({search['group']}, round {search['round']})"
+        part.facts.append((of, f"{proven}: {bound}; {work}"))
     _suppressed(part, done)
 
 

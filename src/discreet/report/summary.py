@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.report.measures import Measured, measured
-from discreet.report.page import counted, figure, named, render, share
+from discreet.report.page import counted, named, render, share
 from discreet.report.steps import in_one_line
 
 Facts = Mapping[str, Any]
@@ -98,7 +98,7 @@ def _cost(facts: Facts) -> str:
     rows = {row.name: row for row in key_figures(facts)}
     if (lost := rows.get("information loss IL1s")) is not None and lost.after is not None:
         parts.append(
-            f"a changed column's cell moves by {figure(lost.after * 2**0.5)} standard "
+            f"a changed column's cell moves by {lost.after * 2**0.5:.2g} standard "
             "deviations on average"
         )
     if (r := rows.get("mean absolute correlation")) is not None and r.after is not None:
