@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -21,7 +22,6 @@ FLAGS = (
     "--hide-scrollbars",
     "--force-color-profile=srgb",
     "--remote-debugging-pipe",
-    "--window-size=1100,900",
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
 PATIENCE = 60.0
@@ -38,17 +38,17 @@ class Browser:
     def __init__(self, path: str, profile: Path) -> None:
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
-        # It reads from 3 and writes to 4, which the shell sets up.
-        start = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
-        command = ["sh", "-c", start, "sh", path, *FLAGS, f"--user-data-dir={profile}"]
+        # It reads from 3 and writes to 4, whatever these were here.
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (to_browser, from_browser)]
         self._process = subprocess.Popen(
-            command,
-            pass_fds=(to_browser, from_browser),
+            [path, *FLAGS, f"--user-data-dir={profile}"],
+            pass_fds=(3, 4),
+            preexec_fn=lambda: [os.dup2(end, number) for number, end in enumerate(ends, 3)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(to_browser)
-        os.close(from_browser)
+        for end in (to_browser, from_browser, *ends):
+            os.close(end)
         os.set_blocking(self._in, False)
         self._last, self._rest, self.events = 0, b"", []
 
@@ -102,18 +102,19 @@ class Browser:
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.call(f"{domain}.enable", session)
+        size = {"width": 1100, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", session, **size)
         self.events.clear()
 
         def loaded(message):
             return (
-                message.get("method") == "Page.loadEventFired"
-                and message["sessionId"] == session
+                message.get("method") == "Page.loadEventFired" and message["sessionId"] == session
             )
 
         self.call("Page.navigate", session, url=url)
         if not any(loaded(event) for event in self.events):
             self.wait(loaded, url)
-        page = Page(self, session)
+        page = Page(self, session, target)
         # What a page does late, it does before the next frame is drawn.
         page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
         own = [event for event in self.events if event.get("sessionId") == session]
@@ -130,16 +131,23 @@ class Browser:
 class Page:
     """A page that was loaded: what it asked for, what it said, and how it looks."""
 
-    def __init__(self, browser: Browser, session: str) -> None:
-        self._browser, self._session = browser, session
+    def __init__(self, browser: Browser, session: str, target: str) -> None:
+        self._browser, self._session, self._target = browser, session, target
         self.requests: list[str] = []
         self.messages: list[dict] = []
 
+    def close(self) -> None:
+        self._browser.call("Target.closeTarget", targetId=self._target)
+
+    def _call(self, method: str, **params):
+        """Send a command to the page; in the background it would have no size."""
+        self._browser.call("Page.bringToFront", self._session)
+        return self._browser.call(method, self._session, **params)
+
     def evaluate(self, expression: str):
         """Run a script in the page, from outside, and give its value."""
-        found = self._browser.call(
+        found = self._call(
             "Runtime.evaluate",
-            self._session,
             expression=expression,
             returnByValue=True,
             awaitPromise=True,
@@ -151,13 +159,13 @@ class Page:
     def screenshot(self) -> bytes:
         """Give the whole page as PNG."""
         options = {"format": "png", "captureBeyondViewport": True}
-        size = self._browser.call("Page.getLayoutMetrics", self._session)["cssContentSize"]
+        size = self._call("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        shot = self._browser.call("Page.captureScreenshot", self._session, clip=clip, **options)
+        shot = self._call("Page.captureScreenshot", clip=clip, **options)
         return base64.b64decode(shot["data"])
 
     def pdf(self) -> bytes:
         """Print the page."""
         options = {"printBackground": True, "preferCSSPageSize": True}
-        printed = self._browser.call("Page.printToPDF", self._session, **options)
+        printed = self._call("Page.printToPDF", **options)
         return base64.b64decode(printed["data"])
