@@ -34,6 +34,8 @@ def progress(what: str) -> Iterator[None]:
 
 def release(out: Console, release: Release, assessment: Assessment, written: Path) -> None:
     """Print what was done, what was verified, and the first figures."""
+    from discreet.release.output import find_release
+
     log = release.log
     rows, columns = release.protected.shape
     out.print(f"[bold]Protected[/bold] {rows:,} rows, {columns} columns released.", end=" ")
@@ -55,7 +57,9 @@ def release(out: Console, release: Release, assessment: Assessment, written: Pat
     check(out, release.check)
     assessment_table(out, assessment)
     out.print(f"[bold]Share:[/bold] {escape(str(written))}", soft_wrap=True)
-    out.print("[bold]Keep, never share:[/bold] the internal folder beside it")
+    internal = find_release(written)[1]
+    out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
+    out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)
 
 
 def _figures(step: dict[str, Any]) -> Iterator[str]:

@@ -143,8 +143,7 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
         before = {row.told(row.before) for row in sides if row is not None}
         rows.append(
             (
-                name,
-                "" if first.unit == "%" else first.unit,
+                first.title,
                 before.pop() if len(before) == 1 else "differs",
                 *("–" if row is None else row.told(row.after) for row in sides),
             )
@@ -156,7 +155,7 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
         "Before, and after in each release; – where it was left out. Before differs where a "
         "measure looks at the columns that a release changed: then it is not the same measure."
     )
-    return Table(("measure", "unit", "before", *names), rows, 1 + len(names), reading)
+    return Table(("measure", "before", *names), rows, 1 + len(names), reading)
 
 
 def _columns(releases: list[Facts]) -> Table | None:
