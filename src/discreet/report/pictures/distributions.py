@@ -200,9 +200,11 @@ def room(
     canvas: Any, *, left: float = 0.65, high: float = HIGH, top: float = 0.25, bottom: float = 0.47
 ) -> Any:
     """Give the axes of a picture, with margins in inches."""
-    edges = {"left": left / WIDE, "right": 1 - 0.35 / WIDE, "top": 1 - top / high, "bottom": bottom / high}
     axis = canvas.add_subplot()
-    canvas.subplots_adjust(**edges)
+    # On the right, half of the last tick's label.
+    canvas.subplots_adjust(
+        left=left / WIDE, right=1 - 0.35 / WIDE, top=1 - top / high, bottom=bottom / high
+    )
     return axis
 
 
