@@ -74,8 +74,7 @@ _CLASSES: Named = {
     "unique": ("in classes under 2", "records", 0, "nobody else shares their quasi values"),
     "under_3": ("in classes under 3", "records", 0, "at most one other shares them"),
     "under_5": ("in classes under 5", "records", 0, "at most three others share them"),
-    "average_risk": ("one over the class size, average", "%", AVERAGE, "chance to pick the right"),
-    "classes": ("classes", "classes", None, "distinct tuples of the quasi columns"),
+    "classes": ("classes", "tuples", None, "distinct tuples of the quasi columns"),
 }
 _INDIVIDUAL: Named = {
     "largest": ("individual risk, largest", "%", LARGEST, "of the record most at risk"),

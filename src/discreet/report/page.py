@@ -53,6 +53,9 @@ def figure(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return number(float(f"{value:.4g}") if abs(value) < 1000 else value)
+    if isinstance(value, Mapping) and "model" in value:
+        rest = {key: item for key, item in value.items() if key != "model"}
+        return f"{value['model']} ({figure(rest)})"
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {figure(item)}" for key, item in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):

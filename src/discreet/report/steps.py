@@ -76,10 +76,8 @@ def _step(asked: Plan, decided: Plan, done: Plan, drawn: Plan) -> StepPart:
 def _hierarchy(spec: Any) -> str:
     if not isinstance(spec, Mapping):
         return figure(spec)
-    return f"{spec.get('kind', 'levels')}: " + (
-        figure({key: value for key, value in spec.items() if key != "kind" and value is not None})
-        or "as it is"
-    )
+    given = {key: value for key, value in spec.items() if key != "kind" and value is not None}
+    return ", ".join(part for part in (spec.get("kind", ""), figure(given)) if part)
 
 
 def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
@@ -146,7 +144,7 @@ def _pram(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     part.facts.append(
         (
             f"transitions of {column}",
-            f"{counted(len(names), 'category', 'categories')}, which stay with "
+            f"{counted(len(names), 'category', 'categories')}, which stay with a chance of "
             f"{share(stay.min())} to {share(stay.max())}",
         )
     )
@@ -226,7 +224,7 @@ def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
             smallest = f"{int(sizes.min()):,}" if len(sizes) else "–"
             records = (f"{one['rows']:,}", f"{len(sizes):,}", smallest)
             rows.append((group["group"], str(i), *levels, *records))
-    head = ("records", "round", *depth, "records", "classes", "smallest")
+    head = ("group", "round", *depth, "records", "classes", "smallest")
     reading = "Level 0 is the value itself, the highest is * for every value."
     part.tables.append(("Levels", Table(head, rows, len(head) - 1, reading)))
     if "quality" in done:

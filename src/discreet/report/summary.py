@@ -125,5 +125,5 @@ def summary_html(facts: Facts) -> str:
 def title_of(facts: Facts) -> str:
     """Name what a report is about."""
     log = facts.get("log") or {}
-    source = log.get("input", {}).get("source")
-    return f"Release of {source}" if source else "Release" if log else "Assessment"
+    source = log.get("input", {}).get("source") or log.get("release", "")
+    return f"Release of {source}" if log else "Assessment"
