@@ -279,6 +279,7 @@ def compare(
     loss: Annotated[
         str, typer.Option(help="Rank by information_loss, or by a measure such as il1s.")
     ] = "information_loss",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -290,7 +291,7 @@ def compare(
     from discreet.cli.compare import run_compare
 
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
-    found = run_compare(original, releases, out_file, risk, loss, dialect)
+    found = run_compare(original, releases, out_file, force, risk, loss, dialect)
     if as_json:
         _print_json(found.to_dict())
     else:

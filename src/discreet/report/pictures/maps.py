@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.report.pictures.distributions import WIDE, room
-from discreet.report.pictures.drawing import DARK, Picture, clipped, draw, legend, number
+from discreet.report.pictures.drawing import BELOW, DARK, Picture, clipped, draw, legend, number
 
 
 def risk_utility(
@@ -55,7 +55,7 @@ def risk_utility(
                 label="dominated",
             )
         axis.margins(0.12)
-        axis.set(xlabel=loss, ylabel=risk)
+        axis.set(xlabel=clipped(loss, BELOW), ylabel=clipped(risk, 22.0))
         right = axis.get_xlim()[1]
         for one in releases:
             left = one["loss"] > 0.75 * right

@@ -9,10 +9,12 @@ import numpy as np
 
 from discreet.report.pictures.distributions import HIGH, WIDE, Bins, room, shares
 from discreet.report.pictures.drawing import (
+    BELOW,
     BLUE,
     DARK,
     LIGHT,
     Picture,
+    clipped,
     draw,
     legend,
     number,
@@ -67,7 +69,7 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
     return draw(
         paint,
         (WIDE, HIGH),
-        f"Rounding set of {column}",
+        f"Rounding set of {clipped(column, BELOW)}",
         f"{column} is rounded to {len(points):,} points{held}: {first}.",
         "The grey area is the original; all values between two dotted borders are released as the "
         f"point marked below them, so where points are far apart much is lost{beyond}.",
@@ -118,7 +120,7 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
 
     def paint(canvas: Any) -> None:
         above, below = canvas.subplots(2, 1, height_ratios=[3, 2])
-        canvas.subplots_adjust(left=0.75 / WIDE, right=0.985, top=0.98, bottom=0.16, hspace=0.45)
+        canvas.subplots_adjust(left=0.75 / WIDE, right=0.95, top=0.98, bottom=0.16, hspace=0.45)
         x, y = [], []
         for place, chunk in enumerate(shown):
             own = coefficients[ends[chunk] - degrees[chunk] - 1 : ends[chunk]]
