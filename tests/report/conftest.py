@@ -24,6 +24,9 @@ def everything_recipe() -> dict:
     flat = {"kind": "flat"}
     numbers = [f"x{i}" for i in range(10)]
     return {
+        # Long, so that they can be searched for; the same in each run, so that figures are too.
+        "seed": 276_447_231_098_817_120_443_551_009_871_226_531_117,
+        "order_seed": 198_112_004_551_378_900_217_440_033_182_994_000_071,
         "roles": {
             "identifiers": ["name"],
             "quasi": ["age", "sex", "region"],

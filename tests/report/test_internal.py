@@ -26,9 +26,9 @@ def assessment(everything):
     return everything.assess()
 
 
-def test_sections_in_order(page):
+def test_sections_in_order(page, everything):
     assert [i for i in page.ids if i in SECTIONS] == SECTIONS
-    assert page.headings[0].startswith("Release of ")
+    assert page.headings[0] == f"Release {everything.log['release']}"
     assert "Never share this file" in page.text
 
 

@@ -125,5 +125,6 @@ def summary_html(facts: Facts) -> str:
 def title_of(facts: Facts) -> str:
     """Name what a report is about."""
     log = facts.get("log") or {}
-    source = log.get("input", {}).get("source") or log.get("release", "")
-    return f"Release of {source}" if log else "Assessment"
+    source = log.get("input", {}).get("source")
+    named = f"of {source}" if source else log.get("release", "")
+    return f"Release {named}".strip() if log else "Assessment"
