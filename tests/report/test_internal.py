@@ -8,8 +8,7 @@ import pytest
 
 from discreet import assess, protect
 from discreet.datasets import make_households
-from discreet.release.evidence import Evidence
-from discreet.release.reports import saved_facts, saved_report
+from discreet.release.reports import saved_report
 from discreet.report import internal_report
 from tests.report.pages import is_self_contained
 
@@ -117,13 +116,6 @@ def test_pictures_and_their_captions(page):
 def test_the_same_release_gives_the_same_bytes(everything_folder):
     written = (everything_folder / "internal" / "report.html").read_text("utf-8")
     assert saved_report(everything_folder) == written
-    assert saved_report(everything_folder) == saved_report(everything_folder)
-
-
-def test_the_report_needs_no_original(everything_folder):
-    facts = saved_facts(everything_folder)
-    facts["plan"] = Evidence.load(everything_folder / "internal").plan
-    assert internal_report(facts) == saved_report(everything_folder)
 
 
 def test_an_assessment_alone_is_a_report(tmp_path):
