@@ -28,7 +28,7 @@ LAYERS = [
         "utility",
         "report",
     ],
-    ["table", "kernels"],
+    ["table", "kernels", "engines"],
 ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,20 @@ class Draws:
         text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
         digest = hashlib.blake2b(text, digest_size=16, person=b"discreet draws").digest()
         self._key = np.frombuffer(digest, dtype="<u8")
+        self._rows: np.ndarray | None = None
+
+    def at(self, rows: np.ndarray) -> Draws:
+        """Give the draws of some rows, which are 0, 1, ... to whoever draws then.
+
+        Examples
+        --------
+        >>> draws, some = Draws(2024, 1, "income"), np.array([7, 3])
+        >>> bool((draws.at(some).uniform(np.arange(2)) == draws.uniform(some)).all())
+        True
+        """
+        placed = copy(self)
+        placed._rows = rows if self._rows is None else self._rows[rows]
+        return placed
 
     @classmethod
     def from_random_state(cls, random_state: Any, *scope: int | str) -> Draws:
@@ -71,6 +86,7 @@ class Draws:
 
     def words(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:
         """Give one 64-bit word per row number; `stream` numbers several draws of one row."""
+        rows = rows if self._rows is None else self._rows[rows]
         counters = np.ascontiguousarray(rows, dtype=np.uint64)
         return philox(*self.key, counters, np.uint64(stream))
 

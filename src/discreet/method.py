@@ -6,9 +6,10 @@ at random, and what it promises; `protect` runs it, and the check verifies the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeVar
+from functools import partial
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.table.moments import Moments
 from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise
 
@@ -66,6 +68,42 @@ class Outcome:
     figures: dict[str, Any] = field(default_factory=dict)
     fixed: dict[str, Any] = field(default_factory=dict)
     disclosed: np.ndarray | None = None
+
+
+class Counted(Protocol):
+    """What an engine tells of a table's columns without giving its rows."""
+
+    def summary(self, column: str) -> Summary:
+        """Give a numeric column's distinct values with counts, by class for supervised methods."""
+
+    def ranges(self, column: str) -> Iterator[Summary] | None:
+        """Give the same range after range, where there are too many values for one summary."""
+
+    def tuples(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
+        """Give the distinct tuples of some columns, by first appearance, with their counts."""
+
+    def moments(self, columns: Sequence[str]) -> Moments:
+        """Give the moments of numeric columns."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a method decided from counts, and how it treats rows, some at a time.
+
+    Attributes
+    ----------
+    plans, joint, figures, fixed : dict
+        As in an `Outcome`.
+    treat : callable
+        From columns, draws and a rounder, as `Method.run` takes them, to an `Outcome` whose plans
+        are empty. Can be pickled, since an engine may have its rows elsewhere.
+    """
+
+    plans: dict[str, Plan]
+    treat: Callable[[Mapping[str, Any], Callable[[str], Draws], Rounder], Outcome]
+    joint: Plan = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
+    fixed: dict[str, Any] = field(default_factory=dict)
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -128,6 +166,24 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def check_params(self) -> None:
         """Raise `BadInput` where a parameter has a value that cannot be used."""
+
+    @property
+    def bound_to_memory(self) -> str | None:
+        """Why it needs all rows in memory; None where it can decide from counts."""
+        return "it looks at the rows themselves"
+
+    def decide_from(
+        self,
+        columns: Sequence[str],
+        counted: Counted,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> Decision:
+        """Decide on some columns from counts: what `protect` calls on an engine.
+
+        Not called where `bound_to_memory` says why.
+        """
+        raise NotImplementedError
 
     def run(
         self,
@@ -199,6 +255,10 @@ class ColumnMethod(Method):
         """Give new values by a plan; nulls (NaN) stay."""
         raise NotImplementedError
 
+    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
+        """Make the plan of one column whose results are rounded."""
+        return self.decide(summary, column)
+
     def decide_and_apply(
         self,
         values: np.ndarray,
@@ -208,8 +268,41 @@ class ColumnMethod(Method):
         target: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Plan]:
         """Treat the rows that the plan is made from."""
-        plan = self.decide(summarise(values, target), column)
+        plan = self.decide_rounded(summarise(values, target), column, draws, rounded)
         return rounded(column, self.apply(plan, values, draws)), plan
+
+    @property
+    def bound_to_memory(self) -> str | None:
+        """Distinct values with counts are enough."""
+        return None
+
+    def decide_from(
+        self,
+        columns: Sequence[str],
+        counted: Counted,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> Decision:
+        """Decide on each column from its distinct values and counts."""
+        plans = {
+            name: self.decide_rounded(counted.summary(name), name, draws(name), rounded)
+            for name in columns
+        }
+        return Decision(plans, partial(self._treat, plans))
+
+    def _treat(
+        self,
+        plans: Mapping[str, Plan],
+        columns: Mapping[str, np.ndarray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder,
+    ) -> Outcome:
+        """Apply plans to rows."""
+        new = {
+            name: rounded(name, self.apply(plans[name], values, draws(name)))
+            for name, values in columns.items()
+        }
+        return Outcome(new, {})
 
     def run(
         self,

@@ -6,9 +6,10 @@ Plain threads, and not numba's own: those end the process when they meet a fork 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -32,14 +33,34 @@ def over_ranges(work: Callable[[int, int], Result], n: int, chunk: int) -> list[
     """
     starts = range(0, n, chunk)
     stops = [min(start + chunk, n) for start in starts]
-    threads = min(len(starts), _cores())
+    threads = min(len(starts), cores())
     if threads < 2:
         return [work(start, stop) for start, stop in zip(starts, stops, strict=True)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, starts, stops))
 
 
-def _cores() -> int:
+def spread(function: Callable[..., Result], items: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
+    """Call a function on items as they come, as many at once as there are cores.
+
+    Results come in the items' order, and no more items are taken than are worked on.
+
+    Examples
+    --------
+    >>> list(spread(pow, [(2, 3), (3, 2), (5, 1)]))
+    [8, 9, 5]
+    """
+    with ThreadPoolExecutor(cores()) as pool:
+        waiting: deque[Future[Result]] = deque()
+        for item in items:
+            waiting.append(pool.submit(function, *item))
+            if len(waiting) > cores():
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def cores() -> int:
     """Count the cores that this process may use; only Linux says."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

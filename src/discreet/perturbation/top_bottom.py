@@ -90,14 +90,7 @@ class TopBottom(ColumnMethod):
             "above": int(summary.counts[summary.values > upper].sum()),
         }
 
-    def decide_and_apply(
-        self,
-        values: np.ndarray,
-        column: str,
-        draws: Draws,
-        rounded: Rounder,
-        target: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, Plan]:
+    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
         """Refuse bounds that the column cannot hold: rounded, they could lie beyond themselves."""
         for bound in self._bounds(column):
             if np.isfinite(bound) and rounded(column, np.array([bound]))[0] != bound:
@@ -105,7 +98,7 @@ class TopBottom(ColumnMethod):
                     f"the bound {bound:g} has more decimals than column '{column}'; "
                     'round it, or set precision = "full"'
                 )
-        return super().decide_and_apply(values, column, draws, rounded, target)
+        return self.decide(summary, column)
 
     def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
         columns = super()._columns(X, reset)

@@ -21,6 +21,7 @@ from discreet.release.findings import NEEDS_INTERNAL, CheckReport, Finding, Show
 from discreet.release.privacy import models_within_groups
 from discreet.release.promises import PROMISES
 from discreet.release.recipe import Recipe, Step, as_recipe
+from discreet.release.roles import USES
 from discreet.table import float_values, normalise, read_table, to_arrow, tuple_counts
 from discreet.table.files import delimiter_of
 
@@ -119,7 +120,7 @@ def _read_original(original: Any, recipe: Recipe) -> pa.Table | None:
 
 def _roles(table: pa.Table, recipe: Recipe) -> list[Finding]:
     named = recipe.roles.named()
-    hidden = [c for c, r in named.items() if r in ("identifiers", "unit", "weight", "target")]
+    hidden = [c for c, r in named.items() if r in ("identifiers", "unit", *USES)]
     left = [column for column in hidden if column in table.column_names]
     shown = [column for column in named if column not in hidden]
     lost = [column for column in shown if column not in table.column_names]

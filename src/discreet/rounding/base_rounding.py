@@ -168,8 +168,7 @@ class BaseRounding(Rounding):
         target: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Plan]:
         """Round each value by itself."""
-        plan = self.decide(summarise(values), column, draws)
-        plan["points"] = rounded(column, plan["points"])
+        plan = self.decide_rounded(summarise(values), column, draws, rounded)
         return rounded(column, self.apply(plan, values, draws)), plan
 
 

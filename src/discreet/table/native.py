@@ -28,14 +28,14 @@ def to_arrow(table: Any) -> pa.Table:
     ['age']
     """
     if isinstance(table, pa.Table):
-        _check_names(table.column_names)
+        check_names(table.column_names)
         return table.select(_without_index(table)).replace_schema_metadata(None)
     try:
         frame = nw.from_native(table, eager_only=True)
-        _check_names(frame.columns)
+        check_names(frame.columns)
         arrow = frame.to_arrow()
     except nw.exceptions.DuplicateError:
-        _check_names(list(table.columns))
+        check_names(list(table.columns))
         raise BadInput("the table has two columns of one name") from None
     except (pa.ArrowException, NotImplementedError) as error:
         raise BadInput(f"a column mixes types or has one that is not supported: {error}") from None
@@ -46,7 +46,8 @@ def to_arrow(table: Any) -> pa.Table:
     return arrow.select(frame.columns).replace_schema_metadata(None)
 
 
-def _check_names(names: Sequence[Any]) -> None:
+def check_names(names: Sequence[Any]) -> None:
+    """Refuse names that are no text, empty, or given twice."""
     seen = set()
     for name in names:
         if not isinstance(name, str):
@@ -195,7 +196,7 @@ def _without(column: pa.ChunkedArray, markers: Sequence[str]) -> pa.ChunkedArray
     if pa.types.is_dictionary(kind):
         # Only the labels are looked at, not the rows.
         labels = column.chunk(0).dictionary if column.num_chunks else pa.array([], kind.value_type)
-        found = _as_type(markers, labels.type)
+        found = marker_values(markers, labels.type)
         if not _holds(labels, found):
             return column
         plain = column.cast(kind.value_type)
@@ -203,13 +204,13 @@ def _without(column: pa.ChunkedArray, markers: Sequence[str]) -> pa.ChunkedArray
         kept = labels.filter(pc.invert(pc.is_in(labels, value_set=found)))
         codes = pc.index_in(plain, value_set=kept).combine_chunks().cast(pa.int32())
         return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, kept, ordered=kind.ordered)])
-    found = _as_type(markers, kind)
+    found = marker_values(markers, kind)
     if _holds(column, found):
         return pc.if_else(pc.is_in(column, value_set=found), pa.scalar(None, kind), column)
     return column
 
 
-def _as_type(markers: Sequence[str], kind: pa.DataType) -> pa.Array:
+def marker_values(markers: Sequence[str], kind: pa.DataType) -> pa.Array:
     """Give the markers that can be read as a type, in that type."""
     readable: list[Any] = []
     if pa.types.is_boolean(kind):  # "1" would read as true

@@ -75,6 +75,15 @@ def summarise_sorted(
     return Summary(values, counts, nulls, classes)
 
 
+def followed_by(low: Summary, high: Summary) -> Summary:
+    """Put two summaries together, where all values of the second are larger."""
+    return Summary(
+        np.concatenate([low.values, high.values]),
+        np.concatenate([low.counts, high.counts]),
+        low.nulls + high.nulls,
+    )
+
+
 def tuple_counts(table: pa.Table, columns: list[str]) -> tuple[pa.Table, np.ndarray]:
     """Count the distinct tuples of some columns; a null is a value like any other here.
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from discreet.draws import Draws
 from discreet.table import kind_of, numbers
+from discreet.table.classes import classes_of
 
 EVERYTHING = "*"
 
@@ -20,41 +21,77 @@ def mondrian(
 ) -> dict[str, pa.ChunkedArray]:
     """Give the released columns; raise ValueError where a label does not cover a value."""
     joint = step["joint"]
-    classes = np.asarray(joint["classes"], dtype=np.int64)
+    read = {name: _read(columns.arrow(name), name) for name in step["columns"]}
+    n = len(next(iter(read.values()))[1])
+    classes = _classes(joint, read)
+    if len(classes) != n:
+        raise ValueError(f"{len(classes):,} rows have a class, but there are {n:,}")
     sizes = np.asarray(joint["sizes"], dtype=np.int64)
     if not np.array_equal(np.bincount(classes[classes >= 0], minlength=len(sizes)), sizes):
         raise ValueError("the classes do not have the sizes that the plan gives")
     released = {}
-    for name in step["columns"]:
-        column, named = columns.arrow(name), joint["labels"][name]
-        if len(column) != len(classes):
-            raise ValueError(f"{len(classes):,} rows have a class, but there are {len(column):,}")
+    for name, (values, null) in read.items():
+        named = joint["labels"][name]
         label = np.asarray(named["label"], dtype=np.int64)
         texts = np.append(np.asarray(named["labels"], dtype=object), [EVERYTHING, None])
         if len(label) != len(sizes) or label.min(initial=0) < -1 or label.max() >= len(texts) - 2:
             raise ValueError(f"column '{name}': some class has no label")
         # -1, a class of nulls, has the last text; a suppressed record, the one before.
         of_row = np.where(classes >= 0, label[classes], len(texts) - 2)
-        values, null = _read(column, name)
         if joint["null_policy"] == "match":
             of_row[null] = -1
         problem = _uncovered(values, null, named, of_row, texts)
         if problem is not None:
             raise ValueError(
                 f"column '{name}', row {problem + 1}: the label {texts[of_row[problem]]} does not "
-                f"cover {column[problem].as_py()}"
+                f"cover {columns.arrow(name)[problem].as_py()}"
             )
         released[name] = pa.chunked_array([pa.array(texts[of_row], pa.string())])
     return released
+
+
+def _classes(joint: dict[str, Any], read: dict[str, tuple[Any, np.ndarray]]) -> np.ndarray:
+    """Give the class of each row: the plan has it by row, or else by tuple of values."""
+    if "classes" in joint:
+        return np.asarray(joint["classes"], dtype=np.int64)
+    tuples = joint["tuples"]
+    classes = np.asarray(tuples["classes"], dtype=np.int64)
+    both, sizes = [], []
+    for name, (values, null) in read.items():
+        held = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+        known = pa.array(tuples["values"][name], held.type)
+        place = pc.fill_null(pc.index_in(held, value_set=known), -1).to_numpy()
+        unknown = (place < 0) & ~null
+        if unknown.any():
+            value = held[int(np.argmax(unknown))].as_py()
+            raise ValueError(f"column '{name}' holds '{value}', which the plan does not know")
+        of_tuple = np.asarray(tuples["codes"][name], dtype=np.int64)
+        if len(of_tuple) != len(classes) or of_tuple.max(initial=-1) >= len(known):
+            raise ValueError(f"column '{name}': the plan's tuples are not what its values say")
+        # Tuples of the plan and rows are numbered together.
+        both.append(np.concatenate([of_tuple, np.where(null, -1, place)]))
+        sizes.append(len(known))
+    number, count = classes_of(np.array(both), np.array(sizes, dtype=np.int64))
+    known_tuples, rows = number[: len(classes)], number[len(classes) :]
+    class_of = np.full(count, -1)
+    class_of[known_tuples] = classes
+    times = np.bincount(known_tuples, minlength=count)
+    if (times != 1).any() or (np.bincount(rows, minlength=count) == 0).any():
+        raise ValueError("the plan's tuples are not those of the rows, each once")
+    return class_of[rows]
 
 
 def _read(column: pa.ChunkedArray, name: str) -> tuple[Any, np.ndarray]:
     """Give a column's numbers, or else its texts, and where it is null."""
     if kind_of(column.type) == "numeric":
         values = numbers(column, name).values
-        return values, np.isnan(values)
+        return values + 0.0, np.isnan(values)
     kind = column.type
     plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    if pa.types.is_floating(plain.type):
+        # NaN is a null, and -0.0 is 0.0.
+        plain = pc.if_else(pc.is_nan(plain), pa.scalar(None, plain.type), plain)
+        plain = pc.add(plain, pa.scalar(0.0, plain.type))
     return plain.cast(pa.string()), plain.is_null().to_numpy()
 
 

@@ -1,0 +1,1 @@
+"""The flow on engines: the same recipe, the same plan, on tables larger than memory."""
