@@ -11,8 +11,7 @@ HOSTILE = "<script>k</script> & $x$"
 @pytest.fixture
 def written(tmp_path):
     figures = Figures(
-        Figure("1", "ours", f"k = {k}", HOSTILE, 10.0 / k, 11.0 / k, x=float(k))
-        for k in (3, 5, 10)
+        Figure("1", "ours", f"k = {k}", HOSTILE, 10.0 / k, 11.0 / k, x=float(k)) for k in (3, 5, 10)
     )
     chart = Chart("1", (HOSTILE,), f"{HOSTILE} by k", "k")
     result = Reproduction("rounding", "A paper", {"1": "A table"}, figures, charts=[chart])

@@ -86,6 +86,7 @@ def risk_utility(
 
 def _name(axis: Any, releases: Sequence[Mapping[str, Any]]) -> None:
     """Write the names beside their points, where there is room: no two on top of each other."""
+    axis.autoscale_view()  # else not done before all is drawn
     points = axis.transData.transform([(one["loss"], one["risk"]) for one in releases])
     scale = 72 / axis.figure.dpi
     points *= scale
@@ -113,7 +114,8 @@ def _name(axis: Any, releases: Sequence[Mapping[str, Any]]) -> None:
 
 
 # Beside a point: on its right or left, so many points of text higher.
-_PLACES = [(right, up) for up in (4, -9, 16, -21, 28, -33, 40, -45) for right in (True, False)]
+_HIGHER = (4, -9, 16, -21, 28, -33, 40, -45, *range(52, 160, 12))
+_PLACES = [(right, up) for up in _HIGHER for right in (True, False)]
 Box = tuple[float, float, float, float]
 
 
