@@ -155,7 +155,7 @@ def assess(
         if name not in RISK | UTILITY:
             raise BadInput(f"there is no measure '{name}'; {nearest(name, RISK | UTILITY)}")
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
-    tables = _tables(original, protected, roles, recipe, rows, suppressed)
+    tables = paired(original, protected, roles, recipe, rows, suppressed)
     left_out: dict[str, str] = {}
     with warnings.catch_warnings(record=True) as recoded:
         warnings.simplefilter("always")
@@ -192,14 +192,15 @@ def assess(
     return Assessment(found[0], found[1], score, left_out, figures)
 
 
-def _tables(
+def paired(
     original: Any,
     protected: Any,
     roles: Roles,
-    recipe: Recipe | None,
-    rows: np.ndarray | None,
-    suppressed: np.ndarray | None,
+    recipe: Recipe | None = None,
+    rows: np.ndarray | None = None,
+    suppressed: np.ndarray | None = None,
 ) -> Tables:
+    """Lay two tables side by side, row by row; parameters as for `assess`."""
     markers = recipe.null_markers if recipe else []
     before, after = normalise(to_arrow(original), markers), to_arrow(protected)
     for column in roles.named():
