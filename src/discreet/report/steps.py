@@ -80,13 +80,17 @@ def _hierarchy(spec: Any) -> str:
     return ", ".join(part for part in (spec.get("kind", ""), figure(given)) if part)
 
 
+# Local recoding may search hundreds of times; the first searches have most of the records.
+MOST_TRACES = 4
+
+
 def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
     """Give how the searches of a step got better with time, where that is kept."""
     if done.get("trace"):
         yield done["trace"], "loss in %"
-    for search in done.get("searches", ()):
-        if search.get("trace"):
-            yield search["trace"], "loss"
+    kept = [search["trace"] for search in done.get("searches", ()) if search.get("trace")]
+    for trace in kept[:MOST_TRACES]:
+        yield trace, "loss"
 
 
 # Plans of one column, by their kind

@@ -82,3 +82,17 @@ def test_the_course_of_a_search():
         "Loss (quality) against time: 0.9 at the start, 0.25 after 0.5 s and 40 evaluations."
     )
     assert re.search(r">seconds<", picture.svg)
+
+
+def test_many_borders_would_hide_the_density():
+    figures = {"edges": [10.0, 20.0, 30.0], "before": [10, 10, 10, 10]}
+
+    def drawn(n):
+        points = np.linspace(0, 40, n)
+        plan = {"points": points, "cuts": (points[1:] + points[:-1]) / 2, "counts": [3] * n}
+        return pictures.rounding_sets("x", plan, figures)
+
+    assert ">borders<" in drawn(61).svg
+    assert ">borders<" not in drawn(62).svg
+    assert "between the middles of neighbouring points" in drawn(62).caption
+    assert len(drawn(5000).svg) < 15_000
