@@ -6,7 +6,6 @@ the seed or the original.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -22,35 +21,26 @@ MOST_LEVELS = 50
 
 def codebook(recipe: Recipe, released: pa.Table) -> str:
     """Describe each released column: its type, labels and levels, and what was done to it."""
-    return describe(recipe, released.schema, released.num_rows, released.column)
-
-
-def describe(
-    recipe: Recipe, schema: pa.Schema, rows: int, column: Callable[[str], pa.ChunkedArray]
-) -> str:
-    """Describe released columns, of which each is given by its name: all cells, or each value."""
     lines = [
         "# Codebook",
         "",
-        f"{rows:,} rows in random order, {len(schema)} columns. {_nulls(schema)}",
+        f"{released.num_rows:,} rows in random order, {released.num_columns} columns. "
+        f"{_nulls(released)}",
         "",
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
     ]
-    columns = {field.name: column(field.name) for field in schema}
-    for entry in column_facts(recipe, schema, columns.__getitem__):
+    for entry in describe(recipe, released):
         parts = ("name", "label", "kind", "type", "values", "done")
         lines.append(f"| {' | '.join(_cell(entry[part]) for part in parts)} |")
-    for field in schema:
-        levels = _levels(columns[field.name], labels_of(field))
+    for field in released.schema:
+        levels = _levels(released[field.name], labels_of(field))
         if levels:
             lines += ["", f"## {_cell(field.name)}", "", *levels]
     return "\n".join(lines) + "\n"
 
 
-def column_facts(
-    recipe: Recipe, schema: pa.Schema, column: Callable[[str], pa.ChunkedArray]
-) -> list[dict[str, Any]]:
+def describe(recipe: Recipe, released: pa.Table) -> list[dict[str, Any]]:
     """Give of each released column its name, label, kind, type and values, and what was done."""
     done = _done(recipe)
     return [
@@ -59,10 +49,10 @@ def column_facts(
             "label": labels_of(field).label or "",
             "kind": kind_of(field.type),
             "type": str(field.type),
-            "values": _values(column(field.name)),
+            "values": _values(released[field.name]),
             "done": "; ".join(done.get(field.name, ["nothing"])),
         }
-        for field in schema
+        for field in released.schema
     ]
 
 
@@ -76,8 +66,8 @@ def _done(recipe: Recipe) -> dict[str, list[str]]:
     return treated
 
 
-def _nulls(schema: pa.Schema) -> str:
-    if any(labels_of(field).missing for field in schema):
+def _nulls(released: pa.Table) -> str:
+    if any(labels_of(field).missing for field in released.schema):
         return "An empty cell, or a code that its column lists as missing, is a missing value."
     return "An empty cell is a missing value."
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +11,14 @@ import pyarrow.compute as pc
 
 from discreet.errors import BadInput
 from discreet.release.bins import FEWEST, categories, histogram, quantiles, told
-from discreet.release.measuring import LeftOut, Tables
+from discreet.release.tables import Facts, LeftOut, Tables
 from discreet.risk.individual import risk_of
 from discreet.table import float_values, kind_of
 from discreet.utility.moments import correlations
 
+AnyFacts = TypeVar("AnyFacts", bound=Facts)
 Figures = dict[str, Any]
+Patterns = Mapping[tuple[str, ...], int]  # columns that are null together -> records
 MOST_CORRELATED = 30
 MOST_PATTERNS = 12
 MOST_RISKY = 20
@@ -34,6 +36,35 @@ def figures_of(t: Tables) -> Figures:
         "class_sizes": _or_none(_class_sizes, t),
         "nulls": _nulls(t),
         "riskiest": _or_none(_riskiest, t),
+    }
+
+
+def figures_of_sample(
+    t: Facts,
+    drawn: Tables,
+    correlated: tuple[list[str], np.ndarray, np.ndarray],
+    nulls: tuple[Patterns, Patterns],
+) -> Figures:
+    """Count what the pictures show: distributions in a sample, the rest among all records.
+
+    Parameters
+    ----------
+    t : Facts
+    drawn : Tables
+        The sample.
+    correlated : list of str, ndarray, ndarray
+        Columns that vary on both sides, and their correlations before and after.
+    nulls : pair of mappings
+        Records by the columns in which they are null, before and after.
+    """
+    whole = drawn.num_rows == t.num_rows
+    return {
+        "sampled": None if whole else {"rows": drawn.num_rows, "of": t.num_rows},
+        "columns": {name: _column(drawn, name, None) for name in t.shared},
+        "correlations": _told_correlations(*correlated),
+        "class_sizes": _or_none(_class_sizes, t),
+        "nulls": _told_nulls(t.shared, *nulls),
+        "riskiest": _or_none(_riskiest, drawn) if whole else None,
     }
 
 
@@ -71,7 +102,7 @@ def _sample(n: int) -> np.ndarray | None:
     return np.sort(chosen)
 
 
-def _or_none(measure: Callable[[Tables], Any], t: Tables) -> Any:
+def _or_none(measure: Callable[[AnyFacts], Any], t: AnyFacts) -> Any:
     """Measure by classes of quasi values, where these mean something."""
     if any(column in t.perturbed for column in t.quasi):
         return None
@@ -85,7 +116,7 @@ def _or_none(measure: Callable[[Tables], Any], t: Tables) -> Any:
 
 
 def _column(t: Tables, name: str, used: np.ndarray | None) -> Figures:
-    entry: Figures = {"changed": name in t.changed_numeric or _differs(t, name)}
+    entry: Figures = {"changed": name in t.changed_numeric or name in t.changed_categories}
     if name in t.pairs:
         sides = [_present(side if used is None else side[used]) for side in t.pairs[name]]
         entry |= _kind(t.after[name].type)
@@ -110,10 +141,6 @@ def _column(t: Tables, name: str, used: np.ndarray | None) -> Figures:
         # Labels of another level cannot be laid beside the original's.
         entry |= {"recoded": True, "released_categories": categories(after)}
     return entry
-
-
-def _differs(t: Tables, name: str) -> bool:
-    return name not in t.pairs and not t.before[name].equals(t.after[name])
 
 
 def _kind(kind: pa.DataType) -> Figures:
@@ -163,7 +190,13 @@ def _correlations(t: Tables) -> Figures | None:
     before, after = (
         correlations([_finite(t.pairs[name][side]) for name in names]) for side in (0, 1)
     )
-    if not np.isfinite([before, after]).all():
+    return _told_correlations(names, before, after)
+
+
+def _told_correlations(names: list[str], before: np.ndarray, after: np.ndarray) -> Figures | None:
+    m = MOST_CORRELATED
+    names, before, after = names[:m], before[:m, :m], after[:m, :m]
+    if len(names) < 2 or not np.isfinite([before, after]).all():
         return None
     return {
         "columns": names,
@@ -181,14 +214,17 @@ def _rounded(matrix: np.ndarray) -> list[list[float]]:
     return [[round(float(r), 4) + 0.0 for r in row] for row in matrix]
 
 
-def _class_sizes(t: Tables) -> Figures:
+def _class_sizes(t: Facts) -> Figures:
     ends = [*CLASS_SIZES[1:], None]
     names = [_size_name(low, end) for low, end in zip(CLASS_SIZES, ends, strict=True)]
     sides = [
         np.bincount(
             np.searchsorted(CLASS_SIZES, found.sample, side="right") - 1,
+            found.stands_for,
             minlength=len(CLASS_SIZES),
-        ).tolist()
+        )
+        .astype(np.int64)
+        .tolist()
         for found in t.frequencies
     ]
     return {"sizes": names, "before": sides[0], "after": sides[1], "columns": t.quasi}
@@ -201,17 +237,25 @@ def _size_name(low: int, end: int | None) -> str:
 
 
 def _nulls(t: Tables) -> Figures | None:
-    n = t.after.num_rows
+    masks = [np.array([_is_null(table[c]) for c in t.shared]) for table in (t.before, t.after)]
+    before, after = (_patterns(t.shared, side) for side in masks)
+    return _told_nulls(t.shared, before, after)
+
+
+def _told_nulls(names: list[str], *sides: Patterns) -> Figures | None:
+    n = sum(sides[1].values())
     if not n:
         return None
-    masks = [np.array([_is_null(table[c]) for c in t.shared]) for table in (t.before, t.after)]
-    shares = [[round(float(m.mean()), 6) for m in side] for side in masks]
+    shares = [
+        [round(sum(m for null, m in side.items() if name in null) / n, 6) for name in names]
+        for side in sides
+    ]
     return {
-        "columns": t.shared,
+        "columns": names,
         "rows": n,
         "before": shares[0],
         "after": shares[1],
-        "patterns": _patterns(t.shared, *masks),
+        "patterns": _common(*sides),
     }
 
 
@@ -220,18 +264,24 @@ def _is_null(column: pa.ChunkedArray) -> np.ndarray:
     return column.is_null(nan_is_null=nan_is_null).to_numpy()
 
 
-def _patterns(names: list[str], *sides: np.ndarray) -> list[Figures]:
-    """Count the commonest sets of columns that are null together."""
-    found: dict[tuple[str, ...], list[int]] = {}
-    for side, mask in enumerate(sides):
-        whole = ~mask.any(axis=0)
-        found.setdefault((), [0, 0])[side] = int(whole.sum())
-        mask = mask[:, ~whole]
-        patterns, counts = np.unique(np.packbits(mask, axis=0), axis=1, return_counts=True)
-        for bits, count in zip(patterns.T, counts, strict=True):
-            null = np.unpackbits(bits, count=len(names)).astype(bool)
-            key = tuple(name for name, is_null in zip(names, null, strict=True) if is_null)
-            found.setdefault(key, [0, 0])[side] = int(count)
+def _patterns(names: list[str], mask: np.ndarray) -> Patterns:
+    """Count the sets of columns that are null together."""
+    whole = ~mask.any(axis=0)
+    found: dict[tuple[str, ...], int] = {(): int(whole.sum())}
+    patterns, counts = np.unique(np.packbits(mask[:, ~whole], axis=0), axis=1, return_counts=True)
+    for bits, count in zip(patterns.T, counts, strict=True):
+        null = np.unpackbits(bits, count=len(names)).astype(bool)
+        key = tuple(name for name, is_null in zip(names, null, strict=True) if is_null)
+        found[key] = int(count)
+    return found
+
+
+def _common(*sides: Patterns) -> list[Figures]:
+    """Give the commonest patterns."""
+    found: dict[tuple[str, ...], list[int]] = {(): [0, 0]}
+    for i, side in enumerate(sides):
+        for null, count in side.items():
+            found.setdefault(null, [0, 0])[i] = count
     common = {null: n for null, n in found.items() if max(n) >= FEWEST}
     order = sorted(common, key=lambda null: (-sum(common[null]), null))[:MOST_PATTERNS]
     # Fewer than ten are told as none, as bins tell none of them.
@@ -243,7 +293,7 @@ def _riskiest(t: Tables) -> list[Figures]:
     """Find the records most at risk in the release, by their row in the original, from 1."""
     before, after = t.frequencies
     risk = risk_of(after)
-    row = np.arange(len(risk)) if t.rows is None else t.rows
+    row = np.arange(len(risk)) if t.place is None else t.place
     order = np.lexsort((row, after.sample, -risk))[:MOST_RISKY]
     return [
         {

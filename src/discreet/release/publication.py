@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.release.codebook import column_facts
+from discreet.release.codebook import describe
 from discreet.release.figures import released_figures
 from discreet.release.recipe import Recipe, Step
 
@@ -96,7 +96,7 @@ def public_facts(recipe: Recipe, log: Mapping[str, Any], released: pa.Table) -> 
     hidden = set() if recipe.publish_noise else perturbed
     rows = log["input"]["rows"]
     columns = []
-    for entry in column_facts(recipe, released.schema, released.column):
+    for entry in describe(recipe, released):
         name = entry["name"]
         changed = _changed(log["changed_cells"].get(name, 0), rows, name in hidden)
         own = {"changed": changed, "nulls": _nulls(released[name])}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,8 +19,8 @@ from discreet.errors import BadInput, BrokenPromise
 from discreet.release.assessment import Assessment
 from discreet.release.cells import blank, differing, least_records, plain
 from discreet.release.check import CheckReport
-from discreet.release.codebook import describe
-from discreet.release.evidence import Evidence, Plan, file_hmac, folder_hmacs, save_plan
+from discreet.release.codebook import codebook
+from discreet.release.evidence import Evidence, Plan, folder_hmacs, save_plan, source_hmac
 from discreet.release.output import is_file_target, written_whole
 from discreet.release.recipe import Recipe
 from discreet.release.release import README, released_name, write_json
@@ -32,7 +30,7 @@ from discreet.release.scale.assessment import assess_frames
 from discreet.release.scale.check import check_frames
 from discreet.release.scale.deciding import Decided, Tell, applied
 from discreet.table.columns import ends_of, kind_of
-from discreet.table.files import format_of, parquet_files
+from discreet.table.files import format_of
 
 FORMATS = ("csv", "csv.gz", "csv.zst", "parquet")
 
@@ -126,11 +124,12 @@ class LargeRelease:
         self.log["seconds"]["write"] = round(time.perf_counter() - started, 4)
         released = self.engine.released(public / name, internal / "rows.parquet", self.schema)
         if not alone:
-            text = describe(self.recipe, self.schema, rows, partial(_values, released))
-            (public / "codebook.md").write_text(text, "utf-8")
+            told: Any = _Told(released, self.schema, rows)
+            (public / "codebook.md").write_text(codebook(self.recipe, told), "utf-8")
         self.tell("assessing")
         started = time.perf_counter()
-        assessment = assess_frames(self.original, released, self.recipe)
+        records = self.plan.get("suppressed", {}).get("records", 0)
+        assessment = assess_frames(self.original, released, self.recipe, suppressed=records)
         self.log["seconds"]["assess"] = round(time.perf_counter() - started, 4)
         self._save_internal(internal, assessment)
         self.log["output"] = {"format": format_of(Path(name)), "rows": rows}
@@ -138,7 +137,7 @@ class LargeRelease:
         self._save_log(part)
         self.tell("checking what was written")
         started = time.perf_counter()
-        evidence = Evidence.load(internal)
+        evidence = replace(Evidence.load(internal), original=self.original)
         self.check = check_frames(released, self.recipe, evidence, self.original, public / name)
         if not self.check.verified:
             raise BrokenPromise(f"the written release does not pass its check:\n{self.check}")
@@ -174,6 +173,8 @@ def large_name(target: Path, format: str | None, engine: str) -> str:
     if not is_file_target(target):
         format = format or "parquet"
     name = released_name(target, format)
+    if engine == "spark" and is_file_target(target):
+        raise BadInput(f"the engine spark writes folders; give one instead of {target}")
     known = FORMATS if engine == "duckdb" else ("parquet",)
     if format_of(Path(name)) not in known:
         raise BadInput(
@@ -194,11 +195,23 @@ def finish(
     return pa.table(columns).cast(schema)
 
 
-def _values(released: Frame, name: str) -> pa.ChunkedArray:
-    """Give a column's values for the codebook: all distinct ones, or the ends of numbers."""
-    if kind_of(released.schema.field(name).type) != "numeric":
-        return released.counts([name], by_value=True)[0][name]
-    return released.fold(partial(_ends, name), _both_ends, [name])
+@dataclass(frozen=True)
+class _Told:
+    """What a codebook asks of a released table."""
+
+    released: Frame
+    schema: pa.Schema
+    num_rows: int
+
+    @property
+    def num_columns(self) -> int:
+        return len(self.schema)
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        """Give a column's distinct values, or of numbers the ends."""
+        if kind_of(self.schema.field(name).type) != "numeric":
+            return self.released.counts([name], by_value=True)[0][name]
+        return self.released.fold(partial(_ends, name), _both_ends, [name])
 
 
 def _ends(name: str, piece: pa.Table, rows: np.ndarray) -> pa.ChunkedArray:
@@ -220,7 +233,7 @@ def treat(
     log, recipe, plan = decided.log, decided.recipe, decided.plan
     tell("treating the rows")
     started = time.perf_counter()
-    treated = _treated(decided, original)
+    treated = _treated(decided)
     log["seconds"]["apply"] = round(time.perf_counter() - started, 4)
     for number, step in enumerate(recipe.steps, start=1):
         for column in step.columns if chooses_rarest(step) else ():
@@ -248,29 +261,20 @@ def treat(
     log["changed_cells"] |= changed
     for entry, step in zip(log["steps"], recipe.steps, strict=True):
         entry["changed_cells"] = {c: changed[c] for c in step.columns}
+    key = bytes.fromhex(log["hash_key"])
     log["input"] = {
         "rows": original.num_rows,
         "columns": original.schema.names,
-        "file_hmac": None if source is None else source_hmac(source, log["hash_key"]),
+        "file_hmac": None if source is None else source_hmac(source, key),
         "source": None if source is None else source.name,
     }
     return LargeRelease(plan, log, recipe, engine, original, treated, rare, schema, source, tell)
 
 
-def source_hmac(source: Path, key: str) -> str:
-    """Hash a file, or the Parquet files of a folder, with a key."""
-    if source.is_file():
-        return file_hmac(source, bytes.fromhex(key))
-    digest = hmac.new(bytes.fromhex(key), digestmod=hashlib.sha256)
-    for path in parquet_files(source):
-        digest.update(file_hmac(path, bytes.fromhex(key)).encode())
-    return digest.hexdigest()
-
-
-def _treated(decided: Decided, original: Frame) -> Frame:
+def _treated(decided: Decided) -> Frame:
     applying = replace(decided.applying, blanked=tuple(_blanked(decided)))
     return applied(
-        original,
+        decided.frame,
         applying.needed(decided.released),
         partial(applying.release, tuple(decided.released)),
     )
