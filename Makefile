@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup demo test test-slow lint bench clean
+.PHONY: setup demo test test-slow test-browser lint bench clean
 
 setup: $(READY)
 
@@ -18,10 +18,14 @@ demo: setup
 	$(BIN)/discreet demo --force
 
 test: setup
-	$(BIN)/python -m pytest -n 2 -m 'not slow'
+	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser'
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
+
+# Needs Chromium: apt-get install chromium
+test-browser: setup
+	$(BIN)/python -m pytest -m browser tests/browser
 
 lint: setup
 	$(BIN)/ruff check .
