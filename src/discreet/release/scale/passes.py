@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from discreet.draws import Draws
 from discreet.engines import Frame
@@ -265,6 +266,8 @@ class Changes:
     paired: tuple[Sums, Sums]
 
 
+# Pieces are on all cores already.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def compare(before: Frame, after: Frame, scales: Scales) -> Changes:
     """Make the second pass."""
     names = list(scales.numeric)
@@ -314,7 +317,7 @@ def _cells(x: np.ndarray, y: np.ndarray, spread: float, width: float) -> dict[st
     scaled = change / spread
     return {
         "absolute": size.sum(),
-        "squares": scaled @ scaled,
+        "squares": np.einsum("i,i", scaled, scaled),
         "difference": change.sum(),
         "relative": relative.sum(),
         "used": np.count_nonzero(used),
