@@ -6,7 +6,7 @@ at random, and what it promises; `protect` runs it, and the check verifies the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
@@ -75,6 +75,9 @@ class Counted(Protocol):
 
     def summary(self, column: str) -> Summary:
         """Give a numeric column's distinct values with counts, by class for supervised methods."""
+
+    def ranges(self, column: str) -> Iterator[Summary] | None:
+        """Give the same range after range, where there are too many values for one summary."""
 
     def tuples(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
         """Give the distinct tuples of some columns, by first appearance, with their counts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from discreet.method import Method
     from discreet.release import Assessment, CheckReport, Comparison, Release
+    from discreet.release.scale.release import LargeRelease
 
 _COLOURS = {"verified": "green", "broken": "bold red", "not verifiable": "yellow"}
 
@@ -32,10 +33,32 @@ def progress(what: str) -> Iterator[None]:
         yield
 
 
-def release(out: Console, release: Release, assessment: Assessment, written: Path) -> None:
+@contextmanager
+def stages() -> Iterator[Callable[[str], None]]:
+    """Show one thing after another that is under way, with the time so far, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda what: None
+        return
+    from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as shown:
+        running: list[TaskID] = []
+
+        def tell(what: str) -> None:
+            for task in running:
+                shown.update(task, total=1, completed=1)
+            running[:] = [shown.add_task(escape(what), total=None)]
+
+        yield tell
+
+
+def release(
+    out: Console, release: Release | LargeRelease, assessment: Assessment, written: Path
+) -> None:
     """Print what was done, what was verified, and the first figures."""
     log = release.log
-    rows, columns = release.protected.shape
+    rows, columns = log["input"]["rows"], len(log["changed_cells"])
     out.print(f"[bold]Protected[/bold] {rows:,} rows, {columns} columns released.", end=" ")
     dropped = ", ".join(log["dropped"]) or "none"
     out.print(f"Dropped: {escape(dropped)}.")
@@ -52,6 +75,10 @@ def release(out: Console, release: Release, assessment: Assessment, written: Pat
     out.print(f"  nulls: {log['nulls']['policy']}")
     for warning in log["warnings"]:
         out.print(f"  [yellow]warning:[/yellow] {escape(warning)}")
+    if "usage" in log:
+        used = ", ".join(f"{what.replace('_', ' ')} {n:,}" for what, n in log["usage"].items())
+        out.print(f"  {log['engine']}: {used}")
+    assert release.check is not None
     check(out, release.check)
     assessment_table(out, assessment)
     out.print(f"[bold]Share:[/bold] {escape(str(written))}", soft_wrap=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,17 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.engines.frame import Frame, Merge, OfPair, OfPiece, Part
+from discreet.engines.frame import (
+    Engine,
+    Frame,
+    Merge,
+    OfPair,
+    OfPiece,
+    Part,
+    plain_type,
+)
 from discreet.errors import BadInput
+from discreet.table.files import table_writer
 from discreet.table.native import marker_values, normalise, to_arrow
 from discreet.threads import cores, spread
 
@@ -22,7 +32,7 @@ PIECE = 1 << 18
 _ROW = "number"
 
 
-class Session:
+class Session(Engine):
     """DuckDB with a memory limit, and a folder for what does not fit.
 
     Parameters
@@ -33,17 +43,20 @@ class Session:
         DuckDB's limit, such as "4GB"; 40 % of the machine's where not given.
     """
 
+    name = "duckdb"
+
     def __init__(self, folder: Path, memory: str | None = None) -> None:
         self.folder = folder
+        self._usage = {"rows_read": 0, "bytes_read": 0, "bytes_shuffled": 0, "bytes_written": 0}
         self._files = 0
         self.connection = duckdb.connect()
         self.run("SET TimeZone = 'UTC'")
         self.run("SET enable_progress_bar = false")
         self.run("SET preserve_insertion_order = false")
         self.run(f"SET threads = {cores()}")
-        self.run(f"SET temp_directory = {_text(str(folder / 'spill'))}")
+        self.run(f"SET temp_directory = {quoted(str(folder / 'spill'))}")
         try:
-            self.run(f"SET memory_limit = {_text(memory or '40%')}")
+            self.run(f"SET memory_limit = {quoted(memory or '40%')}")
         except duckdb.Error:
             raise BadInput(f"'{memory}' is no amount of memory; give one such as 4GB") from None
 
@@ -66,9 +79,51 @@ class Session:
         self._files += 1
         return self.folder / f"{self._files}.parquet"
 
+    def used(self, **amounts: int) -> None:
+        """Add to what was read, shuffled and written."""
+        for what, amount in amounts.items():
+            self._usage[what] += amount
+
+    def usage(self) -> dict[str, int]:
+        """Tell the rows and bytes that were read, shuffled and written."""
+        return dict(self._usage)
+
+    def write(
+        self,
+        frame: Frame,
+        by: str,
+        without: str,
+        finish: OfPiece[pa.Table],
+        table: Path,
+        rows: Path,
+    ) -> int:
+        """Sort into a temporary file, then write the two files side by side."""
+        assert isinstance(frame, DuckDBFrame)
+        ordered = frame.ordered(by, without)
+        kind = pa.schema([("original_row", pa.int64())])
+        with (
+            table_writer(table, finish(ordered.schema.empty_table(), np.empty(0)).schema) as write,
+            parquet.ParquetWriter(rows, kind, compression="zstd") as numbers,
+        ):
+            for made, taken in spread(
+                partial(_finished, finish), ordered.pieces(ordered.schema.names)
+            ):
+                write(made)
+                numbers.write_table(pa.table([pa.array(taken, pa.int64())], schema=kind))
+        ordered.remove()
+        self.used(bytes_written=table.stat().st_size + rows.stat().st_size)
+        return ordered.num_rows
+
+    def released(self, table: Path, rows: Path, schema: pa.Schema) -> DuckDBFrame:
+        """Read the two files side by side into a temporary file."""
+        from discreet.engines.released import released_frame
+
+        return released_frame(self, table, rows, schema)
+
     def close(self) -> None:
-        """Let go of the memory and of the files."""
+        """Let go of the memory, and of the temporary files."""
         self.connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> Session:
         return self
@@ -95,6 +150,8 @@ class DuckDBFrame(Frame):
     """
 
     positioned = True
+    # The column of row numbers in files that this module writes.
+    row = _ROW
 
     def __init__(
         self,
@@ -106,8 +163,9 @@ class DuckDBFrame(Frame):
     ) -> None:
         self.session, self.files, self.markers = session, list(files), list(markers)
         self.own, self.in_order = schema is not None, in_order
-        metadata = [_open(path).metadata for path in self.files]
-        self.starts = np.cumsum([0, *(found.num_rows for found in metadata)])
+        self._in_order: DuckDBFrame | None = None
+        self.metadata = [_open(path).metadata for path in self.files]
+        self.starts = np.cumsum([0, *(found.num_rows for found in self.metadata)])
         self.num_rows = int(self.starts[-1])
         stored = _open(self.files[0]).schema_arrow
         self.stored = [field.name for field in stored]
@@ -115,13 +173,12 @@ class DuckDBFrame(Frame):
             empty = normalise(to_arrow(stored.empty_table()), [])
             schema = pa.schema([field.remove_metadata() for field in empty.schema])
         self.schema = schema
-        for field in schema:
-            _refuse_type(field)
 
     # Counting
 
     def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
         """Count by GROUP BY."""
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         keys = [f"c{i}" for i in range(len(columns))]
         order = ", ".join(f"{key} NULLS LAST" for key in keys) if by_value else f"min({_ROW})"
         found = self.session.table(
@@ -132,6 +189,30 @@ class DuckDBFrame(Frame):
         kinds = [plain_type(self.schema.field(name).type) for name in columns]
         schema = pa.schema(list(zip(columns, kinds, strict=True)))
         return tuples.cast(schema), found["n"].to_numpy().astype(np.int64)
+
+    def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
+        """Group, sort, and read the result as a stream."""
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes([column]))
+        query = f"SELECT c0, count(*) AS n FROM ({self.sql([column])}) GROUP BY c0 ORDER BY c0"
+        kind = plain_type(self.schema.field(column).type)
+        reader = (
+            self.session.connection.cursor().sql(f"{query} NULLS LAST").to_arrow_reader(1 << 20)
+        )
+        for batch in reader:
+            part = pa.table(batch)
+            yield part["c0"].cast(kind), part["n"].to_numpy().astype(np.int64)
+
+    def is_unique(self, column: str) -> bool:
+        """Count exactly."""
+        query = f"SELECT count(DISTINCT c0) AS n FROM ({self.sql([column])})"
+        return int(self.session.table(query)["n"][0].as_py()) == self.num_rows
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """Count where the tuples are."""
+        keys = ", ".join(f"c{i}" for i in range(len(columns)))
+        query = f"SELECT 1 FROM ({self.sql(columns)}) GROUP BY {keys} HAVING count(*) = 1"
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
+        return int(self.session.table(f"SELECT count(*) AS n FROM ({query})")["n"][0].as_py())
 
     def sizes(
         self, columns: Sequence[str], without: np.ndarray | None = None
@@ -164,15 +245,15 @@ class DuckDBFrame(Frame):
             # By position: to DuckDB, A and a are one name.
             names = [f"s{i}" for i in range(len(self.stored))]
             number = f"s{self.stored.index(_ROW)}" if self.own else f"place + {start}"
-            chosen = [f"{self._cell(name)} AS c{i}" for i, name in enumerate(columns)]
+            chosen = [f"{self.cell(name)} AS c{i}" for i, name in enumerate(columns)]
             parts.append(
                 f"SELECT {', '.join([*chosen, f'{number} AS {_ROW}'])} FROM "
-                f"read_parquet({_text(str(path))}, file_row_number = true) "
+                f"read_parquet({quoted(str(path))}, file_row_number = true) "
                 f"AS t({', '.join([*names, 'place'])})"
             )
         return " UNION ALL ".join(parts)
 
-    def _cell(self, name: str) -> str:
+    def cell(self, name: str) -> str:
         """Give a column's cells as SQL, normalised as `table.normalise` does it."""
         kind = self.schema.field(name).type
         stored = self._stored(name)
@@ -190,6 +271,17 @@ class DuckDBFrame(Frame):
         shown = f"{cell} + 0" if pa.types.is_floating(kind) else cell
         return f"CASE WHEN {' OR '.join(nulls)} THEN NULL ELSE {shown} END" if nulls else shown
 
+    def _bytes(self, columns: Sequence[str]) -> int:
+        """Give the size of some columns in the files."""
+        wanted = {self._stored(name) for name in columns}
+        size = 0
+        for found in self.metadata:
+            for group in map(found.row_group, range(found.num_row_groups)):
+                for column in map(group.column, range(group.num_columns)):
+                    if column.path_in_schema in wanted:
+                        size += column.total_compressed_size
+        return size
+
     def _stored(self, name: str) -> str:
         return f"c{self.schema.names.index(name)}" if self.own else name
 
@@ -197,6 +289,7 @@ class DuckDBFrame(Frame):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[tuple[pa.Table, np.ndarray]]:
         """Give some columns a piece at a time, with the rows' numbers."""
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         stored = [self._stored(name) for name in columns]
         schema = pa.schema([self.schema.field(name) for name in columns])
         for path, start in zip(self.files, self.starts, strict=False):
@@ -256,29 +349,58 @@ class DuckDBFrame(Frame):
         """Write tables of one kind to one file."""
         writer = None
         for table in tables:
-            writer = writer or parquet.ParquetWriter(path, table.schema, compression="lz4")
+            if writer is None:
+                # Numbers with decimals are too many to list, which is found out slowly.
+                listed = [f.name for f in table.schema if not pa.types.is_floating(f.type)]
+                listed.remove(_ROW)
+                writer = parquet.ParquetWriter(
+                    path, table.schema, compression="lz4", use_dictionary=listed
+                )
             writer.write_table(table)
         if writer is not None:
             writer.close()
+            self.session.used(bytes_written=path.stat().st_size)
 
-    def ordered(self, by: str, columns: Sequence[str] | None = None) -> DuckDBFrame:
-        """Sort by a column, then by row number, into a temporary file."""
-        columns = self.schema.names if columns is None else list(columns)
+    def ordered(self, by: str, without: str | None = None) -> DuckDBFrame:
+        """Sort by a column, then by row number, leaving out rows that a column marks."""
+        columns = self.schema.names
         key = _ROW if by == _ROW else f"c{columns.index(by)}, {_ROW}"
+        kept = "" if without is None else f" WHERE NOT c{columns.index(without)}"
         path = self.session.new_file()
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         # Sorted, DuckDB keeps the order in the file only if it is told to.
         self.session.run("SET preserve_insertion_order = true")
         self.session.run(
-            f"COPY (SELECT * FROM ({self.sql(columns)}) ORDER BY {key}) TO {_text(str(path))} "
-            "(FORMAT parquet, COMPRESSION lz4)"
+            f"COPY (SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}) "
+            f"TO {quoted(str(path))} (FORMAT parquet, COMPRESSION lz4)"
         )
         self.session.run("SET preserve_insertion_order = false")
-        schema = pa.schema([self.schema.field(name) for name in columns])
-        return DuckDBFrame(self.session, [path], schema=schema, in_order=by == _ROW)
+        self.session.used(bytes_shuffled=path.stat().st_size)
+        return DuckDBFrame(self.session, [path], schema=self.schema, in_order=by == _ROW)
 
     def _sorted(self) -> DuckDBFrame:
         """Give the rows in the order of their numbers."""
-        return self if self.in_order else self.ordered(_ROW)
+        if not self.in_order and self._in_order is None:
+            self._in_order = self.ordered(_ROW)
+        return self._in_order or self
+
+    def remove(self) -> None:
+        """Remove the files, which must be temporary ones."""
+        for path in self.files:
+            path.unlink()
+
+    def native(self) -> duckdb.DuckDBPyRelation:
+        """Give a relation with the columns' own names."""
+        quoted = [name.replace('"', '""') for name in self.schema.names]
+        names = [f'c{i} AS "{name}"' for i, name in enumerate(quoted)]
+        query = f"SELECT {', '.join(names)} FROM ({self.sql(self.schema.names)})"
+        return self.session.connection.sql(query)
+
+
+def _finished(
+    finish: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray
+) -> tuple[pa.Table, np.ndarray]:
+    return finish(piece, rows), rows
 
 
 def _side_by_side(
@@ -304,11 +426,6 @@ def _side_by_side(
         yield table, rows, there, pa.concat_tables(parts)
 
 
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Give the type of a dictionary's labels, and other types as they are."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
 def _open(path: Path) -> parquet.ParquetFile:
     try:
         return parquet.ParquetFile(path)
@@ -316,41 +433,20 @@ def _open(path: Path) -> parquet.ParquetFile:
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
 
 
-def _refuse_type(field: pa.Field) -> None:
-    kind, types = plain_type(field.type), pa.types
-    known = (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal128(kind)
-        or types.is_boolean(kind)
-        or types.is_string(kind)
-        or types.is_large_string(kind)
-        or types.is_date(kind)
-        or types.is_timestamp(kind)
-    )
-    if not known or (types.is_dictionary(field.type) and field.type.ordered):
-        what = "ordered categories" if known else str(field.type)
-        raise BadInput(
-            f"column '{field.name}' holds {what}, which only the memory engine takes; drop it, or "
-            "turn it into text or numbers"
-        )
-
-
 def _say_full(error: Exception) -> str:
     first = str(error).splitlines()[0]
     return f"the engine's memory is not enough ({first}); allow more with --memory"
 
 
-def _text(value: str) -> str:
+def quoted(value: str) -> str:
     """Quote text for SQL."""
-    quoted = value.replace("'", "''")
-    return f"'{quoted}'"
+    return "'" + value.replace("'", "''") + "'"
 
 
 def _literal(value: Any) -> str:
     """Write a value as SQL."""
     if isinstance(value, str):
-        return _text(value)
+        return quoted(value)
     if isinstance(value, int | float):
         return repr(value)
-    return _text(str(value))
+    return quoted(str(value))

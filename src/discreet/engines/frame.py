@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.errors import BadInput
 from discreet.table.classes import classes_of, encode_columns
+
+# The column of a released table that holds a row's place in the file, from 0; no column of a user
+# has such a name.
+POSITION = "\0position"
 
 Part = TypeVar("Part")
 # From some rows and their numbers. Can be pickled, as all functions that go to the rows.
@@ -18,6 +24,61 @@ OfPiece = Callable[[pa.Table, np.ndarray], Part]
 # From rows before (with their numbers), which of them there are after, and those after, in order.
 OfPair = Callable[[pa.Table, np.ndarray, np.ndarray, pa.Table], Part]
 Merge = Callable[[Part, Part], Part]
+
+
+class Engine(ABC):
+    """What works on tables larger than memory.
+
+    Attributes
+    ----------
+    name : str
+        As the user chooses it.
+    """
+
+    name: str
+
+    @abstractmethod
+    def write(
+        self,
+        frame: Frame,
+        by: str,
+        without: str,
+        finish: OfPiece[pa.Table],
+        table: Path,
+        rows: Path,
+    ) -> int:
+        """Write a table in the order of a column, and the rows' numbers beside it.
+
+        Parameters
+        ----------
+        frame : Frame
+        by : str
+            The column to sort by; equal values by row number.
+        without : str
+            The column that marks the rows to leave out.
+        finish : callable
+            Makes what is written of what is sorted.
+        table, rows : Path
+            Files of the same rows in the same order; folders of part files where that is how the
+            engine writes.
+
+        Returns
+        -------
+        int
+            Rows written.
+        """
+
+    @abstractmethod
+    def released(self, table: Path, rows: Path, schema: pa.Schema) -> Frame:
+        """Take a table that was written, with its rows' numbers, as a frame."""
+
+    @abstractmethod
+    def usage(self) -> dict[str, int]:
+        """Tell the rows and bytes that were read, shuffled and written."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of memory and of temporary files."""
 
 
 class Frame(ABC):
@@ -93,6 +154,18 @@ class Frame(ABC):
         return np.unique(counts, return_counts=True)
 
     @abstractmethod
+    def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
+        """Give a column's distinct values in order, nulls last, with counts, some at a time."""
+
+    @abstractmethod
+    def is_unique(self, column: str) -> bool:
+        """Tell whether no two rows have the same value."""
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """Count the rows that no other shares some columns with."""
+        return int((self.counts(columns)[1] == 1).sum())
+
+    @abstractmethod
     def about_how_many(self, columns: Sequence[str]) -> int:
         """Estimate the number of distinct tuples, within a few percent."""
 
@@ -120,6 +193,36 @@ class Frame(ABC):
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> Frame:
         """Give a table of as many rows, made piece by piece; of all columns if none are named."""
+
+    @abstractmethod
+    def native(self) -> Any:
+        """Give the table as the engine's users know tables."""
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Give the type of a dictionary's labels, and other types as they are."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def refuse_type(field: pa.Field) -> None:
+    """Refuse a column of a type that engines do not count and write as the memory engine does."""
+    kind, types = plain_type(field.type), pa.types
+    known = (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal128(kind)
+        or types.is_boolean(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_date(kind)
+        or types.is_timestamp(kind)
+    )
+    if not known or (types.is_dictionary(field.type) and field.type.ordered):
+        what = "ordered categories" if known else str(field.type)
+        raise BadInput(
+            f"column '{field.name}' holds {what}, which only the memory engine takes; drop it, or "
+            "turn it into text or numbers"
+        )
 
 
 def _chosen(numbers: np.ndarray, piece: pa.Table, rows: np.ndarray) -> pa.Table:

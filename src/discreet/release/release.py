@@ -150,7 +150,7 @@ class Release:
             report.write_text(internal_report(self._facts(log, assessment)), "utf-8")
             # The report tells the hashes of all files but its own.
             log["files"]["internal/report.html"] = file_hmac(report, key)
-            _write_json(internal / "log.json", log)
+            write_json(internal / "log.json", log)
             evidence = replace(Evidence.load(internal), original=self.original)
             found = check_release(public / name, self.recipe, evidence, self.original)
             if not found.verified:
@@ -184,8 +184,8 @@ class Release:
         parquet.write_table(row_map, folder / "rows.parquet", compression="zstd")
         types = pa.schema([public_field(field) for field in schema])
         (folder / "schema.arrow").write_bytes(types.serialize().to_pybytes())
-        _write_json(folder / "check.json", self.check.to_dict())
-        _write_json(folder / "assessment.json", assessment.to_dict())
+        write_json(folder / "check.json", self.check.to_dict())
+        write_json(folder / "assessment.json", assessment.to_dict())
 
     def _repr_html_(self) -> str:
         """Show notebooks what was done."""
@@ -210,6 +210,7 @@ def released_name(target: Path, format: str | None) -> str:
     return f"table.{format}"
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write plain data as a JSON file."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -19,7 +21,15 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.parts import spread
 from discreet.kernels.sorting import sort_rows
-from discreet.method import ColumnMethod, Plan, Rounder
+from discreet.method import (
+    ColumnMethod,
+    Counted,
+    Decision,
+    Plan,
+    Rounder,
+    as_computed,
+    per_column,
+)
 from discreet.rounding._plans import (
     check_length,
     draw_up,
@@ -29,8 +39,10 @@ from discreet.rounding._plans import (
     stochastic_point,
 )
 from discreet.rounding._sizes import Size, check_size, group_size, point_count
-from discreet.table.summary import Summary, summarise_sorted
+from discreet.table.summary import Summary, followed_by, summarise_sorted
 
+# Groups at the end of a range of values that are grouped again with the next range.
+CARRIED = 64
 Representative = Literal["mean", "median", "midpoint"]
 Encoding = Literal["group", "nearest", "stochastic"]
 
@@ -72,9 +84,11 @@ class Rounding(ColumnMethod):
         """Replace each value by a rounding point, as the encoding says."""
         points = plan["points"]
         if plan["encoding"] == "group":
-            new = points[
-                np.searchsorted(plan["cuts"], values, side="right").clip(max=len(points) - 1)
-            ]
+            # In order, neighbouring values are looked up in the same part of memory.
+            order = np.argsort(values)
+            part = np.searchsorted(plan["cuts"], values[order], side="right")
+            new = np.empty(len(values))
+            new[order] = points[part.clip(max=len(points) - 1)]
         elif plan["encoding"] == "nearest":
             new = nearest_point(_distinct(points), values)
         else:
@@ -149,6 +163,57 @@ class GroupRounding(Rounding):
     def bound_to_memory(self) -> str | None:
         """Equal values are told apart by their rows alone."""
         return None if self.keep_ties else "keep_ties = false splits equal values in row order"
+
+    def decide_from(
+        self,
+        columns: Sequence[str],
+        counted: Counted,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> Decision:
+        """Decide from distinct values and counts, range after range where they are too many."""
+        plans = {}
+        for name in columns:
+            ranges = counted.ranges(name)
+            if ranges is None:
+                summary = counted.summary(name)
+                plans[name] = self.decide_rounded(summary, name, draws(name), rounded)
+            else:
+                plans[name] = self._by_ranges(ranges, name, draws(name), rounded)
+        return Decision(plans, partial(self._treat, plans))
+
+    def _by_ranges(
+        self, ranges: Iterator[Summary], column: str, draws: Draws, rounded: Rounder
+    ) -> Plan:
+        """Group range after range; the last groups of each are grouped anew with the next.
+
+        Every group has k records. Groups are those of the whole column but where a cut between
+        two ranges reaches back farther than the groups that are carried over.
+        """
+        k: Any = self.k
+        if isinstance(per_column(k, column, "k"), str):
+            raise BadInput(
+                f"column '{column}' has too many distinct values for k by the rule {k!r}; give k "
+                "as a number"
+            )
+        parts: list[Plan] = []
+        held: Summary | None = None
+        upcoming = next(ranges)
+        for after in chain(ranges, [None]):
+            summary = upcoming if held is None else followed_by(held, upcoming)
+            plan = self.decide_rounded(summary, column, draws, rounded)
+            kept = len(plan["points"]) if after is None else len(plan["points"]) - CARRIED
+            if after is not None and kept < 1:
+                held, upcoming = summary, after
+                continue
+            parts.append({name: plan[name][:kept] for name in ("cuts", "points", "counts")})
+            if after is None:
+                break
+            records = int(plan["counts"][:kept].sum())
+            start = int(np.searchsorted(np.cumsum(summary.counts), records, side="right"))
+            held, upcoming = Summary(summary.values[start:], summary.counts[start:]), after
+        joined = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+        return plan | joined
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Give the ends of the groups of sorted values, which `counts` forbids to split.

@@ -162,7 +162,7 @@ def _storage(kind: pa.DataType) -> pa.DataType:
     )
 
 
-def numbers(column: pa.ChunkedArray, name: str) -> Numbers:
+def numbers(column: pa.ChunkedArray, name: str, start: int = 0) -> Numbers:
     """Take a column as float64, or say in one sentence why it cannot be.
 
     Parameters
@@ -170,6 +170,8 @@ def numbers(column: pa.ChunkedArray, name: str) -> Numbers:
     column : pyarrow.ChunkedArray
     name : str
         The column's name, for messages.
+    start : int
+        The number of its first row, for messages, where it is a piece of a longer column.
 
     Examples
     --------
@@ -179,10 +181,23 @@ def numbers(column: pa.ChunkedArray, name: str) -> Numbers:
     """
     if column.null_count == len(column):
         raise BadInput(f"column '{name}' holds only nulls")
-    taken = _take(column, name)
+    taken = _take(column, name, start=start)
     if np.isnan(taken.values).all():
         raise BadInput(f"column '{name}' holds only nulls")
     return taken
+
+
+def numbers_like(column: pa.ChunkedArray, name: str, known: Numbers) -> np.ndarray:
+    """Take a piece of a column as float64, counted in the units of the whole column.
+
+    Examples
+    --------
+    >>> days = pa.chunked_array([pa.array([86_400, 172_800], pa.timestamp("s"))])
+    >>> hours = Numbers(np.empty(0), days.type, decimals=0, scale=3600)
+    >>> numbers_like(days, "seen", hours)
+    array([24., 48.])
+    """
+    return _take(column, name, exact=False, scale=known.scale).values
 
 
 def float_values(column: pa.ChunkedArray, name: str, unit_ns: int = 10**9) -> np.ndarray:
@@ -213,27 +228,33 @@ def float_values(column: pa.ChunkedArray, name: str, unit_ns: int = 10**9) -> np
     return values
 
 
-def _take(column: pa.ChunkedArray, name: str, exact: bool = True) -> Numbers:
+def _take(
+    column: pa.ChunkedArray,
+    name: str,
+    exact: bool = True,
+    start: int = 0,
+    scale: int | None = None,
+) -> Numbers:
     kind = column.type
     if kind_of(kind) != "numeric":
-        raise BadInput(_say_not_numeric(column, name))
+        raise BadInput(_say_not_numeric(column, name, start))
     if pa.types.is_floating(kind):
         values = column.cast(pa.float64()).to_numpy() + 0.0
         if exact:
             why = "is infinite; remove it or mark it as missing"
-            _refuse(np.isinf(values), column, name, why)
+            _refuse(np.isinf(values), column, name, why, start)
         return Numbers(values, kind, _decimals(values, kind) if exact else None)
     if pa.types.is_decimal(kind):
         values, large = _decimal_values(column)
         if exact:
-            _refuse_large(large, column, name)
+            _refuse_large(large, column, name, start)
         return Numbers(values + 0.0, kind, kind.scale)
     integers = column.cast(_storage(kind) if not pa.types.is_integer(kind) else kind)
-    scale = _coarsest(integers, kind)
+    scale = _coarsest(integers, kind) if scale is None else scale
     if scale > 1:
         integers = pc.divide(integers.cast(pa.int64()), scale)
     if exact:
-        _refuse_large(_beyond_float64(integers), column, name)
+        _refuse_large(_beyond_float64(integers), column, name, start)
     values = integers.cast(pa.float64(), safe=False).to_numpy()
     return Numbers(values + 0.0, kind, 0, scale)
 
@@ -301,26 +322,26 @@ def _narrowed(values: np.ndarray, kind: pa.DataType) -> np.ndarray:
         return values.astype(np.float32 if kind.bit_width == 32 else np.float16).astype(np.float64)
 
 
-def _refuse(bad: np.ndarray, column: pa.ChunkedArray, name: str, why: str) -> None:
+def _refuse(bad: np.ndarray, column: pa.ChunkedArray, name: str, why: str, start: int) -> None:
     if bad.any():
         row = int(np.argmax(bad))
-        raise BadInput(f"column '{name}', row {row + 1}: {column[row].as_py()} {why}")
+        raise BadInput(f"column '{name}', row {start + row + 1}: {column[row].as_py()} {why}")
 
 
-def _refuse_large(large: np.ndarray, column: pa.ChunkedArray, name: str) -> None:
+def _refuse_large(large: np.ndarray, column: pa.ChunkedArray, name: str, start: int) -> None:
     why = (
         "has more digits than a float64 can hold exactly (2^53); "
         "release it as text, or drop or shorten it"
     )
-    _refuse(large, column, name, why)
+    _refuse(large, column, name, why, start)
 
 
-def _say_not_numeric(column: pa.ChunkedArray, name: str) -> str:
+def _say_not_numeric(column: pa.ChunkedArray, name: str, start: int) -> str:
     """Name the first cell that is not a number."""
     kind = kind_of(column.type)
     if kind != "text":
         return f"column '{name}' is {kind}, but this step needs numbers"
-    for row, cell in enumerate(column, start=1):
+    for row, cell in enumerate(column, start + 1):
         text = cell.as_py()
         if text is not None and not _is_number(text):
             if _is_number(text.replace(".", "").replace(",", ".")):
@@ -332,11 +353,11 @@ def _say_not_numeric(column: pa.ChunkedArray, name: str) -> str:
                 f"column '{name}', row {row}: '{text}' is not a number; "
                 "correct it, or list it in null_markers if it marks a missing value"
             )
-    return _say_number_as_text(column, name)
+    return _say_number_as_text(column, name, start)
 
 
-def _say_number_as_text(column: pa.ChunkedArray, name: str) -> str:
-    for row, cell in enumerate(column, start=1):
+def _say_number_as_text(column: pa.ChunkedArray, name: str, start: int) -> str:
+    for row, cell in enumerate(column, start + 1):
         text = cell.as_py()
         if text is not None and abs(float(text)) > LARGEST_EXACT_INTEGER:
             return (

@@ -27,8 +27,9 @@ class Moments:
         Means among those.
     products : ndarray of float64
         Sums of products about these means, column by column.
-    mean_tail, centre_tail : ndarray of float64
-        What the means are beyond their last digit: far from zero that is much of the spread.
+    mean_rest, centre_rest : ndarray of float64
+        What rounding took from `mean` and `centre`. Near 1e9 that is 1e-7, which is much to parts
+        whose means differ by 1e-3.
     """
 
     n: np.ndarray
@@ -39,8 +40,8 @@ class Moments:
     complete: int
     centre: np.ndarray
     products: np.ndarray
-    mean_tail: np.ndarray | float = 0.0
-    centre_tail: np.ndarray | float = 0.0
+    mean_rest: np.ndarray
+    centre_rest: np.ndarray
 
     @property
     def sd(self) -> np.ndarray:
@@ -77,15 +78,32 @@ def moments_of(columns: Sequence[np.ndarray]) -> Moments:
     return Moments(
         n=np.array([len(values) for values in present]),
         mean=np.array([mean for mean, _, _ in alone]),
-        mean_tail=np.array([tail for _, tail, _ in alone]),
         squares=np.array([(centred**2).sum() for *_, centred in alone]),
         low=np.array([values.min(initial=np.inf) for values in present]),
         high=np.array([values.max(initial=-np.inf) for values in present]),
         complete=int(complete.sum()),
         centre=np.array([mean for mean, _, _ in together]),
-        centre_tail=np.array([tail for _, tail, _ in together]),
         products=products,
+        mean_rest=np.array([rest for _, rest, _ in alone]),
+        centre_rest=np.array([rest for _, rest, _ in together]),
     )
+
+
+def _centred(values: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Give the mean of some values with its rest, and what is left of each; 0 for none."""
+    if not len(values):
+        return 0.0, 0.0, values
+    left = values - values[0]
+    off = left.mean()
+    mean, rest = _sum(values[0], off)
+    return float(mean), float(rest), left - off
+
+
+def _sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """Add, and give what rounding took away (Knuth)."""
+    total = a + b
+    of_b = total - a
+    return total, (a - (total - of_b)) + (b - of_b)
 
 
 def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
@@ -102,30 +120,15 @@ def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
     return Moments(
         n=np.array([len(values) for values in present], dtype=np.int64),
         mean=np.array([mean for mean, _, _ in found]),
-        mean_tail=np.array([tail for _, tail, _ in found]),
         squares=np.array([np.einsum("i,i", left, left) for *_, left in found]),
         low=np.array([values.min(initial=np.inf) for values in present]),
         high=np.array([values.max(initial=-np.inf) for values in present]),
         complete=0,
         centre=np.empty(0),
         products=np.empty((0, 0)),
+        mean_rest=np.array([rest for _, rest, _ in found]),
+        centre_rest=np.empty(0),
     )
-
-
-def _centred(values: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Give the mean of some values, its tail, and what is left of each; 0 where there is none."""
-    if not len(values):
-        return 0.0, 0.0, values
-    left = values - values[0]
-    mean = left.mean()
-    return *_sum(values[0], mean), left - mean
-
-
-def _sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """Add two numbers; the second result is what the first has lost by rounding (Knuth)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
 
 
 def joined(parts: Iterable[Moments]) -> Moments:
@@ -145,30 +148,29 @@ def joined(parts: Iterable[Moments]) -> Moments:
 
 def _two(a: Moments, b: Moments) -> Moments:
     n, complete = a.n + b.n, a.complete + b.complete
-    share = b.n / np.maximum(n, 1)
-    tails = b.mean_tail - a.mean_tail
-    gap = np.where((a.n > 0) & (b.n > 0), (b.mean - a.mean) + tails, 0.0)
-    mean, mean_tail = (
-        np.where(a.n > 0, ours, theirs)
-        for ours, theirs in zip(
-            _sum(a.mean, a.mean_tail + share * gap), (b.mean, b.mean_tail), strict=True
-        )
+    share, gap, mean, mean_rest = _means(a.n, a.mean, a.mean_rest, b.n, b.mean, b.mean_rest)
+    part, apart, centre, centre_rest = _means(
+        a.complete, a.centre, a.centre_rest, b.complete, b.centre, b.centre_rest
     )
-    part = b.complete / max(complete, 1)
-    apart = np.zeros(len(a.centre))
-    centre, centre_tail = (a.centre, a.centre_tail) if a.complete else (b.centre, b.centre_tail)
-    if a.complete and b.complete:
-        apart = (b.centre - a.centre) + (b.centre_tail - a.centre_tail)
-        centre, centre_tail = _sum(a.centre, a.centre_tail + part * apart)
     return Moments(
         n=n,
         mean=mean,
-        mean_tail=mean_tail,
         squares=a.squares + b.squares + gap**2 * a.n * share,
         low=np.minimum(a.low, b.low),
         high=np.maximum(a.high, b.high),
         complete=complete,
         centre=centre,
-        centre_tail=centre_tail,
         products=a.products + b.products + np.outer(apart, apart) * a.complete * part,
+        mean_rest=mean_rest,
+        centre_rest=centre_rest,
     )
+
+
+def _means(
+    n: Any, mean: np.ndarray, rest: np.ndarray, m: Any, other: np.ndarray, other_rest: np.ndarray
+) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+    """Put two means together, each with its rest; give the second's share and how far it is off."""
+    share = m / np.maximum(n + m, 1)
+    gap = np.where(np.logical_and(n > 0, m > 0), (other - mean) + (other_rest - rest), 0.0)
+    both, lost = _sum(mean, share * gap)
+    return share, gap, np.where(n > 0, both, other), np.where(n > 0, lost + rest, other_rest)
