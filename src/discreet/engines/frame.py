@@ -23,6 +23,8 @@ Part = TypeVar("Part")
 OfPiece = Callable[[pa.Table, np.ndarray], Part]
 # From rows before (with their numbers), which of them there are after, and those after, in order.
 OfPair = Callable[[pa.Table, np.ndarray, np.ndarray, pa.Table], Part]
+# Rows and their numbers.
+Numbered = tuple[pa.Table, np.ndarray]
 Merge = Callable[[Part, Part], Part]
 
 
@@ -193,6 +195,51 @@ class Frame(ABC):
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> Frame:
         """Give a table of as many rows, made piece by piece; of all columns if none are named."""
+
+    @abstractmethod
+    def flat_map(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> Frame:
+        """Give a table of other rows, made piece by piece, which have numbers of their own."""
+
+    @abstractmethod
+    def map_pairs(
+        self,
+        after: Frame,
+        function: OfPair[pa.Table],
+        schema: pa.Schema,
+        columns: Sequence[str] | None = None,
+        columns_after: Sequence[str] | None = None,
+    ) -> Frame:
+        """Give a table of as many rows, made from pieces of this table and another, row by row.
+
+        The other is as `fold_pairs` takes it.
+        """
+
+    @abstractmethod
+    def ranked(self, by: Sequence[str], was: str, stretch: int) -> Frame:
+        """Sort the rows by columns without nulls, then by number, and number them anew from 0.
+
+        Parameters
+        ----------
+        by : sequence of str
+        was : str
+            Name of one more column, for the numbers that they had.
+        stretch : int
+            Pieces of the result are whole stretches: all rows of the same number // stretch,
+            in order.
+        """
+
+    @abstractmethod
+    def arranged(self, stretch: int) -> Frame:
+        """Sort the rows by number, in pieces of whole stretches as `ranked` has them."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Let go of what is stored for this table, and of what `map` makes of it until then.
+
+        What `flat_map`, `map_pairs`, `ranked` and `arranged` have given stays.
+        """
 
     @abstractmethod
     def native(self) -> Any:

@@ -22,7 +22,7 @@ def people(rows: int = ROWS) -> pa.Table:
     """Give a table with nulls, ties, dates, decimals and a key."""
     table = make_households(rows, seed=3, null_rate=0.03)
     key = np.random.default_rng(1).permutation(rows) + 10**9
-    hours = table["age"].cast(pa.decimal128(3, 0)).cast(pa.decimal128(10, 2))
+    hours = table["age"].cast(pa.decimal128(19, 0)).cast(pa.decimal128(10, 2))
     return table.append_column("key", pa.array(key)).append_column("hours", hours)
 
 

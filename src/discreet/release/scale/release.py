@@ -173,6 +173,8 @@ def large_name(target: Path, format: str | None, engine: str) -> str:
     if not is_file_target(target):
         format = format or "parquet"
     name = released_name(target, format)
+    if engine == "spark" and is_file_target(target):
+        raise BadInput(f"the engine spark writes folders; give one instead of {target}")
     known = FORMATS if engine == "duckdb" else ("parquet",)
     if format_of(Path(name)) not in known:
         raise BadInput(
@@ -231,7 +233,7 @@ def treat(
     log, recipe, plan = decided.log, decided.recipe, decided.plan
     tell("treating the rows")
     started = time.perf_counter()
-    treated = _treated(decided, original)
+    treated = _treated(decided)
     log["seconds"]["apply"] = round(time.perf_counter() - started, 4)
     for number, step in enumerate(recipe.steps, start=1):
         for column in step.columns if chooses_rarest(step) else ():
@@ -269,10 +271,10 @@ def treat(
     return LargeRelease(plan, log, recipe, engine, original, treated, rare, schema, source, tell)
 
 
-def _treated(decided: Decided, original: Frame) -> Frame:
+def _treated(decided: Decided) -> Frame:
     applying = replace(decided.applying, blanked=tuple(_blanked(decided)))
     return applied(
-        original,
+        decided.frame,
         applying.needed(decided.released),
         partial(applying.release, tuple(decided.released)),
     )
