@@ -60,7 +60,7 @@ from discreet.utility.structure import (
 LINKED = 5_000
 DRAWN = 100_000
 # Distinct tuples that come to memory for one measure.
-MOST_TUPLES = 1 << 22
+MOST_TUPLES = 1 << 21
 
 
 @dataclass
@@ -156,7 +156,10 @@ class Frames(Facts):
             draws=Draws(self.recipe.order_seed or 0, "sample"),
             below=share_below(DRAWN, self.num_rows),
         )
-        return look(self.before, self.after, wanted)
+        found = look(self.before, self.after, wanted)
+        if found.patterns[1].total() != self.num_rows:
+            raise BadInput("rows names rows that the original does not have")
+        return found
 
     @cached_property
     def compared(self) -> Changes:

@@ -13,7 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from discreet.draws import Draws
 from discreet.engines import Frame
-from discreet.engines.duckdb import plain_type
+from discreet.engines.frame import plain_type
+from discreet.errors import BadInput
 from discreet.table.columns import float_values
 from discreet.table.moments import Moments, joined, spreads_of
 from discreet.utility.moments import product_sums
@@ -100,6 +101,8 @@ def look(before: Frame, after: Frame, wanted: Wanted) -> Look:
 def _look(
     wanted: Wanted, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
 ) -> Look:
+    if np.count_nonzero(there) != len(after):
+        raise BadInput("rows names a row of the original twice")
     quasi_nulls = sum(before[name].null_count for name in wanted.quasi)
     gone = rows[~there]
     if len(gone):
