@@ -87,7 +87,21 @@ def test_assess_on_an_engine(place, run):
     assert "other.csv is not the table that out/public/table.csv was made from" in err
 
 
+LARGE = """
+[roles]
+quasi = ["age", "sex"]
+confidential = ["income"]
+rest = "drop"
+untouched = ["sex"]
+[[steps]]
+method = "oma"
+columns = ["age", "income"]
+k = 5
+"""
+
+
 def test_a_release_made_on_an_engine_is_assessed_on_one(place, run):
+    (place / "recipe.toml").write_text(LARGE)
     code, _, err = run(*PROTECT, "--engine", "duckdb")
     assert (code, err) == (0, "")
     assess = ("assess", "in.csv", "out", "--recipe", "recipe.toml")
