@@ -249,6 +249,10 @@ def assess(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Take this measure and no others; may be given again."),
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="memory or duckdb; auto: memory if the original fits.")
+    ] = "auto",
+    memory: Memory = None,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -257,38 +261,10 @@ def assess(
     sheet: Sheet = None,
 ) -> None:
     """Measure risk and utility, before and after."""
-    from discreet.release import Recipe
-    from discreet.release import assess as run
-    from discreet.release.evidence import Evidence, content_hmac, suppressed_rows
-    from discreet.release.output import find_release
-    from discreet.release.protection import read_original
-    from discreet.table import read_table
+    from discreet.cli.assess import run_assess
 
-    rules = Recipe.load(recipe)
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
-    before = read_original(original, rules, **dialect)
-    table, internal = find_release(protected)
-    if internal.is_dir():
-        evidence = Evidence.load(internal)
-        if content_hmac(before, evidence.key) != evidence.log["input"]["hmac"]:
-            raise BadInput(f"{original} is not the table that {protected} was made from")
-        after, rows = read_table(table, schema=evidence.schema), evidence.rows
-        gone = suppressed_rows(evidence.plan)
-    else:
-        after, rows, gone = read_table(table, numeric=rules.numeric), None, None
-        print(
-            f"discreet: {internal} is not there, so rows are taken to be in the original's order",
-            file=sys.stderr,
-        )
-    result = run(
-        before,
-        after,
-        rules.roles,
-        recipe=rules,
-        rows=rows,
-        suppressed=gone,
-        measures=measure or None,
-    )
+    result = run_assess(original, protected, recipe, measure or None, engine, memory, dialect)
     if as_json:
         _print_json(result.to_dict())
     else:

@@ -232,13 +232,18 @@ def paired(
             raise BadInput("rows names rows that the original does not have")
         before = before.take(pa.array(rows))
     if before.num_rows != after.num_rows:
-        raise BadInput(
-            f"the original has {before.num_rows:,} rows, the protected table {after.num_rows:,}; "
-            "give the release folder, whose row map says which belong together"
-        )
+        raise BadInput(say_lengths(before.num_rows, after.num_rows))
     gone = np.zeros(whole.num_rows, dtype=bool)
     gone[[] if suppressed is None else suppressed] = True
     return Tables(before, after, roles, perturbed_by(recipe), whole, rows, gone)
+
+
+def say_lengths(before: int, after: int) -> str:
+    """Say that two tables are not equally long."""
+    return (
+        f"the original has {before:,} rows, the protected table {after:,}; "
+        "give the release folder, whose row map says which belong together"
+    )
 
 
 def check_columns(before: Sequence[str], after: Sequence[str], roles: Roles) -> None:

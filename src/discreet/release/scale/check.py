@@ -80,7 +80,7 @@ def check_frames(
     if evidence is None or original is None:
         findings += no_original()
     else:
-        findings.append(_same_input(evidence, original, source))
+        findings.append(same_input(evidence, original, source))
         problem = _cannot_pair(released, evidence, original)
         if problem is None:
             findings += _cells(shown, recipe, evidence, original)
@@ -94,7 +94,8 @@ def check_frames(
 # The original
 
 
-def _same_input(evidence: Evidence, original: Frame, source: Path | None) -> Finding:
+def same_input(evidence: Evidence, original: Frame, source: Path | None) -> Finding:
+    """Find out whether a table is the one that was protected, by its keyed hash."""
     known = evidence.log["input"]
     if evidence.original is original:
         return Finding(SAME_INPUT, "verified", "hash equal")
