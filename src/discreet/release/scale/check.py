@@ -81,12 +81,17 @@ def check_frames(
         findings += no_original()
     else:
         findings.append(_same_input(evidence, original, source))
-        problem = _cannot_pair(released, evidence, original)
-        if problem is None:
+        mapped = released.num_rows if evidence.row_map is None else evidence.mapped
+        pairs = mapped == released.num_rows and _is_map(released, original.num_rows)
+        problem = cannot_compare(
+            released.schema.names, original.schema.names, mapped, released.num_rows
+        )
+        if problem is None and pairs:
             findings += _cells(shown, recipe, evidence, original)
-            find = partial(_nulls, shown, original)
         else:
-            findings += [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
+            broken = problem or NOT_ONCE
+            findings += [Finding(name, "broken", broken) for name in (APPLIED, UNTOUCHED)]
+        find = partial(_nulls, shown, original) if pairs else None
     findings += within_groups(recipe, evidence, find)
     return CheckReport(tuple(findings), tuple(notes(shown, recipe)))
 
@@ -116,17 +121,10 @@ class Streamed(Protocol):
         """Give some columns a piece at a time, with the rows' numbers."""
 
 
-def _cannot_pair(released: Frame, evidence: Evidence, original: Frame) -> str | None:
-    """Say why rows of the release cannot be found in the original, if they cannot."""
-    mapped = released.num_rows if evidence.row_map is None else evidence.mapped
-    problem = cannot_compare(
-        released.schema.names, original.schema.names, mapped, released.num_rows
-    )
-    if problem is not None:
-        return problem
+def _is_map(released: Frame, n: int) -> bool:
+    """Tell whether the numbers of the rows are some of 0..n-1, none of them twice."""
     numbers = released.fold(_numbers, _in_turn, [])
-    inside = numbers.first >= 0 and numbers.last < original.num_rows
-    return None if numbers.ascend and inside else NOT_ONCE
+    return numbers.ascend and numbers.first >= 0 and numbers.last < n
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,8 @@ def _cells(shown: ShownFrame, recipe: Recipe, evidence: Evidence, original: Fram
         sources=sources,
         position=POSITION if POSITION in placed.schema.names else None,
     )
-    used = {*released.schema.names, comparing.key}
+    read = {name for step in recipe.steps for name in step.build().reads}
+    used = {*released.schema.names, *recipe.treated, *read, comparing.key}
     needed = [name for name in original.schema.names if name in used]
     seen = original.fold_pairs(placed, comparing.seen, Seen.joined, needed)
     seen = replace(seen, problem=problem or seen.problem)

@@ -250,9 +250,7 @@ def treat(
     log["input"] = {
         "rows": original.num_rows,
         "columns": original.schema.names,
-        "file_hmac": None
-        if source is None
-        else source_hmac(source, key),
+        "file_hmac": None if source is None else source_hmac(source, key),
         "source": None if source is None else source.name,
     }
     return LargeRelease(plan, log, recipe, engine, original, treated, rare, schema, source, tell)
