@@ -192,9 +192,16 @@ def _nulls(shown: ShownFrame, original: Frame, step: Step, plan: Mapping[str, An
     """Count what is shown of the records with each pattern of nulls in the original."""
     raw = tuple(disclosed(step, plan).tolist())
     columns = judged_columns(step, shown.column_names)
-    function = partial(_patterns, tuple(step.columns), tuple(columns), raw)
-    found = original.fold_pairs(shown.source, function, _Patterns.joined, step.columns, columns)
-    patterns, records = found.original.result()
+    names = tuple(step.columns)
+    patterns, records = original.fold(partial(_null_patterns, names), Tuples.joined, names).result()
+    if len(records) == 1:
+        # Without a second pattern there is nothing to tell apart.
+        bits = pattern_bits(patterns[_PATTERN].to_numpy(), len(names))
+        seen = shown.without(raw).over(columns)
+        alike = np.zeros(len(seen.table), np.int64)
+        return Nulls(bits, records, np.array([len(raw)]), seen, alike)
+    function = partial(_patterns, names, tuple(columns), raw)
+    found = original.fold_pairs(shown.source, function, _Patterns.joined, names, columns)
     codes = patterns[_PATTERN].to_numpy()
     place = {code: i for i, code in enumerate(codes.tolist())}
     hidden = np.zeros(len(codes), np.int64)
@@ -218,19 +225,26 @@ def _listed(found: Tuples) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Patterns of nulls: of the original's records, of disclosed ones, of those that are shown."""
+    """Patterns of nulls in the original: of disclosed records, and of those that are shown."""
 
-    original: Tuples
     disclosed: Tuples
     shown: Tuples
 
     def joined(self, other: _Patterns) -> _Patterns:
         """Put those of two pieces together."""
         return _Patterns(
-            self.original.joined(other.original),
             self.disclosed.joined(other.disclosed),
             self.shown.joined(other.shown),
         )
+
+
+def _codes(names: tuple[str, ...], before: pa.Table) -> np.ndarray:
+    nulls = [before[name].is_null(nan_is_null=True).to_numpy() for name in names]
+    return pattern_codes(np.array(nulls))
+
+
+def _null_patterns(names: tuple[str, ...], before: pa.Table, rows: np.ndarray) -> Tuples:
+    return Tuples.of(pa.table({_PATTERN: _codes(names, before)}))
 
 
 def _patterns(
@@ -242,11 +256,9 @@ def _patterns(
     there: np.ndarray,
     after: pa.Table,
 ) -> _Patterns:
-    nulls = np.array([before[name].is_null(nan_is_null=True).to_numpy() for name in names])
-    codes, hidden = pattern_codes(nulls), np.isin(rows, raw)
+    codes, hidden = _codes(names, before), np.isin(rows, raw)
     kept = after.select(columns).append_column(_PATTERN, pa.array(codes[there]))
     return _Patterns(
-        Tuples.of(pa.table({_PATTERN: codes})),
         Tuples.of(pa.table({_PATTERN: codes[hidden]})),
         Tuples.of(kept.filter(pa.array(~hidden[there])) if raw else kept),
     )
