@@ -34,7 +34,7 @@ def run_demo(out: Console, folder: Path, rows: int, force: bool) -> None:
         "85 are cut off, and each income and each fortune is replaced by the mean of at least ten."
     )
     with show.progress("protecting"):
-        release = protect(table, recipe)
+        release = protect(table, recipe, "memory")
         assessment = release.assess()
         written = release.save(target, assessment=assessment)
     out.print("[bold]3. What came out.[/bold]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial, reduce
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,21 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from discreet.engines.files import open_parquet, schema_of
 from discreet.engines.frame import (
     Engine,
     Frame,
     Merge,
+    Numbered,
     OfPair,
     OfPiece,
     Part,
     plain_type,
 )
+from discreet.engines.stretches import whole_stretches
 from discreet.errors import BadInput
 from discreet.table.files import table_writer
-from discreet.table.native import marker_values, normalise, to_arrow
+from discreet.table.native import marker_values, normalise
 from discreet.threads import cores, spread
 
 # Rows at a time: their numpy arrays are out of the way before memory notices.
@@ -106,7 +110,7 @@ class Session(Engine):
             parquet.ParquetWriter(rows, kind, compression="zstd") as numbers,
         ):
             for made, taken in spread(
-                partial(_finished, finish), ordered.pieces(ordered.schema.names)
+                partial(_same_rows, finish), ordered.pieces(ordered.schema.names)
             ):
                 write(made)
                 numbers.write_table(pa.table([pa.array(taken, pa.int64())], schema=kind))
@@ -147,6 +151,8 @@ class DuckDBFrame(Frame):
         where not given.
     in_order : bool
         Rows are stored in the order of their numbers.
+    stretch : int, optional
+        Pieces are all rows of the same number // stretch, and not any.
     """
 
     positioned = True
@@ -160,18 +166,20 @@ class DuckDBFrame(Frame):
         markers: Sequence[str] = (),
         schema: pa.Schema | None = None,
         in_order: bool = True,
+        stretch: int | None = None,
     ) -> None:
         self.session, self.files, self.markers = session, list(files), list(markers)
-        self.own, self.in_order = schema is not None, in_order
+        self.own, self.in_order, self.stretch = schema is not None, in_order, stretch
         self._in_order: DuckDBFrame | None = None
-        self.metadata = [_open(path).metadata for path in self.files]
+        self.metadata = [open_parquet(path).metadata for path in self.files]
         self.starts = np.cumsum([0, *(found.num_rows for found in self.metadata)])
         self.num_rows = int(self.starts[-1])
-        stored = _open(self.files[0]).schema_arrow
+        stored = open_parquet(self.files[0]).schema_arrow
         self.stored = [field.name for field in stored]
+        # Otherwise a row's number is its place.
+        self.numbered = self.own and _ROW in self.stored
         if schema is None:
-            empty = normalise(to_arrow(stored.empty_table()), [])
-            schema = pa.schema([field.remove_metadata() for field in empty.schema])
+            schema = schema_of(stored)
         self.schema = schema
 
     # Counting
@@ -214,6 +222,22 @@ class DuckDBFrame(Frame):
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         return int(self.session.table(f"SELECT count(*) AS n FROM ({query})")["n"][0].as_py())
 
+    def sizes(
+        self, columns: Sequence[str], without: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count by two GROUP BYs, so that only the sizes come to memory."""
+        keys = ", ".join(f"c{i}" for i in range(len(columns)))
+        rows = f"SELECT {keys}, {_ROW} FROM ({self.sql(columns)})"
+        if without is not None and len(without):
+            gone = pa.table({_ROW: pa.array(without, pa.int64())})
+            self.session.connection.register("gone", gone)
+            rows = f"{rows} ANTI JOIN gone USING ({_ROW})"
+        found = self.session.table(
+            f"SELECT size, count(*) AS repeats FROM (SELECT count(*) AS size FROM ({rows}) "
+            f"GROUP BY {keys}) GROUP BY size ORDER BY size"
+        )
+        return tuple(found[name].to_numpy().astype(np.int64) for name in ("size", "repeats"))
+
     def about_how_many(self, columns: Sequence[str]) -> int:
         """Estimate by a sketch."""
         keys = ", ".join(f"c{i}" for i in range(len(columns)))
@@ -228,7 +252,7 @@ class DuckDBFrame(Frame):
         for path, start in zip(self.files, self.starts, strict=False):
             # By position: to DuckDB, A and a are one name.
             names = [f"s{i}" for i in range(len(self.stored))]
-            number = f"s{self.stored.index(_ROW)}" if self.own else f"place + {start}"
+            number = f"s{self.stored.index(_ROW)}" if self.numbered else f"place + {start}"
             chosen = [f"{self.cell(name)} AS c{i}" for i, name in enumerate(columns)]
             parts.append(
                 f"SELECT {', '.join([*chosen, f'{number} AS {_ROW}'])} FROM "
@@ -271,16 +295,20 @@ class DuckDBFrame(Frame):
 
     # Rows, a piece at a time
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[tuple[pa.Table, np.ndarray]]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[Numbered]:
         """Give some columns a piece at a time, with the rows' numbers."""
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
+        found = self._read(columns)
+        return found if self.stretch is None else whole_stretches(found, self.stretch)
+
+    def _read(self, columns: Sequence[str]) -> Iterator[Numbered]:
         stored = [self._stored(name) for name in columns]
         schema = pa.schema([self.schema.field(name) for name in columns])
         for path, start in zip(self.files, self.starts, strict=False):
-            wanted = [*stored, _ROW] if self.own else stored
-            for batch in _open(path).iter_batches(PIECE, columns=wanted or None):
+            wanted = [*stored, _ROW] if self.numbered else stored
+            for batch in open_parquet(path).iter_batches(PIECE, columns=wanted or None):
                 table = pa.table(batch)
-                if self.own:
+                if self.numbered:
                     rows = table[_ROW].to_numpy()
                 else:
                     rows = np.arange(start, start + len(table))
@@ -305,32 +333,74 @@ class DuckDBFrame(Frame):
         columns_after: Sequence[str] | None = None,
     ) -> Part:
         """Read both in the order of their rows, side by side."""
+        return reduce(merge, spread(function, self._beside(after, columns, columns_after)))
+
+    def _beside(
+        self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
+    ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]]:
         assert isinstance(after, DuckDBFrame)
         columns = self.schema.names if columns is None else columns
         columns_after = after.schema.names if columns_after is None else columns_after
-        found = _side_by_side(self._sorted().pieces(columns), after._sorted().pieces(columns_after))
-        return reduce(merge, spread(function, found))
+        empty = pa.schema([after.schema.field(name) for name in columns_after]).empty_table()
+        return _side_by_side(
+            self._sorted().pieces(columns), after._sorted().pieces(columns_after), empty
+        )
+
+    def map_pairs(
+        self,
+        after: Frame,
+        function: OfPair[pa.Table],
+        schema: pa.Schema,
+        columns: Sequence[str] | None = None,
+        columns_after: Sequence[str] | None = None,
+    ) -> DuckDBFrame:
+        """Read both side by side, and write what the function gives to a temporary file."""
+        found = self._beside(after, columns, columns_after)
+        return self._made(spread(partial(_from_pair, function), found), schema)
 
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> DuckDBFrame:
         """Write what the function gives to a temporary file."""
+        return self.flat_map(partial(_same_rows, function), schema, columns)
 
-        def with_rows(piece: pa.Table, rows: np.ndarray) -> pa.Table:
-            made = function(piece, rows).cast(schema)
-            names = [f"c{i}" for i in range(len(schema))]
-            return made.rename_columns(names).append_column(_ROW, pa.array(rows, pa.int64()))
+    def flat_map(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> DuckDBFrame:
+        """Write what the function gives to a temporary file."""
+        found = self.pieces(self.schema.names if columns is None else columns)
+        return self._made(spread(function, found), schema)
 
-        columns = self.schema.names if columns is None else columns
+    def _made(self, found: Iterable[Numbered], schema: pa.Schema) -> DuckDBFrame:
+        """Write rows and their numbers to a temporary file."""
+        names = [f"c{i}" for i in range(len(schema))]
+        ascend, last = True, -1
+
+        def stored() -> Iterator[pa.Table]:
+            nonlocal ascend, last
+            # First of all none: a file has a schema even where there are no rows.
+            for table, rows in chain([(schema.empty_table(), np.empty(0, np.int64))], found):
+                if len(rows):
+                    ascend = ascend and rows[0] > last and bool((np.diff(rows) > 0).all())
+                    last = int(rows[-1])
+                made = table.cast(schema).rename_columns(names)
+                yield made.append_column(_ROW, pa.array(rows, pa.int64()))
+
         path = self.session.new_file()
-        self.write(spread(with_rows, self.pieces(columns)), path)
-        return DuckDBFrame(self.session, [path], schema=schema, in_order=self.in_order)
+        self.write(stored(), path)
+        return DuckDBFrame(self.session, [path], schema=schema, in_order=ascend)
 
     def write(self, tables: Iterable[pa.Table], path: Path) -> None:
         """Write tables of one kind to one file."""
         writer = None
         for table in tables:
-            writer = writer or parquet.ParquetWriter(path, table.schema, compression="lz4")
+            if writer is None:
+                # Numbers with decimals are too many to list, which is found out slowly.
+                listed = [f.name for f in table.schema if not pa.types.is_floating(f.type)]
+                listed.remove(_ROW)
+                writer = parquet.ParquetWriter(
+                    path, table.schema, compression="lz4", use_dictionary=listed
+                )
             writer.write_table(table)
         if writer is not None:
             writer.close()
@@ -341,17 +411,36 @@ class DuckDBFrame(Frame):
         columns = self.schema.names
         key = _ROW if by == _ROW else f"c{columns.index(by)}, {_ROW}"
         kept = "" if without is None else f" WHERE NOT c{columns.index(without)}"
+        path = self._copied(f"SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}")
+        return DuckDBFrame(self.session, [path], schema=self.schema, in_order=by == _ROW)
+
+    def ranked(self, by: Sequence[str], was: str, stretch: int) -> DuckDBFrame:
+        """Sort into a temporary file, where a row's number is its place."""
+        columns = self.schema.names
+        old = f"c{len(columns)}"
+        keys = ", ".join([*(f"c{columns.index(name)}" for name in by), old])
+        path = self._copied(
+            f"SELECT * RENAME ({_ROW} AS {old}) FROM ({self.sql(columns)}) ORDER BY {keys}"
+        )
+        schema = self.schema.append(pa.field(was, pa.int64()))
+        return DuckDBFrame(self.session, [path], schema=schema, stretch=stretch)
+
+    def arranged(self, stretch: int) -> DuckDBFrame:
+        """Sort into a temporary file."""
+        found = self.ordered(_ROW)
+        found.stretch = stretch
+        return found
+
+    def _copied(self, sql: str) -> Path:
+        """Write the result of a query, in its order, to a temporary file."""
         path = self.session.new_file()
-        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(self.schema.names))
         # Sorted, DuckDB keeps the order in the file only if it is told to.
         self.session.run("SET preserve_insertion_order = true")
-        self.session.run(
-            f"COPY (SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}) "
-            f"TO {quoted(str(path))} (FORMAT parquet, COMPRESSION lz4)"
-        )
+        self.session.run(f"COPY ({sql}) TO {quoted(str(path))} (FORMAT parquet, COMPRESSION lz4)")
         self.session.run("SET preserve_insertion_order = false")
         self.session.used(bytes_shuffled=path.stat().st_size)
-        return DuckDBFrame(self.session, [path], schema=self.schema, in_order=by == _ROW)
+        return path
 
     def _sorted(self) -> DuckDBFrame:
         """Give the rows in the order of their numbers."""
@@ -360,9 +449,11 @@ class DuckDBFrame(Frame):
         return self._in_order or self
 
     def remove(self) -> None:
-        """Remove the files, which must be temporary ones."""
-        for path in self.files:
-            path.unlink()
+        """Remove the files, if they are temporary ones."""
+        if self._in_order is not None:
+            self._in_order.remove()
+        for path in self.files if self.own else ():
+            path.unlink(missing_ok=True)
 
     def native(self) -> duckdb.DuckDBPyRelation:
         """Give a relation with the columns' own names."""
@@ -372,18 +463,26 @@ class DuckDBFrame(Frame):
         return self.session.connection.sql(query)
 
 
-def _finished(
-    finish: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray
-) -> tuple[pa.Table, np.ndarray]:
-    return finish(piece, rows), rows
+def _same_rows(function: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray) -> Numbered:
+    return function(piece, rows), rows
+
+
+def _from_pair(
+    function: OfPair[pa.Table],
+    piece: pa.Table,
+    rows: np.ndarray,
+    there: np.ndarray,
+    after: pa.Table,
+) -> Numbered:
+    return function(piece, rows, there, after), rows
 
 
 def _side_by_side(
-    before: Iterator[tuple[pa.Table, np.ndarray]], after: Iterator[tuple[pa.Table, np.ndarray]]
+    before: Iterator[Numbered], after: Iterator[Numbered], empty: pa.Table
 ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]]:
     """Put the rows of two tables together by their numbers, which ascend in both."""
-    held, numbers = next(after)
-    empty = held.slice(0, 0)
+    none = np.empty(0, np.int64)
+    held, numbers = next(after, (empty, none))
     for table, rows in before:
         parts = [empty]
         there = np.zeros(len(rows), dtype=bool)
@@ -395,15 +494,8 @@ def _side_by_side(
             held, numbers = held.slice(stop), numbers[stop:]
             if len(numbers):
                 break
-            held, numbers = next(after, (empty, numbers))
+            held, numbers = next(after, (empty, none))
         yield table, rows, there, pa.concat_tables(parts)
-
-
-def _open(path: Path) -> parquet.ParquetFile:
-    try:
-        return parquet.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
 
 
 def _say_full(error: Exception) -> str:

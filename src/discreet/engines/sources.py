@@ -13,9 +13,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.duckdb import DuckDBFrame, Session
+from discreet.engines.files import plain_files
 from discreet.errors import BadInput
 from discreet.table.csv import header_of, parse_text, stream_text, text_types
-from discreet.table.files import format_of, parquet_files
+from discreet.table.files import format_of
 from discreet.table.native import check_names, normalise, to_arrow
 from discreet.table.signatures import check_content
 
@@ -64,17 +65,6 @@ def duckdb_frame(
             "or convert it"
         )
     return _of_csv(session, path, needed, null_markers, numeric, dict(dialect or {}))
-
-
-def plain_files(folder: Path) -> list[Path]:
-    """List the Parquet files of a folder, which must hold all columns themselves."""
-    files = parquet_files(folder)
-    if any("=" in part for file in files for part in file.relative_to(folder).parts[:-1]):
-        raise BadInput(
-            f"{folder} has columns in the names of its folders, which only the memory engine "
-            "reads; write it as plain Parquet files"
-        )
-    return files
 
 
 def _of_table(session: Session, table: pa.Table) -> DuckDBFrame:

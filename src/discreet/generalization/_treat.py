@@ -258,8 +258,9 @@ class Treatment:
             "suppressed": records(self.weights, self.suppressed),
             "searches": [
                 {"group": g["group"], "round": i, "rows": r["rows"], **r["certificate"]}
-                for g in groups
-                for i, r in enumerate(g["rounds"], start=1)
+                | {"trace": one.trace}
+                for g, done in zip(groups, self.done, strict=True)
+                for i, (r, one) in enumerate(zip(g["rounds"], done.rounds, strict=True), start=1)
             ],
         }
         if confidential:

@@ -6,7 +6,7 @@ the seed or the original.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 
@@ -21,39 +21,39 @@ MOST_LEVELS = 50
 
 def codebook(recipe: Recipe, released: pa.Table) -> str:
     """Describe each released column: its type, labels and levels, and what was done to it."""
-    return describe(recipe, released.schema, released.num_rows, released.column)
-
-
-def describe(
-    recipe: Recipe, schema: pa.Schema, rows: int, column: Callable[[str], pa.ChunkedArray]
-) -> str:
-    """Describe released columns, of which each is given by its name: all cells, or each value."""
-    done = _done(recipe)
     lines = [
         "# Codebook",
         "",
-        f"{rows:,} rows in random order, {len(schema)} columns. {_nulls(schema)}",
+        f"{released.num_rows:,} rows in random order, {released.num_columns} columns. "
+        f"{_nulls(released)}",
         "",
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
     ]
-    columns = {field.name: column(field.name) for field in schema}
-    for field in schema:
-        labels = labels_of(field)
-        cells = (
-            field.name,
-            labels.label or "",
-            kind_of(field.type),
-            str(field.type),
-            _values(columns[field.name]),
-            "; ".join(done.get(field.name, ["nothing"])),
-        )
-        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
-    for field in schema:
-        levels = _levels(columns[field.name], labels_of(field))
+    for entry in describe(recipe, released):
+        parts = ("name", "label", "kind", "type", "values", "done")
+        lines.append(f"| {' | '.join(_cell(entry[part]) for part in parts)} |")
+    for field in released.schema:
+        levels = _levels(released[field.name], labels_of(field))
         if levels:
             lines += ["", f"## {_cell(field.name)}", "", *levels]
     return "\n".join(lines) + "\n"
+
+
+def describe(recipe: Recipe, released: pa.Table) -> list[dict[str, Any]]:
+    """Give of each released column its name, label, kind, type and values, and what was done."""
+    done = _done(recipe)
+    return [
+        {
+            "name": field.name,
+            "label": labels_of(field).label or "",
+            "kind": kind_of(field.type),
+            "type": str(field.type),
+            "values": _values(released[field.name]),
+            "done": "; ".join(done.get(field.name, ["nothing"])),
+        }
+        for field in released.schema
+    ]
 
 
 def _done(recipe: Recipe) -> dict[str, list[str]]:
@@ -66,8 +66,8 @@ def _done(recipe: Recipe) -> dict[str, list[str]]:
     return treated
 
 
-def _nulls(schema: pa.Schema) -> str:
-    if any(labels_of(field).missing for field in schema):
+def _nulls(released: pa.Table) -> str:
+    if any(labels_of(field).missing for field in released.schema):
         return "An empty cell, or a code that its column lists as missing, is a missing value."
     return "An empty cell is a missing value."
 

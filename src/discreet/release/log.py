@@ -39,6 +39,7 @@ def begin_log(
         Null cells of the released columns.
     """
     log: dict[str, Any] = {
+        "release": secrets.token_hex(6),
         "discreet": discreet.__version__,
         "python": platform.python_version(),
         "packages": {name: version(name) for name in _PACKAGES},

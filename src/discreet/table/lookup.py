@@ -84,6 +84,8 @@ class Lookup:
 
 def _distinct(column: pa.ChunkedArray) -> pa.Array:
     """Give the distinct values of a column, nulls left out."""
+    if column.null_count == len(column):
+        return pa.array([], pa.string())
     if pa.types.is_dictionary(column.type):
         # Those that no row has do no harm.
         labels = [pa.array([], column.type.value_type), *(c.dictionary for c in column.chunks)]
@@ -100,10 +102,10 @@ def _joined(keys: np.ndarray, column: pa.ChunkedArray, known: pa.Array) -> np.nd
 
 def _codes(column: pa.ChunkedArray, known: pa.Array) -> np.ndarray:
     """Give the place of each value among those known; the next for a null, then the unknown."""
+    if column.null_count == len(column):
+        return np.full(len(column), len(known))
     if pa.types.is_dictionary(column.type):
         column = column.unify_dictionaries()
-        if column.num_chunks == 0:
-            return np.empty(0, np.int64)
         labels = _codes(pa.chunked_array([column.chunk(0).dictionary]), known)
         indices = pa.chunked_array([chunk.indices for chunk in column.chunks])
         indices = pc.fill_null(indices.cast(pa.int64()), len(labels))
@@ -122,9 +124,7 @@ def _codes(column: pa.ChunkedArray, known: pa.Array) -> np.ndarray:
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Give values that are equal where the methods take them as equal."""
     column = plain(column)
-    if pa.types.is_null(column.type) or pa.types.is_string_view(column.type):
-        return column.cast(pa.string())
-    return column
+    return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 
 
 def _places(keys: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +16,9 @@ from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.engines.frame import OfPiece, refuse_type
 from discreet.errors import BadInput
+from discreet.method import Decision, Rounder
 from discreet.release.evidence import Plan
+from discreet.release.keys import row_numbers
 from discreet.release.log import begin_log, tell_null_policy, with_seeds
 from discreet.release.markers import Range, doubtful, plain_range
 from discreet.release.recipe import Recipe, Step
@@ -27,9 +29,10 @@ from discreet.release.run import (
     refuse_strange,
     refuse_units,
 )
-from discreet.release.scale.applying import Applying, Treatment
+from discreet.release.scale.applying import Applying, Treatment, as_computed_before, beside
 from discreet.release.scale.counting import Counting, finer, sources_of
 from discreet.table import Numbers, kind_of
+from discreet.table.columns import numbers_like
 
 Tell = Callable[[str], None]
 
@@ -45,6 +48,9 @@ def refuse(recipe: Recipe, engine: str) -> None:
         where, why = f"step {number} ({step.method})", step.build().bound_to_memory
         if why is None and step.parameters().get("small_group") == "append":
             why = "small_group = 'append' tells the records that it releases by their rows"
+        again = {column for later in recipe.steps[number:] for column in looked_at(later)}
+        if why is None and step.build().orders and again & set(step.columns):
+            why = f"a later step looks at {min(again & set(step.columns))!r}, its result, again"
         if why is not None:
             raise BadInput(f"{where} cannot run on {engine}: {why}; use --engine memory")
 
@@ -58,6 +64,7 @@ class Decided:
     recipe: Recipe
     applying: Applying
     released: list[str]
+    frame: Frame  # what the steps are applied to: the original, with what was sorted beside it
 
 
 def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
@@ -107,10 +114,10 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     assert recipe.seed is not None
     assert recipe.order_seed is not None
     applying = Applying(recipe.seed, recipe.order_seed, sources=sources, key=key)
-    decided = Decided({"steps": []}, log, recipe, applying, released)
+    decided = Decided({"steps": []}, log, recipe, applying, released, frame)
     for number, step in enumerate(recipe.steps, start=1):
         tell(f"step {number}: {step.method} decides on {', '.join(step.columns)}")
-        _decide_step(decided, frame, number, step)
+        _decide_step(decided, number, step)
     return decided
 
 
@@ -159,24 +166,25 @@ def _wider(one: Range | None, other: Range | None) -> Range | None:
     return min(one[0], other[0]), max(one[1], other[1])
 
 
-def _decide_step(decided: Decided, frame: Frame, number: int, step: Step) -> None:
+def _decide_step(decided: Decided, number: int, step: Step) -> None:
     method, where = step.build(), f"step {number} ({step.method})"
-    applying, log = decided.applying, decided.log
+    applying, log, frame = decided.applying, decided.log, decided.frame
     target = decided.recipe.roles.target if method.supervised else None
     refuse_units(method, step.columns, applying.sources, where)
-    looked = [*looked_at(step), *([] if target is None else [target])]
+    looked = [*looked_at(step), *filter(None, [target, applying.key])]
     if applying.touched & set(looked):
         frame = applied(frame, applying.needed(looked), partial(applying.columns, tuple(looked)))
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            decision = method.decide_from(
-                step.columns,
-                Counting(frame, applying.sources, target),
-                partial(Draws, applying.seed, number),
-                lambda column, values: applying.sources[column].round(values, step.precision),
-            )
+            draws = partial(Draws, applying.seed, number)
+            rounded = partial(_rounded, applying.sources, step.precision)
+            if method.orders:
+                decision = _in_order(decided, number, step, frame, draws, rounded)
+            else:
+                counting = Counting(frame, applying.sources, target)
+                decision = method.decide_from(step.columns, counting, draws, rounded)
         except BadInput as error:
             raise BadInput(f"{where}: {error}") from None
     log["warnings"] += [f"{where}: {w.message}" for w in caught]
@@ -198,3 +206,48 @@ def _decide_step(decided: Decided, frame: Frame, number: int, step: Step) -> Non
         steps = list(decided.recipe.steps)
         steps[number - 1] = step.model_copy(update=decision.fixed)
         decided.recipe = decided.recipe.model_copy(update={"steps": steps})
+
+
+def _in_order(
+    decided: Decided, number: int, step: Step, frame: Frame, draws: Any, rounded: Rounder
+) -> Decision:
+    """Treat columns by sorting their values, and put the result beside the rows."""
+    sources, key = decided.applying.sources, decided.applying.key
+    outcome, new = step.build().run_on(
+        step.columns,
+        frame,
+        partial(_as_float, sources),
+        draws,
+        rounded,
+        None if key is None else (key, partial(row_numbers, name=key)),
+    )
+    names = [beside(number, column) for column in step.columns]
+    schema = decided.frame.schema
+    for name in names:
+        schema = schema.append(pa.field(name, pa.float64()))
+    decided.frame = decided.frame.map_pairs(new, partial(_put_beside, tuple(names)), schema)
+    return Decision(outcome.plans, as_computed_before, outcome.joint, outcome.figures)
+
+
+def _put_beside(
+    names: tuple[str, ...],
+    before: pa.Table,
+    rows: np.ndarray,
+    there: np.ndarray,
+    after: pa.Table,
+) -> pa.Table:
+    """Add columns to a piece; null where there is no row."""
+    place = pa.array(np.cumsum(there) - 1, mask=~there)
+    for name, column in zip(names, after.columns, strict=True):
+        before = before.append_column(name, column.take(place))
+    return before
+
+
+def _as_float(sources: Mapping[str, Numbers], column: str, cells: pa.ChunkedArray) -> np.ndarray:
+    return numbers_like(cells, column, sources[column])
+
+
+def _rounded(
+    sources: Mapping[str, Numbers], precision: str, column: str, values: np.ndarray
+) -> np.ndarray:
+    return sources[column].round(values, precision)

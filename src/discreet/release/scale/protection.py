@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines import Engine, Frame
-from discreet.errors import BadInput
 from discreet.release.assessment import Assessment
 from discreet.release.output import is_file_target, written_whole
 from discreet.release.recipe import Recipe
@@ -103,7 +102,16 @@ def _open(
         needed = partial(_needed, recipe)
         frame = duckdb_frame(session, table, needed, recipe.null_markers, recipe.numeric, dialect)
         return session, frame
-    raise BadInput(f"there is no engine '{engine}'; known: memory, duckdb, spark, auto")
+    from discreet.engines.spark import Session as SparkSession
+    from discreet.engines.spark import spark_frame
+
+    path = isinstance(table, str | Path)
+    spark = SparkSession(work, memory, master, None if path else table)
+    try:
+        return spark, spark_frame(spark, table, recipe.null_markers)
+    except BaseException:
+        spark.close()
+        raise
 
 
 def _needed(recipe: Recipe, names: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from discreet.errors import BadInput, BrokenPromise
 from discreet.release.assessment import Assessment
 from discreet.release.cells import blank, differing, least_records, plain
 from discreet.release.check import CheckReport
-from discreet.release.codebook import describe
+from discreet.release.codebook import codebook
 from discreet.release.evidence import Evidence, Plan, folder_hmacs, save_plan, source_hmac
 from discreet.release.output import is_file_target, written_whole
 from discreet.release.recipe import Recipe
@@ -124,11 +124,12 @@ class LargeRelease:
         self.log["seconds"]["write"] = round(time.perf_counter() - started, 4)
         released = self.engine.released(public / name, internal / "rows.parquet", self.schema)
         if not alone:
-            text = describe(self.recipe, self.schema, rows, partial(_values, released))
-            (public / "codebook.md").write_text(text, "utf-8")
+            told: Any = _Told(released, self.schema, rows)
+            (public / "codebook.md").write_text(codebook(self.recipe, told), "utf-8")
         self.tell("assessing")
         started = time.perf_counter()
-        assessment = assess_frames(self.original, released, self.recipe)
+        records = self.plan.get("suppressed", {}).get("records", 0)
+        assessment = assess_frames(self.original, released, self.recipe, suppressed=records)
         self.log["seconds"]["assess"] = round(time.perf_counter() - started, 4)
         self._save_internal(internal, assessment)
         self.log["output"] = {"format": format_of(Path(name)), "rows": rows}
@@ -172,6 +173,8 @@ def large_name(target: Path, format: str | None, engine: str) -> str:
     if not is_file_target(target):
         format = format or "parquet"
     name = released_name(target, format)
+    if engine == "spark" and is_file_target(target):
+        raise BadInput(f"the engine spark writes folders; give one instead of {target}")
     known = FORMATS if engine == "duckdb" else ("parquet",)
     if format_of(Path(name)) not in known:
         raise BadInput(
@@ -192,11 +195,23 @@ def finish(
     return pa.table(columns).cast(schema)
 
 
-def _values(released: Frame, name: str) -> pa.ChunkedArray:
-    """Give a column's values for the codebook: all distinct ones, or the ends of numbers."""
-    if kind_of(released.schema.field(name).type) != "numeric":
-        return released.counts([name], by_value=True)[0][name]
-    return released.fold(partial(_ends, name), _both_ends, [name])
+@dataclass(frozen=True)
+class _Told:
+    """What a codebook asks of a released table."""
+
+    released: Frame
+    schema: pa.Schema
+    num_rows: int
+
+    @property
+    def num_columns(self) -> int:
+        return len(self.schema)
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        """Give a column's distinct values, or of numbers the ends."""
+        if kind_of(self.schema.field(name).type) != "numeric":
+            return self.released.counts([name], by_value=True)[0][name]
+        return self.released.fold(partial(_ends, name), _both_ends, [name])
 
 
 def _ends(name: str, piece: pa.Table, rows: np.ndarray) -> pa.ChunkedArray:
@@ -218,7 +233,7 @@ def treat(
     log, recipe, plan = decided.log, decided.recipe, decided.plan
     tell("treating the rows")
     started = time.perf_counter()
-    treated = _treated(decided, original)
+    treated = _treated(decided)
     log["seconds"]["apply"] = round(time.perf_counter() - started, 4)
     for number, step in enumerate(recipe.steps, start=1):
         for column in step.columns if chooses_rarest(step) else ():
@@ -256,10 +271,10 @@ def treat(
     return LargeRelease(plan, log, recipe, engine, original, treated, rare, schema, source, tell)
 
 
-def _treated(decided: Decided, original: Frame) -> Frame:
+def _treated(decided: Decided) -> Frame:
     applying = replace(decided.applying, blanked=tuple(_blanked(decided)))
     return applied(
-        original,
+        decided.frame,
         applying.needed(decided.released),
         partial(applying.release, tuple(decided.released)),
     )

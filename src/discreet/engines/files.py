@@ -1,0 +1,44 @@
+"""Parquet files as engines take them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from discreet.errors import BadInput
+from discreet.table.files import parquet_files
+from discreet.table.native import normalise, to_arrow
+
+
+def open_parquet(path: Path) -> parquet.ParquetFile:
+    """Read a file's footer."""
+    try:
+        return parquet.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
+
+
+def schema_of(stored: pa.Schema) -> pa.Schema:
+    """Give the columns of a file as a frame has them: plain types, without a pandas index.
+
+    Examples
+    --------
+    >>> schema_of(pa.schema({"age": pa.float16(), "town": pa.string_view()}))
+    age: float
+    town: string
+    """
+    empty = normalise(to_arrow(stored.empty_table()), [])
+    return pa.schema([field.remove_metadata() for field in empty.schema])
+
+
+def plain_files(folder: Path) -> list[Path]:
+    """List the Parquet files of a folder, which must hold all columns themselves."""
+    files = parquet_files(folder)
+    if any("=" in part for file in files for part in file.relative_to(folder).parts[:-1]):
+        raise BadInput(
+            f"{folder} has columns in the names of its folders, which only the memory engine "
+            "reads; write it as plain Parquet files"
+        )
+    return files

@@ -1,0 +1,478 @@
+"""A table on Spark: Parquet files that its workers see, or what its workers make of them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.engines.files import open_parquet, plain_files, schema_of
+from discreet.engines.frame import (
+    Frame,
+    Merge,
+    Numbered,
+    OfPair,
+    OfPiece,
+    Part,
+    plain_type,
+    refuse_type,
+)
+from discreet.engines.spark import source, workers
+from discreet.engines.spark.carried import from_spark, spark_name
+from discreet.engines.spark.session import Session
+from discreet.engines.spark.workers import ROW
+from discreet.errors import BadInput
+from discreet.table.files import format_of
+from discreet.table.native import check_names
+
+# Rows that one task sorts, that are put beside those of another table, and of a written file.
+SPAN = 1 << 20
+PAIRS = 1 << 18
+PART_ROWS = 1 << 19
+# As many parts as powers of 2 at most: files are listed and opened one by one.
+MOST_BITS = 14
+
+
+class SparkFrame(Frame):
+    """Columns on Spark.
+
+    Parameters
+    ----------
+    session : Session
+    files : sequence of Path
+        Parquet files in the order of their rows, seen by all workers under these names.
+    markers : sequence of str
+        What stands for a null in them, besides the empty text and NaN.
+    """
+
+    # Of the temporary files, if there are any.
+    _folder: Path | None = None
+
+    def __init__(
+        self, session: Session, files: Sequence[Path], markers: Sequence[str] = ()
+    ) -> None:
+        schema, num_rows = source.footers(files)
+        with session.telling():
+            plan = source.rows_of(session, files, schema, markers)
+        self._set(session, plan, schema, num_rows, positioned=True)
+
+    def _set(
+        self,
+        session: Session,
+        plan: Any,
+        schema: pa.Schema,
+        num_rows: int,
+        positioned: bool,
+        span: int = 1,
+        kept: bool = True,
+    ) -> SparkFrame:
+        for field in schema:
+            refuse_type(field)
+        self.session, self.schema, self.num_rows = session, schema, num_rows
+        self.positioned = positioned
+        session.make_room(num_rows // SPAN)
+        # Rows as c0, c1, ... and their number; `workers._runs` says what the span is.
+        self._plan, self._span, self._kept = plan, span, kept
+        return self
+
+    @classmethod
+    def of(cls, session: Session, data: Any, markers: Sequence[str] = ()) -> SparkFrame:
+        """Take a Spark DataFrame, written once so that its rows keep their numbers."""
+        schema = source.schema_of_spark(data)
+        for field in schema:
+            refuse_type(field)
+        folder = session.new_folder()
+        with session.telling():
+            data.toDF(*_names(len(schema))).write.parquet(str(folder))
+        files = sorted(folder.glob("*.parquet"))
+        _, num_rows = source.footers(files)
+        with session.telling():
+            plan = source.rows_of(session, files, schema, markers, range(len(schema)))
+        return cls.__new__(cls)._set(session, plan, schema, num_rows, positioned=False)
+
+    @classmethod
+    def released(
+        cls,
+        session: Session,
+        folder: Path,
+        row_maps: Path,
+        schema: pa.Schema | None = None,
+        read: Callable[[Path], Iterator[pa.Table]] = workers.read_parquet,
+    ) -> SparkFrame:
+        """Take written part files, with the numbers that their row maps tell.
+
+        Parameters
+        ----------
+        session : Session
+        folder, row_maps : Path
+            As `write_parts` has written them.
+        schema : pyarrow.Schema, optional
+            Of the parts; as the first says where it is not given.
+        read : callable
+            Reads a part in pieces; can be pickled.
+        """
+        maps = sorted(row_maps.glob("part-*.parquet"))
+        found = {path.stem: path for path in folder.glob("part-*")}
+        parts = [(found[path.stem], path) for path in maps]
+        if schema is None:
+            schema = schema_of(open_parquet(parts[0][0]).schema_arrow)
+        for field in schema:
+            refuse_type(field)
+        num_rows = sum(open_parquet(path).metadata.num_rows for path in maps)
+        places = session.spark.range(0, len(parts), 1, len(parts))
+        reading = partial(workers.read_released, read, schema, parts)
+        plan = places.mapInArrow(reading, ddl(schema))
+        made = cls.__new__(cls)
+        return made._set(session, plan, schema, num_rows, positioned=True, span=0, kept=False)
+
+    # Counting
+
+    def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
+        """Count by groupBy; sort here."""
+        functions = _functions()
+        keys = self._keys(columns)
+        found = [functions.count("*").alias("n")]
+        found += [] if by_value else [functions.min(ROW).alias("first")]
+        with self.session.telling():
+            table = self._rows().groupBy(*keys).agg(*found).toArrow()
+        tuples = self._typed(table, columns)
+        order = tuples if by_value else table.select(["first"])
+        # By position: names may be any.
+        order = order.rename_columns(_names(order.num_columns))
+        places = pc.sort_indices(
+            order, sort_keys=[(name, "ascending") for name in order.column_names]
+        )
+        return tuples.take(places), table["n"].take(places).to_numpy().astype(np.int64)
+
+    def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
+        """Group, sort, write, and read the parts in their order."""
+        functions = _functions()
+        (key,) = self._keys([column])
+        folder = self.session.new_folder()
+        with self.session.telling():
+            found = self._rows().groupBy(key).agg(functions.count("*").alias("n"))
+            found.sort(functions.col(key).asc_nulls_last()).write.parquet(str(folder))
+        for path in sorted(folder.glob("*.parquet")):
+            for batch in open_parquet(path).iter_batches(1 << 20):
+                table = pa.table(batch)
+                cells = self._typed(table, [column]).column(0)
+                yield cells, table["n"].to_numpy().astype(np.int64)
+        shutil.rmtree(folder)
+
+    def is_unique(self, column: str) -> bool:
+        """Count exactly."""
+        functions = _functions()
+        with self.session.telling():
+            found = self._rows().agg(functions.count_distinct(*self._keys([column]))).first()
+        return bool(found[0] == self.num_rows)
+
+    def about_how_many(self, columns: Sequence[str]) -> int:
+        """Estimate by a sketch."""
+        functions = _functions()
+        # A null is a value, and a struct of nulls is no null.
+        sketch = functions.approx_count_distinct(functions.struct(*self._keys(columns)), 0.02)
+        with self.session.telling():
+            return int(self._rows().agg(sketch).first()[0])
+
+    # Rows, a piece at a time
+
+    def fold(self, function: OfPiece[Part], merge: Merge[Part], columns: Sequence[str]) -> Part:
+        """Fold runs of rows where they are, and what comes of them here."""
+        schema = self._schema(columns)
+        if not self.num_rows:
+            return function(schema.empty_table(), np.arange(0))
+        data, span = self._rows().select(*self._keys(columns), ROW), self._span
+        if span == 0:
+            span = self._span_of_rows()
+            placed = self._by_span(columns, span).repartition(self.num_rows // span + 1, "span")
+            data = placed.sortWithinPartitions("span", ROW).drop("span")
+        work = partial(workers.fold_rows, function, merge, schema, span)
+        return self._merged(data.mapInArrow(work, workers.PARTIALS), merge)
+
+    def fold_pairs(
+        self,
+        after: Frame,
+        function: OfPair[Part],
+        merge: Merge[Part],
+        columns: Sequence[str] | None = None,
+        columns_after: Sequence[str] | None = None,
+    ) -> Part:
+        """Bring rows of the same numbers together, then fold."""
+        assert isinstance(after, SparkFrame)
+        columns = self.schema.names if columns is None else columns
+        columns_after = after.schema.names if columns_after is None else columns_after
+        before_schema, after_schema = self._schema(columns), after._schema(columns_after)
+        if not self.num_rows:
+            none = np.arange(0)
+            empty, other = before_schema.empty_table(), after_schema.empty_table()
+            return function(empty, none, none.astype(bool), other)
+        found, first, second = self._pairs(after, columns, columns_after)
+        work = partial(workers.fold_pair, function, first, second)
+        return self._merged(found.applyInArrow(work, workers.PARTIALS), merge)
+
+    def _pairs(
+        self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
+    ) -> tuple[Any, pa.Schema, pa.Schema]:
+        """Group the rows of two tables by their numbers, together; and give their schemas."""
+        assert isinstance(after, SparkFrame)
+        columns = self.schema.names if columns is None else columns
+        columns_after = after.schema.names if columns_after is None else columns_after
+        span = min(PAIRS, self._span_of_rows())
+        first, second = self._by_span(columns, span), after._by_span(columns_after, span)
+        together = first.groupBy("span").cogroup(second.groupBy("span"))
+        return together, self._schema(columns), after._schema(columns_after)
+
+    def map(
+        self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> SparkFrame:
+        """Plan it; what it gives is written to temporary files when it is first looked at."""
+        columns = self.schema.names if columns is None else columns
+        work = partial(workers.map_rows, function, self._schema(columns), schema, self._span)
+        plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
+        return self._like(plan, schema, kept=False)
+
+    def flat_map(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> SparkFrame:
+        """Write what the function gives, to know how many rows there are."""
+        made = self._mapped(function, schema, columns)
+        with self.session.telling():
+            made.num_rows = made._rows().count()
+        made._span = 0
+        return made
+
+    def _mapped(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None
+    ) -> SparkFrame:
+        columns = self.schema.names if columns is None else columns
+        work = partial(workers.flat_map_rows, function, self._schema(columns), schema, self._span)
+        plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
+        return self._like(plan, schema, kept=False)
+
+    def map_pairs(
+        self,
+        after: Frame,
+        function: OfPair[pa.Table],
+        schema: pa.Schema,
+        columns: Sequence[str] | None = None,
+        columns_after: Sequence[str] | None = None,
+    ) -> SparkFrame:
+        """Bring rows of the same numbers together, and write what the function gives."""
+        found, first, second = self._pairs(after, columns, columns_after)
+        work = partial(workers.map_pair, function, first, second, schema)
+        made = self._like(found.applyInArrow(work, ddl(schema)), schema, kept=False)
+        made._span = 0
+        made._rows()
+        return made
+
+    def ranked(self, by: Sequence[str], was: str, stretch: int) -> SparkFrame:
+        """Sort into files, in which a row's number is its place."""
+        from discreet.engines.spark.ordering import SortedFrame
+
+        return SortedFrame.ranked_rows(self, by, was, stretch)
+
+    def arranged(self, stretch: int) -> SparkFrame:
+        """Sort into files."""
+        from discreet.engines.spark.ordering import SortedFrame
+
+        return SortedFrame.arranged_rows(self, stretch)
+
+    def remove(self) -> None:
+        """Remove the temporary files."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def ordered(self, by: str, without: str | None = None) -> SparkFrame:
+        """Sort by a column, then by row number, leaving out rows that a column marks."""
+        functions = _functions()
+        plan = self._rows()
+        num_rows = self.num_rows
+        if without is not None:
+            plan = plan.where(~functions.col(*self._keys([without])))
+            with self.session.telling():
+                num_rows = plan.count()
+        key = [ROW] if by == ROW else [*self._keys([by]), ROW]
+        made = self._like(plan.sort(*key), self.schema, kept=True)
+        made.num_rows, made._span = num_rows, 0
+        return made
+
+    # Writing
+
+    def write_parts(
+        self,
+        order: str,
+        folder: Path,
+        row_maps: Path,
+        finish: OfPiece[pa.Table],
+        without: str | None = None,
+        write: Callable[[Iterable[pa.Table], Path], None] = workers.write_parquet,
+        suffix: str = ".parquet",
+    ) -> int:
+        """Write the rows in the order of a column, to part files and to their row maps.
+
+        Parameters
+        ----------
+        order : str
+            A column of 64-bit words, spread evenly as `Draws.words` are: a row's first bits say in
+            which part it is, so that a rerun writes the same files on any cluster.
+        folder, row_maps : Path
+            For the parts, and for files of the same names that tell the number of each row; on one
+            file system, seen by all workers.
+        finish : callable
+            Makes what is written of rows and their numbers; can be pickled.
+        without : str, optional
+            A column that marks rows that are not written.
+        write : callable
+            Writes tables of one kind to a file; can be pickled.
+        suffix : str
+            Of the parts' names.
+
+        Returns
+        -------
+        int
+            Rows written.
+
+        Notes
+        -----
+        Each attempt at a part writes files of its own. Those of the attempt that Spark counts are
+        renamed when all are there, so one that failed, or ran beside another, leaves nothing.
+        """
+        assert pa.types.is_uint64(self.schema.field(order).type)
+        functions = _functions()
+        (word,) = self._keys([order])
+        bits = min(MOST_BITS, max(0, (self.num_rows - 1) // PART_ROWS).bit_length())
+        part = functions.shiftright(word, 64 - bits) if bits else functions.lit(0)
+        data = self._rows()
+        if without is not None:
+            data = data.where(~functions.col(*self._keys([without])))
+        data = data.repartition(1 << bits, part).sortWithinPartitions(word, ROW)
+        folder.mkdir(parents=True, exist_ok=True)
+        row_maps.mkdir(parents=True, exist_ok=True)
+        # Beside the row maps, which are not shared either.
+        staging = row_maps / ".attempts"
+        attempts = staging / "parts", staging / "row maps"
+        for path in attempts:
+            path.mkdir(parents=True)
+        work = partial(
+            workers.write_rows, finish, write, self.schema, order, bits, attempts, suffix
+        )
+        try:
+            with self.session.telling():
+                written = data.mapInArrow(work, workers.WRITTEN).toArrow().to_pylist()
+            for found in written:
+                name = f"part-{found['part']:05d}"
+                os.replace(attempts[0] / f"{found['attempt']}{suffix}", folder / f"{name}{suffix}")
+                os.replace(
+                    attempts[1] / f"{found['attempt']}.parquet", row_maps / f"{name}.parquet"
+                )
+        finally:
+            shutil.rmtree(staging)
+        if not written:
+            none = np.arange(0)
+            write([finish(self.schema.empty_table(), none)], folder / f"part-00000{suffix}")
+            workers.write_row_map(none, row_maps / "part-00000.parquet")
+        rows = sum(found["rows"] for found in written)
+        self.session.written["rows_written"] += rows
+        self.session.written["bytes_written"] += sum(found["size"] for found in written)
+        return rows
+
+    def native(self) -> Any:
+        """Give a DataFrame with the columns' own names."""
+        functions = _functions()
+        named = [
+            functions.col(key).alias(name)
+            for key, name in zip(self._keys(self.schema.names), self.schema.names, strict=True)
+        ]
+        return self._rows().select(*named)
+
+    # Within
+
+    def _rows(self) -> Any:
+        """Give the rows to look at; those that a function makes are made once, and kept."""
+        if not self._kept:
+            self._folder = self.session.new_folder()
+            with self.session.telling():
+                self._plan.write.parquet(str(self._folder))
+            read = self.session.spark.read.schema(self._plan.schema)
+            self._plan = read.parquet(str(self._folder))
+            self._kept = True
+        return self._plan
+
+    def _like(self, plan: Any, schema: pa.Schema, kept: bool) -> SparkFrame:
+        made = type(self).__new__(type(self))
+        return made._set(
+            self.session, plan, schema, self.num_rows, self.positioned, self._span, kept
+        )
+
+    def _keys(self, columns: Sequence[str]) -> list[str]:
+        return [f"c{self.schema.names.index(name)}" for name in columns]
+
+    def _schema(self, columns: Sequence[str]) -> pa.Schema:
+        return pa.schema([self.schema.field(name) for name in columns])
+
+    def _typed(self, table: pa.Table, columns: Sequence[str]) -> pa.Table:
+        """Give the first columns of what Spark gave in their own types, dictionaries as plain."""
+        kinds = [plain_type(self.schema.field(name).type) for name in columns]
+        cells = [from_spark(table.column(i), kind) for i, kind in enumerate(kinds)]
+        return pa.table(cells, schema=pa.schema(list(zip(columns, kinds, strict=True))))
+
+    def _span_of_rows(self) -> int:
+        """Say how many rows a task takes where all are placed by their numbers."""
+        return max(2, min(SPAN, self.num_rows // (4 * self.session.parallelism)))
+
+    def _by_span(self, columns: Sequence[str], span: int) -> Any:
+        """Give some columns, and for each row the span that its number is in."""
+        wanted = self._rows().select(*self._keys(columns), ROW)
+        return wanted.withColumn("span", _functions().expr(f"{ROW} div {span}"))
+
+    def _merged(self, partials: Any, merge: Merge[Part]) -> Part:
+        with self.session.telling():
+            found = partials.toArrow()
+        places = np.argsort(found["first"].to_numpy())
+        # One at a time: all of them may be much more than what comes of them.
+        return reduce(merge, (pickle.loads(found["partial"][int(i)].as_py()) for i in places))
+
+
+def spark_frame(session: Session, table: Any, markers: Sequence[str] = ()) -> SparkFrame:
+    """Take a Parquet file, a folder of them, or a Spark DataFrame as a frame."""
+    if not isinstance(table, str | Path):
+        check_names(table.columns)
+        frame = SparkFrame.of(session, table, markers)
+    else:
+        path = Path(table)
+        if not path.exists():
+            raise BadInput(f"{path} does not exist")
+        if path.is_file() and format_of(path) != "parquet":
+            raise BadInput(
+                f"{path}: the engine spark reads Parquet, not {format_of(path)}; use --engine "
+                "duckdb or memory, or convert it"
+            )
+        files = plain_files(path) if path.is_dir() else [path]
+        frame = SparkFrame(session, [file.absolute() for file in files], markers)
+    if frame.num_rows == 0:
+        raise BadInput("the table has no rows")
+    return frame
+
+
+def _functions() -> Any:
+    from pyspark.sql import functions
+
+    return functions
+
+
+def _names(number: int) -> list[str]:
+    return [f"c{place}" for place in range(number)]
+
+
+def ddl(schema: pa.Schema) -> str:
+    """Say to Spark which columns it gets back: c0, c1, ... and the number."""
+    kinds = [f"c{place} {spark_name(field.type)}" for place, field in enumerate(schema)]
+    return ", ".join([*kinds, f"{ROW} bigint"])
