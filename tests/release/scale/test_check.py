@@ -97,6 +97,16 @@ RECIPES = {
         {"method": "pram", "columns": ["ill", "sex"]},
     ],
 }
+RECIPES |= {
+    "porop": [{"method": "porop", "columns": ["income", "debt"], "k": 20}],
+    "porop twice": [
+        {"method": "noise", "columns": ["income"], "scale": 0.1},
+        {"method": "porop", "columns": ["income", "debt"], "k": 20},
+        {"method": "lirop", "columns": ["debt"], "k": 15, "noise": "perturbative"},
+        {"method": "top-bottom", "columns": ["debt"], "upper": 900.0},
+    ],
+    "dates": [{"method": "porop", "columns": ["seen"], "k": 20}],
+}
 # In the others those without an age, and those who stand alone, are too few to stay as stars.
 TABLES = {"stars": table(9, 6), "match": table(9, 6), "patterns": table(9, 2)}
 SEED = {"seed": 5, "allow_predictable_seed": True}
