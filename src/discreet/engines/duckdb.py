@@ -367,9 +367,8 @@ class DuckDBFrame(Frame):
         writer = None
         for table in tables:
             if writer is None:
-                # Numbers with decimals are too many to list, which is found out slowly.
-                listed = [f.name for f in table.schema if not pa.types.is_floating(f.type)]
-                listed.remove(_ROW)
+                # Numbers may be too many to list, which is found out slowly.
+                listed = [f.name for f in table.schema if not _is_long(f.type)]
                 writer = parquet.ParquetWriter(
                     path, table.schema, compression="lz4", use_dictionary=listed
                 )
@@ -433,6 +432,10 @@ class DuckDBFrame(Frame):
         names = [f'c{i} AS "{name}"' for i, name in enumerate(quoted)]
         query = f"SELECT {', '.join(names)} FROM ({self.sql(self.schema.names)})"
         return self.session.connection.sql(query)
+
+
+def _is_long(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_int64(kind) or pa.types.is_uint64(kind)
 
 
 def _same_rows(function: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray) -> Numbered:

@@ -124,7 +124,9 @@ def write_sorted(schema: pa.Schema, folder: Path, batches: Batches) -> Batches:
         stored = pa.table([*table.columns, pa.array(rows)], names=names)
         if writer is None:
             path = folder / f"{attempt}.parquet"
-            writer = parquet.ParquetWriter(path, stored.schema, compression="lz4")
+            writer = parquet.ParquetWriter(
+                path, stored.schema, compression="lz4", use_dictionary=False
+            )
             first = int(rows[0])
         writer.write_table(stored)
         count, last = count + len(rows), int(rows[-1])
