@@ -245,7 +245,9 @@ class DuckDBFrame(Frame):
             return cell
         nulls = []
         if pa.types.is_floating(kind):
-            nulls.append(f"isnan({cell})")
+            # Files say nothing of NaN in a column's least and greatest value, from which DuckDB
+            # concludes that isnan() is never true.
+            nulls.append(f"NOT (isfinite({cell}) OR isinf({cell}))")
         markers = marker_values(["", *self.markers], plain_type(kind))
         if len(markers):
             values = ", ".join(_literal(value) for value in markers.to_pylist())
