@@ -58,9 +58,9 @@ class Session(Engine):
         self.run("SET enable_progress_bar = false")
         self.run("SET preserve_insertion_order = false")
         self.run(f"SET threads = {cores()}")
-        self.run(f"SET temp_directory = {_text(str(folder / 'spill'))}")
+        self.run(f"SET temp_directory = {quoted(str(folder / 'spill'))}")
         try:
-            self.run(f"SET memory_limit = {_text(memory or '40%')}")
+            self.run(f"SET memory_limit = {quoted(memory or '40%')}")
         except duckdb.Error:
             raise BadInput(f"'{memory}' is no amount of memory; give one such as 4GB") from None
 
@@ -156,6 +156,8 @@ class DuckDBFrame(Frame):
     """
 
     positioned = True
+    # The column of row numbers in files that this module writes.
+    row = _ROW
 
     def __init__(
         self,
@@ -213,6 +215,13 @@ class DuckDBFrame(Frame):
         query = f"SELECT count(DISTINCT c0) AS n FROM ({self.sql([column])})"
         return int(self.session.table(query)["n"][0].as_py()) == self.num_rows
 
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """Count where the tuples are."""
+        keys = ", ".join(f"c{i}" for i in range(len(columns)))
+        query = f"SELECT 1 FROM ({self.sql(columns)}) GROUP BY {keys} HAVING count(*) = 1"
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
+        return int(self.session.table(f"SELECT count(*) AS n FROM ({query})")["n"][0].as_py())
+
     def about_how_many(self, columns: Sequence[str]) -> int:
         """Estimate by a sketch."""
         keys = ", ".join(f"c{i}" for i in range(len(columns)))
@@ -228,15 +237,15 @@ class DuckDBFrame(Frame):
             # By position: to DuckDB, A and a are one name.
             names = [f"s{i}" for i in range(len(self.stored))]
             number = f"s{self.stored.index(_ROW)}" if self.numbered else f"place + {start}"
-            chosen = [f"{self._cell(name)} AS c{i}" for i, name in enumerate(columns)]
+            chosen = [f"{self.cell(name)} AS c{i}" for i, name in enumerate(columns)]
             parts.append(
                 f"SELECT {', '.join([*chosen, f'{number} AS {_ROW}'])} FROM "
-                f"read_parquet({_text(str(path))}, file_row_number = true) "
+                f"read_parquet({quoted(str(path))}, file_row_number = true) "
                 f"AS t({', '.join([*names, 'place'])})"
             )
         return " UNION ALL ".join(parts)
 
-    def _cell(self, name: str) -> str:
+    def cell(self, name: str) -> str:
         """Give a column's cells as SQL, normalised as `table.normalise` does it."""
         kind = self.schema.field(name).type
         stored = self._stored(name)
@@ -410,7 +419,7 @@ class DuckDBFrame(Frame):
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(self.schema.names))
         # Sorted, DuckDB keeps the order in the file only if it is told to.
         self.session.run("SET preserve_insertion_order = true")
-        self.session.run(f"COPY ({sql}) TO {_text(str(path))} (FORMAT parquet, COMPRESSION lz4)")
+        self.session.run(f"COPY ({sql}) TO {quoted(str(path))} (FORMAT parquet, COMPRESSION lz4)")
         self.session.run("SET preserve_insertion_order = false")
         self.session.used(bytes_shuffled=path.stat().st_size)
         return path
@@ -480,16 +489,15 @@ def _say_full(error: Exception) -> str:
     return f"the engine's memory is not enough ({first}); allow more with --memory"
 
 
-def _text(value: str) -> str:
+def quoted(value: str) -> str:
     """Quote text for SQL."""
-    quoted = value.replace("'", "''")
-    return f"'{quoted}'"
+    return "'" + value.replace("'", "''") + "'"
 
 
 def _literal(value: Any) -> str:
     """Write a value as SQL."""
     if isinstance(value, str):
-        return _text(value)
+        return quoted(value)
     if isinstance(value, int | float):
         return repr(value)
-    return _text(str(value))
+    return quoted(str(value))

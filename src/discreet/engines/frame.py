@@ -12,6 +12,10 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 
+# The column of a released table that holds a row's place in the file, from 0; no column of a user
+# has such a name.
+POSITION = "\0position"
+
 Part = TypeVar("Part")
 # From some rows and their numbers. Can be pickled, as all functions that go to the rows.
 OfPiece = Callable[[pa.Table, np.ndarray], Part]
@@ -118,6 +122,10 @@ class Frame(ABC):
     @abstractmethod
     def is_unique(self, column: str) -> bool:
         """Tell whether no two rows have the same value."""
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """Count the rows that no other shares some columns with."""
+        return int((self.counts(columns)[1] == 1).sum())
 
     @abstractmethod
     def about_how_many(self, columns: Sequence[str]) -> int:

@@ -65,8 +65,8 @@ class Partition:
         The units that are released as they are.
     groups : list of dict
         For each group its name, `patterns` (the sets of columns that are null in it, where groups
-        go by them), `treatment` ("cut", "suppress" or "append"), its number of rows, its first
-        class and its number of classes.
+        go by them), `treatment` ("cut", "suppress" or "append"), whether it is left out since it
+        may not stay suppressed, its number of rows, its first class and its number of classes.
     """
 
     def __init__(
@@ -146,11 +146,12 @@ class Partition:
         """Suppress a group, and tell whether it may stay as a class of its own."""
         rows = self.rows(group)
         self.suppressed |= rows
-        if not keeps(self.bound, rows, self.weights):
+        unsafe = not keeps(self.bound, rows, self.weights)
+        if unsafe:
             self.unsafe |= rows
-        self._note(group, "suppress", 0)
+        self._note(group, "suppress", 0, unsafe)
 
-    def _note(self, group: Group, treatment: str, classes: int) -> None:
+    def _note(self, group: Group, treatment: str, classes: int, left_out: bool = False) -> None:
         """Keep what was done with a group; its classes come after those of the groups before."""
         names, patterns = list(self.axes), group.patterns
         self.groups.append(
@@ -158,6 +159,7 @@ class Partition:
                 "group": group.name,
                 "patterns": None if patterns is None else [[names[c] for c in p] for p in patterns],
                 "treatment": treatment,
+                "left_out": left_out,
                 "rows": group.n,
                 "first_class": self._count,
                 "classes": classes,

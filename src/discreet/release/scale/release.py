@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +20,7 @@ from discreet.release.assessment import Assessment
 from discreet.release.cells import blank, differing, least_records, plain
 from discreet.release.check import CheckReport
 from discreet.release.codebook import describe
-from discreet.release.evidence import Evidence, Plan, file_hmac, folder_hmacs, save_plan
+from discreet.release.evidence import Evidence, Plan, folder_hmacs, save_plan, source_hmac
 from discreet.release.output import is_file_target, written_whole
 from discreet.release.recipe import Recipe
 from discreet.release.release import README, released_name, write_json
@@ -32,7 +30,7 @@ from discreet.release.scale.assessment import assess_frames
 from discreet.release.scale.check import check_frames
 from discreet.release.scale.deciding import Decided, Tell, applied
 from discreet.table.columns import ends_of, kind_of
-from discreet.table.files import format_of, parquet_files
+from discreet.table.files import format_of
 
 FORMATS = ("csv", "csv.gz", "csv.zst", "parquet")
 
@@ -138,7 +136,7 @@ class LargeRelease:
         self._save_log(part)
         self.tell("checking what was written")
         started = time.perf_counter()
-        evidence = Evidence.load(internal)
+        evidence = replace(Evidence.load(internal), original=self.original)
         self.check = check_frames(released, self.recipe, evidence, self.original, public / name)
         if not self.check.verified:
             raise BrokenPromise(f"the written release does not pass its check:\n{self.check}")
@@ -248,23 +246,14 @@ def treat(
     log["changed_cells"] |= changed
     for entry, step in zip(log["steps"], recipe.steps, strict=True):
         entry["changed_cells"] = {c: changed[c] for c in step.columns}
+    key = bytes.fromhex(log["hash_key"])
     log["input"] = {
         "rows": original.num_rows,
         "columns": original.schema.names,
-        "file_hmac": None if source is None else source_hmac(source, log["hash_key"]),
+        "file_hmac": None if source is None else source_hmac(source, key),
         "source": None if source is None else source.name,
     }
     return LargeRelease(plan, log, recipe, engine, original, treated, rare, schema, source, tell)
-
-
-def source_hmac(source: Path, key: str) -> str:
-    """Hash a file, or the Parquet files of a folder, with a key."""
-    if source.is_file():
-        return file_hmac(source, bytes.fromhex(key))
-    digest = hmac.new(bytes.fromhex(key), digestmod=hashlib.sha256)
-    for path in parquet_files(source):
-        digest.update(file_hmac(path, bytes.fromhex(key)).encode())
-    return digest.hexdigest()
 
 
 def _treated(decided: Decided, original: Frame) -> Frame:
