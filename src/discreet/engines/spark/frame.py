@@ -389,7 +389,7 @@ class SparkFrame(Frame):
         return self._plan
 
     def _like(self, plan: Any, schema: pa.Schema, kept: bool) -> SparkFrame:
-        made = type(self).__new__(type(self))
+        made = SparkFrame.__new__(SparkFrame)
         return made._set(
             self.session, plan, schema, self.num_rows, self.positioned, self._span, kept
         )

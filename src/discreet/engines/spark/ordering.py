@@ -104,10 +104,7 @@ class SortedFrame(SparkFrame):
         columns = self.schema.names if columns is None else list(columns)
         work = partial(map_stretches, function, schema, self._reading, columns)
         plan = self._over(self.session, work, ddl(schema))
-        made = SparkFrame.__new__(SparkFrame)
-        return made._set(
-            self.session, plan, schema, self.num_rows, self.positioned, span=0, kept=False
-        )
+        return self._like(plan, schema, kept=False)
 
 
 # What workers do

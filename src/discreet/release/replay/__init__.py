@@ -30,7 +30,7 @@ from discreet.release.replay.generalization import (
 from discreet.release.replay.microaggregation import microaggregation
 from discreet.release.replay.mondrian import mondrian, verify_mondrian
 from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
-from discreet.release.replay.regression import ipso, porop
+from discreet.release.replay.regression import ipso, porop, prepare_porop
 from discreet.release.replay.rounding import clip, cuts, multiples
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.columns import numbers_like
@@ -71,9 +71,11 @@ VERIFY: dict[str, Callable[[dict[str, Any], Tally], None]] = {
 # Makes a step's plan ready to be applied many times, to pieces.
 PREPARE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "generalize": prepare_generalize,
+    "porop": prepare_porop,
 }
 # Kinds that a piece of rows is not enough for, and what they need. Steps of these kinds are left
-# out of the replay on pieces, and their columns are told as not verifiable.
+# out of the replay on pieces, and their columns are told as not verifiable, unless what they give
+# was computed before (`computed`).
 BEYOND_PIECES = {
     "ipso": "all records in memory",
     "microaggregation": "all records in memory",
@@ -89,6 +91,14 @@ def beyond_pieces(step: dict[str, Any]) -> str | None:
     for plan in step["columns"].values():
         kinds |= {plan["kind"], "splits" if "splits" in plan else None}
     return next((BEYOND_PIECES[kind] for kind in BEYOND_PIECES if kind in kinds), None)
+
+
+def computed(number: int, column: str) -> tuple[str, str]:
+    """Name the columns for what a step gives for a column, and for how far off that may be.
+
+    Where a table has them, the step is not applied to its pieces: see `release.scale.ordered`.
+    """
+    return f"\0step {number} {column}", f"\0step {number} {column} slack"
 
 
 def prepared(plan: Plan) -> Plan:
@@ -146,10 +156,11 @@ def replay(
     rows = rows if key is None else row_numbers(original[key], key)
     treated: dict[str, Any] = {}
     for step in plan["steps"]:
-        if piece is not None and (beyond_pieces(step) or columns.unknown & set(step["columns"])):
+        new = None if piece is None else _computed(step, columns)
+        if piece is not None and new is None and is_unknown(step, columns.unknown):
             columns.unknown |= set(step["columns"])
             continue
-        new = _step(step, columns, partial(_draws, seed, step["step"], rows))
+        new = new or _step(step, columns, partial(_draws, seed, step["step"], rows))
         for name, values in new.items():
             if isinstance(values, pa.ChunkedArray):
                 treated[name] = values
@@ -169,6 +180,22 @@ def replay(
     for name in columns.unknown:
         treated.pop(name, None)
     return treated, columns
+
+
+def is_unknown(step: dict[str, Any], unknown: set[str]) -> bool:
+    """Tell whether a piece does not say what a step gives, by columns of which this is so."""
+    return beyond_pieces(step) is not None or bool(unknown & set(step["columns"]))
+
+
+def _computed(step: dict[str, Any], columns: Columns) -> dict[str, Any] | None:
+    """Give what was computed of a step before, if it was."""
+    names = {name: computed(step["step"], name) for name in step["columns"]}
+    if not {name for pair in names.values() for name in pair} <= set(columns):
+        return None
+    return {
+        name: (columns.arrow(value).to_numpy(), columns.arrow(slack).to_numpy())
+        for name, (value, slack) in names.items()
+    }
 
 
 def verify_step(step: dict[str, Any], tally: Tally) -> None:

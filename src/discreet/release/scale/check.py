@@ -36,6 +36,7 @@ from discreet.release.privacy import Nulls, disclosed, judged_columns, pattern_b
 from discreet.release.recipe import Recipe, Step
 from discreet.release.replay import prepared
 from discreet.release.scale.counting import finer, sources_of
+from discreet.release.scale.ordered import with_computed
 from discreet.release.scale.shown import ShownFrame
 from discreet.table import Numbers, kind_of
 from discreet.table.summary import Tuples
@@ -169,8 +170,19 @@ def _cells(shown: ShownFrame, recipe: Recipe, evidence: Evidence, original: Fram
     read = {name for step in recipe.steps for name in step.build().reads}
     used = {*released.schema.names, *recipe.treated, *read, comparing.key}
     needed = [name for name in original.schema.names if name in used]
-    seen = original.fold_pairs(placed, comparing.seen, Seen.joined, needed)
+    frame = original
+    try:
+        if problem is None:
+            frame = with_computed(
+                original, comparing.plan, comparing.seed, sources, needed, comparing.key
+            )
+    except UNREADABLE as error:
+        problem = 0, f"the plan cannot be applied: {error!r}"
+    taken = needed if frame is original else frame.schema.names
+    seen = frame.fold_pairs(placed, comparing.seen, Seen.joined, taken)
     seen = replace(seen, problem=problem or seen.problem)
+    if frame is not original:
+        frame.remove()
     return concluded(comparing, seen, shown, released.num_rows)
 
 
