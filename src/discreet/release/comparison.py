@@ -148,7 +148,8 @@ def _applied(comparing: Comparing, seen: Seen, shown: Shown, released: int) -> l
     except UNREADABLE as error:
         return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]
     if seen.unknown and problem is None:
-        needs = next(filter(None, map(beyond_pieces, comparing.plan["steps"])))
+        steps = [step for step in comparing.plan["steps"] if seen.unknown & set(step["columns"])]
+        needs = next(filter(None, map(beyond_pieces, steps)))
         columns = ", ".join(sorted(seen.unknown))
         findings[0] = Finding(APPLIED, "not verifiable", f"{columns}: needs {needs}")
     return findings
