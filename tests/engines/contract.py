@@ -255,6 +255,14 @@ class Contract:
             "or turn it into text or numbers"
         )
 
+    def test_a_marker_in_a_column_without_nulls(self, make, tmp_path):
+        path = tmp_path / "t.parquet"
+        field = pa.field("x", pa.int64(), nullable=False)
+        parquet.write_table(pa.table([[5, -9, 7]], schema=pa.schema([field])), path)
+        frame = make([path], MARKERS)
+        assert frame.fold(listed, followed, ["x"]) == [(0, 5), (1, None), (2, 7)]
+        assert frame.map(unchanged, frame.schema).counts(["x"])[0]["x"].to_pylist() == [5, None, 7]
+
     def test_a_file_that_is_no_parquet_is_refused(self, make, tmp_path):
         path = tmp_path / "t.parquet"
         path.write_text("not one")
