@@ -127,11 +127,11 @@ def from_codes(n: int, k: int, strict: bool = True) -> Case:
 
     def ours() -> Partition:
         parts = Partition(axes, bound, strict=strict)
-        parts.cut(Group("all", None))
+        parts.cut(Group("all", None, n))
         return parts
 
     def check(parts: Partition, _: Any) -> str:
-        sizes = np.bincount(parts.classes)
+        sizes = np.bincount(parts.by_row(parts.classes))
         assert sizes.min() >= k
         return f"{len(sizes):,} classes"
 

@@ -1,6 +1,6 @@
 """Statistical disclosure control: a table in, a table that can be shared out, with the proof.
 
-The whole flow is seven names; methods and measures live in the family packages
+The whole flow is a few names; methods and measures live in the family packages
 (`discreet.rounding`, `discreet.perturbation`, `discreet.risk`, `discreet.utility`).
 """
 
@@ -16,6 +16,7 @@ _HOME = {
     "protect": "discreet.release",
     "assess": "discreet.release",
     "check_release": "discreet.release",
+    "compare": "discreet.release",
     "inspect": "discreet.inspection",
     "Recipe": "discreet.release",
     "Roles": "discreet.release",
@@ -28,6 +29,7 @@ __all__ = [
     "__version__",
     "assess",
     "check_release",
+    "compare",
     "inspect",
     "protect",
     "read_table",
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.release import Roles as Roles
     from discreet.release import assess as assess
     from discreet.release import check_release as check_release
+    from discreet.release import compare as compare
     from discreet.release import protect as protect
     from discreet.table import read_table as read_table
     from discreet.table import write_table as write_table

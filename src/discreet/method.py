@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.draws import Draws
+from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.table.moments import Moments
 from discreet.table.native import like, normalise, to_arrow
@@ -27,6 +28,10 @@ Plan = dict[str, Any]
 Value = TypeVar("Value")
 # Rounds the numbers of a column, by its name, to what may be released.
 Rounder = Callable[[str, np.ndarray], np.ndarray]
+# Gives some cells of a column, by its name, as the float64 that the whole column is taken as.
+AsFloat = Callable[[str, pa.ChunkedArray], np.ndarray]
+# The column that draws go by, and a function from its cells to the numbers (uint64) that they use.
+Key = tuple[str, Callable[[pa.ChunkedArray], np.ndarray]]
 
 
 def as_computed(column: str, values: np.ndarray) -> np.ndarray:
@@ -127,6 +132,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         It puts the values of all its columns together, which must then count the same thing.
     blanks : bool
         It may turn a value into a null.
+    orders : bool
+        On an engine it sorts the values of all its columns there: `run_on` and not `decide_from`.
     estimator_only : tuple of str
         Parameters that a recipe does not set: all draws come from the release's seed, and every
         step has columns.
@@ -142,6 +149,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     estimator_only: ClassVar[tuple[str, ...]] = ("random_state", "columns")
     pools: ClassVar[bool] = False
     blanks: ClassVar[bool] = False
+    orders: ClassVar[bool] = False
     in_words: ClassVar[str]
 
     @property
@@ -182,6 +190,37 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Decide on some columns from counts: what `protect` calls on an engine.
 
         Not called where `bound_to_memory` says why.
+        """
+        raise NotImplementedError
+
+    def run_on(
+        self,
+        columns: Sequence[str],
+        frame: Frame,
+        as_float: AsFloat,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+        key: Key | None = None,
+    ) -> tuple[Outcome, Frame]:
+        """Treat some columns by sorting their values: what `protect` calls where it `orders`.
+
+        Parameters
+        ----------
+        columns : sequence of str
+        frame : Frame
+            The rows, with these columns as the steps before have left them.
+        as_float, draws, rounded : callable
+            All of them, and the draws, can be pickled.
+        key : tuple, optional
+            What draws go by where it is not the row's number. Where rows have no fixed place, it
+            also orders rows of the same value.
+
+        Returns
+        -------
+        outcome : Outcome
+            Without columns.
+        new : Frame
+            The treated columns as float64 by row number; rows of nothing but nulls are left out.
         """
         raise NotImplementedError
 

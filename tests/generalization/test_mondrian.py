@@ -469,7 +469,10 @@ def test_each_models_own_hierarchy_is_kept_for_the_check(make):
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
-        (("classes", 0), 1, "sizes that the plan gives"),
+        (("tuples", "classes", 0), 1, "sizes that the plan gives"),
+        (("tuples", "codes", "age", 0), 2, "the plan's tuples are not those of the rows, each once"),
+        (("tuples", "codes", "job", 1), 4, "column 'job': the plan's tuples are not what its values"),
+        (("tuples", "values", "age", 0), 30.0, "column 'age' holds '31.0', which the plan does not know"),
         (("labels", "age", "upper", 0), 37.0, "column 'age', row 3: the label 31-38 does not cover 38"),
         (("labels", "job", "members", 3), 0, "column 'job', row 2: the label {b, d} does not cover"),
         (("labels", "job", "label", 0), -1, "column 'job', row 1: the label None does not cover a"),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.polynomial import Legendre
 
-from discreet.kernels.gram import fit_chunks, normalise_chunks, release_chunks
+from discreet.kernels.gram import curves, misses, normalise_chunks, project, release_chunks
 
 
 def fitted(values, k, degrees):
@@ -14,11 +14,18 @@ def fitted(values, k, degrees):
     n = len(values)
     chunks = -(-n // k)
     ends = np.cumsum(np.broadcast_to(np.array(degrees) + 1, chunks))
-    coefficients, deviations = np.empty(ends[-1]), np.empty(chunks)
-    fit_chunks(values, k, ends, coefficients, deviations, 0, chunks)
+    coefficients, squares = np.zeros(ends[-1]), np.empty(chunks)
+    project(values, 0, n, k, ends, 0, chunks, coefficients)
+    misses(values, 0, n, k, ends, 0, chunks, coefficients, squares)
+    deviations = np.sqrt(squares / k)
     fit, there = np.zeros(n), np.arange(n, dtype=np.int32)
     release_chunks(values, there, there, n, np.zeros(1), np.ones(1), k, ends, coefficients, deviations,
                    False, 0.0, np.zeros(1), fit, 0, chunks)  # fmt: skip
+    for start, stop in ((0, n), (0, n // 3), (n // 3, n), (n - 1, n)):
+        again = np.empty(stop - start)
+        curves(start, n, k, ends, coefficients, again)
+        # release_chunks adds a low of 0, which turns -0.0 into 0.0; these are equal here.
+        np.testing.assert_array_equal(again, fit[start:stop])
     return fit, deviations
 
 
@@ -89,12 +96,28 @@ def test_equal_values_become_0():
     assert widths.tolist() == [0, 4]
 
 
-def test_pieces_of_chunks_give_the_same_bits():
-    values = np.random.default_rng(2).random(10_000)
-    ends = np.arange(1, 35) * 4
-    whole, parts = [(np.empty(136), np.empty(34)) for _ in range(2)]
-    fit_chunks(values, 300, ends, *whole, 0, 34)
-    for first, stop in ((20, 34), (0, 7), (7, 20)):
-        fit_chunks(values, 300, ends, *parts, first, stop)
-    for one, other in zip(whole, parts, strict=True):
-        np.testing.assert_array_equal(one, other)
+@given(st.integers(2, 40), st.integers(1, 40), st.data())
+def test_the_sums_of_stretches_are_those_of_the_whole(n, stretch, data):
+    k = data.draw(st.integers(2, n))
+    chunks = -(-n // k)
+    degrees = data.draw(st.lists(st.integers(0, min(k - 1, 5)), min_size=chunks, max_size=chunks))
+    ends = np.cumsum(np.array(degrees) + 1)
+    values = np.random.default_rng(n).random(n)
+    whole, parts = np.zeros(ends[-1]), np.zeros(ends[-1])
+    project(values, 0, n, k, ends, 0, chunks, whole)
+    squares, of_parts = np.empty(chunks), np.zeros(chunks)
+    misses(values, 0, n, k, ends, 0, chunks, whole, squares)
+    for start in range(0, n, stretch):
+        stop = min(n, start + stretch)
+        begins = np.minimum(np.arange(chunks) * k, n - k)
+        (those,) = np.nonzero((begins < stop) & (begins + k > start))
+        first, last = int(those[0]), int(those[-1])
+        assert (those == np.arange(first, last + 1)).all()
+        begin = ends[first - 1] if first else 0
+        totals, missed = np.zeros(ends[last] - begin), np.empty(len(those))
+        project(values[start:stop], start, n, k, ends, first, last + 1, totals)
+        misses(values[start:stop], start, n, k, ends, first, last + 1, whole, missed)
+        parts[begin : ends[last]] += totals
+        of_parts[first : last + 1] += missed
+    np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(of_parts, squares, rtol=0, atol=1e-12)

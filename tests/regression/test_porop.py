@@ -188,7 +188,7 @@ def test_a_draw_belongs_to_its_row_and_column():
 def test_threads_do_not_change_a_bit(monkeypatch):
     table = np.random.default_rng(5).normal(size=(300_000, 2))
     threaded = PoROP(k=1000, degree=3, random_state=0).fit_transform(table)
-    monkeypatch.setattr("discreet.threads._cores", lambda: 1)
+    monkeypatch.setattr("discreet.threads.cores", lambda: 1)
     np.testing.assert_array_equal(PoROP(k=1000, degree=3, random_state=0).fit_transform(table), threaded)  # fmt: skip
 
 

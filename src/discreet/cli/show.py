@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from discreet.method import Method
-    from discreet.release import Assessment, CheckReport, Release
+    from discreet.release import Assessment, CheckReport, Comparison, Release
+    from discreet.release.scale.release import LargeRelease
 
 _COLOURS = {"verified": "green", "broken": "bold red", "not verifiable": "yellow"}
 
@@ -32,10 +33,34 @@ def progress(what: str) -> Iterator[None]:
         yield
 
 
-def release(out: Console, release: Release, assessment: Assessment, written: Path) -> None:
+@contextmanager
+def stages() -> Iterator[Callable[[str], None]]:
+    """Show one thing after another that is under way, with the time so far, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda what: None
+        return
+    from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as shown:
+        running: list[TaskID] = []
+
+        def tell(what: str) -> None:
+            for task in running:
+                shown.update(task, total=1, completed=1)
+            running[:] = [shown.add_task(escape(what), total=None)]
+
+        yield tell
+
+
+def release(
+    out: Console, release: Release | LargeRelease, assessment: Assessment, written: Path
+) -> None:
     """Print what was done, what was verified, and the first figures."""
+    from discreet.release.output import find_release
+
     log = release.log
-    rows, columns = release.protected.shape
+    rows, columns = log["input"]["rows"], len(log["changed_cells"])
     out.print(f"[bold]Protected[/bold] {rows:,} rows, {columns} columns released.", end=" ")
     dropped = ", ".join(log["dropped"]) or "none"
     out.print(f"Dropped: {escape(dropped)}.")
@@ -52,10 +77,16 @@ def release(out: Console, release: Release, assessment: Assessment, written: Pat
     out.print(f"  nulls: {log['nulls']['policy']}")
     for warning in log["warnings"]:
         out.print(f"  [yellow]warning:[/yellow] {escape(warning)}")
+    if "usage" in log:
+        used = ", ".join(f"{what.replace('_', ' ')} {n:,}" for what, n in log["usage"].items())
+        out.print(f"  {log['engine']}: {used}")
+    assert release.check is not None
     check(out, release.check)
     assessment_table(out, assessment)
     out.print(f"[bold]Share:[/bold] {escape(str(written))}", soft_wrap=True)
-    out.print("[bold]Keep, never share:[/bold] the internal folder beside it")
+    internal = find_release(written)[1]
+    out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
+    out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)
 
 
 def _figures(step: dict[str, Any]) -> Iterator[str]:
@@ -160,3 +191,29 @@ def methods(out: Console, rows: list[dict[str, Any]]) -> None:
             promise,
         )
     out.print(table)
+
+
+def comparison(out: Console, found: Comparison) -> None:
+    """Print compared releases side by side."""
+    marks = {None: "not on the map", True: "dominated", False: "[green]not dominated[/green]"}
+    table = Table(title="Releases compared")
+    table.add_column("", min_width=26)
+    for one in found.releases:
+        table.add_column(escape(one.name), justify="right")
+    table.add_row(
+        "steps", *(escape(", ".join(s["method"] for s in one.steps)) for one in found.releases)
+    )
+    table.add_row("records", *(f"{one.rows:,}" for one in found.releases))
+    table.add_row("suppressed", *(f"{one.suppressed:,}" for one in found.releases))
+    for axis in ("risk", "loss"):
+        figures = [getattr(one, axis) for one in found.releases]
+        table.add_row(
+            f"[bold]{axis}[/bold]: {escape(getattr(found, axis))}",
+            *("-" if value is None else f"{value:.4g}" for value in figures),
+        )
+    table.add_row("", *(marks[one.dominated] for one in found.releases), end_section=True)
+    for name, figures in found.rows():
+        table.add_row(escape(name), *map(escape, figures))
+    out.print(table)
+    for note in found.notes:
+        out.print(f"Note: {escape(note)}.")

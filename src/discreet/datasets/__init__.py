@@ -9,6 +9,7 @@ from discreet.datasets.reference import (
     load_eia,
     load_tarragona,
 )
+from discreet.datasets.streamed import write_households
 
 __all__ = [
     "adult_hierarchy_paths",
@@ -18,4 +19,5 @@ __all__ = [
     "load_eia",
     "load_tarragona",
     "make_households",
+    "write_households",
 ]

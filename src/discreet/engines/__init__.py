@@ -4,6 +4,6 @@ An engine knows no methods and no releases. Rows are looked at a piece at a time
 can be sent to where the rows are; only what those give back comes here.
 """
 
-from discreet.engines.frame import Frame
+from discreet.engines.frame import Engine, Frame
 
-__all__ = ["Frame"]
+__all__ = ["Engine", "Frame"]

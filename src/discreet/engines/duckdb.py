@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,19 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.files import open_parquet, schema_of
-from discreet.engines.frame import Frame, Merge, OfPair, OfPiece, Part, plain_type, refuse_type
+from discreet.engines.frame import (
+    Engine,
+    Frame,
+    Merge,
+    Numbered,
+    OfPair,
+    OfPiece,
+    Part,
+    plain_type,
+)
+from discreet.engines.stretches import whole_stretches
 from discreet.errors import BadInput
+from discreet.table.files import table_writer
 from discreet.table.native import marker_values, normalise
 from discreet.threads import cores, spread
 
@@ -23,7 +36,7 @@ PIECE = 1 << 18
 _ROW = "number"
 
 
-class Session:
+class Session(Engine):
     """DuckDB with a memory limit, and a folder for what does not fit.
 
     Parameters
@@ -34,17 +47,20 @@ class Session:
         DuckDB's limit, such as "4GB"; 40 % of the machine's where not given.
     """
 
+    name = "duckdb"
+
     def __init__(self, folder: Path, memory: str | None = None) -> None:
         self.folder = folder
+        self._usage = {"rows_read": 0, "bytes_read": 0, "bytes_shuffled": 0, "bytes_written": 0}
         self._files = 0
         self.connection = duckdb.connect()
         self.run("SET TimeZone = 'UTC'")
         self.run("SET enable_progress_bar = false")
         self.run("SET preserve_insertion_order = false")
         self.run(f"SET threads = {cores()}")
-        self.run(f"SET temp_directory = {_text(str(folder / 'spill'))}")
+        self.run(f"SET temp_directory = {quoted(str(folder / 'spill'))}")
         try:
-            self.run(f"SET memory_limit = {_text(memory or '40%')}")
+            self.run(f"SET memory_limit = {quoted(memory or '40%')}")
         except duckdb.Error:
             raise BadInput(f"'{memory}' is no amount of memory; give one such as 4GB") from None
 
@@ -67,9 +83,51 @@ class Session:
         self._files += 1
         return self.folder / f"{self._files}.parquet"
 
+    def used(self, **amounts: int) -> None:
+        """Add to what was read, shuffled and written."""
+        for what, amount in amounts.items():
+            self._usage[what] += amount
+
+    def usage(self) -> dict[str, int]:
+        """Tell the rows and bytes that were read, shuffled and written."""
+        return dict(self._usage)
+
+    def write(
+        self,
+        frame: Frame,
+        by: str,
+        without: str,
+        finish: OfPiece[pa.Table],
+        table: Path,
+        rows: Path,
+    ) -> int:
+        """Sort into a temporary file, then write the two files side by side."""
+        assert isinstance(frame, DuckDBFrame)
+        ordered = frame.ordered(by, without)
+        kind = pa.schema([("original_row", pa.int64())])
+        with (
+            table_writer(table, finish(ordered.schema.empty_table(), np.empty(0)).schema) as write,
+            parquet.ParquetWriter(rows, kind, compression="zstd") as numbers,
+        ):
+            for made, taken in spread(
+                partial(_same_rows, finish), ordered.pieces(ordered.schema.names)
+            ):
+                write(made)
+                numbers.write_table(pa.table([pa.array(taken, pa.int64())], schema=kind))
+        ordered.remove()
+        self.used(bytes_written=table.stat().st_size + rows.stat().st_size)
+        return ordered.num_rows
+
+    def released(self, table: Path, rows: Path, schema: pa.Schema) -> DuckDBFrame:
+        """Read the two files side by side into a temporary file."""
+        from discreet.engines.released import released_frame
+
+        return released_frame(self, table, rows, schema)
+
     def close(self) -> None:
-        """Let go of the memory and of the files."""
+        """Let go of the memory, and of the temporary files."""
         self.connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> Session:
         return self
@@ -93,9 +151,13 @@ class DuckDBFrame(Frame):
         where not given.
     in_order : bool
         Rows are stored in the order of their numbers.
+    stretch : int, optional
+        Pieces are all rows of the same number // stretch, and not any.
     """
 
     positioned = True
+    # The column of row numbers in files that this module writes.
+    row = _ROW
 
     def __init__(
         self,
@@ -104,24 +166,27 @@ class DuckDBFrame(Frame):
         markers: Sequence[str] = (),
         schema: pa.Schema | None = None,
         in_order: bool = True,
+        stretch: int | None = None,
     ) -> None:
         self.session, self.files, self.markers = session, list(files), list(markers)
-        self.own, self.in_order = schema is not None, in_order
-        metadata = [open_parquet(path).metadata for path in self.files]
-        self.starts = np.cumsum([0, *(found.num_rows for found in metadata)])
+        self.own, self.in_order, self.stretch = schema is not None, in_order, stretch
+        self._in_order: DuckDBFrame | None = None
+        self.metadata = [open_parquet(path).metadata for path in self.files]
+        self.starts = np.cumsum([0, *(found.num_rows for found in self.metadata)])
         self.num_rows = int(self.starts[-1])
         stored = open_parquet(self.files[0]).schema_arrow
         self.stored = [field.name for field in stored]
+        # Otherwise a row's number is its place.
+        self.numbered = self.own and _ROW in self.stored
         if schema is None:
             schema = schema_of(stored)
         self.schema = schema
-        for field in schema:
-            refuse_type(field)
 
     # Counting
 
     def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
         """Count by GROUP BY."""
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         keys = [f"c{i}" for i in range(len(columns))]
         order = ", ".join(f"{key} NULLS LAST" for key in keys) if by_value else f"min({_ROW})"
         found = self.session.table(
@@ -135,6 +200,7 @@ class DuckDBFrame(Frame):
 
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
         """Group, sort, and read the result as a stream."""
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes([column]))
         query = f"SELECT c0, count(*) AS n FROM ({self.sql([column])}) GROUP BY c0 ORDER BY c0"
         kind = plain_type(self.schema.field(column).type)
         reader = (
@@ -148,6 +214,29 @@ class DuckDBFrame(Frame):
         """Count exactly."""
         query = f"SELECT count(DISTINCT c0) AS n FROM ({self.sql([column])})"
         return int(self.session.table(query)["n"][0].as_py()) == self.num_rows
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """Count where the tuples are."""
+        keys = ", ".join(f"c{i}" for i in range(len(columns)))
+        query = f"SELECT 1 FROM ({self.sql(columns)}) GROUP BY {keys} HAVING count(*) = 1"
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
+        return int(self.session.table(f"SELECT count(*) AS n FROM ({query})")["n"][0].as_py())
+
+    def sizes(
+        self, columns: Sequence[str], without: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count by two GROUP BYs, so that only the sizes come to memory."""
+        keys = ", ".join(f"c{i}" for i in range(len(columns)))
+        rows = f"SELECT {keys}, {_ROW} FROM ({self.sql(columns)})"
+        if without is not None and len(without):
+            gone = pa.table({_ROW: pa.array(without, pa.int64())})
+            self.session.connection.register("gone", gone)
+            rows = f"{rows} ANTI JOIN gone USING ({_ROW})"
+        found = self.session.table(
+            f"SELECT size, count(*) AS repeats FROM (SELECT count(*) AS size FROM ({rows}) "
+            f"GROUP BY {keys}) GROUP BY size ORDER BY size"
+        )
+        return tuple(found[name].to_numpy().astype(np.int64) for name in ("size", "repeats"))
 
     def about_how_many(self, columns: Sequence[str]) -> int:
         """Estimate by a sketch."""
@@ -163,16 +252,16 @@ class DuckDBFrame(Frame):
         for path, start in zip(self.files, self.starts, strict=False):
             # By position: to DuckDB, A and a are one name.
             names = [f"s{i}" for i in range(len(self.stored))]
-            number = f"s{self.stored.index(_ROW)}" if self.own else f"place + {start}"
-            chosen = [f"{self._cell(name)} AS c{i}" for i, name in enumerate(columns)]
+            number = f"s{self.stored.index(_ROW)}" if self.numbered else f"place + {start}"
+            chosen = [f"{self.cell(name)} AS c{i}" for i, name in enumerate(columns)]
             parts.append(
                 f"SELECT {', '.join([*chosen, f'{number} AS {_ROW}'])} FROM "
-                f"read_parquet({_text(str(path))}, file_row_number = true) "
+                f"read_parquet({quoted(str(path))}, file_row_number = true) "
                 f"AS t({', '.join([*names, 'place'])})"
             )
         return " UNION ALL ".join(parts)
 
-    def _cell(self, name: str) -> str:
+    def cell(self, name: str) -> str:
         """Give a column's cells as SQL, normalised as `table.normalise` does it."""
         kind = self.schema.field(name).type
         stored = self._stored(name)
@@ -192,20 +281,36 @@ class DuckDBFrame(Frame):
         shown = f"{cell} + 0" if pa.types.is_floating(kind) else cell
         return f"CASE WHEN {' OR '.join(nulls)} THEN NULL ELSE {shown} END" if nulls else shown
 
+    def _bytes(self, columns: Sequence[str]) -> int:
+        """Give the size of some columns in the files."""
+        wanted = {self._stored(name) for name in columns}
+        size = 0
+        for found in self.metadata:
+            for group in map(found.row_group, range(found.num_row_groups)):
+                for column in map(group.column, range(group.num_columns)):
+                    if column.path_in_schema in wanted:
+                        size += column.total_compressed_size
+        return size
+
     def _stored(self, name: str) -> str:
         return f"c{self.schema.names.index(name)}" if self.own else name
 
     # Rows, a piece at a time
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[tuple[pa.Table, np.ndarray]]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[Numbered]:
         """Give some columns a piece at a time, with the rows' numbers."""
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
+        found = self._read(columns)
+        return found if self.stretch is None else whole_stretches(found, self.stretch)
+
+    def _read(self, columns: Sequence[str]) -> Iterator[Numbered]:
         stored = [self._stored(name) for name in columns]
         schema = pa.schema([self.schema.field(name) for name in columns])
         for path, start in zip(self.files, self.starts, strict=False):
-            wanted = [*stored, _ROW] if self.own else stored
+            wanted = [*stored, _ROW] if self.numbered else stored
             for batch in open_parquet(path).iter_batches(PIECE, columns=wanted or None):
                 table = pa.table(batch)
-                if self.own:
+                if self.numbered:
                     rows = table[_ROW].to_numpy()
                 else:
                     rows = np.arange(start, start + len(table))
@@ -230,62 +335,159 @@ class DuckDBFrame(Frame):
         columns_after: Sequence[str] | None = None,
     ) -> Part:
         """Read both in the order of their rows, side by side."""
+        return reduce(merge, spread(function, self._beside(after, columns, columns_after)))
+
+    def _beside(
+        self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
+    ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]]:
         assert isinstance(after, DuckDBFrame)
         columns = self.schema.names if columns is None else columns
         columns_after = after.schema.names if columns_after is None else columns_after
-        found = _side_by_side(self._sorted().pieces(columns), after._sorted().pieces(columns_after))
-        return reduce(merge, spread(function, found))
+        empty = pa.schema([after.schema.field(name) for name in columns_after]).empty_table()
+        return _side_by_side(
+            self._sorted().pieces(columns), after._sorted().pieces(columns_after), empty
+        )
+
+    def map_pairs(
+        self,
+        after: Frame,
+        function: OfPair[pa.Table],
+        schema: pa.Schema,
+        columns: Sequence[str] | None = None,
+        columns_after: Sequence[str] | None = None,
+    ) -> DuckDBFrame:
+        """Read both side by side, and write what the function gives to a temporary file."""
+        found = self._beside(after, columns, columns_after)
+        return self._made(spread(partial(_from_pair, function), found), schema)
 
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> DuckDBFrame:
         """Write what the function gives to a temporary file."""
+        return self.flat_map(partial(_same_rows, function), schema, columns)
 
-        def with_rows(piece: pa.Table, rows: np.ndarray) -> pa.Table:
-            made = function(piece, rows).cast(schema)
-            names = [f"c{i}" for i in range(len(schema))]
-            return made.rename_columns(names).append_column(_ROW, pa.array(rows, pa.int64()))
+    def flat_map(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> DuckDBFrame:
+        """Write what the function gives to a temporary file."""
+        found = self.pieces(self.schema.names if columns is None else columns)
+        return self._made(spread(function, found), schema)
 
-        columns = self.schema.names if columns is None else columns
+    def _made(self, found: Iterable[Numbered], schema: pa.Schema) -> DuckDBFrame:
+        """Write rows and their numbers to a temporary file."""
+        names = [f"c{i}" for i in range(len(schema))]
+        ascend, last = True, -1
+
+        def stored() -> Iterator[pa.Table]:
+            nonlocal ascend, last
+            # First of all none: a file has a schema even where there are no rows.
+            for table, rows in chain([(schema.empty_table(), np.empty(0, np.int64))], found):
+                if len(rows):
+                    ascend = ascend and rows[0] > last and bool((np.diff(rows) > 0).all())
+                    last = int(rows[-1])
+                made = table.cast(schema).rename_columns(names)
+                yield made.append_column(_ROW, pa.array(rows, pa.int64()))
+
         path = self.session.new_file()
-        self.write(spread(with_rows, self.pieces(columns)), path)
-        return DuckDBFrame(self.session, [path], schema=schema, in_order=self.in_order)
+        self.write(stored(), path)
+        return DuckDBFrame(self.session, [path], schema=schema, in_order=ascend)
 
     def write(self, tables: Iterable[pa.Table], path: Path) -> None:
         """Write tables of one kind to one file."""
         writer = None
         for table in tables:
-            writer = writer or parquet.ParquetWriter(path, table.schema, compression="lz4")
+            if writer is None:
+                # Numbers may be too many to list, which is found out slowly.
+                listed = [f.name for f in table.schema if not _is_long(f.type)]
+                writer = parquet.ParquetWriter(
+                    path, table.schema, compression="lz4", use_dictionary=listed
+                )
             writer.write_table(table)
         if writer is not None:
             writer.close()
+            self.session.used(bytes_written=path.stat().st_size)
 
     def ordered(self, by: str, without: str | None = None) -> DuckDBFrame:
         """Sort by a column, then by row number, leaving out rows that a column marks."""
         columns = self.schema.names
         key = _ROW if by == _ROW else f"c{columns.index(by)}, {_ROW}"
         kept = "" if without is None else f" WHERE NOT c{columns.index(without)}"
+        path = self._copied(f"SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}")
+        return DuckDBFrame(self.session, [path], schema=self.schema, in_order=by == _ROW)
+
+    def ranked(self, by: Sequence[str], was: str, stretch: int) -> DuckDBFrame:
+        """Sort into a temporary file, where a row's number is its place."""
+        columns = self.schema.names
+        old = f"c{len(columns)}"
+        keys = ", ".join([*(f"c{columns.index(name)}" for name in by), old])
+        path = self._copied(
+            f"SELECT * RENAME ({_ROW} AS {old}) FROM ({self.sql(columns)}) ORDER BY {keys}"
+        )
+        schema = self.schema.append(pa.field(was, pa.int64()))
+        return DuckDBFrame(self.session, [path], schema=schema, stretch=stretch)
+
+    def arranged(self, stretch: int) -> DuckDBFrame:
+        """Sort into a temporary file."""
+        found = self.ordered(_ROW)
+        found.stretch = stretch
+        return found
+
+    def _copied(self, sql: str) -> Path:
+        """Write the result of a query, in its order, to a temporary file."""
         path = self.session.new_file()
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(self.schema.names))
         # Sorted, DuckDB keeps the order in the file only if it is told to.
         self.session.run("SET preserve_insertion_order = true")
-        self.session.run(
-            f"COPY (SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}) "
-            f"TO {_text(str(path))} (FORMAT parquet, COMPRESSION lz4)"
-        )
+        self.session.run(f"COPY ({sql}) TO {quoted(str(path))} (FORMAT parquet, COMPRESSION lz4)")
         self.session.run("SET preserve_insertion_order = false")
-        return DuckDBFrame(self.session, [path], schema=self.schema, in_order=by == _ROW)
+        self.session.used(bytes_shuffled=path.stat().st_size)
+        return path
 
     def _sorted(self) -> DuckDBFrame:
         """Give the rows in the order of their numbers."""
-        return self if self.in_order else self.ordered(_ROW)
+        if not self.in_order and self._in_order is None:
+            self._in_order = self.ordered(_ROW)
+        return self._in_order or self
+
+    def remove(self) -> None:
+        """Remove the files, if they are temporary ones."""
+        if self._in_order is not None:
+            self._in_order.remove()
+        for path in self.files if self.own else ():
+            path.unlink(missing_ok=True)
+
+    def native(self) -> duckdb.DuckDBPyRelation:
+        """Give a relation with the columns' own names."""
+        quoted = [name.replace('"', '""') for name in self.schema.names]
+        names = [f'c{i} AS "{name}"' for i, name in enumerate(quoted)]
+        query = f"SELECT {', '.join(names)} FROM ({self.sql(self.schema.names)})"
+        return self.session.connection.sql(query)
+
+
+def _is_long(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_int64(kind) or pa.types.is_uint64(kind)
+
+
+def _same_rows(function: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray) -> Numbered:
+    return function(piece, rows), rows
+
+
+def _from_pair(
+    function: OfPair[pa.Table],
+    piece: pa.Table,
+    rows: np.ndarray,
+    there: np.ndarray,
+    after: pa.Table,
+) -> Numbered:
+    return function(piece, rows, there, after), rows
 
 
 def _side_by_side(
-    before: Iterator[tuple[pa.Table, np.ndarray]], after: Iterator[tuple[pa.Table, np.ndarray]]
+    before: Iterator[Numbered], after: Iterator[Numbered], empty: pa.Table
 ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]]:
     """Put the rows of two tables together by their numbers, which ascend in both."""
-    held, numbers = next(after)
-    empty = held.slice(0, 0)
+    none = np.empty(0, np.int64)
+    held, numbers = next(after, (empty, none))
     for table, rows in before:
         parts = [empty]
         there = np.zeros(len(rows), dtype=bool)
@@ -297,7 +499,7 @@ def _side_by_side(
             held, numbers = held.slice(stop), numbers[stop:]
             if len(numbers):
                 break
-            held, numbers = next(after, (empty, numbers))
+            held, numbers = next(after, (empty, none))
         yield table, rows, there, pa.concat_tables(parts)
 
 
@@ -306,16 +508,15 @@ def _say_full(error: Exception) -> str:
     return f"the engine's memory is not enough ({first}); allow more with --memory"
 
 
-def _text(value: str) -> str:
+def quoted(value: str) -> str:
     """Quote text for SQL."""
-    quoted = value.replace("'", "''")
-    return f"'{quoted}'"
+    return "'" + value.replace("'", "''") + "'"
 
 
 def _literal(value: Any) -> str:
     """Write a value as SQL."""
     if isinstance(value, str):
-        return _text(value)
+        return quoted(value)
     if isinstance(value, int | float):
         return repr(value)
-    return _text(str(value))
+    return quoted(str(value))

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.errors import BadInput
+from discreet.table.files import parquet_files
 from discreet.table.native import normalise, to_arrow
 
 
@@ -31,3 +32,14 @@ def schema_of(stored: pa.Schema) -> pa.Schema:
     empty = normalise(to_arrow(stored.empty_table()), [])
     # Without what a file adds: that a column has no nulls may no longer be so.
     return pa.schema([pa.field(field.name, field.type) for field in empty.schema])
+
+
+def plain_files(folder: Path) -> list[Path]:
+    """List the Parquet files of a folder, which must hold all columns themselves."""
+    files = parquet_files(folder)
+    if any("=" in part for file in files for part in file.relative_to(folder).parts[:-1]):
+        raise BadInput(
+            f"{folder} has columns in the names of its folders, which only the memory engine "
+            "reads; write it as plain Parquet files"
+        )
+    return files

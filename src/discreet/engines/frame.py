@@ -4,19 +4,83 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.table.classes import classes_of, encode_columns
+
+# The column of a released table that holds a row's place in the file, from 0; no column of a user
+# has such a name.
+POSITION = "\0position"
 
 Part = TypeVar("Part")
 # From some rows and their numbers. Can be pickled, as all functions that go to the rows.
 OfPiece = Callable[[pa.Table, np.ndarray], Part]
 # From rows before (with their numbers), which of them there are after, and those after, in order.
 OfPair = Callable[[pa.Table, np.ndarray, np.ndarray, pa.Table], Part]
+# Rows and their numbers.
+Numbered = tuple[pa.Table, np.ndarray]
 Merge = Callable[[Part, Part], Part]
+
+
+class Engine(ABC):
+    """What works on tables larger than memory.
+
+    Attributes
+    ----------
+    name : str
+        As the user chooses it.
+    """
+
+    name: str
+
+    @abstractmethod
+    def write(
+        self,
+        frame: Frame,
+        by: str,
+        without: str,
+        finish: OfPiece[pa.Table],
+        table: Path,
+        rows: Path,
+    ) -> int:
+        """Write a table in the order of a column, and the rows' numbers beside it.
+
+        Parameters
+        ----------
+        frame : Frame
+        by : str
+            The column to sort by; equal values by row number.
+        without : str
+            The column that marks the rows to leave out.
+        finish : callable
+            Makes what is written of what is sorted.
+        table, rows : Path
+            Files of the same rows in the same order; folders of part files where that is how the
+            engine writes.
+
+        Returns
+        -------
+        int
+            Rows written.
+        """
+
+    @abstractmethod
+    def released(self, table: Path, rows: Path, schema: pa.Schema) -> Frame:
+        """Take a table that was written, with its rows' numbers, as a frame."""
+
+    @abstractmethod
+    def usage(self) -> dict[str, int]:
+        """Tell the rows and bytes that were read, shuffled and written."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of memory and of temporary files."""
 
 
 class Frame(ABC):
@@ -53,6 +117,44 @@ class Frame(ABC):
         counts : ndarray of int64
         """
 
+    def counts_without(
+        self, columns: Sequence[str], without: np.ndarray
+    ) -> tuple[pa.Table, np.ndarray]:
+        """Count the distinct tuples among all rows but those of some numbers."""
+        tuples, counts = self.counts(columns)
+        if not len(without):
+            return tuples, counts
+        gone = self.fold(partial(_chosen, without), _stacked, columns)
+        # The tuples that are there come first, so that each is the one of its number.
+        both = pa.concat_tables([tuples, gone.cast(tuples.schema)])
+        number, classes = classes_of(*encode_columns(both, columns))
+        signed = np.concatenate([counts, np.full(len(gone), -1)])
+        left = np.bincount(number, signed, minlength=classes).astype(np.int64)[
+            number[: len(counts)]
+        ]
+        return tuples.filter(pa.array(left > 0)), left[left > 0]
+
+    def sizes(
+        self, columns: Sequence[str], without: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count the distinct tuples of each size: how many occur once, twice, ...
+
+        Parameters
+        ----------
+        columns : sequence of str
+        without : ndarray of int64, optional
+            Numbers of rows that do not count.
+
+        Returns
+        -------
+        sizes, repeats : ndarray of int64
+            Rows of a tuple, in order, and how many tuples have so many. A null is a value like
+            any other.
+        """
+        none = np.empty(0, np.int64)
+        _, counts = self.counts_without(columns, none if without is None else without)
+        return np.unique(counts, return_counts=True)
+
     @abstractmethod
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
         """Give a column's distinct values in order, nulls last, with counts, some at a time."""
@@ -60,6 +162,10 @@ class Frame(ABC):
     @abstractmethod
     def is_unique(self, column: str) -> bool:
         """Tell whether no two rows have the same value."""
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """Count the rows that no other shares some columns with."""
+        return int((self.counts(columns)[1] == 1).sum())
 
     @abstractmethod
     def about_how_many(self, columns: Sequence[str]) -> int:
@@ -90,6 +196,55 @@ class Frame(ABC):
     ) -> Frame:
         """Give a table of as many rows, made piece by piece; of all columns if none are named."""
 
+    @abstractmethod
+    def flat_map(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> Frame:
+        """Give a table of other rows, made piece by piece, which have numbers of their own."""
+
+    @abstractmethod
+    def map_pairs(
+        self,
+        after: Frame,
+        function: OfPair[pa.Table],
+        schema: pa.Schema,
+        columns: Sequence[str] | None = None,
+        columns_after: Sequence[str] | None = None,
+    ) -> Frame:
+        """Give a table of as many rows, made from pieces of this table and another, row by row.
+
+        The other is as `fold_pairs` takes it.
+        """
+
+    @abstractmethod
+    def ranked(self, by: Sequence[str], was: str, stretch: int) -> Frame:
+        """Sort the rows by columns without nulls, then by number, and number them anew from 0.
+
+        Parameters
+        ----------
+        by : sequence of str
+        was : str
+            Name of one more column, for the numbers that they had.
+        stretch : int
+            Pieces of the result are whole stretches: all rows of the same number // stretch,
+            in order.
+        """
+
+    @abstractmethod
+    def arranged(self, stretch: int) -> Frame:
+        """Sort the rows by number, in pieces of whole stretches as `ranked` has them."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Let go of what is stored for this table, and of what `map` makes of it until then.
+
+        What `flat_map`, `map_pairs`, `ranked` and `arranged` have given stays.
+        """
+
+    @abstractmethod
+    def native(self) -> Any:
+        """Give the table as the engine's users know tables."""
+
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """Give the type of a dictionary's labels, and other types as they are."""
@@ -97,7 +252,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def refuse_type(field: pa.Field) -> None:
-    """Refuse a type that engines do not take, naming the column."""
+    """Refuse a column of a type that engines do not count and write as the memory engine does."""
     kind, types = plain_type(field.type), pa.types
     known = (
         types.is_integer(kind)
@@ -115,3 +270,11 @@ def refuse_type(field: pa.Field) -> None:
             f"column '{field.name}' holds {what}, which only the memory engine takes; drop it, or "
             "turn it into text or numbers"
         )
+
+
+def _chosen(numbers: np.ndarray, piece: pa.Table, rows: np.ndarray) -> pa.Table:
+    return piece.filter(pa.array(np.isin(rows, numbers)))
+
+
+def _stacked(one: pa.Table, other: pa.Table) -> pa.Table:
+    return pa.concat_tables([one, other])

@@ -24,15 +24,39 @@ class Distinct:
         By row the position in `values`; -1 where null.
     ordered : bool
         True where the column says itself how its categories are ordered.
+    weights : ndarray of int64, optional
+        The records that each row stands for; one each where not given.
     """
 
     values: pa.Array
     codes: np.ndarray
     ordered: bool
+    weights: np.ndarray | None = None
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Records of each value."""
+        there = self.codes >= 0
+        weights = None if self.weights is None else self.weights[there]
+        return counted(self.codes[there], len(self.values), weights)
 
 
-def distinct(column: pa.ChunkedArray | pa.Array, name: str) -> Distinct:
-    """Find the distinct values of a column.
+def counted(codes: np.ndarray, size: int, weights: np.ndarray | None = None) -> np.ndarray:
+    """Count the records of each code below a size; `weights` are the records of each row.
+
+    Examples
+    --------
+    >>> counted(np.array([1, 1, 0]), 3, np.array([10, 20, 5]))
+    array([ 5, 30,  0])
+    """
+    # Floats hold the sums exactly: no table has 2^53 records.
+    return np.bincount(codes, weights, size).astype(np.int64)
+
+
+def distinct(
+    column: pa.ChunkedArray | pa.Array, name: str, weights: np.ndarray | None = None
+) -> Distinct:
+    """Find the distinct values of a column; `weights` are the records of each row.
 
     Examples
     --------
@@ -50,7 +74,7 @@ def distinct(column: pa.ChunkedArray | pa.Array, name: str) -> Distinct:
         rank[order] = np.arange(len(order))
         rank[-1] = -1
         values, codes = values.take(pa.array(order)), rank[codes]
-    return Distinct(values, codes, ordered)
+    return Distinct(values, codes, ordered, weights)
 
 
 def _encode(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from discreet.generalization._distinct import counted
 from discreet.generalization.ladder import TOP, Ladder
 
 NullPolicy = Literal["segregate", "value", "suppress", "match"]
@@ -24,7 +25,9 @@ class Group:
     ----------
     name : str
     rows : ndarray of int64 or None
-        The records; None stands for all.
+        None stands for all.
+    n : int
+        The records, of which a row may stand for several.
     patterns : list of list of int or None
         The sets of columns that are null in its records, where groups go by them.
     treatment : {"search", "suppress", "append"}
@@ -32,15 +35,12 @@ class Group:
 
     name: str
     rows: np.ndarray | None
+    n: int
     patterns: list[list[int]] | None = None
     treatment: str = "search"
 
-    def size(self, n: int) -> int:
-        """Count the records of the group, n in all."""
-        return n if self.rows is None else len(self.rows)
-
     def of(self, column: np.ndarray) -> np.ndarray:
-        """Take the group's records."""
+        """Take the group's rows."""
         return column if self.rows is None else column[..., self.rows]
 
 
@@ -66,39 +66,60 @@ def warn_suppressed(group: Group, n: int, why: str) -> None:
     )
 
 
-def make_groups(nulls: np.ndarray, policy: str, segregate: str, k: int) -> list[Group]:
+def make_groups(
+    nulls: np.ndarray, policy: str, segregate: str, k: int, weights: np.ndarray | None = None
+) -> list[Group]:
     """Divide the records by the null policy.
 
     Parameters
     ----------
-    nulls : ndarray of bool, shape (columns, records)
+    nulls : ndarray of bool, shape (columns, rows)
     policy : NullPolicy
     segregate : Segregate
         Two groups, or one for each set of columns that are null.
     k : int
         Patterns of fewer records are put together.
+    weights : ndarray of int64, optional
+        The records that each row stands for; one each where not given.
     """
     deficient = nulls.any(axis=0)
     if policy in ("value", "match") or not deficient.any():
-        return [Group(ALL, None)]
+        return [Group(ALL, None, records(weights, deficient.shape[0]))]
     some, none = np.flatnonzero(deficient), np.flatnonzero(~deficient)
-    complete = [Group(WITHOUT, none)] if len(none) else []
+    n_some, n_none = records(weights, some), records(weights, none)
+    complete = [Group(WITHOUT, none, n_none)] if len(none) else []
     if policy == "suppress":
-        return [*complete, Group(WITH, some, treatment="suppress")]
+        return [*complete, Group(WITH, some, n_some, treatment="suppress")]
     if segregate == "any":
-        return [*complete, Group(WITH, some)]
-    return [*complete, *_by_pattern(nulls, some, k)]
+        return [*complete, Group(WITH, some, n_some)]
+    return [*complete, *_by_pattern(nulls, some, k, weights)]
 
 
-def _by_pattern(nulls: np.ndarray, rows: np.ndarray, k: int) -> list[Group]:
+def records(weights: np.ndarray | None, rows: np.ndarray | int) -> int:
+    """Count the records of some rows, by number or by mask, or of so many rows that are all.
+
+    Examples
+    --------
+    >>> records(np.array([5, 1, 2]), np.array([0, 2])), records(None, np.array([0, 2]))
+    (7, 2)
+    """
+    if isinstance(rows, int):
+        return rows if weights is None else int(weights.sum())
+    if weights is not None:
+        return int(weights[rows].sum())
+    return int(rows.sum()) if rows.dtype == bool else len(rows)
+
+
+def _by_pattern(
+    nulls: np.ndarray, rows: np.ndarray, k: int, weights: np.ndarray | None
+) -> list[Group]:
     """Make a group of each pattern with k records, and of the others together.
 
     Where those are still too few the smallest groups join them.
     """
-    patterns, of_row, counts = np.unique(
-        nulls[:, rows], axis=1, return_inverse=True, return_counts=True
-    )
+    patterns, of_row = np.unique(nulls[:, rows], axis=1, return_inverse=True)
     of_row = of_row.ravel()
+    counts = counted(of_row, patterns.shape[1], None if weights is None else weights[rows])
     order = sorted(range(len(counts)), key=lambda p: (counts[p], p))
     joined: list[int] = []
     while order and (counts[order[0]] < k or (joined and counts[joined].sum() < k)):
@@ -108,5 +129,7 @@ def _by_pattern(nulls: np.ndarray, rows: np.ndarray, k: int) -> list[Group]:
     for members in sets:
         columns = [np.flatnonzero(patterns[:, p]).tolist() for p in members]
         name = f"nulls {'+'.join(str(c + 1) for c in columns[0])}" if len(members) == 1 else WITH
-        groups.append(Group(name, rows[np.isin(of_row, members)], columns))
+        groups.append(
+            Group(name, rows[np.isin(of_row, members)], int(counts[members].sum()), columns)
+        )
     return groups

@@ -2,52 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.errors import BadInput
 from discreet.generalization._axes import Axis, Parts
+from discreet.generalization._distinct import counted
 from discreet.generalization._groups import Group
+from discreet.generalization._tuples import number_tuples, places
 from discreet.generalization.ladder import TOP
 from discreet.generalization.privacy import Bound
 from discreet.kernels.mondrian import FORBIDS, MATCHES, VALUE, mondrian
 from discreet.kernels.privacy import Rules, holds
-from discreet.table.classes import classes_of
 
-KeepsModel = Callable[[Any, np.ndarray], bool]
+# The kernel counts the records of a unit in 32 bits.
+_MOST_RECORDS = 2**31 - 1
 
 
-def keeps(bound: Bound, rows: np.ndarray) -> bool:
-    """Tell whether some records together keep the models."""
-    held = bound.codes[:, rows]
-    histogram = np.bincount(held[held >= 0], minlength=bound.rules.q.size)
-    return holds(bound.rules, int(rows.sum()), histogram)
+def keeps(bound: Bound, rows: np.ndarray, weights: np.ndarray | None) -> bool:
+    """Tell whether some rows together keep the models; `weights` are the records of each."""
+    histogram = np.zeros(bound.rules.q.size, np.int64)
+    weights = None if weights is None else weights[rows]
+    for codes in bound.codes[:, rows]:
+        there = codes >= 0
+        held = None if weights is None else weights[there]
+        histogram += counted(codes[there], len(histogram), held)
+    n = int(rows.sum()) if weights is None else int(weights.sum())
+    return holds(bound.rules, n, histogram)
 
 
 class Partition:
     """Records in groups, each cut into classes.
 
+    Where equal records stay together the work is on *units*, their distinct tuples with counts;
+    else each row is a unit.
+
+    Parameters
+    ----------
+    axes : mapping of str to Axis
+    bound : Bound
+    nulls : int
+        What a null is, as the kernel has it.
+    strict : bool
+        Equal records stay together.
+    weights : ndarray of int64, optional
+        The records that each row stands for; one each where not given.
+
     Attributes
     ----------
+    weights : ndarray of int64 or None
+        The records of each unit; None where it is one each.
     classes : ndarray of int32
-        The class of each record; -1 where it is suppressed.
+        The class of each unit; -1 where it is suppressed.
     suppressed, unsafe : ndarray of bool
-        The suppressed records; all of them again where they may not stay as a class of their own.
+        The suppressed units; all of them again where they may not stay as a class of their own.
     disclosed : ndarray of bool
-        The records that are released as they are.
+        The units that are released as they are.
     groups : list of dict
         For each group its name, `patterns` (the sets of columns that are null in it, where groups
-        go by them), `treatment` ("cut", "suppress" or "append"), its number of rows, its first
-        class and its number of classes.
+        go by them), `treatment` ("cut", "suppress" or "append"), whether it is left out since it
+        may not stay suppressed, its number of rows, its first class and its number of classes.
     """
 
     def __init__(
-        self, axes: Mapping[str, Axis], bound: Bound, nulls: int = VALUE, strict: bool = True
+        self,
+        axes: Mapping[str, Axis],
+        bound: Bound,
+        nulls: int = VALUE,
+        strict: bool = True,
+        weights: np.ndarray | None = None,
     ) -> None:
+        self._ids: np.ndarray | None = None
+        if strict:
+            axes, bound, weights, self._ids = _unite(axes, bound, weights)
         self.axes, self.bound, self.nulls, self.strict = axes, bound, nulls, strict
+        self.weights = weights
         self.codes = np.array([axis.codes for axis in axes.values()])
         self.sizes = np.array([axis.size for axis in axes.values()], dtype=np.int64)
         self.null = self.codes == self.sizes[:, None]
@@ -60,8 +94,41 @@ class Partition:
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._layout = self._lay_out()
 
+    def by_row(self, of_unit: np.ndarray) -> np.ndarray:
+        """Give each row what its unit has."""
+        return of_unit if self._ids is None else of_unit[self._ids]
+
+    @property
+    def sizes_of_classes(self) -> np.ndarray:
+        """Records of each class."""
+        kept = self.classes >= 0
+        weights = None if self.weights is None else self.weights[kept]
+        return counted(self.classes[kept], self._count, weights)
+
+    def tuples(self) -> dict[str, Any]:
+        """Give the class of each distinct tuple, by first appearance, for the plan.
+
+        Returns
+        -------
+        dict
+            `values`, of each column those that occur, numbers or else text, in their order;
+            `codes`, of each column the place of each tuple's value there, -1 where null; and
+            `classes`, of each tuple, -1 where it is suppressed.
+        """
+        first: Any = slice(None)
+        if len(self.bound.codes):
+            word, shift, _ = places((self.sizes + 1).tolist())
+            first = number_tuples(list(self.codes), word, shift)[2]
+        values, codes = {}, {}
+        for held, (name, axis) in zip(self.codes, self.axes.items(), strict=True):
+            occurs = np.bincount(held, minlength=axis.size + 1)[: axis.size] > 0
+            values[name] = axis.originals[occurs]
+            number = np.append(np.cumsum(occurs, dtype=np.int32) - 1, np.int32(-1))
+            codes[name] = number[held[first]]
+        return {"values": values, "codes": codes, "classes": self.classes[first]}
+
     def rows(self, group: Group) -> np.ndarray:
-        """Tell which records are in a group."""
+        """Tell which units are in a group."""
         rows = np.zeros(len(self.classes), dtype=bool)
         rows[slice(None) if group.rows is None else group.rows] = True
         return rows
@@ -79,11 +146,12 @@ class Partition:
         """Suppress a group, and tell whether it may stay as a class of its own."""
         rows = self.rows(group)
         self.suppressed |= rows
-        if not keeps(self.bound, rows):
+        unsafe = not keeps(self.bound, rows, self.weights)
+        if unsafe:
             self.unsafe |= rows
-        self._note(group, rows, "suppress", 0)
+        self._note(group, "suppress", 0, unsafe)
 
-    def _note(self, group: Group, rows: np.ndarray, treatment: str, classes: int) -> None:
+    def _note(self, group: Group, treatment: str, classes: int, left_out: bool = False) -> None:
         """Keep what was done with a group; its classes come after those of the groups before."""
         names, patterns = list(self.axes), group.patterns
         self.groups.append(
@@ -91,7 +159,8 @@ class Partition:
                 "group": group.name,
                 "patterns": None if patterns is None else [[names[c] for c in p] for p in patterns],
                 "treatment": treatment,
-                "rows": int(rows.sum()),
+                "left_out": left_out,
+                "rows": group.n,
                 "first_class": self._count,
                 "classes": classes,
             }
@@ -102,41 +171,23 @@ class Partition:
         return sum(group["classes"] for group in self.groups)
 
     def _cut(self, group: Group, treatment: str, rules: Rules, nulls: int, relaxed: bool) -> None:
-        rows = self.rows(group)
-        cells, units = self._units(rows, rules, relaxed)
+        units = np.flatnonzero(self.rows(group))
+        cells = self._cells(units, rules)
         ends, low, high, null = mondrian(cells, *self._layout, rules, relaxed, nulls)
-        of_unit = np.empty(len(cells), dtype=np.int32)
-        of_unit[cells[:, -1]] = np.repeat(
-            np.arange(len(ends), dtype=np.int32), np.diff(ends, prepend=0)
-        )
-        self.classes[rows] = of_unit[units] + self._count
+        classes = np.repeat(np.arange(len(ends), dtype=np.int32), np.diff(ends, prepend=0))
+        self.classes[cells[:, -1]] = classes + self._count
         self._parts.append((low, high, null))
-        self._note(group, rows, treatment, len(ends))
+        self._note(group, treatment, len(ends))
 
-    def _units(
-        self, rows: np.ndarray, rules: Rules, each_row: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Count the distinct tuples of a group; give the kernel's table and each row's unit.
-
-        Where ties are shared out each row is a unit, because their order matters.
-        """
-        confidential = self.bound.codes[: rules.offsets.size - 1]
-        codes = np.concatenate((self.codes, confidential))
-        if not rows.all():
-            codes = codes[:, rows]
-        n = codes.shape[1]
-        first, counts, units = np.arange(n), np.ones(n, dtype=np.int64), np.arange(n)
-        if not each_row:
-            sizes = np.append(self.sizes + 1, np.full(len(confidential), rules.q.size))
-            units, count = classes_of(codes, sizes)
-            first = np.empty(count, dtype=np.int64)
-            first[units[::-1]] = np.arange(n)[::-1]
-            counts = np.bincount(units)
-        cells = np.empty((len(first), len(codes) + 2), dtype=np.int32)
-        cells[:, :-2] = codes[:, first].T
-        cells[:, -2] = counts
-        cells[:, -1] = np.arange(len(first))
-        return cells, units
+    def _cells(self, units: np.ndarray, rules: Rules) -> np.ndarray:
+        """Give the kernel's table of some units."""
+        codes = [*self.codes, *self.bound.codes[: rules.offsets.size - 1]]
+        cells = np.empty((len(units), len(codes) + 2), dtype=np.int32)
+        for c, column in enumerate(codes):
+            cells[:, c] = column if len(units) == len(column) else column[units]
+        cells[:, -2] = 1 if self.weights is None else self.weights[units]
+        cells[:, -1] = units
+        return cells
 
     def _lay_out(self) -> tuple[np.ndarray, ...]:
         """Lay the columns' places and trees end to end, as the kernel takes them."""
@@ -170,16 +221,16 @@ class Partition:
             for c, (name, axis) in enumerate(self.axes.items())
         }
 
-    def released(self, labels: Mapping[str, Any]) -> dict[str, pa.ChunkedArray]:
-        """Give each row its class's labels."""
+    def released(self, labels: Mapping[str, Any]) -> dict[str, tuple[np.ndarray, pa.Array]]:
+        """Give the place of each unit's label on a list of the column's labels, and that list."""
         new = {}
         for null, (name, named) in zip(self.null, labels.items(), strict=True):
-            texts = [*named["labels"], TOP]
-            # A suppressed record's class, -1, picks the last.
-            label = np.append(named["label"], np.int32(len(texts) - 1))[self.classes]
+            texts = [*named["labels"], TOP, None]
+            # A suppressed unit's class, -1, picks the last.
+            label = np.append(named["label"], np.int32(len(texts) - 2))[self.classes]
             empty = (label < 0) | self.unsafe | (null & bool(self.nulls & MATCHES))
-            indices = pa.array(np.where(empty, 0, label).astype(np.int32), mask=empty)
-            new[name] = pa.chunked_array([pa.array(texts, pa.string()).take(indices)])
+            label[empty] = len(texts) - 1
+            new[name] = label.astype(np.int32, copy=False), pa.array(texts, pa.string())
         return new
 
     def _members(self, c: int) -> tuple[np.ndarray, np.ndarray]:
@@ -188,6 +239,25 @@ class Partition:
         size = self.sizes[c]
         pairs = np.unique(self.classes[kept] * size + self.codes[c, kept])
         return pairs // size, pairs % size
+
+
+def _unite(
+    axes: Mapping[str, Axis], bound: Bound, weights: np.ndarray | None
+) -> tuple[dict[str, Axis], Bound, np.ndarray, np.ndarray]:
+    """Give distinct tuples, by first appearance, instead of rows; and each row's tuple."""
+    sizes = [axis.size + 1 for axis in axes.values()]
+    confidential = [codes + 1 for codes in bound.codes]
+    word, shift, _ = places(sizes + [bound.rules.q.size + 1] * len(confidential))
+    codes = [*(axis.codes for axis in axes.values()), *confidential]
+    _, ids, first = number_tuples(codes, word, shift)
+    counts = counted(ids, len(first), weights)
+    if counts.max(initial=0) > _MOST_RECORDS:
+        raise BadInput(
+            f"{counts.max():,} records are alike in the columns {', '.join(axes)}; mondrian takes "
+            f"{_MOST_RECORDS:,} at most: generalize takes more"
+        )
+    united = {name: replace(axis, codes=axis.codes[first]) for name, axis in axes.items()}
+    return united, replace(bound, codes=bound.codes[:, first]), counts, ids
 
 
 # What keeps no model.

@@ -33,6 +33,8 @@ class Round:
     classes : Table
         The classes that do.
     certificate : Certificate
+    trace : dict
+        The search's course: seconds, evaluations, quality.
     """
 
     levels: tuple[int, ...]
@@ -40,6 +42,7 @@ class Round:
     kept: np.ndarray
     classes: Table
     certificate: Certificate
+    trace: dict[str, list[float]]
 
 
 @dataclass
@@ -140,7 +143,7 @@ def _round(
     out, _ = judge(tuples.lattice, rules, table, node, settings.matching)
     held = out == 0
     classes = Tuples(tuples.lattice, table).part(held).table
-    return Round(found.levels, members, held[ids], classes, found.certificate)
+    return Round(found.levels, members, held[ids], classes, found.certificate, found.trace)
 
 
 def _infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) -> Infeasible:

@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.generalization._by_tuple import ByTuple, labelled
 from discreet.generalization._groups import (
     ALL,
     Group,
     make_groups,
+    records,
     warn_suppressed,
     with_null,
 )
@@ -36,36 +38,54 @@ from discreet.generalization.privacy import (
 )
 from discreet.generalization.search import Certificate
 from discreet.kernels.lattice import together
-from discreet.method import Outcome
+from discreet.method import Decision, Outcome, Plan
 
 
 class Treatment:
-    """What `Generalize` does to one table.
+    """What `Generalize` does to one table, given by its records or by its distinct tuples.
+
+    Parameters
+    ----------
+    method : Generalize
+    columns, others : mapping of str to pyarrow.ChunkedArray
+        The columns to treat, and those that the privacy models read.
+    weights : ndarray of int64, optional
+        The records that each row stands for; one each where not given.
 
     Attributes
     ----------
     suppressed, unsafe : ndarray of bool
+        By row.
     certificates : list of Certificate
     hierarchies : dict of str to Hierarchy
         With what depends on the column settled.
     """
 
     def __init__(
-        self, method: Any, columns: Mapping[str, Any], others: Mapping[str, pa.ChunkedArray]
+        self,
+        method: Any,
+        columns: Mapping[str, Any],
+        others: Mapping[str, pa.ChunkedArray],
+        weights: np.ndarray | None = None,
     ) -> None:
         # Distinct values are looked for several times, which is quick where they are listed.
         columns = {name: _listed(column) for name, column in columns.items()}
-        self.method, self.others = method, others
+        if weights is not None:
+            weights = np.ascontiguousarray(weights, np.int64)
+        self.method, self.columns, self.others, self.weights = method, columns, others, weights
         self.names = list(columns)
-        self.n = len(next(iter(columns.values())))
+        self.rows = len(next(iter(columns.values())))
+        self.n = records(weights, self.rows)
         self.models = read_models(method.privacy)
-        self.bound = bind(self.models, others, self.n)
+        self.bound = bind(self.models, others, self.rows, weights)
         given = {name: Hierarchy.from_spec(method.hierarchies[name]) for name in self.names}
-        self.hierarchies = {name: h.settle(columns[name], name) for name, h in given.items()}
+        self.hierarchies = {
+            name: h.settle(columns[name], name, weights) for name, h in given.items()
+        }
         bare: list[Ladder] = []
         codes: list[np.ndarray] = []
         for name, hierarchy in self.hierarchies.items():
-            ladder, of_row = hierarchy.bind_and_encode(columns[name], name)
+            ladder, of_row = hierarchy.bind_and_encode(columns[name], name, weights)
             bare.append(ladder)
             codes.append(of_row)
         nulls = np.array([c < 0 for c in codes])
@@ -82,15 +102,15 @@ class Treatment:
             np.where(null, len(ladder.leaves), c).astype(np.int32) if null.any() else c
             for c, ladder, null in zip(codes, bare, nulls, strict=True)
         ]
-        self.suppressed, self.unsafe = np.zeros(self.n, bool), np.zeros(self.n, bool)
+        self.suppressed, self.unsafe = np.zeros(self.rows, bool), np.zeros(self.rows, bool)
         self.certificates: list[Certificate] = []
         self._decide(nulls)
 
     def _decide(self, nulls: np.ndarray) -> None:
         method, k = self.method, smallest_class(self.models)
         self.lattice = lay_out(self.ladders)
-        self.groups = make_groups(nulls, method.null_policy, method.segregate, k)
-        searched = [g for g in self.groups if g.treatment == "search" and g.size(self.n) >= k]
+        self.groups = make_groups(nulls, method.null_policy, method.segregate, k, self.weights)
+        searched = [g for g in self.groups if g.treatment == "search" and g.n >= k]
         if not searched:
             raise BadInput(
                 f"neither the records with nulls nor those without are k = {k} or more that could "
@@ -130,7 +150,7 @@ class Treatment:
 
     def _warm_up(self, group: Group) -> None:
         """Search a few records, so that compiling takes nothing from the time limit."""
-        rows = (np.arange(self.n) if group.rows is None else group.rows)[:8]
+        rows = (np.arange(self.rows) if group.rows is None else group.rows)[:8]
         bound = Bound(
             self.bound.rules, np.ascontiguousarray(self.bound.codes[:, rows]), self.bound.columns
         )
@@ -150,7 +170,8 @@ class Treatment:
 
     def _group(self, group: Group, k: int) -> _Done:
         bound = Bound(self.bound.rules, group.of(self.bound.codes), self.bound.columns)
-        tuples, ids = collapse(self.lattice, [group.of(c) for c in self.codes], bound)
+        weights = None if self.weights is None else group.of(self.weights)
+        tuples, ids = collapse(self.lattice, [group.of(c) for c in self.codes], bound, weights)
         treatment = group.treatment
         if treatment == "search" and group.name != ALL and tuples.n < k:
             treatment = self.method.small_group
@@ -168,7 +189,7 @@ class Treatment:
         rows = slice(None) if group.rows is None else group.rows
         self.suppressed[rows] = left[ids]
         self.unsafe[rows] = left[ids] & unsafe
-        done = Group(group.name, group.rows, group.patterns, treatment)
+        done = replace(group, treatment=treatment)
         return _Done(done, tuples, ids, rounds, left, unsafe)
 
     def _range(self) -> tuple[list[int], list[int]]:
@@ -197,9 +218,24 @@ class Treatment:
 
     def outcome(self) -> Outcome:
         """Give the released columns and the plan."""
+        columns = {name: labelled(*self._labels(a)) for a, name in enumerate(self.names)}
+        masks = self.suppressed, self.unsafe
+        plans, joint, figures, fixed = self._plan()
+        return Outcome(columns, plans, joint, *masks, figures, fixed, self._disclosed())
+
+    def decision(self) -> Decision:
+        """Give the plan, and what treats rows by their tuples."""
+        labels = {name: self._labels(a) for a, name in enumerate(self.names)}
+        masks = self.suppressed, self.unsafe, self._disclosed()
+        plans, joint, figures, fixed = self._plan()
+        treat = ByTuple.learn(self.columns, labels, *masks)
+        return Decision(plans, treat, joint, figures, fixed)
+
+    def _plan(self) -> tuple[dict[str, Plan], Plan, dict[str, Any], dict[str, Any]]:
+        """Give the columns' plans and the joint one, figures, and parameters for a rerun."""
         method = self.method
         confidential = {
-            name: distribution(self.others[name], name)
+            name: distribution(self.others[name], name, self.weights)
             for name in confidential_columns(self.models)
         }
         groups = [done.describe(self.names, self.ladders) for done in self.done]
@@ -219,11 +255,12 @@ class Treatment:
         figures: dict[str, Any] = {
             "null_policy": method.null_policy,
             "quality": {"model": method.quality, "value": float(self.quality())},
-            "suppressed": int(self.suppressed.sum()),
+            "suppressed": records(self.weights, self.suppressed),
             "searches": [
                 {"group": g["group"], "round": i, "rows": r["rows"], **r["certificate"]}
-                for g in groups
-                for i, r in enumerate(g["rounds"], start=1)
+                | _told(one.trace)
+                for g, done in zip(groups, self.done, strict=True)
+                for i, (r, one) in enumerate(zip(g["rounds"], done.rounds, strict=True), start=1)
             ],
         }
         if confidential:
@@ -235,10 +272,7 @@ class Treatment:
             k = smallest_class(self.models)
             sizes = [one["sizes"] for group in groups for one in group["rounds"]]
             figures["exposed"] = int(sum(size[size < k].sum() for size in sizes))
-        columns = {name: self._column(a) for a, name in enumerate(self.names)}
-        return Outcome(
-            columns, plans, joint, self.suppressed, self.unsafe, figures, fixed, self._disclosed()
-        )
+        return plans, joint, figures, fixed
 
     def _empty_classes(self) -> dict[str, int]:
         """Count the kept classes in which a confidential column has nulls alone."""
@@ -255,15 +289,15 @@ class Treatment:
     def _disclosed(self) -> np.ndarray | None:
         """Tell which records are released as they are."""
         raw = [done.group for done in self.done if done.group.treatment == "append"]
-        rows = np.zeros(self.n, bool)
+        rows = np.zeros(self.rows, bool)
         for group in raw:
             rows[slice(None) if group.rows is None else group.rows] = True
         return rows if raw else None
 
-    def _column(self, a: int) -> pa.ChunkedArray:
-        """Give a column's labels, those of all levels on one list."""
+    def _labels(self, a: int) -> tuple[np.ndarray, pa.Array]:
+        """Give the place of each row's label on a list of a column's labels, and that list."""
         texts = [label for level in self.ladders[a].labels for label in level]
-        place = np.empty(self.n, np.int32)
+        place = np.empty(self.rows, np.int32)
         for done in self.done:
             labels = done.labels(a, len(texts) - 1)[done.ids]
             if done.group.rows is None:
@@ -271,13 +305,17 @@ class Treatment:
             else:
                 place[done.group.rows] = labels
         assert texts[-1] == TOP
-        column = pa.DictionaryArray.from_arrays(pa.array(place), pa.array(texts, pa.string()))
-        return pa.chunked_array([column.dictionary_decode()])
+        return place, pa.array(texts, pa.string())
 
 
 def _listed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Give a column with its distinct values as a dictionary."""
     return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
+def _told(trace: dict[str, list[float]]) -> dict[str, Any]:
+    """Give a search's course, where it had one."""
+    return {"trace": trace} if len(set(trace["quality"])) > 1 else {}
 
 
 class _Done:

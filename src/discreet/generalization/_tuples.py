@@ -90,7 +90,7 @@ def lay_out(ladders: Sequence[Ladder]) -> Lattice:
                 step[a, u, v] = steps
                 up.append(becomes)
                 steps += size
-    word, shift, mask = _places([len(ladder.leaves) for ladder in ladders])
+    word, shift, mask = places([len(ladder.leaves) for ladder in ladders])
     return Lattice(
         word,
         shift,
@@ -104,7 +104,7 @@ def lay_out(ladders: Sequence[Ladder]) -> Lattice:
     )
 
 
-def _places(sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def places(sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Give each column its bits in a key of 64-bit words."""
     word, shift, mask = [], [], []
     w = used = 0
@@ -120,35 +120,56 @@ def _places(sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def collapse(
-    lattice: Lattice, codes: Sequence[np.ndarray], bound: Bound
+    lattice: Lattice,
+    codes: Sequence[np.ndarray],
+    bound: Bound,
+    weights: np.ndarray | None = None,
 ) -> tuple[Tuples, np.ndarray]:
-    """Collapse records to distinct tuples.
+    """Collapse rows to distinct tuples.
 
     Parameters
     ----------
     lattice : Lattice
     codes : sequence of ndarray of int32
-        By column, the leaf of each record.
+        By column, the leaf of each row.
     bound : Bound
-        Privacy models with the confidential codes of the same records.
+        Privacy models with the confidential codes of the same rows.
+    weights : ndarray of int64, optional
+        The records that each row stands for; one each where not given.
 
     Returns
     -------
     tuples : Tuples
     ids : ndarray of int32
-        The tuple of each record.
+        The tuple of each row.
+    """
+    keys, ids, first = number_tuples(codes, lattice.word, lattice.shift)
+    weights = np.empty(0, np.int64) if weights is None else weights
+    counts = kernels.count(ids, len(first), weights)
+    if len(bound.codes):
+        kept = kernels.tally(ids, len(first), bound.codes, len(bound.rules.q), weights)
+    else:
+        kept = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
+    return Tuples(lattice, Table(kernels.take(keys, first), counts, *kept)), ids
+
+
+def number_tuples(
+    codes: Sequence[np.ndarray], word: np.ndarray, shift: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give equal tuples of codes one number, in the order of their first appearance.
+
+    Returns
+    -------
+    keys : ndarray of uint64, shape (words, rows)
+    ids : ndarray of int32
+        The number of each row.
+    first : ndarray of int32
+        The first row of each number.
     """
     n = len(codes[0])
     if n >= 2**31:
         raise BadInput(f"{n:,} records are too many; generalize fewer than 2,147,483,648 at a time")
-    keys = np.zeros((int(lattice.word.max()) + 1, n), np.uint64)
+    keys = np.zeros((int(word.max()) + 1, n), np.uint64)
     for a, column in enumerate(codes):
-        words = keys[lattice.word[a]]
-        kernels.pack(np.ascontiguousarray(column, np.int32), words, lattice.shift[a])
-    ids, first = kernels.number(kernels.fold(keys), float(n))
-    counts = kernels.count(ids, len(first))
-    if len(bound.codes):
-        kept = kernels.tally(ids, counts, bound.codes, len(bound.rules.q))
-    else:
-        kept = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
-    return Tuples(lattice, Table(kernels.take(keys, first), counts, *kept)), ids
+        kernels.pack(np.ascontiguousarray(column, np.int32), keys[word[a]], shift[a])
+    return keys, *kernels.number(kernels.fold(keys), float(n))

@@ -51,7 +51,8 @@ def united_quality(
     domain = lattice.domain.tolist()
     columns = range(len(domain))
     if name == "discernibility":
-        return float(sum(int((p.sizes**2).sum()) for p in kept) + n * suppressed)
+        squares = [(p.sizes.astype(np.float64) ** 2).sum() for p in kept]
+        return float(sum(squares) + n * suppressed)
     if name == "average-class":
         return n / max(1, sum(len(p.sizes) for p in kept) + int(suppressed > 0))
     if name == "ambiguity":

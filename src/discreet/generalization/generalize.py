@@ -24,7 +24,15 @@ from discreet.generalization.privacy import (
     read_models,
 )
 from discreet.generalization.quality import Aggregate, QualityName, check_quality
-from discreet.method import Method, Outcome, Rounder, as_arrow, as_computed
+from discreet.method import (
+    Counted,
+    Decision,
+    Method,
+    Outcome,
+    Rounder,
+    as_arrow,
+    as_computed,
+)
 from discreet.table.classes import check_columns
 
 
@@ -275,9 +283,33 @@ class Generalize(Method):
         """Treat the columns together; what `protect` calls."""
         return self._treat(columns, others or {}).outcome()
 
+    @property
+    def bound_to_memory(self) -> str | None:
+        """Distinct tuples with counts are enough."""
+        return None
+
+    def decide_from(
+        self,
+        columns: Sequence[str],
+        counted: Counted,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> Decision:
+        """Decide from the distinct tuples of the columns, and of those that the models read."""
+        self._check_columns(columns)
+        table, counts = counted.tuples([*columns, *self.reads])
+        treated = {name: table[name] for name in columns}
+        others = {name: table[name] for name in self.reads}
+        return Treatment(self, treated, others, counts).decision()
+
     def _treat(
         self, columns: Mapping[str, Any], others: Mapping[str, pa.ChunkedArray]
     ) -> Treatment:
+        self._check_columns(list(columns))
+        return Treatment(self, columns, others)
+
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        """Refuse columns that do not fit the parameters."""
         for name in columns:
             if name in self.reads:
                 raise BadInput(
@@ -299,7 +331,6 @@ class Generalize(Method):
                     raise BadInput(
                         f"{name} names '{column}', which is not treated; {nearest(column, columns)}"
                     )
-        return Treatment(self, columns, others)
 
 
 def _is_number(value: Any) -> bool:

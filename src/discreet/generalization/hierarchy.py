@@ -249,14 +249,16 @@ class Hierarchy:
         """The hierarchy as a recipe has it: plain data that `from_spec` takes."""
         return copy.deepcopy(self._rule.spec())
 
-    def settle(self, column: pa.ChunkedArray | pa.Array, name: str) -> Hierarchy:
+    def settle(
+        self, column: pa.ChunkedArray | pa.Array, name: str, weights: np.ndarray | None = None
+    ) -> Hierarchy:
         """Fix what depends on the column, so that new rows get the labels of the old.
 
         `auto` becomes what it proposes, `order` a list of the values, `prefix` gets its number of
         levels, `intervals` their way of writing, and a CSV file becomes a table that needs no
-        file.
+        file. `weights` are the records of each row.
         """
-        return Hierarchy(self._rule.settle(distinct(column, name), name))
+        return Hierarchy(self._rule.settle(distinct(column, name, weights), name))
 
     def bind(self, column: pa.ChunkedArray | pa.Array, name: str) -> Ladder:
         """Lay the hierarchy out for a column.
@@ -277,10 +279,13 @@ class Hierarchy:
         return self.bind_and_encode(column, name)[0]
 
     def bind_and_encode(
-        self, column: pa.ChunkedArray | pa.Array, name: str
+        self, column: pa.ChunkedArray | pa.Array, name: str, weights: np.ndarray | None = None
     ) -> tuple[Ladder, np.ndarray]:
-        """Lay the hierarchy out for a column, and give the leaf of each row; -1 where null."""
-        found = distinct(column, name)
+        """Lay the hierarchy out for a column, and give the leaf of each row; -1 where null.
+
+        `weights` are the records of each row, for messages that count them.
+        """
+        found = distinct(column, name, weights)
         ladder = self._ladder(found, name)
         if isinstance(self._rule, Table):
             return ladder, ladder.encode_distinct(found, name)

@@ -160,7 +160,7 @@ def _check_nesting(labels: list[list[str]], maps: np.ndarray, number: int, sourc
 
 def _say_missing(found: Distinct, missing: np.ndarray, name: str) -> str:
     texts = as_text(found.values.filter(pa.array(missing))).to_pylist()
-    rows = int(np.append(missing, False)[found.codes].sum())
+    rows = int(found.counts[missing].sum())
     shown = ", ".join(f"'{text}'" for text in texts[:_MOST_SHOWN])
     if len(texts) > _MOST_SHOWN:
         shown += f" and {len(texts) - _MOST_SHOWN} more"

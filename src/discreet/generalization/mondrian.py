@@ -11,11 +11,15 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._axes import Axis, in_order, in_tree
+from discreet.generalization._by_tuple import ByTuple, labelled
+from discreet.generalization._distinct import counted as count_records
 from discreet.generalization._groups import (
     ALL,
+    Group,
     Segregate,
     SmallGroup,
     make_groups,
+    records,
     warn_suppressed,
 )
 from discreet.generalization._partition import Partition, keeps
@@ -32,7 +36,16 @@ from discreet.generalization.privacy import (
     trees,
 )
 from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE
-from discreet.method import Method, Outcome, Plan, Rounder, as_arrow, as_computed
+from discreet.method import (
+    Counted,
+    Decision,
+    Method,
+    Outcome,
+    Plan,
+    Rounder,
+    as_arrow,
+    as_computed,
+)
 from discreet.table.classes import check_columns, classes_of, encode_columns
 
 NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate"]
@@ -196,15 +209,12 @@ class Mondrian(Method):
         table = as_arrow(self, X, reset=True)
         names = self._treated(table.column_names)
         check_columns(table, [*names, *self.reads])
-        outcome = self.run(
-            {name: table[name] for name in names},
-            self._draws,
-            others={name: table[name] for name in self.reads},
-        )
+        columns = {name: table[name] for name in names}
+        outcome, parts = self._run(columns, {name: table[name] for name in self.reads})
         assert outcome.suppressed is not None
         assert outcome.unsafe is not None
         self.plan_ = outcome.joint | {"columns": outcome.plans}
-        self.classes_ = outcome.joint["classes"]
+        self.classes_ = parts.by_row(parts.classes)
         self.suppressed_mask_ = outcome.suppressed
         self.suppressed_ = int(outcome.suppressed.sum())
         return released(X, table, outcome.columns, outcome.unsafe)
@@ -225,7 +235,55 @@ class Mondrian(Method):
         others: Mapping[str, pa.ChunkedArray] | None = None,
     ) -> Outcome:
         """Treat the columns together; what `protect` calls."""
-        models, others = read_models(self.privacy), others or {}
+        return self._run(columns, others or {})[0]
+
+    def _run(
+        self, columns: Mapping[str, Any], others: Mapping[str, pa.ChunkedArray]
+    ) -> tuple[Outcome, Partition]:
+        self._check_columns(list(columns))
+        parts = self._divide(columns, others)
+        labels, plans, joint, figures = self._plan(parts, others)
+        outcome = Outcome(
+            {name: labelled(parts.by_row(x), texts) for name, (x, texts) in labels.items()},
+            plans,
+            joint,
+            suppressed=parts.by_row(parts.suppressed),
+            unsafe=parts.by_row(parts.unsafe),
+            disclosed=parts.by_row(parts.disclosed),
+            figures=figures,
+        )
+        return outcome, parts
+
+    @property
+    def bound_to_memory(self) -> str | None:
+        """Distinct tuples with counts are enough where equal records stay together."""
+        return None if self.strict else "strict = false shares out equal values in row order"
+
+    def decide_from(
+        self,
+        columns: Sequence[str],
+        counted: Counted,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> Decision:
+        """Decide from the distinct tuples of the columns, and of those that the models read."""
+        self._check_columns(columns)
+        table, counts = counted.tuples([*columns, *self.reads])
+        treated = {name: table[name] for name in columns}
+        others = {name: table[name] for name in self.reads}
+        parts = self._divide(treated, others, counts)
+        labels, plans, joint, figures = self._plan(parts, others, counts)
+        treat = ByTuple.learn(
+            treated,
+            {name: (parts.by_row(x), texts) for name, (x, texts) in labels.items()},
+            parts.by_row(parts.suppressed),
+            parts.by_row(parts.unsafe),
+            parts.by_row(parts.disclosed),
+        )
+        return Decision(plans, treat, joint, figures)
+
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        """Refuse columns that do not fit the parameters."""
         for name in self.reads:
             if name in columns:
                 raise BadInput(
@@ -237,50 +295,67 @@ class Mondrian(Method):
                 raise BadInput(
                     f"hierarchies names '{name}', which is not among the columns to treat"
                 )
-        bound = bind(models, others, len(next(iter(columns.values()))))
-        axes = {name: self._axis(name, column) for name, column in columns.items()}
+
+    def _divide(
+        self,
+        columns: Mapping[str, Any],
+        others: Mapping[str, pa.ChunkedArray],
+        weights: np.ndarray | None = None,
+    ) -> Partition:
+        """Cut the records into classes; `weights` are the records that each row stands for."""
+        n = len(next(iter(columns.values())))
+        bound = bind(read_models(self.privacy), others, n, weights)
+        axes = {name: self._axis(name, column, weights) for name, column in columns.items()}
         nulls = {"contaminate": FORBIDS, "match": MATCHES}.get(self.null_policy, VALUE)
-        parts = Partition(axes, bound, nulls | (APART if self.enhanced else 0), self.strict)
-        self._treat(parts, others)
+        nulls |= APART if self.enhanced else 0
+        parts = Partition(axes, bound, nulls, self.strict, weights)
+        self._treat(parts, others, weights)
+        return parts
+
+    def _plan(
+        self,
+        parts: Partition,
+        others: Mapping[str, pa.ChunkedArray],
+        weights: np.ndarray | None = None,
+    ) -> tuple[dict[str, Any], dict[str, Plan], Plan, dict[str, Any]]:
+        """Give the labels of the units, the columns' plans and the joint one, and figures."""
+        models = read_models(self.privacy)
         labels = parts.labels()
         new = parts.released(labels)
         joint = {
             "kind": "mondrian",
             "null_policy": self.null_policy,
-            "classes": parts.classes,
-            "sizes": np.bincount(parts.classes[parts.classes >= 0]),
+            # Where equal records are told apart, a class is of a row.
+            **({"tuples": parts.tuples()} if self.strict else {"classes": parts.classes}),
+            "sizes": parts.sizes_of_classes,
             "labels": labels,
             "groups": parts.groups,
-            "confidential": {name: distribution(others[name], name) for name in self.reads},
+            "confidential": {c: distribution(others[c], c, weights) for c in self.reads},
             "trees": trees(models, others),
         }
         figures = {
             "null_policy": self.null_policy,
             "classes": len(joint["sizes"]),
-            "suppressed": int(parts.suppressed.sum()),
+            "suppressed": records(parts.weights, parts.suppressed),
             "groups": parts.groups,
         }
         if self.null_policy == "match":
-            figures["exposed"] = _exposed(new, smallest_class(models))
-        plans: dict[str, Plan] = {name: {"kind": "mondrian"} for name in axes}
-        return Outcome(
-            new,
-            plans,
-            joint,
-            suppressed=parts.suppressed,
-            unsafe=parts.unsafe,
-            disclosed=parts.disclosed,
-            figures=figures,
-        )
+            figures["exposed"] = _exposed(new, smallest_class(models), parts.weights)
+        return new, {name: {"kind": "mondrian"} for name in new}, joint, figures
 
-    def _treat(self, parts: Partition, others: Mapping[str, pa.ChunkedArray]) -> None:
+    def _treat(
+        self,
+        parts: Partition,
+        others: Mapping[str, pa.ChunkedArray],
+        weights: np.ndarray | None,
+    ) -> None:
         """Cut each group into classes, or do what is to be done where it cannot be one itself."""
         k = smallest_class(read_models(self.privacy))
         policy = "value" if self.null_policy == "contaminate" else self.null_policy
-        groups = make_groups(parts.null, policy, self.segregate, k)
+        groups = make_groups(parts.null, policy, self.segregate, k, parts.weights)
         if all(group.treatment == "suppress" for group in groups):
             raise BadInput("every record has a null; use another null_policy than 'suppress'")
-        kept = [keeps(parts.bound, parts.rows(group)) for group in groups]
+        kept = [keeps(parts.bound, parts.rows(group), parts.weights) for group in groups]
         segregated = policy == "segregate" and len(groups) > 1
         if segregated and not any(kept):
             raise BadInput(
@@ -288,13 +363,13 @@ class Mondrian(Method):
                 "privacy models by themselves; use null_policy = 'value', or weaker models"
             )
         for group, may in zip(groups, kept, strict=True):
-            size = group.size(len(parts.classes))
+            size = group.n
             if group.treatment == "suppress":
                 parts.suppress(group)
             elif may:
                 parts.cut(group)
             elif not segregated:
-                model = self._broken(parts.rows(group), others)
+                model = self._broken(parts, group, others, weights)
                 who = f"the {size:,} records" + ("" if group.name == ALL else f" {group.name}")
                 raise BadInput(f"{who} do not keep {model} even as one class; weaken it")
             elif size < k and self.small_group == "append":
@@ -302,25 +377,36 @@ class Mondrian(Method):
             else:
                 why = f"they are fewer than k = {k}"
                 if size >= k:
-                    model = self._broken(parts.rows(group), others)
+                    model = self._broken(parts, group, others, weights)
                     why = f"they do not keep {model} even as one class"
                 warn_suppressed(group, size, why)
                 parts.suppress(group)
 
-    def _broken(self, rows: np.ndarray, others: Mapping[str, pa.ChunkedArray]) -> PrivacyModel:
-        """Find the first model that some records break together."""
-        models = read_models(self.privacy)
-        return next(m for m in models if not keeps(bind([m], others, len(rows)), rows))
+    def _broken(
+        self,
+        parts: Partition,
+        group: Group,
+        others: Mapping[str, pa.ChunkedArray],
+        weights: np.ndarray | None,
+    ) -> PrivacyModel:
+        """Find the first model that a group's records break together."""
+        rows = parts.by_row(parts.rows(group))
+        bound = [(m, bind([m], others, len(rows), weights)) for m in read_models(self.privacy)]
+        return next(m for m, alone in bound if not keeps(alone, rows, weights))
 
-    def _axis(self, name: str, column: pa.ChunkedArray) -> Axis:
+    def _axis(self, name: str, column: pa.ChunkedArray, weights: np.ndarray | None) -> Axis:
         if not self.hierarchies or name not in self.hierarchies:
             return in_order(column, name)
         hierarchy = Hierarchy.from_spec(self.hierarchies[name])
-        return in_tree(column, name, hierarchy.bind(column, name))
+        ladder, _ = hierarchy.bind_and_encode(column, name, weights)
+        return in_tree(column, name, ladder)
 
 
-def _exposed(columns: Mapping[str, pa.ChunkedArray], k: int) -> int:
+def _exposed(
+    labels: Mapping[str, tuple[np.ndarray, pa.Array]], k: int, weights: np.ndarray | None
+) -> int:
     """Count the records that share their own cells, nulls included, with fewer than k."""
+    columns = {name: labelled(places, texts) for name, (places, texts) in labels.items()}
     classes, count = classes_of(*encode_columns(pa.table(columns), list(columns)))
-    sizes = np.bincount(classes, minlength=count)
+    sizes = count_records(classes, count, weights)
     return int(sizes[sizes < k].sum())

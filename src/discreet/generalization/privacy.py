@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pydantic import BeforeValidator
 
 from discreet.errors import BadInput, nearest
-from discreet.generalization._distinct import distinct
+from discreet.generalization._distinct import counted, distinct
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.kernels import privacy as kernels
 from discreet.kernels.privacy import Rules
@@ -258,7 +258,7 @@ class Bound:
     ----------
     rules : Rules
         For `discreet.kernels.privacy.holds`.
-    codes : ndarray of int32, shape (columns, records)
+    codes : ndarray of int32, shape (columns, rows)
         The place of each confidential value on the common axis; -1 where null.
     columns : list of str
         What each row of `codes` holds; a column with a hierarchy is numbered apart.
@@ -269,7 +269,12 @@ class Bound:
     columns: list[str]
 
 
-def bind(models: Sequence[Any], columns: Mapping[str, pa.ChunkedArray], n: int) -> Bound:
+def bind(
+    models: Sequence[Any],
+    columns: Mapping[str, pa.ChunkedArray],
+    n: int,
+    weights: np.ndarray | None = None,
+) -> Bound:
     """Give confidential values numbers, and pack the models.
 
     Parameters
@@ -278,7 +283,9 @@ def bind(models: Sequence[Any], columns: Mapping[str, pa.ChunkedArray], n: int) 
     columns : mapping of str to pyarrow.ChunkedArray
         At least those that the models name, over all records.
     n : int
-        Records in all.
+        Rows in all.
+    weights : ndarray of int64, optional
+        The records that each row stands for; one each where not given.
 
     Raises
     ------
@@ -293,9 +300,10 @@ def bind(models: Sequence[Any], columns: Mapping[str, pa.ChunkedArray], n: int) 
     (2, [2], [[0, 1, -1, 0]])
     """
     k = smallest_class(models)
-    if k > n:
-        raise BadInput(f"k = {k} is above the number of records, {n}; use a smaller k")
-    axis = _Axis()
+    records = n if weights is None else int(weights.sum())
+    if k > records:
+        raise BadInput(f"k = {k} is above the number of records, {records}; use a smaller k")
+    axis = _Axis(weights)
     kinds: list[tuple[int, int, int, int]] = []
     numbers: list[tuple[float, float]] = []
     for model in models:
@@ -332,7 +340,8 @@ def bind(models: Sequence[Any], columns: Mapping[str, pa.ChunkedArray], n: int) 
 class _Axis:
     """The confidential columns side by side, as they are met."""
 
-    def __init__(self) -> None:
+    def __init__(self, weights: np.ndarray | None) -> None:
+        self.weights = weights
         self.names: list[str] = []
         self.codes: list[np.ndarray] = []
         self.sizes: list[int] = []
@@ -352,7 +361,9 @@ class _Axis:
                 codes, size = self._climb(hierarchy, column, name)
             else:
                 codes, size = ranks(column, name) if ordered else encode(column, name)
-            held = np.bincount(codes[codes >= 0], minlength=size)
+            there = codes >= 0
+            weights = None if self.weights is None else self.weights[there]
+            held = counted(codes[there], size, weights)
             if held.sum() == 0:
                 raise BadInput(f"the confidential column '{name}' holds only nulls")
             self._known[key] = len(self.codes)
@@ -366,7 +377,7 @@ class _Axis:
     def _climb(
         self, hierarchy: Hierarchy, column: pa.ChunkedArray, name: str
     ) -> tuple[np.ndarray, int]:
-        ladder, codes = hierarchy.bind_and_encode(column, name)
+        ladder, codes = hierarchy.bind_and_encode(column, name, self.weights)
         start = sum(len(part) for part in self.tree)
         self.trees[len(self.codes)] = (start, ladder.height)
         self.tree.append(np.asarray(ladder.maps[: ladder.height], np.int32).ravel())
@@ -417,8 +428,12 @@ def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
     return rank[codes], size
 
 
-def distribution(column: pa.ChunkedArray, name: str) -> dict[str, np.ndarray]:
+def distribution(
+    column: pa.ChunkedArray, name: str, weights: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
     """Count the values of a confidential column over all records, for the plan.
+
+    `weights` are the records of each row.
 
     Returns
     -------
@@ -432,10 +447,10 @@ def distribution(column: pa.ChunkedArray, name: str) -> dict[str, np.ndarray]:
     >>> found["values"].tolist(), found["counts"].tolist()
     (['10', '20'], [2, 1])
     """
-    found = distinct(column, name)
+    found = distinct(column, name, weights)
     return {
         "values": found.values.cast(pa.string()).to_numpy(zero_copy_only=False),
-        "counts": np.bincount(found.codes[found.codes >= 0], minlength=len(found.values)),
+        "counts": found.counts,
     }
 
 

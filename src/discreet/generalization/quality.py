@@ -77,10 +77,9 @@ class Quality:
         # Whether g is known column by column, from the levels alone.
         self.by_column = self.kind < kernels.SQUARES
         # Whether values are whole numbers that float64 holds exactly.
-        largest = math.prod(self.domain) * self.n
-        self.exact = self.kind == kernels.SQUARES or (
-            self.kind == kernels.PRODUCTS and largest < 2**53
-        )
+        largest = self.n if self.kind == kernels.SQUARES else math.prod(self.domain)
+        whole = self.kind in (kernels.SQUARES, kernels.PRODUCTS)
+        self.exact = whole and largest * self.n < 2**53
         self.marginals = [tuples.marginal(a) for a in range(tuples.d)]
         self.scale = self._scales()
         self.parts = [

@@ -22,6 +22,7 @@ from discreet.generalization.quality import Quality
 from discreet.kernels import lattice as kernels
 from discreet.kernels.lattice import Lattice, Table
 from discreet.kernels.privacy import Rules
+from discreet.trace import Trace
 
 Levels = tuple[int, ...]
 # Rows of all tables that are kept to roll up from, in multiples of the distinct tuples.
@@ -75,11 +76,12 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Found:
-    """The node that a search chose."""
+    """The node that a search chose, and how it came there."""
 
     levels: Levels
     suppressed: int
     certificate: Certificate
+    trace: dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ class Search:
         self.tables = _Tables(tuples)
         self.known: dict[Levels, _Node] = {}
         self.best: tuple[float, int, Levels] | None = None
+        self.trace = Trace("evaluations", "quality")
 
     def run(self, time_limit: float | None = None, evaluations: int | None = None) -> Found | None:
         """Find the best feasible node, or None where there is none.
@@ -167,7 +170,8 @@ class Search:
             bound = min(bound, heap[0][4])
         sizes = [h - low + 1 for low, h in zip(self.lo, self.hi, strict=True)]
         certificate = Certificate(math.prod(sizes), len(self.known), node.value, bound)
-        return Found(levels, node.suppressed, certificate)
+        self.trace.add(len(self.known), node.value)
+        return Found(levels, node.suppressed, certificate, self.trace.to_dict())
 
     def look(self, levels: Levels) -> _Node:
         """Evaluate a node, once, and keep it where it is the best so far."""
@@ -201,6 +205,7 @@ class Search:
             rank = (quality.rank(value), sum(levels), levels)
             if self.best is None or rank < self.best:
                 self.best = rank
+                self.trace.add(len(self.known), value)
         return node
 
     def _push(self, heap: list, lo: Levels, hi: Levels) -> None:

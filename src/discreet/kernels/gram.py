@@ -6,6 +6,8 @@
 2. The fit. Because they are orthonormal, the coefficient of p_j is the sum of p_j times the values:
    no equations to solve, so nothing that a high degree could make ill-conditioned.
 3. The short last chunk of r < k values is fitted on the last k values.
+4. Stretches. All sums are of a stretch of the values, and the caller adds those of a chunk that
+   lies in several: in memory and on engines, where a chunk may be larger than memory, alike.
 
 The recurrence is accurate to 1e-11 while the degree is at most 4.5 sqrt(k); beyond, small values of
 high degrees near the ends are lost. That is for the caller to see to. Work goes in blocks of
@@ -38,54 +40,105 @@ def normalise_chunks(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def fit_chunks(
+def project(
     values: np.ndarray,
+    start: int,
+    n: int,
     k: int,
     ends: np.ndarray,
-    coefficients: np.ndarray,
-    deviations: np.ndarray,
     first: int,
     stop: int,
+    totals: np.ndarray,
 ) -> None:
-    """Fit the chunks first..stop-1 of k values; write to `coefficients` and `deviations`.
+    """Sum the polynomials times a stretch of the values: its share of the chunks' coefficients.
 
     Parameters
     ----------
     values : ndarray of float64
+        Those at the places start, start + 1, ... of n.
     k : int
-        Values in a chunk; at most all of them.
+        Values in a chunk; at most n.
     ends : ndarray of int64
-        Where in `coefficients` those of each chunk end: degree + 1 of them.
-    coefficients : ndarray of float64
-        Of the Gram polynomials, chunk after chunk.
-    deviations : ndarray of float64
-        sqrt(SSE / k) of each chunk.
+        Where the coefficients of each chunk end: degree + 1 of them.
+    first, stop : int
+        The chunks first..stop-1 are fitted on any of these values.
+    totals : ndarray of float64
+        Zeros for the coefficients of these chunks, one after the other; gets their sums.
     """
-    steps = _recurrence(k, _most(ends))
-    now, before, fit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    steps = _recurrence(k, _most(ends, first, stop))
+    now, before = np.empty(_BLOCK), np.empty(_BLOCK)
+    offset = _start(ends, first)
     for c in range(first, stop):
-        chunk = _fitted_on(values, k, c)
-        a = coefficients[ends[c - 1] if c else 0 : ends[c]]
-        a[:] = 0.0
-        for start in range(0, k, _BLOCK):
-            m = min(_BLOCK, k - start)
+        begin = min(c * k, n - k)
+        a = totals[_start(ends, c) - offset : ends[c] - offset]
+        end = min(start + values.size, begin + k)
+        for at in range(max(start, begin), end, _BLOCK):
+            m = min(_BLOCK, end - at)
             _first_two(k, m, now, before)
             for j in range(a.size):
                 total = 0.0
                 for i in range(m):
-                    total += now[i] * chunk[start + i]
+                    total += now[i] * values[at - start + i]
                 a[j] += total
                 if j + 1 < a.size:
-                    _next(steps, j, k, start, m, now, before)
-        squares = 0.0
-        for start in range(0, k, _BLOCK):
-            m = min(_BLOCK, k - start)
-            _evaluate(a, steps, k, start, m, fit, now, before)
+                    _next(steps, j, k, at - begin, m, now, before)
+
+
+@njit(cache=True, nogil=True)
+def misses(
+    values: np.ndarray,
+    start: int,
+    n: int,
+    k: int,
+    ends: np.ndarray,
+    first: int,
+    stop: int,
+    coefficients: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Sum the squares of what the fits miss in a stretch of the values.
+
+    Parameters
+    ----------
+    values, start, n, k, ends, first, stop
+        As `project` has them.
+    coefficients : ndarray of float64
+        Of all chunks, one after the other.
+    squares : ndarray of float64
+        One for each of the chunks first..stop-1.
+    """
+    steps = _recurrence(k, _most(ends, first, stop))
+    now, before, fit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    for c in range(first, stop):
+        begin = min(c * k, n - k)
+        a = coefficients[_start(ends, c) : ends[c]]
+        end = min(start + values.size, begin + k)
+        squares[c - first] = 0.0
+        for at in range(max(start, begin), end, _BLOCK):
+            m = min(_BLOCK, end - at)
+            _evaluate(a, steps, k, at - begin, m, fit, now, before)
             total = 0.0
             for i in range(m):
-                total += (chunk[start + i] - fit[i]) ** 2
-            squares += total
-        deviations[c] = np.sqrt(squares / k)
+                total += (values[at - start + i] - fit[i]) ** 2
+            squares[c - first] += total
+
+
+@njit(cache=True, nogil=True)
+def curves(
+    start: int, n: int, k: int, ends: np.ndarray, coefficients: np.ndarray, fits: np.ndarray
+) -> None:
+    """Write the fits at the places start, start + 1, ... of n: each by its own chunk."""
+    first, stop = start // k, (start + fits.size - 1) // k + 1
+    steps = _recurrence(k, _most(ends, first, stop))
+    now, before, fit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    for c in range(first, stop):
+        begin = min(c * k, n - k)
+        end = min(start + fits.size, c * k + k)
+        for at in range(max(start, c * k), end, _BLOCK):
+            m = min(_BLOCK, end - at)
+            a = coefficients[_start(ends, c) : ends[c]]
+            _evaluate(a, steps, k, at - begin, m, fit, now, before)
+            fits[at - start : at - start + m] = fit[:m]
 
 
 @njit(cache=True, nogil=True)
@@ -111,8 +164,12 @@ def release_chunks(
 
     Parameters
     ----------
-    values, k, ends, coefficients, deviations
-        As `fit_chunks` has them.
+    values : ndarray of float64
+        All n.
+    k, ends, coefficients
+        As `misses` has them.
+    deviations : ndarray of float64
+        sqrt(SSE / k) of each chunk.
     places : ndarray of int32
         Where each value stood in the first order.
     cells : ndarray of int32
@@ -129,12 +186,12 @@ def release_chunks(
         Comes with a standard normal draw in each cell and gets the released values.
     """
     n, columns = values.size, floors.size
-    steps = _recurrence(k, _most(ends))
+    steps = _recurrence(k, _most(ends, first, stop))
     now, before, fit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
     for c in range(first, stop):
         shift = max(0, (c + 1) * k - n)
         begin = c * k - shift
-        a = coefficients[ends[c - 1] if c else 0 : ends[c]]
+        a = coefficients[_start(ends, c) : ends[c]]
         for start in range(shift, k, _BLOCK):
             m = min(_BLOCK, k - start)
             _evaluate(a, steps, k, start, m, fit, now, before)
@@ -158,19 +215,18 @@ def _recurrence(k, degree):
 
 
 @njit(cache=True)
-def _most(ends):
-    """Return the highest degree."""
-    most, last = 0, 0
-    for end in ends:
-        most, last = max(most, end - last - 1), end
-    return most
+def _start(ends, c):
+    """Return where the coefficients of chunk c begin."""
+    return ends[c - 1] if c else 0
 
 
 @njit(cache=True)
-def _fitted_on(values, k, c):
-    """Return the values that chunk c is fitted on."""
-    begin = min(c * k, values.size - k)
-    return values[begin : begin + k]
+def _most(ends, first, stop):
+    """Return the highest degree of some chunks."""
+    most = 0
+    for c in range(first, stop):
+        most = max(most, ends[c] - _start(ends, c) - 1)
+    return most
 
 
 @njit(inline="always")

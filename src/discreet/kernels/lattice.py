@@ -118,20 +118,29 @@ def fold(keys):
 
 
 @njit(cache=True, nogil=True)
-def count(ids, classes):
-    """Count the records of each class."""
+def count(ids, classes, weights):
+    """Count the records of each class.
+
+    `weights` are the records that each row stands for; empty where each is one record.
+    """
     counts = np.zeros(classes, np.int64)
-    for i in range(ids.size):
-        counts[ids[i]] += 1
+    if weights.size:
+        for i in range(ids.size):
+            counts[ids[i]] += weights[i]
+    else:
+        for i in range(ids.size):
+            counts[ids[i]] += 1
     return counts
 
 
 @njit(cache=True, nogil=True)
-def _members(ids, counts):
+def _members(ids, classes):
     """List rows by class."""
-    starts = np.zeros(counts.size + 1, np.int64)
-    for c in range(counts.size):
-        starts[c + 1] = starts[c] + counts[c]
+    starts = np.zeros(classes + 1, np.int64)
+    for i in range(ids.size):
+        starts[ids[i] + 1] += 1
+    for c in range(classes):
+        starts[c + 1] += starts[c]
     rows, place = np.empty(ids.size, np.int32), starts[:-1].copy()
     for i in range(ids.size):
         rows[place[ids[i]]] = i
@@ -140,36 +149,41 @@ def _members(ids, counts):
 
 
 @njit(cache=True, nogil=True)
-def tally(ids, counts, codes, places):
+def tally(ids, classes, codes, places, weights):
     """Count the confidential values of each class, from the records.
 
     Parameters
     ----------
-    ids, counts : ndarray
-        The class of each record, and the records of each class.
-    codes : ndarray of int32, shape (columns, records)
+    ids : ndarray of int32
+        The class of each row.
+    classes : int
+        Their number.
+    codes : ndarray of int32, shape (columns, rows)
         Places on the axis of values; -1 where null.
     places : int
         Length of the axis.
+    weights : ndarray of int64
+        As `count` takes them.
 
     Returns
     -------
     starts, values, numbers : ndarray
     """
-    rows, members = _members(ids, counts)
-    starts = np.zeros(counts.size + 1, np.int64)
-    values, numbers = np.empty(codes.size, np.int32), np.empty(codes.size, np.int32)
+    rows, members = _members(ids, classes)
+    starts = np.zeros(classes + 1, np.int64)
+    values, numbers = np.empty(codes.size, np.int32), np.empty(codes.size, np.int64)
     seen = np.zeros(places, np.int64)
     end = 0
-    for c in range(counts.size):
+    for c in range(classes):
         for r in range(members[c], members[c + 1]):
+            weight = weights[rows[r]] if weights.size else 1
             for j in range(codes.shape[0]):
                 v = codes[j, rows[r]]
                 if v >= 0:
                     if seen[v] == 0:
                         values[end] = v
                         end += 1
-                    seen[v] += 1
+                    seen[v] += weight
         for e in range(starts[c], end):
             numbers[e] = seen[values[e]]
             seen[values[e]] = 0
@@ -226,9 +240,9 @@ def take(keys, rows):
 @njit(cache=True, nogil=True)
 def _merge(ids, classes, table):
     """Add the histograms of the rows of each class."""
-    rows, members = _members(ids, count(ids, classes))
+    rows, members = _members(ids, classes)
     starts = np.zeros(classes + 1, np.int64)
-    values, numbers = np.empty(table.values.size, np.int32), np.empty(table.values.size, np.int32)
+    values, numbers = np.empty(table.values.size, np.int32), np.empty(table.values.size, np.int64)
     places = 0
     for v in table.values:
         places = max(places, v + 1)
@@ -304,7 +318,8 @@ def penalties(lattice, table, node, out, kind, n):
             penalty[0] += out[c] == table.counts[c]
     elif kind == SQUARES:
         for c in range(out.size):
-            penalty[0] += out[c] * (n - table.counts[c])
+            # As floats: the square of a large table's records is beyond 64 bits.
+            penalty[0] += float(out[c]) * (n - table.counts[c])
     elif kind == PRODUCTS:
         whole = 1.0
         for size in lattice.domain:
@@ -362,7 +377,7 @@ def spread(lattice, table, node, kind):
         return float(table.counts.size)
     total = 0.0
     for c in range(table.counts.size):
-        size = table.counts[c]
+        size = float(table.counts[c])
         total += size * (size if kind == SQUARES else _product(lattice, table, node, c))
     return total
 

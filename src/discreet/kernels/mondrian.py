@@ -60,11 +60,11 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed,
     records = 0
     for i in range(cells.shape[0]):
         records += cells[i, -2]
-    # No class can be smaller.
+    # No class can be smaller, and none is without a unit.
     fewest = rules.k
     for least in rules.least:
         fewest = max(fewest, least)
-    most = records // fewest + 1
+    most = max(1, min(records // fewest + 1, cells.shape[0]))
     ends = np.empty(most, np.int64)
     low, high = np.empty((most, columns), np.int32), np.empty((most, columns), np.int32)
     null = np.empty((most, columns), np.bool_)

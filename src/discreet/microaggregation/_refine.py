@@ -149,5 +149,10 @@ def progress(loss: float, total: float) -> Iterator[Any]:
 
 def words(loss: float, total: float, refinement: Refinement) -> str:
     """Say how far a refinement has come, from its first loss and the total sum of squares."""
-    now = loss - 100 * refinement.gained / total
+    now = loss_now(loss, total, refinement)
     return f"refining: loss {now:.4f} % after {refinement.moves:,} moves"
+
+
+def loss_now(loss: float, total: float, refinement: Refinement) -> float:
+    """Give the loss that a refinement has come to, from what it was at first."""
+    return loss - 100 * refinement.gained / total if total > 0 else loss

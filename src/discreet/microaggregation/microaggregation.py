@@ -15,7 +15,7 @@ from discreet.method import Outcome, Plan, Rounder, RowBound, as_arrow, as_compu
 from discreet.microaggregation._blocks import SAMPLE, algorithm, exact_up_to, group
 from discreet.microaggregation._centres import centres, planned, released
 from discreet.microaggregation._parts import parts
-from discreet.microaggregation._refine import Refinement, progress
+from discreet.microaggregation._refine import Refinement, loss_now, progress
 from discreet.microaggregation._space import (
     Column,
     Space,
@@ -26,6 +26,7 @@ from discreet.microaggregation._space import (
     space,
 )
 from discreet.table import Numbers, kind_of, numbers
+from discreet.trace import Trace
 
 Algorithm = Literal["mdav", "vmdav", "cbfs"]
 SmallPattern = Literal["blank", "error"]
@@ -200,7 +201,9 @@ class Microaggregation(RowBound):
         strata = None if self.strata is None else (others or {})[self.strata]
         rows = parts(encoded, strata, self.k, self.small_pattern, (where.points**2).sum(axis=1))
         labels, figures = self._group(encoded, where, rows)
-        search = self._refine(encoded, labels, rows, draws) if self.is_random else None
+        search, trace = None, None
+        if self.is_random:
+            search, trace = self._refine(encoded, labels, rows, draws)
         fixed: dict[str, Any] = {}
         if search is not None:
             labels = search.labels
@@ -221,6 +224,8 @@ class Microaggregation(RowBound):
         new, plans = _replace(columns, encoded, labels, rounded)
         figures |= {"loss": lost, "groups": int(labels.max()) + 1, "moves": moves}
         figures["blanked_records"] = int((~kept).sum())
+        if trace is not None and moves:
+            figures["trace"] = trace.to_dict()
         return Outcome(new, plans, joint, figures=figures, fixed=fixed)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -318,20 +323,28 @@ class Microaggregation(RowBound):
         labels: np.ndarray,
         rows: list[np.ndarray],
         draws: Callable[[str], Draws],
-    ) -> Refinement | None:
+    ) -> tuple[Refinement | None, Trace | None]:
         points = coordinates(encoded)
         if not len(points) or not rows:
-            return None
+            return None, None
         search = Refinement(points, labels, rows, self.k, draws("refinement"))
         total = sum(float(((x - x.mean()) ** 2).sum()) for x in points.T)
-        with progress(loss(encoded, labels), total) as say:
-            search.run(float(self.refine), self.refine_moves, say)
+        at_first = loss(encoded, labels)
+        trace = Trace("moves", "loss")
+        trace.add(0, at_first)
+        with progress(at_first, total) as say:
+
+            def note(refinement: Refinement) -> None:
+                trace.add(refinement.moves, loss_now(at_first, total, refinement))
+                say(refinement)
+
+            search.run(float(self.refine), self.refine_moves, note)
         if search.stopped:
             warnings.warn(
                 f"the refinement was stopped after {search.moves:,} moves; the best so far is kept",
                 stacklevel=3,
             )
-        return search
+        return search, trace
 
 
 def _replace(

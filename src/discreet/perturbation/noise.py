@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -13,12 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import Method, Outcome, Plan, Rounder, as_computed, per_column
+from discreet.method import (
+    Counted,
+    Decision,
+    Method,
+    Outcome,
+    Plan,
+    Rounder,
+    as_computed,
+    per_column,
+)
 from discreet.perturbation._parameters import check_named, check_numbers
 from discreet.threads import over_ranges
 
 # Rows at a time: their draws stay in the cache.
 _CHUNK = 1 << 15
+# An eigenvalue of correlations below this is rounding.
+_NOTHING = 1e-13
 Kind = Literal["additive", "correlated", "multiplicative"]
 
 
@@ -115,35 +127,91 @@ class Noise(Method):
         others: Mapping[str, pa.ChunkedArray] | None = None,
     ) -> Outcome:
         """Give each column its noise."""
-        plans = self._decide(columns)
-        new = {c: rounded(c, x) for c, x in _apply(plans, columns, draws).items()}
+        plans = self._decide_rows(columns)
+        new = self._treat(plans, columns, draws, rounded).columns
         for name, before in columns.items():
             if plans[name].get("sd") != 0:
                 _tell_unchanged(name, before, new[name])
-        joint = {"kind": "correlated-noise"} if self.kind == "correlated" else {}
-        return Outcome(new, plans, joint)
+        return Outcome(new, plans, self._joint)
 
-    def _decide(self, columns: Mapping[str, np.ndarray]) -> dict[str, Plan]:
+    @property
+    def bound_to_memory(self) -> str | None:
+        """Standard deviations and correlations are enough."""
+        return None
+
+    def decide_from(
+        self,
+        columns: Sequence[str],
+        counted: Counted,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> Decision:
+        """Decide from the columns' moments."""
+        plans = self._decide(columns, *self._learn(columns, counted))
+        return Decision(plans, partial(self._treat, plans), self._joint)
+
+    @property
+    def _joint(self) -> Plan:
+        return {"kind": "correlated-noise"} if self.kind == "correlated" else {}
+
+    def _treat(
+        self,
+        plans: Mapping[str, Plan],
+        columns: Mapping[str, np.ndarray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder,
+    ) -> Outcome:
+        """Give rows their noise."""
+        return Outcome({c: rounded(c, x) for c, x in _apply(plans, columns, draws).items()}, {})
+
+    def _learn(
+        self, columns: Sequence[str], counted: Counted
+    ) -> tuple[list[float], np.ndarray | None]:
+        """Take what the noise needs to know from moments."""
+        if self.kind == "multiplicative":
+            return [], None
+        moments = counted.moments(columns)
+        for name, sd in zip(columns, moments.sd, strict=True):
+            if not math.isfinite(sd):
+                raise BadInput(
+                    f"column '{name}': its values are too large to be squared; divide them by a "
+                    "power of ten first"
+                )
+        correlations = None
+        if self.kind == "correlated" and moments.sd.any():
+            _refuse_incomplete(columns, moments.complete)
+            correlations = moments.correlations
+        return moments.sd.tolist(), correlations
+
+    def _decide_rows(self, columns: Mapping[str, np.ndarray]) -> dict[str, Plan]:
+        """Decide from all rows."""
+        sds: list[float] = []
+        correlations = None
+        if self.kind != "multiplicative":
+            sds = [_standard_deviation(values[~np.isnan(values)]) for values in columns.values()]
+        if self.kind == "correlated" and any(sds):
+            correlations = _correlations(columns)
+        return self._decide(list(columns), sds, correlations)
+
+    def _decide(
+        self, columns: Sequence[str], sds: list[float], correlations: np.ndarray | None
+    ) -> dict[str, Plan]:
         scales = {name: float(per_column(self.scale, name, "scale")) for name in columns}
         if self.kind == "multiplicative":
             return {
                 name: {"kind": "noise", "noise": self.kind, "scale": scale}
                 for name, scale in scales.items()
             }
-        sds = {}
-        for name, values in columns.items():
-            sds[name] = _standard_deviation(values[~np.isnan(values)])
-            if sds[name] == 0:
-                warnings.warn(f"column '{name}' is constant: it gets no noise", stacklevel=3)
-        plans: dict[str, Plan] = {
-            name: {"kind": "noise", "noise": self.kind, "scale": scales[name], "sd": sd}
-            for name, sd in sds.items()
-        }
+        plans: dict[str, Plan] = {}
+        for name, sd in zip(columns, sds, strict=True):
+            if sd == 0:
+                warnings.warn(f"column '{name}' is constant: it gets no noise", stacklevel=4)
+            plans[name] = {"kind": "noise", "noise": self.kind, "scale": scales[name], "sd": sd}
         if self.kind == "correlated":
-            root = _root(_correlations(columns)) if any(sds.values()) else np.eye(len(sds))
-            for name, row in zip(columns, root, strict=True):
+            root = np.eye(len(sds)) if correlations is None else _root(correlations)
+            for name, sd, row in zip(columns, sds, root, strict=True):
                 # What is taken of each column's draw.
-                weights = scales[name] * sds[name] * row
+                weights = scales[name] * sd * row
                 plans[name]["weights"] = dict(zip(columns, weights.tolist(), strict=True))
         return plans
 
@@ -156,7 +224,7 @@ class Noise(Method):
             NaN is a null.
         y : ignored
         """
-        self.plan_ = self._decide(self._columns(X, reset=True))
+        self.plan_ = self._decide_rows(self._columns(X, reset=True))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -222,11 +290,7 @@ def _correlations(columns: Mapping[str, np.ndarray]) -> np.ndarray:
     From complete rows and not pair by pair: only so is there noise with these correlations.
     """
     complete = ~np.logical_or.reduce([np.isnan(values) for values in columns.values()])
-    if complete.sum() < 2:
-        raise BadInput(
-            f"correlated noise needs rows without nulls, but {complete.sum()} are complete in all "
-            f"of the columns {', '.join(columns)}; treat fewer of them together"
-        )
+    _refuse_incomplete(columns, int(complete.sum()))
     scores = []
     for values in columns.values():
         present = values[complete]
@@ -241,10 +305,20 @@ def _correlations(columns: Mapping[str, np.ndarray]) -> np.ndarray:
     return result
 
 
+def _refuse_incomplete(columns: Iterable[str], complete: int) -> None:
+    if complete < 2:
+        raise BadInput(
+            f"correlated noise needs rows without nulls, but {complete} are complete in all "
+            f"of the columns {', '.join(columns)}; treat fewer of them together"
+        )
+
+
 def _root(matrix: np.ndarray) -> np.ndarray:
     """Give the symmetric square root, which there is even where columns depend on each other."""
     values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    # Where they do an eigenvalue is 0 but for rounding, of which the root would make far more.
+    values[values < _NOTHING] = 0.0
+    return (vectors * np.sqrt(values)) @ vectors.T
 
 
 def _tell_unchanged(name: str, before: np.ndarray, after: np.ndarray) -> None:

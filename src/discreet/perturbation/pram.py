@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.method import (
+    Counted,
+    Decision,
     Method,
     Outcome,
     Plan,
@@ -129,9 +132,42 @@ class PRAM(Method):
         new = {c: _apply(c, plans[c], column, draws(c)) for c, column in columns.items()}
         return Outcome(new, plans, {"kind": "pram"})
 
-    def _decide(self, name: str, column: pa.ChunkedArray) -> Plan:
+    @property
+    def bound_to_memory(self) -> str | None:
+        """Categories with counts are enough."""
+        return None
+
+    def decide_from(
+        self,
+        columns: Sequence[str],
+        counted: Counted,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> Decision:
+        """Decide on each column from its categories and their counts."""
+        plans = {}
+        for name in columns:
+            table, counts = counted.tuples([name])
+            plans[name] = self._decide(name, table[name], counts)
+        return Decision(plans, partial(self._treat, plans), {"kind": "pram"})
+
+    def _treat(
+        self,
+        plans: Mapping[str, Plan],
+        columns: Mapping[str, pa.ChunkedArray],
+        draws: Callable[[str], Draws],
+        rounded: Rounder,
+    ) -> Outcome:
+        """Change the categories of rows."""
+        new = {
+            name: _apply(name, plans[name], _with_all(name, column, plans[name]), draws(name))
+            for name, column in columns.items()
+        }
+        return Outcome(new, {})
+
+    def _decide(self, name: str, column: pa.ChunkedArray, counts: np.ndarray | None = None) -> Plan:
         """Count the categories, and make their transition matrix."""
-        counted = pc.value_counts(_plain(name, column).drop_null())
+        counted = _count(_plain(name, column), counts)
         if len(counted) == 0:
             raise BadInput(f"column '{name}' holds only nulls")
         if len(counted) > MOST_CATEGORIES:
@@ -143,8 +179,8 @@ class PRAM(Method):
             warnings.warn(f"column '{name}' has one category only: it stays", stacklevel=3)
         counted = counted.take(pc.sort_indices(counted.field("values")))
         categories = counted.field("values").to_pylist()
-        counts = counted.field("counts").to_numpy()
-        matrix = self._transitions(name, categories, counts / counts.sum())
+        held = counted.field("counts").to_numpy()
+        matrix = self._transitions(name, categories, held / held.sum())
         return {"kind": "pram", "categories": categories, "matrix": matrix.ravel()}
 
     def _transitions(self, name: str, categories: list[Any], shares: np.ndarray) -> np.ndarray:
@@ -221,6 +257,16 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     )
 
 
+def _count(column: pa.ChunkedArray, counts: np.ndarray | None) -> pa.StructArray:
+    """Count the values of a column, nulls left out; `counts` are the records of each row."""
+    if counts is None:
+        return pc.value_counts(column.drop_null())
+    rows = pa.table({"values": column, "counts": pa.array(counts, pa.int64())}).drop_null()
+    summed = rows.group_by("values").aggregate([("counts", "sum")]).combine_chunks()
+    held = [summed[name].combine_chunks() for name in ("values", "counts_sum")]
+    return pa.StructArray.from_arrays(held, names=["values", "counts"])
+
+
 def _label(category: Any) -> str:
     """Name a category as a recipe does: its keys are text."""
     if isinstance(category, bool | np.bool_):
@@ -292,6 +338,22 @@ def _draw(matrix: np.ndarray, codes: np.ndarray, uniform: np.ndarray) -> np.ndar
     for i, rows in enumerate(np.split(order, ends[:-1])):
         new[rows] = np.searchsorted(cumulated[i], uniform[rows], side="right")
     return new
+
+
+def _with_all(name: str, column: pa.ChunkedArray, plan: Plan) -> pa.ChunkedArray:
+    """Let a piece of a dictionary column know the categories that only other pieces hold."""
+    kind = column.type
+    if not pa.types.is_dictionary(kind) or kind.ordered:
+        return column
+    column = pa.chunked_array([column.combine_chunks()]) if column.num_chunks != 1 else column
+    chunk = column.chunk(0)
+    categories = pa.array(plan["categories"], kind.value_type)
+    lacking = categories.filter(pc.invert(pc.is_in(categories, value_set=chunk.dictionary)))
+    if not len(lacking):
+        return column
+    labels = pa.concat_arrays([chunk.dictionary, lacking])
+    indices = chunk.indices.cast(pa.int32())
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, labels)])
 
 
 def _as_dictionary(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
 
@@ -12,10 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.draws import Draws
+from discreet.engines import Frame
 from discreet.errors import BadInput
-from discreet.kernels.gram import fit_chunks, normalise_chunks, release_chunks
+from discreet.kernels.gram import normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
-from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
+from discreet.method import AsFloat, Key, Outcome, Plan, Rounder, RowBound, as_computed
+from discreet.regression import _ordered
+from discreet.regression._ordered import Over, ends_of
 from discreet.threads import over_ranges
 from discreet.unchanged import share_unchanged, warn_unchanged
 
@@ -23,8 +27,8 @@ Noise = Literal["synthetic", "perturbative", "none"]
 # Highest degree, in square roots of k, at which the fit is accurate; see `kernels.gram`.
 STEEPEST = 4.5
 _MOST_CELLS = 2**31 - 1
-# Values that a thread takes at a time.
-_PIECE = 1 << 18
+# Sorted values that are summed together, and that a thread takes at a time.
+STRETCH = 1 << 18
 
 
 class PoROP(RowBound):
@@ -79,6 +83,7 @@ class PoROP(RowBound):
 
     recipe_name: ClassVar[str] = "porop"
     pools: ClassVar[bool] = True
+    orders: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value is replaced by a smooth curve's value plus random noise"
     degree: int | list[int]
 
@@ -165,9 +170,9 @@ class PoROP(RowBound):
         """Treat the columns together."""
         self.check_params()
         cells = np.column_stack(list(columns.values()))
-        plans = {name: self._column_plan(cells[:, i]) for i, name in enumerate(columns)}
+        plans = {name: self._plan_of(*self._describe(values)) for name, values in columns.items()}
         order = self._first_pass(cells.ravel())
-        joint = self._fit(order)
+        joint = self._fit(len(order.values), _ordered.in_memory(order.values, STRETCH))
         released = self._normals(cells, [draws(name) for name in columns])
         del cells
         floors = np.array([plan["noise_floor"] for plan in plans.values()])
@@ -184,62 +189,108 @@ class PoROP(RowBound):
         warn_unchanged(share, self._why_unchanged)
         return Outcome(results, plans, joint, figures={"unchanged": share})
 
-    def _column_plan(self, values: np.ndarray) -> Plan:
-        """Note the noise that a column gets at least, and the range to keep."""
-        plan: Plan = {"kind": "porop", "noise_floor": 0.0}
+    @property
+    def bound_to_memory(self) -> str | None:
+        """An engine's two sorts are enough."""
+        return None
+
+    def run_on(
+        self,
+        columns: Sequence[str],
+        frame: Frame,
+        as_float: AsFloat,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+        key: Key | None = None,
+    ) -> tuple[Outcome, Frame]:
+        """Treat the columns together where their rows are."""
+        self.check_params()
+        found = _ordered.describe(frame, columns, as_float)
+        n = sum(int(column.n[0]) for column in found.values())
+        low = min(float(column.low[0]) for column in found.values())
+        high = max(float(column.high[0]) for column in found.values())
+        self._refuse(n, low, high)
+        plans = {
+            name: self._plan_of(column.sd[0], column.low[0], column.high[0])
+            for name, column in found.items()
+        }
+        order, lows, widths = _ordered.second_order(
+            frame, columns, as_float, key, n, int(self.k), STRETCH
+        )
+        joint = self._fit(n, _ordered.on_engine(order))
+        sources = [draws(name) for name in columns] if self.is_random else []
+        release = _ordered.Releasing(n, joint, plans, lows, widths, sources, rounded)
+        new = _ordered.released_rows(order, release, columns, STRETCH)
+        share = _ordered.count_unchanged(frame, new, found, as_float) / n
+        warn_unchanged(share, self._why_unchanged)
+        return Outcome({}, plans, joint, figures={"unchanged": share}), new
+
+    def _describe(self, values: np.ndarray) -> tuple[float, float, float]:
+        """Give a column's standard deviation and ends, where they are asked for."""
+        sd, low, high = 0.0, np.nan, np.nan
         present = values[~np.isnan(values)] if self.noise_floor or self.keep_range else values[:0]
         if self.noise_floor and len(present) > 1:
-            plan["noise_floor"] = float(self.noise_floor * present.std(ddof=1))
+            sd = present.std(ddof=1)
         if self.keep_range:
-            plan |= {"lower": float(present.min()), "upper": float(present.max())}
-        return plan
+            low, high = present.min(), present.max()
+        return sd, low, high
+
+    def _plan_of(self, sd: float, low: float, high: float) -> Plan:
+        """Note the noise that a column gets at least, and the range to keep."""
+        plan: Plan = {"kind": "porop", "noise_floor": float(self.noise_floor * sd)}
+        return plan | ({"lower": float(low), "upper": float(high)} if self.keep_range else {})
 
     def _first_pass(self, cells: np.ndarray) -> _Order:
         """Sort, bring each chunk to [0, 1], sort again."""
         if len(cells) > _MOST_CELLS:
             raise BadInput(f"{len(cells)} cells are too many; treat fewer columns in one step")
         values, where = sort_rows(cells)
-        for name, k in (("k", self.k), ("second_k", self._second_k)):
-            if k > len(values):
-                raise BadInput(
-                    f"{name} = {k} is more than the {len(values)} values there are; lower {name}"
-                )
-        if not math.isfinite(float(values[-1]) - float(values[0])):
-            raise BadInput(
-                f"values from {values[0]:g} to {values[-1]:g} are too far apart for float64; "
-                "treat their columns in steps of their own"
-            )
+        ends = values[[0, -1]] if len(values) else (0.0, 0.0)
+        self._refuse(len(values), *ends)
         lows, widths = normalise_chunks(values, int(self.k))
         values, places = sort_rows(values)
         return _Order(values, places, where, lows, widths)
 
-    def _fit(self, order: _Order) -> Plan:
-        """Fit every chunk of the second pass."""
-        k = int(self._second_k)
-        chunks = -(-len(order.values) // k)
-        degrees = self._degrees
+    def _refuse(self, n: int, low: float, high: float) -> None:
+        """Refuse values that are too few, or that subtracting takes past the largest number."""
+        for name, k in (("k", self.k), ("second_k", self._second_k)):
+            if k > n:
+                raise BadInput(f"{name} = {k} is more than the {n} values there are; lower {name}")
+        if not math.isfinite(float(high) - float(low)):
+            raise BadInput(
+                f"values from {low:g} to {high:g} are too far apart for float64; "
+                "treat their columns in steps of their own"
+            )
+        k, degrees = self._second_k, self._degrees
+        chunks = -(-n // k)
         if isinstance(self.degree, list | tuple) and len(degrees) != chunks:
             raise BadInput(
                 f"degree lists {len(degrees)} numbers, but there "
                 f"{'is 1 chunk' if chunks == 1 else f'are {chunks} chunks'} of {k} values "
-                f"(of {len(order.values)}); give one for each chunk"
+                f"(of {n}); give one for each chunk"
             )
-        ends = np.cumsum(np.broadcast_to(np.array(degrees) + 1, chunks))
-        coefficients, deviations = np.empty(ends[-1]), np.empty(chunks)
 
-        def fit(first: int, stop: int) -> None:
-            fit_chunks(order.values, k, ends, coefficients, deviations, first, stop)
-
-        over_ranges(fit, chunks, max(1, _PIECE // k))
+    def _fit(self, n: int, over: Over) -> Plan:
+        """Fit every chunk of the second pass, whose n values `over` goes through in stretches."""
+        k = int(self._second_k)
+        chunks = -(-n // k)
+        degrees = np.array(self._degrees)
+        ends = ends_of(degrees, chunks)
+        coefficients, squares = np.zeros(ends[-1]), np.zeros(chunks)
+        # In the order of the stretches, so that the last bit does not depend on who summed them.
+        for start, totals in over(partial(_ordered.sum_of_products, n, k, ends)):
+            coefficients[start : start + len(totals)] += totals
+        for start, totals in over(partial(_ordered.sum_of_squares, n, k, ends, coefficients)):
+            squares[start : start + len(totals)] += totals
         return {
             "kind": "porop",
             "k": int(self.k),
-            "second_k": int(k),
-            "degrees": np.array(degrees),
+            "second_k": k,
+            "degrees": degrees,
             "noise": self.noise,
             "noise_scale": float(self.noise_scale),
             "coefficients": coefficients,
-            "deviations": deviations,
+            "deviations": np.sqrt(squares / k),
         }
 
     def _normals(self, cells: np.ndarray, draws: list[Draws]) -> np.ndarray:
@@ -254,7 +305,7 @@ class PoROP(RowBound):
                     part[:] = source.normal(rows)
                 part[np.isnan(cells[start:stop, i])] = np.nan
 
-        over_ranges(draw, len(cells), _PIECE)
+        over_ranges(draw, len(cells), STRETCH)
         return normals
 
     def _release(
@@ -262,7 +313,7 @@ class PoROP(RowBound):
     ) -> None:
         """Turn the draws into released values, in place."""
         k, chunks = joint["second_k"], len(joint["deviations"])
-        ends = np.cumsum(np.broadcast_to(joint["degrees"] + 1, chunks))
+        ends = ends_of(joint["degrees"], chunks)
 
         def release(first: int, stop: int) -> None:
             release_chunks(
@@ -284,7 +335,7 @@ class PoROP(RowBound):
                 stop,
             )
 
-        over_ranges(release, chunks, max(1, _PIECE // k))
+        over_ranges(release, chunks, max(1, STRETCH // k))
 
     @property
     def _why_unchanged(self) -> str:

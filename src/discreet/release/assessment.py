@@ -7,24 +7,28 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput, nearest
+from discreet.release.figures import figures_of
 from discreet.release.measuring import (
     BY_FREQUENCY,
     ON_REQUEST,
     RISK,
     UTILITY,
-    LeftOut,
-    Tables,
     score_of,
 )
 from discreet.release.recipe import Recipe
 from discreet.release.roles import Roles
+from discreet.release.tables import Facts, LeftOut, Tables
+from discreet.report import internal_report, summary_html
 from discreet.table import normalise, to_arrow
+
+AnyFacts = TypeVar("AnyFacts", bound=Facts)
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,16 @@ class Assessment:
         One figure for both, in percent, where it can be given.
     left_out : dict of str to str
         Measures that were not taken, and why.
+    figures : dict or None
+        What a report's pictures show: counts in bins and the like. None where measures were asked
+        for by name.
     """
 
     risk: dict[str, Any]
     utility: dict[str, Any]
     score: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    figures: dict[str, Any] | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the assessment as plain data."""
@@ -53,11 +61,23 @@ class Assessment:
             "utility": self.utility,
             "score": self.score,
             "left_out": self.left_out,
+            "figures": self.figures,
         }
 
     def to_json(self) -> str:
         """Give the assessment as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Give the assessment as an HTML page with pictures; write it to a path if given."""
+        page = internal_report({"assessment": self.to_dict()})
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the key figures."""
+        return summary_html({"assessment": self.to_dict()})
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Give what to print: measure, before, after, how to read it."""
@@ -131,16 +151,37 @@ def assess(
     class_sizes: under_3        4      4
     class_sizes: under_5        4      4
     """
+    measures = known_measures(measures)
+    roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
+    tables = paired(original, protected, roles, recipe, rows, suppressed)
+    return take_measures(tables, measures, figures_of)
+
+
+def known_measures(measures: Sequence[str] | str | None) -> Sequence[str] | None:
+    """Refuse names of measures that there are not."""
     measures = [measures] if isinstance(measures, str) else measures
     for name in measures or ():
         if name not in RISK | UTILITY:
             raise BadInput(f"there is no measure '{name}'; {nearest(name, RISK | UTILITY)}")
-    roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
-    tables = _tables(original, protected, roles, recipe, rows, suppressed)
+    return measures
+
+
+def take_measures(
+    tables: AnyFacts, measures: Sequence[str] | None, draw: Callable[[AnyFacts], dict[str, Any]]
+) -> Assessment:
+    """Take some measures, or those that fit, and say why others were left out.
+
+    Parameters
+    ----------
+    tables : Facts
+    measures : sequence of str or None
+    draw : callable
+        Counts the figures for pictures, where no measures are named.
+    """
     left_out: dict[str, str] = {}
     with warnings.catch_warnings(record=True) as recoded:
         warnings.simplefilter("always")
-        _ = tables.pairs
+        _ = tables.numeric
     found: list[dict[str, Any]] = []
     for family in (RISK, UTILITY):
         taken = {}
@@ -158,59 +199,73 @@ def assess(
         found.append(taken)
     if recoded:
         left_out["measures of numbers"] = "; ".join(str(w.message) for w in recoded)
-    for column in roles.quasi:
+    for column in tables.roles.quasi:
         if column not in tables.quasi:
             left_out[f"quasi column '{column}'"] = "it is not in the protected table"
-    score = None
+    score = figures = None
     if measures is None:
-        try:
-            # Its measures were taken before, so their warnings are told already.
-            with warnings.catch_warnings(action="ignore"):
+        # The measures were taken before, so their warnings are told already.
+        with warnings.catch_warnings(action="ignore"):
+            figures = draw(tables)
+            try:
                 score = score_of(tables, *found)
-        except (LeftOut, BadInput) as error:
-            left_out["score"] = str(error)
-    return Assessment(found[0], found[1], score, left_out)
+            except (LeftOut, BadInput) as error:
+                left_out["score"] = str(error)
+    return Assessment(found[0], found[1], score, left_out, figures)
 
 
-def _tables(
+def paired(
     original: Any,
     protected: Any,
     roles: Roles,
-    recipe: Recipe | None,
-    rows: np.ndarray | None,
-    suppressed: np.ndarray | None,
+    recipe: Recipe | None = None,
+    rows: np.ndarray | None = None,
+    suppressed: np.ndarray | None = None,
 ) -> Tables:
+    """Lay two tables side by side, row by row; parameters as for `assess`."""
     markers = recipe.null_markers if recipe else []
     before, after = normalise(to_arrow(original), markers), to_arrow(protected)
-    for column in roles.named():
-        if column not in before.column_names:
-            raise BadInput(
-                f"the original has no column '{column}'; {nearest(column, before.column_names)}"
-            )
-    if not set(before.column_names) & set(after.column_names):
-        raise BadInput("the two tables share no column")
+    check_columns(before.column_names, after.column_names, roles)
     whole = before
     if rows is not None:
         if len(rows) and not 0 <= np.min(rows) <= np.max(rows) < before.num_rows:
             raise BadInput("rows names rows that the original does not have")
         before = before.take(pa.array(rows))
     if before.num_rows != after.num_rows:
-        raise BadInput(
-            f"the original has {before.num_rows:,} rows, the protected table {after.num_rows:,}; "
-            "give the release folder, whose row map says which belong together"
-        )
-    perturbed = {
+        raise BadInput(say_lengths(before.num_rows, after.num_rows))
+    gone = np.zeros(whole.num_rows, dtype=bool)
+    gone[[] if suppressed is None else suppressed] = True
+    return Tables(before, after, roles, perturbed_by(recipe), whole, rows, gone)
+
+
+def say_lengths(before: int, after: int) -> str:
+    """Say that two tables are not equally long."""
+    return (
+        f"the original has {before:,} rows, the protected table {after:,}; "
+        "give the release folder, whose row map says which belong together"
+    )
+
+
+def check_columns(before: Sequence[str], after: Sequence[str], roles: Roles) -> None:
+    """Refuse roles of columns that the original lacks, and tables that share none."""
+    for column in roles.named():
+        if column not in before:
+            raise BadInput(f"the original has no column '{column}'; {nearest(column, before)}")
+    if not set(before) & set(after):
+        raise BadInput("the two tables share no column")
+
+
+def perturbed_by(recipe: Recipe | None) -> dict[str, str]:
+    """Give the columns that a step perturbs, and which."""
+    return {
         column: f"step {number} ({step.method})"
         for number, step in enumerate(recipe.steps if recipe else (), start=1)
         if step.build().effect == "perturbs"
         for column in step.columns
     }
-    gone = np.zeros(whole.num_rows, dtype=bool)
-    gone[[] if suppressed is None else suppressed] = True
-    return Tables(before, after, roles, perturbed, whole, rows, gone)
 
 
-def _refuse(name: str, tables: Tables) -> None:
+def _refuse(name: str, tables: Facts) -> None:
     """Leave out what is not to be taken unless it is asked for by name."""
     guilty = [column for column in tables.quasi if column in tables.perturbed]
     by_name = f"ask for it by name: measures=['{name}']"
@@ -226,8 +281,8 @@ def _refuse(name: str, tables: Tables) -> None:
             f"or {by_name}"
         )
     columns = tables.quasi or tables.changed_numeric
-    n = tables.after.num_rows
-    if (name == "distance_linkage" and tables.too_many_to_link(columns)) or (
+    n = tables.to_link.num_rows if "linkage" in name else 0
+    if (name == "distance_linkage" and tables.to_link.too_many_to_link(columns)) or (
         name == "probabilistic_linkage" and n > 20_000
     ):
         raise LeftOut(f"it takes long on {n:,} records; {by_name}")
@@ -235,7 +290,7 @@ def _refuse(name: str, tables: Tables) -> None:
         raise LeftOut(f"{ON_REQUEST[name]}; {by_name}")
 
 
-def _take(measure: Callable[[Tables], dict[str, Any]], tables: Tables) -> dict[str, Any]:
+def _take(measure: Callable[[Facts], dict[str, Any]], tables: Facts) -> dict[str, Any]:
     """Take a measure; its warnings, and figures that are not finite, become notes."""
     endless: list[str] = []
     with warnings.catch_warnings(record=True) as caught:

@@ -15,13 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.release.asked import not_as_asked
-from discreet.release.comparison import NEEDS_ORIGINAL, against_original, final_plans
+from discreet.release.compared import UNREADABLE, final_plans
+from discreet.release.comparison import NEEDS_ORIGINAL, against_original, is_map
 from discreet.release.evidence import Evidence, file_hmac, left_out
 from discreet.release.findings import NEEDS_INTERNAL, CheckReport, Finding, Shown, finding
-from discreet.release.privacy import models_within_groups
+from discreet.release.privacy import Nulls, models_within_groups
 from discreet.release.promises import PROMISES
 from discreet.release.recipe import Recipe, Step, as_recipe
-from discreet.table import float_values, normalise, read_table, to_arrow, tuple_counts
+from discreet.release.roles import USES
+from discreet.table import float_values, normalise, read_table, to_arrow
 from discreet.table.files import delimiter_of
 
 
@@ -72,13 +74,13 @@ def check_release(
             path, schema=schema, separator=delimiter_of(path), quote='"', encoding="utf-8"
         )
     shown = _shown(table, path, evidence)
-    findings = [*_roles(table, recipe), *_promises(shown, recipe, evidence)]
-    findings += _evidence(table, path, recipe, evidence)
+    findings = [*keeps_roles(table, recipe), *keeps_promises(shown, recipe, evidence)]
+    findings += as_kept(shown, table.num_rows, path, recipe, evidence)
     if evidence is None or original is not evidence.original:
         original = _read_original(original, recipe)
     findings += against_original(table, path, recipe, evidence, original)
-    findings += _within_groups(shown, recipe, evidence, original)
-    return CheckReport(tuple(findings), tuple(_notes(shown, recipe)))
+    findings += within_groups(recipe, evidence, _nulls(shown, original))
+    return CheckReport(tuple(findings), tuple(notes(shown, recipe)))
 
 
 def _shown(table: pa.Table, path: Path | None, evidence: Evidence | None) -> Shown:
@@ -117,9 +119,10 @@ def _read_original(original: Any, recipe: Recipe) -> pa.Table | None:
 # From the table and the recipe alone
 
 
-def _roles(table: pa.Table, recipe: Recipe) -> list[Finding]:
+def keeps_roles(table: pa.Table, recipe: Recipe) -> list[Finding]:
+    """Verify that what is released has the roles for it."""
     named = recipe.roles.named()
-    hidden = [c for c, r in named.items() if r in ("identifiers", "unit", "weight", "target")]
+    hidden = [c for c, r in named.items() if r in ("identifiers", "unit", *USES)]
     left = [column for column in hidden if column in table.column_names]
     shown = [column for column in named if column not in hidden]
     lost = [column for column in shown if column not in table.column_names]
@@ -143,7 +146,8 @@ def _roles(table: pa.Table, recipe: Recipe) -> list[Finding]:
     ]
 
 
-def _promises(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[Finding]:
+def keeps_promises(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[Finding]:
+    """Verify what each step promises."""
     findings = []
     steps = evidence.plan["steps"] if evidence else []
     for number, step in enumerate(recipe.steps):
@@ -158,12 +162,27 @@ def _readable(verify: Callable[..., list[Finding]], step: Step, *given: Any) -> 
     """Verify something; a plan that cannot be read proves nothing."""
     try:
         return verify(*given)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except UNREADABLE as error:
         return [Finding(f"promises of {step.method}", "broken", f"cannot be read: {error!r}")]
 
 
-def _within_groups(
-    shown: Shown, recipe: Recipe, evidence: Evidence | None, original: pa.Table | None
+# Of a step and its plan, what is null in the original.
+FindNulls = Callable[[Step, Mapping[str, Any]], Nulls]
+
+
+def _nulls(shown: Shown, original: pa.Table | None) -> FindNulls | None:
+    """Give what finds nulls in the original; None where records cannot be found there."""
+    if original is None or shown.rows is None or not is_map(shown.rows, len(original)):
+        return None
+
+    def find(step: Step, plan: Mapping[str, Any]) -> Nulls:
+        return Nulls.of(shown, step, plan, original)
+
+    return find
+
+
+def within_groups(
+    recipe: Recipe, evidence: Evidence | None, find: FindNulls | None
 ) -> list[Finding]:
     """Verify privacy models where records with and without nulls were treated apart."""
     findings = []
@@ -171,35 +190,47 @@ def _within_groups(
         policy = step.parameters().get("null_policy")
         if policy != "segregate" or not step.promise:
             continue
-        if evidence is None or original is None or shown.rows is None:
+        if evidence is None or find is None:
             said = f"the privacy models of step {number + 1} within each group by nulls"
             findings.append(Finding(said, "not verifiable", NEEDS_ORIGINAL))
-        elif number < len(evidence.plan["steps"]) and len(original) > shown.rows.max(initial=-1):
-            plan = evidence.plan["steps"][number]
-            findings += _readable(models_within_groups, step, shown, step, plan, original)
+        elif number < len(evidence.plan["steps"]):
+            findings += _readable(_models_within, step, find, step, evidence.plan["steps"][number])
     return findings
 
 
-def _notes(shown: Shown, recipe: Recipe) -> list[str]:
+def _models_within(find: FindNulls, step: Step, plan: Mapping[str, Any]) -> list[Finding]:
+    return models_within_groups(step, plan, find(step, plan))
+
+
+def notes(shown: Shown, recipe: Recipe) -> list[str]:
     """Say how many records are still unique: k per value in a column is not k-anonymity."""
-    table = shown.table
-    quasi = [column for column in recipe.roles.quasi if column in table.column_names]
+    quasi = [column for column in recipe.roles.quasi if column in shown.column_names]
     if not quasi:
         return []
-    _, counts = tuple_counts(table, quasi)
-    unique = int((counts == 1).sum())
     return [
-        f"{unique:,} of {table.num_rows:,} records are still unique on the quasi columns together "
-        f"({', '.join(quasi)})"
+        f"{shown.unique(quasi):,} of {shown.num_rows:,} records are still unique on the quasi "
+        f"columns together ({', '.join(quasi)})"
     ]
 
 
 # With the internal folder
 
 
-def _evidence(
-    table: pa.Table, path: Path | None, recipe: Recipe, evidence: Evidence | None
+def as_kept(
+    shown: Shown, written: int, path: Path | None, recipe: Recipe, evidence: Evidence | None
 ) -> list[Finding]:
+    """Verify that hashes, numbers of rows and values are those that were kept.
+
+    Parameters
+    ----------
+    shown : Shown
+    written : int
+        Rows of the released table.
+    path : Path or None
+        Of the released file, or folder of files.
+    recipe : Recipe
+    evidence : Evidence or None
+    """
     same_file = "the released file is the one that was written"
     same_proof = "plan, recipe, row map and what else is kept are those that were written"
     figures = "released values and their counts are the plan's"
@@ -215,15 +246,15 @@ def _evidence(
         rows = evidence.log["output"]["rows"]
         if path is None and len(left_out(evidence.plan)):
             rows = evidence.log["input"]["rows"]  # in memory, suppressed ones are rows of nulls
-        problem = None if table.num_rows == rows else f"{table.num_rows:,}, but {rows:,} written"
+        problem = None if written == rows else f"{written:,}, but {rows:,} written"
         findings.append(finding("no row was added or lost", problem, f"{rows:,} rows"))
-    plans = final_plans(evidence)
+    plans = final_plans(evidence.plan)
     fewer = "suppressed" in evidence.plan
     try:
         problem = _other_steps(recipe, evidence) or next(
-            filter(None, (_differing_count(table, c, p, fewer) for c, p in plans)), None
+            filter(None, (_differing_count(shown, c, p, fewer) for c, p in plans)), None
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except UNREADABLE as error:
         problem = f"the plan cannot be read: {error!r}"
     findings.append(finding(figures, problem, f"{len(plans)} columns"))
     return findings
@@ -244,15 +275,29 @@ def _same_file(promise: str, path: Path | None, evidence: Evidence) -> Finding:
         return Finding(promise, "not verifiable", "needs the file, not a table in memory")
     assert evidence.folder is not None
     files = evidence.log["files"]
+    inside = path.parent == evidence.folder.parent / "public"
+    there = _hashed(path.parent if inside else path, path.parent, evidence)
+    other = dict(set(there.items()) ^ {item for item in files.items() if item[0][:7] == "public/"})
     problem = None
-    if file_hmac(path, evidence.key) != files.get(f"public/{path.name}"):
+    if not path.exists() or any(_in(name, path) for name in other):
         problem = "its keyed hash differs"
-    elif path.parent == evidence.folder.parent / "public":
-        there = {f"public/{p.name}": file_hmac(p, evidence.key) for p in path.parent.iterdir()}
-        written = {name: known for name, known in files.items() if name.startswith("public/")}
-        other = dict(set(there.items()) ^ set(written.items()))
-        problem = f"{min(other)} is not as it was written" if other else None
+    elif inside and other:
+        problem = f"{min(other)} is not as it was written"
     return finding(promise, problem, "keyed hash equal")
+
+
+def _hashed(path: Path, public: Path, evidence: Evidence) -> dict[str, str]:
+    """Hash a file, or the files of a folder, under the names that they were written by."""
+    found = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
+    return {
+        f"public/{one.relative_to(public).as_posix()}": file_hmac(one, evidence.key)
+        for one in found
+    }
+
+
+def _in(name: str, path: Path) -> bool:
+    """Tell whether a written name is the table's, or of a file in the table's folder."""
+    return name == f"public/{path.name}" or name.startswith(f"public/{path.name}/")
 
 
 def _same_proof(promise: str, recipe: Recipe, evidence: Evidence) -> Finding:
@@ -268,14 +313,16 @@ def _same_proof(promise: str, recipe: Recipe, evidence: Evidence) -> Finding:
     return finding(promise, problem, "keyed hashes equal")
 
 
-def _differing_count(table: pa.Table, name: str, plan: dict[str, Any], fewer: bool) -> str | None:
+def _differing_count(shown: Shown, name: str, plan: dict[str, Any], fewer: bool) -> str | None:
     """Compare a column's values and, unless records were suppressed, their counts with the plan."""
-    if name not in table.column_names:
+    if name not in shown.column_names:
         return f"column '{name}' is missing"
     if plan["kind"] not in ("cuts", "multiples"):
         return None
-    values = float_values(table[name], name, plan.get("unit_ns") or 10**9)
-    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    values, records, _ = shown.values(name)
+    values = float_values(values, name, plan.get("unit_ns") or 10**9)
+    found, place = np.unique(values, return_inverse=True)
+    counts = np.bincount(place, weights=records).astype(np.int64)
     foreign = found[~np.isin(found, plan["points"])]
     if len(foreign):
         return f"column '{name}' holds {foreign[0]:.17g}, which is no point of the plan"

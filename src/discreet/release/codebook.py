@@ -6,6 +6,8 @@ the seed or the original.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from discreet.release.recipe import Recipe
@@ -19,7 +21,6 @@ MOST_LEVELS = 50
 
 def codebook(recipe: Recipe, released: pa.Table) -> str:
     """Describe each released column: its type, labels and levels, and what was done to it."""
-    done = _done(recipe)
     lines = [
         "# Codebook",
         "",
@@ -29,22 +30,30 @@ def codebook(recipe: Recipe, released: pa.Table) -> str:
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
     ]
-    for field in released.schema:
-        labels = labels_of(field)
-        cells = (
-            field.name,
-            labels.label or "",
-            kind_of(field.type),
-            str(field.type),
-            _values(released[field.name]),
-            "; ".join(done.get(field.name, ["nothing"])),
-        )
-        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+    for entry in describe(recipe, released):
+        parts = ("name", "label", "kind", "type", "values", "done")
+        lines.append(f"| {' | '.join(_cell(entry[part]) for part in parts)} |")
     for field in released.schema:
         levels = _levels(released[field.name], labels_of(field))
         if levels:
             lines += ["", f"## {_cell(field.name)}", "", *levels]
     return "\n".join(lines) + "\n"
+
+
+def describe(recipe: Recipe, released: pa.Table) -> list[dict[str, Any]]:
+    """Give of each released column its name, label, kind, type and values, and what was done."""
+    done = _done(recipe)
+    return [
+        {
+            "name": field.name,
+            "label": labels_of(field).label or "",
+            "kind": kind_of(field.type),
+            "type": str(field.type),
+            "values": _values(released[field.name]),
+            "done": "; ".join(done.get(field.name, ["nothing"])),
+        }
+        for field in released.schema
+    ]
 
 
 def _done(recipe: Recipe) -> dict[str, list[str]]:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.registry import find_method
-from discreet.release.cells import blank, equal_cells, plain
-from discreet.release.evidence import Evidence, content_hmac, left_out
-from discreet.release.findings import Finding, finding
+from discreet.engines.frame import POSITION
+from discreet.release.compared import (
+    UNREADABLE,
+    Comparing,
+    Differing,
+    Seen,
+    comparing_of,
+    final_plans,
+    rarest_allowed,
+)
+from discreet.release.evidence import Evidence, content_hmac, lists_rows
+from discreet.release.findings import Finding, Shown, finding
 from discreet.release.privacy import same_spread
 from discreet.release.recipe import Recipe
-from discreet.release.replay import Numeric, replay
-from discreet.table import float_values, tuple_counts
+from discreet.release.replay import beyond_pieces, verify_step
+from discreet.table import float_values
 
 NEEDS_ORIGINAL = "needs the internal folder and the original table"
+SAME_INPUT = "the original is the one that was protected"
 APPLIED = "every treated cell equals the plan applied, nulls in place"
 UNTOUCHED = "every other cell equals the original"
+NOT_ONCE = "the row map does not name each row of the original once"
 
 
 def against_original(
@@ -31,14 +41,12 @@ def against_original(
     original: pa.Table | None,
 ) -> list[Finding]:
     """Verify that each cell is what the plan makes of the original, or the original itself."""
-    same_input = "the original is the one that was protected"
     if evidence is None or original is None:
-        names = (same_input, APPLIED, UNTOUCHED)
-        return [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
+        return no_original()
     same = evidence.original is original or (
-        content_hmac(original, evidence.key) == evidence.log["input"]["hmac"]
+        content_hmac(original, evidence.key) == evidence.log["input"].get("hmac")
     )
-    findings = [finding(same_input, None if same else "its keyed hash differs", "hash equal")]
+    findings = [finding(SAME_INPUT, None if same else "its keyed hash differs", "hash equal")]
     in_order = np.arange(original.num_rows)
     rows = in_order if evidence.rows is None else evidence.rows
     cells = _cells(table, recipe, evidence, original, rows)
@@ -49,179 +57,171 @@ def against_original(
     return findings + cells
 
 
+def no_original() -> list[Finding]:
+    """Say what cannot be verified without the original."""
+    names = (SAME_INPUT, APPLIED, UNTOUCHED)
+    return [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
+
+
 def _cells(
     table: pa.Table, recipe: Recipe, evidence: Evidence, original: pa.Table, rows: np.ndarray
 ) -> list[Finding]:
-    missing = [c for c in table.column_names if c not in original.column_names]
-    problem = None
-    if missing:
-        problem = f"the original has no column '{missing[0]}'"
-    elif len(rows) != table.num_rows:
-        problem = f"there are {len(rows):,} original rows, but {table.num_rows:,} in the table"
-    elif not np.array_equal(np.sort(rows), _rows_there(evidence, original, len(rows))):
-        problem = "the row map does not name each row of the original once"
+    problem = cannot_compare(table.column_names, original.column_names, len(rows), len(table))
+    if not problem and not is_map(rows, len(original)):
+        problem = NOT_ONCE
     if problem:
         return [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
-    findings = [
-        *_applied(table, recipe, evidence, original, rows),
-        _untouched(table, recipe, evidence, original, rows),
-    ]
-    household = recipe.roles.household
-    if household is not None and household in table.column_names:
-        findings.append(_households(table, household, evidence, original, rows))
-    return findings
+    comparing = comparing_of(
+        evidence,
+        recipe,
+        released=tuple(table.column_names),
+        complete=table.num_rows == original.num_rows,
+        position=POSITION,
+    )
+    there = np.zeros(len(original), dtype=bool)
+    there[rows] = True
+    after = table.append_column(POSITION, pa.array(np.arange(len(table))))
+    after = after if (np.diff(rows) > 0).all() else after.take(pa.array(np.argsort(rows)))
+    seen = comparing.seen(original, np.arange(original.num_rows), there, after)
+    return concluded(comparing, seen, Shown(table), len(rows))
 
 
-def _rows_there(evidence: Evidence, original: pa.Table, n: int) -> np.ndarray:
-    """Give the rows that a table of n rows should hold: a table in memory has them all."""
-    there = np.arange(original.num_rows)
-    return there if n == len(there) else np.delete(there, left_out(evidence.plan))
+def is_map(rows: np.ndarray, n: int) -> bool:
+    """Tell whether rows are some of 0..n-1, none of them twice."""
+    if rows.dtype.kind != "i" or (len(rows) and (rows.min() < 0 or rows.max() >= n)):
+        return False
+    return bool(np.bincount(rows, minlength=1).max() < 2)
 
 
-def _blanked(evidence: Evidence, name: str, n: int) -> np.ndarray:
-    """Mask the cells of a column that suppression has emptied."""
-    mask = np.zeros(n, dtype=bool)
-    mask[left_out(evidence.plan)] = True
-    cells = evidence.plan.get("suppressed", {}).get("blanked", {})
-    mask[np.asarray(cells.get(name, ()), dtype=np.int64)] = True
-    return mask
-
-
-def _applied(
-    table: pa.Table, recipe: Recipe, evidence: Evidence, original: pa.Table, rows: np.ndarray
-) -> list[Finding]:
-    try:
-        applied, columns = replay(evidence.plan, evidence.recipe.seed or 0, original)
-        problem = _other_cells(table, evidence, original, rows, applied)
-        findings = [finding(APPLIED, problem, f"{len(applied) * len(rows):,} cells")]
-        for step, plan in zip(recipe.steps, evidence.plan["steps"], strict=True):
-            if step.promise and "privacy" in step.parameters():
-                findings += same_spread(step, plan, columns.arrow)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]
-    return findings
-
-
-def _other_cells(
-    table: pa.Table,
-    evidence: Evidence,
-    original: pa.Table,
-    rows: np.ndarray,
-    applied: dict[str, Any],
+def cannot_compare(
+    released: Sequence[str], original: Sequence[str], mapped: int, rows: int
 ) -> str | None:
-    """Say which cell is not what the plan gives, if one is not."""
-    for name, plan in final_plans(evidence):
-        if name not in table.column_names:
-            continue
-        if name not in applied:
-            return f"the plan gives no column '{name}'"
-        gone = _blanked(evidence, name, original.num_rows)
-        if isinstance(applied[name], Numeric):
-            problem = _other_numbers(table[name], name, plan, applied[name], gone, rows)
-            problem = problem or _other_nulls(table, name, evidence.recipe, original, gone, rows)
-        else:
-            problem = _other_labels(table[name], name, blank(applied[name], gone), rows)
-        if problem:
-            return problem
+    """Say why a release cannot be compared with an original, if it cannot.
+
+    Parameters
+    ----------
+    released, original : sequence of str
+        Names of the columns.
+    mapped, rows : int
+        Rows that the row map names, and rows of the release.
+    """
+    missing = [name for name in released if name not in original]
+    if missing:
+        return f"the original has no column '{missing[0]}'"
+    if mapped != rows:
+        return f"there are {mapped:,} original rows, but {rows:,} in the table"
     return None
 
 
-def _other_numbers(
-    column: pa.ChunkedArray,
-    name: str,
-    plan: dict[str, Any],
-    applied: Numeric,
-    gone: np.ndarray,
-    rows: np.ndarray,
-) -> str | None:
-    found = float_values(column, name, plan.get("unit_ns") or 10**9)
-    wanted = applied.where(rows, gone)
-    same = wanted.holds(found)
-    if same.all():
-        return None
-    row = int(np.argmin(same))
-    return (
-        f"column '{name}', row {row + 1}: {found[row]:.17g}, the plan gives "
-        f"{wanted.middle[row]:.17g}; {int((~same).sum()):,} cells differ"
-    )
+def concluded(comparing: Comparing, seen: Seen, shown: Shown, released: int) -> list[Finding]:
+    """Make findings of what was seen of all rows.
+
+    Parameters
+    ----------
+    comparing : Comparing
+    seen : Seen
+        Of all pieces.
+    shown : Shown
+    released : int
+        Rows of the release.
+    """
+    if seen.misplaced:
+        return [Finding(name, "broken", NOT_ONCE) for name in (APPLIED, UNTOUCHED)]
+    findings = [*_applied(comparing, seen, shown, released), _untouched(comparing, seen, released)]
+    return findings + _households(comparing, seen)
 
 
-def _other_nulls(
-    table: pa.Table,
-    name: str,
-    recipe: Recipe,
-    original: pa.Table,
-    gone: np.ndarray,
-    rows: np.ndarray,
-) -> str | None:
-    """Compare the nulls of a column with the original's, whatever the plan says."""
-    methods = [find_method(step.method) for step in recipe.steps if name in step.columns]
-    if any(method.blanks or method.needs != "numeric" for method in methods):
-        return None
-    wanted = (original[name].is_null(nan_is_null=True).to_numpy() | gone)[rows]
-    other = wanted != table[name].is_null(nan_is_null=True).to_numpy()
-    return f"column '{name}', row {int(np.argmax(other)) + 1}: a null" if other.any() else None
-
-
-def _other_labels(
-    column: pa.ChunkedArray, name: str, applied: pa.ChunkedArray, rows: np.ndarray
-) -> str | None:
-    wanted = plain(applied).take(pa.array(rows))
+def _applied(comparing: Comparing, seen: Seen, shown: Shown, released: int) -> list[Finding]:
+    if seen.problem is not None:
+        return [Finding(APPLIED, "broken", seen.problem[1])]
     try:
-        found = plain(column).cast(wanted.type)
-    except pa.ArrowException:
-        return f"column '{name}' is {column.type}, not {wanted.type}"
-    same = equal_cells(wanted, found)
-    if pc.all(same).as_py():
+        if comparing.sources is not None:
+            # In memory this was done as the steps went by.
+            for step in comparing.plan["steps"]:
+                if not seen.unknown & set(step["columns"]):
+                    verify_step(step, seen.tally)
+        problem = _other_suppression(comparing, seen) or _other_cells(comparing, seen, shown)
+        findings = [finding(APPLIED, problem, f"{seen.applied * released:,} cells")]
+        for step, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
+            if step.promise and "privacy" in step.parameters():
+                findings += same_spread(plan, seen.spreads)
+    except UNREADABLE as error:
+        return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]
+    if seen.unknown and problem is None:
+        steps = [step for step in comparing.plan["steps"] if seen.unknown & set(step["columns"])]
+        needs = next(filter(None, map(beyond_pieces, steps)))
+        columns = ", ".join(sorted(seen.unknown))
+        findings[0] = Finding(APPLIED, "not verifiable", f"{columns}: needs {needs}")
+    return findings
+
+
+def _other_suppression(comparing: Comparing, seen: Seen) -> str | None:
+    """Compare how many records are suppressed with the plan, where it gives numbers only."""
+    if lists_rows(comparing.plan):
         return None
-    row = pc.index(same, False).as_py()
-    differ = len(same) - pc.sum(same).as_py()
-    return (
-        f"column '{name}', row {row + 1}: {found[row].as_py()}, the plan gives "
-        f"{wanted[row].as_py()}; {differ:,} cells differ"
-    )
+    planned = comparing.plan["suppressed"]
+    for key, found in (("records", seen.suppressed), ("left_out", seen.left_out)):
+        if planned[key] != found:
+            does = "suppresses" if key == "records" else "leaves out"
+            return f"the plan {does} {planned[key]:,} records, but its classes {found:,}"
+    return None
 
 
-def _untouched(
-    table: pa.Table, recipe: Recipe, evidence: Evidence, original: pa.Table, rows: np.ndarray
-) -> Finding:
-    treated = {name for name, _ in final_plans(evidence)} | {recipe.roles.household}
-    others = [name for name in table.column_names if name not in treated]
-    for name in others:
-        gone = _blanked(evidence, name, original.num_rows)
-        before, after = plain(blank(original[name], gone)).take(pa.array(rows)), table[name]
-        try:
-            after = after.cast(before.type)
-        except pa.ArrowException:
-            return Finding(
-                UNTOUCHED, "broken", f"column '{name}' is {after.type}, not {before.type}"
+def _other_cells(comparing: Comparing, seen: Seen, shown: Shown) -> str | None:
+    """Say which cell is not what the plan gives, if one is not."""
+    rarest = {} if lists_rows(comparing.plan) else rarest_allowed(comparing)
+    for name, plan in final_plans(comparing.plan):
+        if name in seen.strange:
+            return seen.strange[name]
+        found = seen.cells.get(name)
+        if name in seen.emptied:
+            empty = _not_rare(seen, name, rarest[name], shown, plan.get("unit_ns") or 10**9)
+            found = empty if found is None else found if empty is None else found.joined(empty)
+        if found is not None:
+            return (
+                f"column '{name}', row {found.row + 1}: {found.said}; {found.cells:,} cells differ"
             )
-        differing = pc.invert(equal_cells(before, after))
-        if pc.any(differing).as_py():
-            row = pc.index(differing, True).as_py()
-            return Finding(UNTOUCHED, "broken", f"column '{name}', row {row + 1} differs")
+        if name in seen.nulls:
+            return f"column '{name}', row {seen.nulls[name].row + 1}: {seen.nulls[name].said}"
+    return None
+
+
+def _not_rare(seen: Seen, name: str, k: int, shown: Shown, unit_ns: int) -> Differing | None:
+    """Find the empty cells that too few others do not account for.
+
+    A value that fewer than k records still have when others are suppressed is emptied in all of
+    them, and no other value is.
+    """
+    values, _, _ = shown.values(name)
+    there = set(float_values(values, name, unit_ns).tolist())
+    found = None
+    for value, (cells, first) in seen.emptied[name].items():
+        if value in there or cells >= k or not seen.lost[name]:
+            one = Differing(first, f"nan, the plan gives {value:.17g}", cells)
+            found = one if found is None else found.joined(one)
+    return found
+
+
+def _untouched(comparing: Comparing, seen: Seen, released: int) -> Finding:
+    others = comparing.others
+    for name in others:
+        if name in seen.strange:
+            return Finding(UNTOUCHED, "broken", seen.strange[name])
+        if name in seen.others:
+            detail = f"column '{name}', row {seen.others[name].row + 1} differs"
+            return Finding(UNTOUCHED, "broken", detail)
     return Finding(
-        UNTOUCHED, "verified", f"{len(others)} columns, {len(others) * len(rows):,} cells"
+        UNTOUCHED, "verified", f"{len(others)} columns, {len(others) * released:,} cells"
     )
 
 
-def _households(
-    table: pa.Table, name: str, evidence: Evidence, original: pa.Table, rows: np.ndarray
-) -> Finding:
+def _households(comparing: Comparing, seen: Seen) -> list[Finding]:
     """Verify that old and new household ids are one to one."""
-    there = ~_blanked(evidence, name, original.num_rows)[rows]
-    old = plain(original[name]).take(pa.array(rows)).filter(pa.array(there))
-    new = table[name].filter(pa.array(there))
-    pairs, _ = tuple_counts(pa.table({"old": old, "new": new}), ["old", "new"])
+    if seen.households is None:
+        return []
+    pairs, _ = seen.households.result()
     one_to_one = all(len(pc.unique(pairs[side])) == pairs.num_rows for side in ("old", "new"))
-    nulls = pc.all(pc.equal(pc.is_null(old), pc.is_null(new))).as_py()
-    problem = None if one_to_one and nulls else "some household was split or joined"
-    return finding(f"household numbers in '{name}' are one to one", problem, f"{pairs.num_rows:,}")
-
-
-def final_plans(evidence: Evidence) -> list[tuple[str, dict[str, Any]]]:
-    """Give the last plan of each treated column."""
-    plans: dict[str, dict[str, Any]] = {}
-    for step in evidence.plan["steps"]:
-        plans.update(step["columns"])
-    return list(plans.items())
+    nulls = pc.all(pc.equal(pc.is_null(pairs["old"]), pc.is_null(pairs["new"]))).as_py()
+    problem = None if one_to_one and nulls is not False else "some household was split or joined"
+    said = f"household numbers in '{comparing.recipe.roles.household}' are one to one"
+    return [finding(said, problem, f"{pairs.num_rows:,}")]

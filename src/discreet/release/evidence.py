@@ -6,7 +6,9 @@ import hashlib
 import hmac
 import io
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from pyarrow import parquet
 
 from discreet.errors import BadInput
 from discreet.release.recipe import Recipe
-from discreet.table.files import for_csv
+from discreet.table.files import for_csv, parquet_files
 
 LONGEST_JSON_ARRAY = 10_000
 # Marks an internal folder whose table is not in its place yet.
@@ -36,28 +38,43 @@ class Evidence:
     plan, log : dict
     recipe : Recipe
         As it was run, with its seeds.
-    rows : ndarray of int64 or None
-        For each released row the position of its original, from 0; None: rows are in order.
+    row_map : Path or None
+        The file with the position, from 0, of each released row's original, or folder of files;
+        None: rows are in order.
     schema : pyarrow.Schema or None
         Types of the released columns.
     folder : Path or None
         Where it was read from.
-    original : pyarrow.Table or None
+    original : pyarrow.Table, Frame or None
         The input itself, in the process that protects it: no need to hash it again.
     """
 
     plan: Plan
     log: dict[str, Any]
     recipe: Recipe
-    rows: np.ndarray | None = None
+    row_map: Path | None = None
     schema: pa.Schema | None = None
     folder: Path | None = None
-    original: pa.Table | None = None
+    original: Any = None
 
     @property
     def key(self) -> bytes:
         """The key of the hashes."""
         return bytes.fromhex(self.log["hash_key"])
+
+    @cached_property
+    def rows(self) -> np.ndarray | None:
+        """The position of each released row's original; read when it is first wanted."""
+        if self.row_map is None:
+            return None
+        return parquet.read_table(self.row_map)["original_row"].to_numpy()
+
+    @property
+    def mapped(self) -> int:
+        """How many rows the map has."""
+        assert self.row_map is not None
+        files = [self.row_map] if self.row_map.is_file() else parquet_files(self.row_map)
+        return sum(parquet.read_metadata(path).num_rows for path in files)
 
     @classmethod
     def load(cls, folder: str | Path) -> Evidence:
@@ -70,7 +87,7 @@ class Evidence:
                 plan=load_plan(folder),
                 log=_read_json(folder / "log.json"),
                 recipe=Recipe.load(folder / "recipe.toml"),
-                rows=parquet.read_table(folder / "rows.parquet")["original_row"].to_numpy(),
+                row_map=folder / "rows.parquet",
                 schema=pa.ipc.read_schema(pa.BufferReader((folder / "schema.arrow").read_bytes())),
                 folder=folder,
             )
@@ -81,7 +98,9 @@ class Evidence:
 
     def _check_shape(self) -> None:
         """Raise where the files do not have the parts that the check looks at."""
-        _ = self.key, self.log["input"]["hmac"], self.log["output"]["rows"]
+        _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"], self.mapped
+        if not {"hmac", "file_hmac"} & self.log["input"].keys():
+            raise KeyError("hmac")
         for files in (self.log["files"], self.plan):
             if not isinstance(files, dict):
                 raise TypeError("a part of it is no table of names")
@@ -108,13 +127,26 @@ def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
 
 
 def left_out(plan: Plan) -> np.ndarray:
-    """Give the rows of the original that were suppressed and are not in the written file."""
-    return np.asarray(plan.get("suppressed", {}).get("left_out", ()), dtype=np.int64)
+    """Give the rows of the original that were suppressed and are not in the written file.
+
+    None of them where the plan gives numbers of records only: see `lists_rows`.
+    """
+    return _rows(plan, "left_out")
 
 
 def suppressed_rows(plan: Plan) -> np.ndarray:
     """Give the rows of the original that were suppressed, in the file as stars or not at all."""
-    return np.asarray(plan.get("suppressed", {}).get("rows", ()), dtype=np.int64)
+    return _rows(plan, "rows")
+
+
+def _rows(plan: Plan, which: str) -> np.ndarray:
+    rows = plan.get("suppressed", {}).get(which, ())
+    return np.asarray(rows if np.ndim(rows) else (), dtype=np.int64)
+
+
+def lists_rows(plan: Plan) -> bool:
+    """Tell whether a plan names the suppressed rows, or there are none; an engine counts them."""
+    return bool(np.ndim(plan.get("suppressed", {}).get("left_out", ())))
 
 
 # Hashes
@@ -122,16 +154,24 @@ def suppressed_rows(plan: Plan) -> np.ndarray:
 
 def content_hmac(table: pa.Table, key: bytes) -> str:
     """Hash a table's content with a key: the same however it is stored or chunked."""
+    return pieces_hmac(([table.select([name])] for name in table.column_names), key)
+
+
+def pieces_hmac(columns: Iterable[Iterable[pa.Table]], key: bytes) -> str:
+    """Hash a table's content with a key, column after column, each in pieces of its rows."""
     digest = hmac.new(key, digestmod=hashlib.sha256)
-    for name in table.column_names:
-        column = table.select([name])
-        sink = io.BytesIO()
-        try:
-            arrow_csv.write_csv(pa.table({name: for_csv(name, column[name])}), sink)
-        except BadInput:
-            with pa.ipc.new_stream(sink, column.schema) as stream:
-                stream.write_table(column.combine_chunks())
-        digest.update(sink.getbuffer())
+    for pieces in columns:
+        options = arrow_csv.WriteOptions(include_header=True)
+        for column in pieces:
+            (name,) = column.column_names
+            sink = io.BytesIO()
+            try:
+                arrow_csv.write_csv(pa.table({name: for_csv(name, column[name])}), sink, options)
+            except BadInput:
+                with pa.ipc.new_stream(sink, column.schema) as stream:
+                    stream.write_table(column.combine_chunks())
+            digest.update(sink.getbuffer())
+            options = arrow_csv.WriteOptions(include_header=False)
     return digest.hexdigest()
 
 
@@ -141,6 +181,16 @@ def file_hmac(path: Path, key: bytes) -> str:
     with path.open("rb") as file:
         while piece := file.read(1 << 22):
             digest.update(piece)
+    return digest.hexdigest()
+
+
+def source_hmac(source: Path, key: bytes) -> str:
+    """Hash an input with a key: a file, or the Parquet files of a folder."""
+    if source.is_file():
+        return file_hmac(source, key)
+    digest = hmac.new(key, digestmod=hashlib.sha256)
+    for path in parquet_files(source):
+        digest.update(file_hmac(path, key).encode())
     return digest.hexdigest()
 
 

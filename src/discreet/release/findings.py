@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.release.cells import plain
+from discreet.table import float_values, tuple_counts
 
 Status = Literal["verified", "broken", "not verifiable"]
 NEEDS_INTERNAL = "needs the internal folder of the release"
@@ -74,10 +79,26 @@ class Shown:
         Without suppressed records, which a table in memory keeps as rows of nulls.
     rows : ndarray of int64 or None
         The row of the original that each came from, where that is known.
+    counts : ndarray of int64 or None
+        Records that each row of the table stands for; one each where None.
     """
 
     table: pa.Table
     rows: np.ndarray | None = None
+    counts: np.ndarray | None = None
+
+    # What it would take to know where each record came from.
+    needs: ClassVar[str] = NEEDS_INTERNAL
+
+    @property
+    def column_names(self) -> list[str]:
+        """The released columns."""
+        return self.table.column_names
+
+    @property
+    def num_rows(self) -> int:
+        """The number of records."""
+        return self.table.num_rows if self.counts is None else int(self.counts.sum())
 
     def without(self, rows: Any) -> Shown:
         """Leave out some rows of the original, where it is known which they are."""
@@ -85,6 +106,29 @@ class Shown:
             return self
         (kept,) = np.nonzero(~np.isin(self.rows, rows))
         return Shown(self.table.take(pa.array(kept)), self.rows[kept])
+
+    def over(self, columns: Sequence[str]) -> Shown:
+        """Give what is shown in some columns: rows that have these, or distinct tuples of them."""
+        return self
+
+    def values(self, name: str) -> tuple[pa.ChunkedArray, np.ndarray, int]:
+        """Give the distinct values of a column, their counts, and the number of nulls."""
+        column = plain(self.table[name])
+        counted = pc.value_counts(column.drop_null())
+        values = pa.chunked_array([counted.field("values")])
+        return values, counted.field("counts").to_numpy(), column.null_count
+
+    def ends(self, name: str) -> tuple[float, float] | None:
+        """Give a column's smallest and largest number; None where it holds nulls alone."""
+        values = float_values(self.table[name], name)
+        if np.isnan(values).all():
+            return None
+        return float(np.nanmin(values)), float(np.nanmax(values))
+
+    def unique(self, columns: list[str]) -> int:
+        """Count the records that no other shares some columns with."""
+        _, counts = tuple_counts(self.table, columns)
+        return int((counts == 1).sum())
 
 
 def finding(promise: str, problem: str | None, good: str) -> Finding:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.release.cells import plain
 from discreet.release.findings import NEEDS_INTERNAL, Finding, Shown, finding
 from discreet.release.recipe import Step
 from discreet.risk.frequency import frequencies
 from discreet.table.classes import classes_of, encode_columns
+from discreet.table.summary import Tuples
 
 # A figure that misses its bound by no more is taken to meet it.
 ROUNDING = 1e-9
@@ -23,11 +23,18 @@ _CELLS_AT_ONCE = 4_000_000
 
 def privacy_models(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
     """Verify each privacy model of a step on the classes of its columns."""
-    shown = shown.without(_disclosed(step, plan))
-    return _models(shown.table, step, plan, None, "")
+    shown = shown.without(disclosed(step, plan)).over(judged_columns(step, shown.column_names))
+    return _models(shown, step, plan, None, "")
 
 
-def _disclosed(step: Step, plan: Mapping[str, Any] | None) -> np.ndarray:
+def judged_columns(step: Step, known: Sequence[str]) -> list[str]:
+    """Name the columns that a step's models look at, of those that there are."""
+    models = step.parameters()["privacy"]
+    names = [*step.columns, *(model.column for model in models if hasattr(model, "column"))]
+    return [name for name in dict.fromkeys(names) if name in known]
+
+
+def disclosed(step: Step, plan: Mapping[str, Any] | None) -> np.ndarray:
     """Give the rows that are outside the promise, where the recipe allows that there are any."""
     given = step.parameters()
     if plan is None or given["small_group"] != "append" or not given["allow_disclosure"]:
@@ -37,11 +44,11 @@ def _disclosed(step: Step, plan: Mapping[str, Any] | None) -> np.ndarray:
 
 def wildcard_k(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
     """Verify k where a null equals anything, and count the records that this leaves exposed."""
-    columns = [name for name in step.columns if name in shown.table.column_names]
+    columns = [name for name in step.columns if name in shown.column_names]
+    shown = shown.over(columns)
     k = max(model.k for model in step.parameters()["privacy"])
-    matching = frequencies(shown.table, columns, nulls="match").sample
-    strict = frequencies(shown.table, columns).sample
-    exposed = int((strict < k).sum())
+    matching, strict = _shared(shown, columns, "match"), _shared(shown, columns, "value")
+    exposed = int(_records(shown)[strict < k].sum())
     said = f"wildcard k-anonymity only (k = {k}, a null equals anything) over {', '.join(columns)}"
     worst = f"a record matches {matching.min(initial=k):,} records"
     good = (
@@ -51,46 +58,101 @@ def wildcard_k(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list
     return [finding(said, worst if matching.min(initial=k) < k else None, good)]
 
 
-def models_within_groups(
-    shown: Shown, step: Step, plan: Mapping[str, Any], original: pa.Table
-) -> list[Finding]:
+def _shared(shown: Shown, columns: list[str], nulls: Literal["value", "match"]) -> np.ndarray:
+    """Count for each row of what is shown the records that share its values."""
+    found = frequencies(shown.table, columns, weight=shown.counts, nulls=nulls)
+    return found.sample if found.population is None else found.population.astype(np.int64)
+
+
+def _records(shown: Shown) -> np.ndarray:
+    return np.ones(len(shown.table), np.int64) if shown.counts is None else shown.counts
+
+
+@dataclass(frozen=True)
+class Nulls:
+    """Which of a step's columns are null in the original: its patterns, and what is shown of each.
+
+    Attributes
+    ----------
+    patterns : ndarray of bool, shape (columns, patterns)
+    records, disclosed : ndarray of int64
+        Records of the original that have each pattern; those of them that are disclosed.
+    shown : Shown
+        Without the disclosed ones.
+    pattern : ndarray of int64
+        Of each row that is shown.
+    """
+
+    patterns: np.ndarray
+    records: np.ndarray
+    disclosed: np.ndarray
+    shown: Shown
+    pattern: np.ndarray
+
+    @classmethod
+    def of(cls, shown: Shown, step: Step, plan: Mapping[str, Any], original: pa.Table) -> Nulls:
+        """Look at an original in memory."""
+        assert shown.rows is not None
+        nulls = np.array(
+            [original[name].is_null(nan_is_null=True).to_numpy() for name in step.columns]
+        )
+        codes, of_row = np.unique(pattern_codes(nulls), return_inverse=True)
+        raw = disclosed(step, plan)
+        shown = shown.without(raw)
+        assert shown.rows is not None
+        return cls(
+            pattern_bits(codes, len(nulls)),
+            np.bincount(of_row, minlength=len(codes)),
+            np.bincount(of_row[raw], minlength=len(codes)),
+            shown,
+            of_row[shown.rows],
+        )
+
+
+def pattern_codes(nulls: np.ndarray) -> np.ndarray:
+    """Give the pattern of nulls of each record as one number."""
+    codes = np.zeros(nulls.shape[1], np.int64)
+    for place, column in enumerate(nulls):
+        codes |= column.astype(np.int64) << place
+    return codes
+
+
+def pattern_bits(codes: np.ndarray, columns: int) -> np.ndarray:
+    """Give patterns of nulls by column again."""
+    return np.array([(codes >> place) & 1 == 1 for place in range(columns)])
+
+
+def models_within_groups(step: Step, plan: Mapping[str, Any], nulls: Nulls) -> list[Finding]:
     """Verify the models among the records with, and among those without nulls in the original.
 
     What is true of a class as a whole need not be so for someone who knows which values are
     missing; where the two kinds were treated apart, it must be.
     """
-    assert shown.rows is not None
-    names = step.columns
-    nulls = np.array([original[name].is_null(nan_is_null=True).to_numpy() for name in names])
-    groups, mixed = _groups(nulls, names, step, plan)
-    disclosed = _disclosed(step, plan)
+    groups, mixed = _groups(nulls, step, plan)
     findings = [] if mixed is None else [Finding("groups by nulls", "broken", mixed)]
-    if len(disclosed):
-        findings.append(_only_small(groups, disclosed, step))
-    shown = shown.without(disclosed)
+    if len(disclosed(step, plan)):
+        findings.append(_only_small(groups, nulls, step))
     where = ", within each group by nulls"
-    return findings + _models(shown.table, step, plan, groups[shown.rows], where)
+    return findings + _models(nulls.shown, step, plan, groups[nulls.pattern], where)
 
 
-def _groups(
-    nulls: np.ndarray, names: list[str], step: Step, plan: Mapping[str, Any]
-) -> tuple[np.ndarray, str | None]:
-    """Give each record the number of its group, and what is wrong with groups that were joined.
+def _groups(nulls: Nulls, step: Step, plan: Mapping[str, Any]) -> tuple[np.ndarray, str | None]:
+    """Give each pattern the number of its group, and what is wrong with groups that were joined.
 
     Records without nulls are 0 and all others 1. Where groups go by the set of columns that are
     null, they are as the plan joined the sets: those of k records must not be joined.
     """
-    groups = np.asarray(nulls.any(axis=0), dtype=np.int64)
+    groups = np.asarray(nulls.patterns.any(axis=0), dtype=np.int64)
     if step.parameters().get("segregate") != "pattern":
         return groups, None
     k = _largest_k(step)
     for number, group in enumerate(plan["joint"]["groups"], start=2):
         large = 0
         for pattern in filter(len, group.get("patterns") or ()):
-            wanted = np.isin(names, list(pattern))
-            rows = (nulls == wanted[:, None]).all(axis=0)
-            groups[rows] = number
-            large += rows.sum() >= k
+            wanted = np.isin(step.columns, list(pattern))
+            same = (nulls.patterns == wanted[:, None]).all(axis=0)
+            groups[same] = number
+            large += nulls.records[same].sum() >= k
         if large > 1:
             return groups, f"{large} sets of columns that are null in {k} records share one group"
     return groups, None
@@ -100,57 +162,69 @@ def _largest_k(step: Step) -> int:
     return max([m.k for m in step.parameters()["privacy"] if hasattr(m, "k")], default=1)
 
 
-def _only_small(groups: np.ndarray, disclosed: np.ndarray, step: Step) -> Finding:
+def _only_small(groups: np.ndarray, nulls: Nulls, step: Step) -> Finding:
     said, k = "only whole groups of fewer than k records are released as they are", _largest_k(step)
-    sizes = np.bincount(groups)
+    sizes = total(groups, nulls.records, groups.max(initial=-1) + 1)
+    raw = total(groups, nulls.disclosed, len(sizes))
     problem = None
-    for group in np.unique(groups[disclosed]):
-        if sizes[group] >= k or (groups[disclosed] == group).sum() < sizes[group]:
+    for group in np.flatnonzero(raw):
+        if sizes[group] >= k or raw[group] < sizes[group]:
             problem = f"some of a group of {sizes[group]:,} records are"
-    return finding(said, problem, f"{len(disclosed):,} records")
+    return finding(said, problem, f"{raw.sum():,} records")
 
 
-def same_spread(
-    step: Step, plan: Mapping[str, Any], column: Callable[[str], pa.ChunkedArray]
-) -> list[Finding]:
+def total(ids: np.ndarray, counts: np.ndarray | None, n: int) -> np.ndarray:
+    """Add up the records of each id, one each where there are no counts."""
+    return np.bincount(ids, counts, minlength=n).astype(np.int64)
+
+
+def same_spread(plan: Mapping[str, Any], spreads: Mapping[str, Tuples]) -> list[Finding]:
     """Compare the distributions that the models were judged by with those of the columns.
 
     Parameters
     ----------
-    column : callable
-        Gives a column over all records, as it was before records were suppressed.
+    plan : mapping
+        Of a step.
+    spreads : mapping of str to Tuples
+        Values of the columns as text, over all records, as they were before any was suppressed.
     """
     findings = []
     for name, spread in plan["joint"].get("confidential", {}).items():
-        counted = pc.value_counts(plain(column(name)).drop_null().cast(pa.string()))
-        found = dict(zip(*(counted.field(i).to_pylist() for i in (0, 1)), strict=True))
+        said = f"classes are compared with the input's distribution of '{name}'"
+        if name not in spreads:
+            needs = "needs all rows in memory, as its column does"
+            findings.append(Finding(said, "not verifiable", needs))
+            continue
+        values, counts = spreads[name].result()
+        found = dict(zip(values[name].to_pylist(), counts.tolist(), strict=True))
         known = {v: int(c) for v, c in zip(spread["values"], spread["counts"], strict=True) if c}
         problem = None if found == known else "the plan's counts are others"
-        said = f"classes are compared with the input's distribution of '{name}'"
         findings.append(finding(said, problem, f"{len(found):,} values"))
     return findings
 
 
 def _models(
-    table: pa.Table,
+    shown: Shown,
     step: Step,
     plan: Mapping[str, Any] | None,
     groups: np.ndarray | None,
     where: str,
 ) -> list[Finding]:
+    table = shown.table
     columns = [name for name in step.columns if name in table.column_names]
     codes, bounds = encode_columns(table, columns)
     if groups is not None:
         codes = np.vstack([codes, groups])
         bounds = np.append(bounds, groups.max(initial=0) + 1)
     classes, n_classes = classes_of(codes, bounds)
+    sizes = total(classes, shown.counts, n_classes)
     known = (plan or {}).get("joint", {}).get("confidential", {})
     findings = []
     trees = (plan or {}).get("joint", {}).get("trees", {})
     for position, model in enumerate(step.parameters()["privacy"]):
         said = f"{_say(model)} over {', '.join(columns)}{where}"
         if not hasattr(model, "column"):
-            findings.append(_sizes(said, model.k, classes, n_classes))
+            findings.append(_sizes(said, model.k, sizes))
             continue
         if model.column not in table.column_names:
             findings.append(Finding(said, "broken", f"column '{model.column}' is missing"))
@@ -159,9 +233,8 @@ def _models(
         if spread is None and model.model in ("t-closeness", "beta-likeness"):
             findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
             continue
-        counts = _count(
-            table[model.column], classes, n_classes, spread, trees.get(str(position), [])
-        )
+        tree = trees.get(str(position), [])
+        counts = _count(table[model.column], shown.counts, classes, sizes, spread, tree)
         findings.append(_judge(said, model, counts))
     return findings
 
@@ -171,11 +244,10 @@ def _say(model: Any) -> str:
     return f"{model.model} ({', '.join(f'{k} = {v}' for k, v in given.items() if v is not None)})"
 
 
-def _sizes(said: str, k: int, classes: np.ndarray, n_classes: int) -> Finding:
-    sizes = np.bincount(classes, minlength=n_classes)
-    smallest = sizes.min(initial=len(classes))
+def _sizes(said: str, k: int, sizes: np.ndarray) -> Finding:
+    smallest = sizes.min() if len(sizes) else 0
     rare = f"{int((sizes < k).sum()):,} classes are smaller, the smallest has {smallest:,} records"
-    good = f"{n_classes:,} classes, the smallest of {smallest:,} records"
+    good = f"{len(sizes):,} classes, the smallest of {smallest:,} records"
     return finding(said, rare if len(sizes) and smallest < k else None, good)
 
 
@@ -199,8 +271,9 @@ class _Counts:
 
 def _count(
     column: pa.ChunkedArray,
+    records: np.ndarray | None,
     classes: np.ndarray,
-    n_classes: int,
+    sizes: np.ndarray,
     spread: Mapping[str, Any] | None,
     tree: Any,
 ) -> _Counts:
@@ -217,13 +290,15 @@ def _count(
         moved = np.array([place.get(value, 0) for value in found] + [-1])
         codes = moved[codes]
     there = codes >= 0
-    keys, count = np.unique(classes[there] * max(len(q), 1) + codes[there], return_counts=True)
+    pairs = classes[there] * max(len(q), 1) + codes[there]
+    keys, number = np.unique(pairs, return_inverse=True)
+    held = None if records is None else records[there]
     return _Counts(
         group=keys // max(len(q), 1),
         value=keys % max(len(q), 1),
-        count=count,
-        sizes=np.bincount(classes, minlength=n_classes),
-        valued=np.bincount(classes[there], minlength=n_classes),
+        count=total(number, held, len(keys)),
+        sizes=sizes,
+        valued=total(classes[there], held, len(sizes)),
         q=q,
         levels=levels,
         foreign=foreign,
@@ -247,9 +322,7 @@ def _judge(said: str, model: Any, counts: _Counts) -> Finding:
         bad = gain > most + ROUNDING
     else:
         worst = f"the largest share of a value is {counts.p.max(initial=0.0):.4g}"
-        sizes = _sizes(
-            said, model.k, np.repeat(np.arange(len(counts.sizes)), counts.sizes), len(counts.sizes)
-        )
+        sizes = _sizes(said, model.k, counts.sizes)
         if sizes.status == "broken":
             return sizes
         bad = counts.p > model.alpha + ROUNDING

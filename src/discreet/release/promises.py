@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.release.cells import least_records
 from discreet.release.findings import NEEDS_INTERNAL, Finding, Shown, finding
@@ -20,58 +19,54 @@ Promise = Callable[[Shown, Step, Mapping[str, Any] | None], list[Finding]]
 
 
 def _k_per_value(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
-    table = shown.table
     return [
-        _k_per_value_of(table[name], step, name, plan["columns"].get(name) if plan else None)
+        _k_per_value_of(shown, step, name, plan["columns"].get(name) if plan else None)
         for name in step.columns
-        if name in table.column_names
+        if name in shown.column_names
     ]
 
 
-def _k_per_value_of(
-    column: pa.ChunkedArray, step: Step, name: str, plan: Mapping[str, Any] | None
-) -> Finding:
+def _k_per_value_of(shown: Shown, step: Step, name: str, plan: Mapping[str, Any] | None) -> Finding:
     k = least_records(step, plan, name)
     if isinstance(k, str):
         rule = f"k per value in column '{name}', k by the rule {k}"
         return Finding(rule, "not verifiable", NEEDS_INTERNAL)
-    counted = pc.value_counts(column.drop_null())
-    counts = counted.field("counts").to_numpy()
+    values, counts, nulls = shown.values(name)
     rare = None
     if len(counts) and counts.min() < k:
-        value = counted.field("values")[int(counts.argmin())].as_py()
+        # Of several the smallest, whatever order they were counted in.
+        value = min(values.filter(pa.array(counts == counts.min())).to_pylist())
         rare = f"{counts.min()} records hold {value}"
     smallest = counts.min() if len(counts) else 0
     good = f"{len(counts):,} values, the rarest in {smallest:,} records"
-    if 0 < column.null_count < k:
-        good += f"; but only {column.null_count} nulls, which show as well"
+    if 0 < nulls < k:
+        good += f"; but only {nulls} nulls, which show as well"
     return finding(f"k = {k} per value in column '{name}'", rare, good)
 
 
 def _k_per_tuple(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
-    table = shown.table
-    columns = [name for name in step.columns if name in table.column_names]
+    columns = [name for name in step.columns if name in shown.column_names]
     k = step.parameters()["k"]
-    tuples, counts = tuple_counts(table, columns)
+    found = shown.over(columns)
+    tuples, counts = found.table, found.counts
+    if counts is None:
+        tuples, counts = tuple_counts(tuples, columns)
     rare = None
     if len(counts) and counts.min() < k:
         values = tuples.slice(int(counts.argmin()), 1).to_pylist()[0]
         held = ", ".join(f"{name} = {value}" for name, value in values.items())
         rare = f"{counts.min()} records hold {held}"
-    good = f"{len(counts):,} tuples, the rarest in {counts.min(initial=len(table)):,} records"
+    good = f"{len(counts):,} tuples, the rarest in {counts.min(initial=shown.num_rows):,} records"
     return [finding(f"k = {k} per tuple of {', '.join(columns)}", rare, good)]
 
 
 def _within_bounds(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
-    table = shown.table
     return [
-        _within_bounds_of(table[name], step, name)
-        for name in step.columns
-        if name in table.column_names
+        _within_bounds_of(shown, step, name) for name in step.columns if name in shown.column_names
     ]
 
 
-def _within_bounds_of(column: pa.ChunkedArray, step: Step, name: str) -> Finding:
+def _within_bounds_of(shown: Shown, step: Step, name: str) -> Finding:
     bounds = {}
     for side in ("lower", "upper"):
         bound = step.parameters()[side]
@@ -79,9 +74,9 @@ def _within_bounds_of(column: pa.ChunkedArray, step: Step, name: str) -> Finding
     lower, upper = bounds["lower"], bounds["upper"]
     said = " and ".join(f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None)
     problem = None
-    values = float_values(column, name)
-    if not np.isnan(values).all():
-        smallest, largest = np.nanmin(values), np.nanmax(values)
+    ends = shown.ends(name)
+    if ends is not None:
+        smallest, largest = ends
         if lower is not None and smallest < lower:
             problem = f"{smallest:g} is below"
         if upper is not None and largest > upper:
@@ -96,7 +91,7 @@ def _rank_window(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> li
         p = p[name] if isinstance(p, Mapping) else p
         said = f"no value of column '{name}' moved farther than {p:g} % of the ranks"
         if plan is None or shown.rows is None:
-            findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
+            findings.append(Finding(said, "not verifiable", shown.needs))
             continue
         sources = np.asarray(plan["columns"][name]["rows"])
         values = float_values(shown.table[name], name)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
+from discreet.engines.choice import choose
 from discreet.errors import BadInput, BrokenPromise
 from discreet.release.check import check_release
 from discreet.release.evidence import Evidence, left_out
@@ -19,21 +20,53 @@ from discreet.release.run import Run
 from discreet.table import like, normalise, read_table, to_arrow
 from discreet.table.labels import released_labels
 
+if TYPE_CHECKING:
+    from discreet.release.scale.release import LargeRelease
 
-def protect(table: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Release:
+
+@overload
+def protect(
+    table: Any, recipe: Recipe | Mapping[str, Any] | str | Path, engine: Literal["memory"]
+) -> Release: ...
+@overload
+def protect(
+    table: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    engine: str = ...,
+    *,
+    memory: str | None = ...,
+    master: str | None = ...,
+) -> Release | LargeRelease: ...
+def protect(
+    table: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    engine: str = "auto",
+    *,
+    memory: str | None = None,
+    master: str | None = None,
+) -> Release | LargeRelease:
     """Protect a table by a recipe, and verify what the recipe promises.
 
     Parameters
     ----------
     table : pandas, polars or pyarrow table, or path
-        About people or companies, one row each.
+        About people or companies, one row each. With an engine also a DuckDB relation or a Spark
+        DataFrame.
     recipe : Recipe, dict or path of a TOML file
         Roles of the columns, and the steps.
+    engine : {"auto", "memory", "duckdb", "spark"}
+        Where the work is done. `"auto"`: in memory where the file fits in a third of what is free,
+        and else on DuckDB; where the table itself is, if it is a relation or a Spark DataFrame.
+    memory : str, optional
+        DuckDB's or Spark's limit, such as "4GB".
+    master : str, optional
+        Of Spark; on this machine where not given. A session that runs already is used as it is.
 
     Returns
     -------
-    Release
-        With the protected table in `table`; `save` writes it to disk.
+    Release or LargeRelease
+        With the protected table in `table`; `save` writes it to disk. On an engine the check comes
+        with `save`, of what was written.
 
     Raises
     ------
@@ -56,6 +89,11 @@ def protect(table: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Rele
     True
     """
     recipe = as_recipe(recipe)
+    engine = choose(engine, table)
+    if engine != "memory":
+        from discreet.release.scale.protection import protect_large
+
+        return protect_large(table, recipe, engine, memory=memory, master=master)
     if isinstance(table, str | Path):
         return protect_read(read_original(table, recipe), recipe, Path(table))
     return protect_read(table, recipe)

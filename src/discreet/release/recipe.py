@@ -100,6 +100,9 @@ class Recipe(BaseModel):
     order_seed : int
         For the order of the written rows and the numbers of households; drawn in secret and kept
         for a rerun. Never small, because it would give the original order away.
+    publish_noise : bool
+        Tell the exact parameters of the steps that perturb in the external report, which otherwise
+        says low, medium or high.
 
     Examples
     --------
@@ -110,6 +113,7 @@ class Recipe(BaseModel):
     >>> print(recipe.dump())
     null_markers = []
     allow_predictable_seed = false
+    publish_noise = false
     <BLANKLINE>
     [roles]
     ...
@@ -123,6 +127,7 @@ class Recipe(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = None
     allow_predictable_seed: bool = False
     order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = None
+    publish_noise: bool = False
     roles: Roles
     steps: list[SerializeAsAny[Step]] = Field(default_factory=list)
 

@@ -19,13 +19,16 @@ from discreet.release.codebook import codebook
 from discreet.release.evidence import (
     Evidence,
     Plan,
+    file_hmac,
     folder_hmacs,
     left_out,
     save_plan,
     suppressed_rows,
 )
 from discreet.release.output import is_file_target, written_whole
+from discreet.release.publication import internal_facts, public_facts
 from discreet.release.recipe import Recipe
+from discreet.report import external_report, internal_report, summary_html
 from discreet.table import write_table
 from discreet.table.files import format_of
 from discreet.table.labels import carried, public_field, take_rows
@@ -43,7 +46,8 @@ log.json         versions, keyed hashes, timings, warnings, cells changed
 rows.parquet     the original row (from 0) of each released row
 schema.arrow     the types of the released columns
 check.json       what the independent check found
-assessment.json  risk and utility before and after
+assessment.json  risk and utility before and after, and the figures of the pictures
+report.html      all of this for the review board; `discreet report` makes it again
 """
 
 
@@ -136,17 +140,39 @@ class Release:
             released = carried(take_rows(self.protected, rows), format_of(Path(name)))
             write_table(released, public / name)
             if not is_file_target(target):
-                (public / "codebook.md").write_text(codebook(self.recipe, released), "utf-8")
-            self._save_internal(internal, rows, released.schema, assessment or self.assess())
+                self._save_public(public, released)
+            assessment = assessment or self.assess()
+            self._save_internal(internal, rows, released.schema, assessment)
             key = bytes.fromhex(self.log["hash_key"])
             output = {"format": format_of(Path(name)), "rows": len(released)}
             log = self.log | {"output": output, "files": folder_hmacs(part, key)}
-            _write_json(internal / "log.json", log)
+            report = internal / "report.html"
+            report.write_text(internal_report(self._facts(log, assessment)), "utf-8")
+            # The report tells the hashes of all files but its own.
+            log["files"]["internal/report.html"] = file_hmac(report, key)
+            write_json(internal / "log.json", log)
             evidence = replace(Evidence.load(internal), original=self.original)
-            report = check_release(public / name, self.recipe, evidence, self.original)
-            if not report.verified:
-                raise BrokenPromise(f"the written release does not pass its check:\n{report}")
+            found = check_release(public / name, self.recipe, evidence, self.original)
+            if not found.verified:
+                raise BrokenPromise(f"the written release does not pass its check:\n{found}")
         return target if is_file_target(target) else target / "public" / name
+
+    def _save_public(self, folder: Path, released: pa.Table) -> None:
+        (folder / "codebook.md").write_text(codebook(self.recipe, released), "utf-8")
+        report = external_report(public_facts(self.recipe, self.log, released))
+        (folder / "report.html").write_text(report, "utf-8")
+
+    def _facts(
+        self, log: dict[str, Any] | None = None, assessment: Assessment | None = None
+    ) -> dict[str, Any]:
+        """Give what a report tells, with the log as it is written, and the assessment if made."""
+        return internal_facts(
+            self.recipe,
+            self.plan,
+            log or self.log,
+            self.check.to_dict(),
+            None if assessment is None else assessment.to_dict(),
+        )
 
     def _save_internal(
         self, folder: Path, rows: np.ndarray, schema: pa.Schema, assessment: Assessment
@@ -158,8 +184,12 @@ class Release:
         parquet.write_table(row_map, folder / "rows.parquet", compression="zstd")
         types = pa.schema([public_field(field) for field in schema])
         (folder / "schema.arrow").write_bytes(types.serialize().to_pybytes())
-        _write_json(folder / "check.json", self.check.to_dict())
-        _write_json(folder / "assessment.json", assessment.to_dict())
+        write_json(folder / "check.json", self.check.to_dict())
+        write_json(folder / "assessment.json", assessment.to_dict())
+
+    def _repr_html_(self) -> str:
+        """Show notebooks what was done."""
+        return summary_html(self._facts())
 
     def __repr__(self) -> str:
         rows, columns = self.protected.shape
@@ -180,6 +210,7 @@ def released_name(target: Path, format: str | None) -> str:
     return f"table.{format}"
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write plain data as a JSON file."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")

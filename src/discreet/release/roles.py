@@ -11,9 +11,9 @@ from discreet.errors import BadInput, nearest
 from discreet.release.wording import say
 
 LISTS = ("identifiers", "quasi", "confidential", "insensitive")
-SINGLE = ("household", "weight", "target", "unit")
+SINGLE = ("household", "weight", "target", "unit", "row_key")
 # These say what a column is used for; whether it is released is said by another role.
-USES = ("weight", "target")
+USES = ("weight", "target", "row_key")
 
 
 class Roles(BaseModel):
@@ -37,6 +37,9 @@ class Roles(BaseModel):
         What supervised steps aim at; released only if also listed elsewhere.
     unit : str
         The person or company a row belongs to, where one has several rows; dropped.
+    row_key : str
+        A whole number or text of its own in every row, which random draws go by instead of the
+        row's position; released only if also listed elsewhere.
     rest : {"drop", "insensitive"}
         What the columns without a role are.
     untouched : list of str
@@ -59,6 +62,7 @@ class Roles(BaseModel):
     weight: str | None = None
     target: str | None = None
     unit: str | None = None
+    row_key: str | None = None
     rest: Literal["drop", "insensitive"] | None = None
     untouched: list[str] = Field(default_factory=list)
 

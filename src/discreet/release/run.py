@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import platform
-import secrets
 import time
 import warnings
-from datetime import UTC, datetime
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import discreet
-from discreet.draws import Draws, secret_seed
+from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.method import Method, Outcome
 from discreet.release.cells import blank, differing, rare_cells
 from discreet.release.evidence import Plan, content_hmac
+from discreet.release.keys import row_numbers
+from discreet.release.log import begin_log, tell_null_policy, with_seeds
 from discreet.release.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of, numbers
 
 # With two records at a point, each could work out the other's value.
 FEWEST_PER_POINT = 3
-# What becomes of nulls in the columns of a step that has a null policy.
-NULL_POLICIES = {
-    "value": "a null is one more value",
-    "suppress": "records with a null are suppressed",
-    "match": "a null matches any value, which is wildcard k-anonymity only",
-    "segregate": "records with and without nulls are treated apart",
-    "contaminate": "a column with a null in a class is released as *",
-}
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic")
 
 
 class Run:
@@ -44,11 +33,11 @@ class Run:
         self.roles = recipe.roles.assign(original.column_names)
         self.released = recipe.roles.released(original.column_names)
         for number, step in enumerate(recipe.steps, start=1):
-            _check_columns(step, number, self.roles, self.released)
+            check_columns(step, number, self.roles, self.released)
         if not self.released:
             raise BadInput("no column would be released; give some column another role")
         for column in self.released:
-            _refuse_strange(original[column].type, column)
+            refuse_strange(original[column].type, column)
         # Numbers of the input with the way back to their type, and what the steps made of them.
         self.inputs: dict[str, Numbers] = {}
         self.values: dict[str, np.ndarray] = {}
@@ -57,44 +46,26 @@ class Run:
         self.suppressed = np.zeros(original.num_rows, dtype=bool)
         self.left_out = np.zeros(original.num_rows, dtype=bool)
         self.starred: set[str] = set()  # columns in which suppressed records have stars
+        key = recipe.roles.row_key
+        self.keys = None if key is None else row_numbers(original[key], key)
+        if self.keys is not None and len(np.unique(self.keys)) < len(self.keys):
+            raise BadInput(f"the row key '{key}' is the same in several rows; each needs its own")
         self.plan: Plan = {"steps": []}
         self.log: dict[str, Any] = {}
         self._begin(recipe)
 
     def _begin(self, recipe: Recipe) -> None:
-        key = secrets.token_bytes(32)
         started = time.perf_counter()
         original = self.original
-        self.log = {
-            "discreet": discreet.__version__,
-            "python": platform.python_version(),
-            "packages": {name: version(name) for name in _PACKAGES},
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "hash_key": key.hex(),
-            "input": {
-                "rows": original.num_rows,
-                "columns": original.column_names,
-                "hmac": content_hmac(original, key),
-            },
-            "roles": self.roles,
-            "dropped": [name for name in self.roles if name not in self.released],
-            "nulls": {
-                "policy": "nulls stay in place; they are not imputed, dropped or matched",
-                "cells": {c: original[c].null_count for c in self.released},
-            },
-            "seed": {"drawn": recipe.seed is None, "predictable": recipe.has_predictable_seed},
-            "steps": [],
-            "changed_cells": dict.fromkeys(self.released, 0),
-            "warnings": [],
-            "seconds": {"hash": round(time.perf_counter() - started, 4)},
+        nulls = {c: original[c].null_count for c in self.released}
+        self.log = begin_log(recipe, self.roles, self.released, nulls)
+        self.log["input"] = {
+            "rows": original.num_rows,
+            "columns": original.column_names,
+            "hmac": content_hmac(original, bytes.fromhex(self.log["hash_key"])),
         }
-        if recipe.has_predictable_seed and any(step.build().is_random for step in recipe.steps):
-            self.log["warnings"].append(
-                f"seed = {recipe.seed} can be found by trying, and then undoes the random steps"
-            )
-        secret = {"seed": secret_seed(), "order_seed": secret_seed()}
-        drawn = {name: seed for name, seed in secret.items() if getattr(recipe, name) is None}
-        self.recipe = recipe.model_copy(update=drawn)
+        self.log["seconds"]["hash"] = round(time.perf_counter() - started, 4)
+        self.recipe = with_seeds(recipe)
 
     @property
     def seen(self) -> set[str]:
@@ -112,9 +83,8 @@ class Run:
         """Run one step on its columns."""
         method = step.build()
         where = f"step {number} ({step.method})"
-        before = {column: self._given(column, method, where) for column in step.columns}
-        if method.pools:
-            self._refuse_units(step.columns, where)
+        before = {column: self._given(column, method) for column in step.columns}
+        refuse_units(method, step.columns, self.inputs, where)
         target = self._target() if method.supervised else None
         started = time.perf_counter()
         # What overflows is found in the result, and refused there.
@@ -124,7 +94,7 @@ class Run:
             try:
                 outcome = method.run(
                     before,
-                    lambda column: Draws(self.seed, number, column),
+                    lambda column: self._draws(number, column),
                     lambda column, values: self.inputs[column].round(values, step.precision),
                     target,
                     {column: self.current(column) for column in method.reads},
@@ -136,10 +106,7 @@ class Run:
         seconds = time.perf_counter() - started
         self._keep(step, outcome)
         self._plan(number, step, outcome)
-        policy = step.parameters().get("null_policy")
-        if policy is not None:
-            said = f"in {where}, {NULL_POLICIES[policy]}; elsewhere "
-            self.log["nulls"]["policy"] = said + self.log["nulls"]["policy"]
+        tell_null_policy(self.log, number, step)
         self.log["warnings"] += [f"{where}: {w.message}" for w in caught]
         self.log["steps"].append(
             {
@@ -152,7 +119,12 @@ class Run:
             }
         )
 
-    def _given(self, column: str, method: Method, where: str) -> np.ndarray | pa.ChunkedArray:
+    def _draws(self, number: int, column: str) -> Draws:
+        """Give the draws of a step and column, by the rows' keys where the table has such."""
+        draws = Draws(self.seed, number, column)
+        return draws if self.keys is None else draws.at(self.keys)
+
+    def _given(self, column: str, method: Method) -> np.ndarray | pa.ChunkedArray:
         """Give a column as the method needs it: float64, or as Arrow has it."""
         current = self.replaced.get(column, self.original[column])
         if method.needs == "any" or (method.needs == "mixed" and not _is_numeric(current)):
@@ -160,23 +132,7 @@ class Run:
         if column not in self.inputs:
             self.inputs[column] = numbers(current, column)
             self.values[column] = self.inputs[column].values
-        if self.inputs[column].unit is not None and not method.takes_dates:
-            raise BadInput(
-                f"{where} takes plain numbers, but column '{column}' "
-                f"holds {self.inputs[column].type}"
-            )
         return self.values[column]
-
-    def _refuse_units(self, columns: list[str], where: str) -> None:
-        """Refuse to put together days, seconds and plain numbers."""
-        units = {column: self.inputs[column].unit or "plain numbers" for column in columns}
-        first, *others = columns
-        for column in others:
-            if units[column] != units[first]:
-                raise BadInput(
-                    f"{where} puts its columns together, but '{first}' holds {units[first]} and "
-                    f"'{column}' {units[column]}; treat them in steps of their own"
-                )
 
     def current(self, column: str) -> pa.ChunkedArray:
         """Give a column as the steps so far have left it."""
@@ -210,21 +166,14 @@ class Run:
             self.recipe = self.recipe.model_copy(update={"steps": steps})
 
     def _plan(self, number: int, step: Step, outcome: Outcome) -> None:
-        plans = {}
-        for column, plan in outcome.plans.items():
-            source = self.inputs.get(column)
-            timed = source is not None and source.unit is not None
-            unit = {"unit": source.unit, "unit_ns": source.unit_ns} if source and timed else {}
-            plans[column] = unit | plan | {"precision": step.precision}
-        entry: dict[str, Any] = {"step": number, "method": step.method, "columns": plans}
-        if outcome.joint:
-            entry["joint"] = outcome.joint
-        again = {c for later in self.recipe.steps[number:] for c in _looked_at(later)}
+        entry = plan_entry(number, step, outcome.plans, outcome.joint, self.inputs)
+        again = {c for later in self.recipe.steps[number:] for c in looked_at(later)}
         if outcome.joint and again:
             # Long sums may differ in the last digit, so that a check must go on from what was.
-            entry["results"] = {
+            kept = {
                 c: v for c, v in outcome.columns.items() if c in again and isinstance(v, np.ndarray)
             }
+            entry |= {"results": kept} if kept else {}
         if outcome.disclosed is not None and outcome.disclosed.any():
             entry["disclosed"] = np.flatnonzero(outcome.disclosed)
             self.log["warnings"].append(
@@ -280,7 +229,7 @@ class Run:
 
     def _without_records(self, columns: dict[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
         """Blank the records that may not stay, then the rounding points that lost too many."""
-        self._refuse_suppression()
+        refuse_suppression(self.recipe, int(self.suppressed.sum()), bool(self.left_out.all()))
         gone = {name: self.left_out.copy() for name in columns}
         for name in self.roles:
             # A suppressed record tells no quasi value; the step itself has made stars of its own.
@@ -304,24 +253,65 @@ class Run:
         }
         return {name: blank(columns[name], rows) for name, rows in gone.items()}
 
-    def _refuse_suppression(self) -> None:
-        """Refuse where the promise of another step would not outlive it."""
-        if self.left_out.all():
-            raise BadInput("all records would be suppressed; weaken what the steps must keep")
-        others = [
-            f"step {number} ({step.method})"
-            for number, step in enumerate(self.recipe.steps, start=1)
-            if step.promise and step.build().promise in ("privacy-models", "wildcard-k")
-        ]
-        if len(others) > 1:
+
+def refuse_suppression(recipe: Recipe, suppressed: int, all_gone: bool) -> None:
+    """Refuse suppressed records where the promise of another step would not outlive it."""
+    if all_gone:
+        raise BadInput("all records would be suppressed; weaken what the steps must keep")
+    others = [
+        f"step {number} ({step.method})"
+        for number, step in enumerate(recipe.steps, start=1)
+        if step.promise and step.build().promise in ("privacy-models", "wildcard-k")
+    ]
+    if len(others) > 1:
+        raise BadInput(
+            f"{suppressed:,} records are suppressed, which the classes of {' and '.join(others)} "
+            "then lack; put the columns into one step, or allow no suppression"
+        )
+
+
+def plan_entry(
+    number: int,
+    step: Step,
+    plans: Mapping[str, Plan],
+    joint: Plan,
+    sources: Mapping[str, Numbers],
+) -> dict[str, Any]:
+    """Give a step's part of the plan, with the units of dates and the like."""
+    described = {}
+    for column, plan in plans.items():
+        source = sources.get(column)
+        timed = source is not None and source.unit is not None
+        unit = {"unit": source.unit, "unit_ns": source.unit_ns} if source and timed else {}
+        described[column] = unit | plan | {"precision": step.precision}
+    entry: dict[str, Any] = {"step": number, "method": step.method, "columns": described}
+    return entry | ({"joint": joint} if joint else {})
+
+
+def refuse_units(
+    method: Method, columns: Sequence[str], sources: Mapping[str, Numbers], where: str
+) -> None:
+    """Refuse dates where plain numbers are needed, and to put different things together."""
+    units = {column: sources[column].unit for column in columns if column in sources}
+    for column, unit in units.items():
+        if unit is not None and not method.takes_dates:
             raise BadInput(
-                f"{int(self.suppressed.sum()):,} records are suppressed, which the classes of "
-                f"{' and '.join(others)} then lack; put the columns into one step, or allow no "
-                "suppression"
+                f"{where} takes plain numbers, but column '{column}' holds {sources[column].type}"
+            )
+    if not method.pools:
+        return
+    first, *others = columns
+    for column in others:
+        if units[column] != units[first]:
+            held = [units[c] or "plain numbers" for c in (first, column)]
+            raise BadInput(
+                f"{where} puts its columns together, but '{first}' holds {held[0]} and "
+                f"'{column}' {held[1]}; treat them in steps of their own"
             )
 
 
-def _refuse_strange(kind: pa.DataType, column: str) -> None:
+def refuse_strange(kind: pa.DataType, column: str) -> None:
+    """Refuse a column of a type that cannot be released."""
     if kind_of(kind) == "other" and not pa.types.is_time(kind):
         raise BadInput(
             f"column '{column}' holds {kind}, which cannot be released; drop it, or turn it into "
@@ -347,7 +337,7 @@ def _refuse_lost_values(
             )
 
 
-def _looked_at(step: Step) -> tuple[str, ...]:
+def looked_at(step: Step) -> tuple[str, ...]:
     """Name the columns that a step treats or reads."""
     return (*step.columns, *step.build().reads)
 
@@ -356,8 +346,9 @@ def _is_numeric(column: pa.ChunkedArray) -> bool:
     return kind_of(column.type) == "numeric"
 
 
-def _check_columns(step: Step, number: int, roles: dict[str, str], released: list[str]) -> None:
-    for column in _looked_at(step):
+def check_columns(step: Step, number: int, roles: dict[str, str], released: list[str]) -> None:
+    """Refuse a step that treats or reads what is not released."""
+    for column in looked_at(step):
         where = f"step {number} ({step.method})"
         if column not in roles:
             raise BadInput(f"{where}: the table has no column '{column}'; {nearest(column, roles)}")
@@ -371,14 +362,23 @@ def _refuse_rare_points(step: Step, number: int, after: dict[str, Any]) -> None:
 
     The point of one record is that record's own value.
     """
-    if "min_count" not in step.parameters() or "min_count" in step.model_fields_set:
+    if not chooses_rarest(step):
         return
     for column, values in after.items():
         _, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-        smallest = int(counts.min())
-        if smallest < FEWEST_PER_POINT:
-            raise BadInput(
-                f"step {number} ({step.method}): a point of column '{column}' stands for "
-                f"{smallest} record{'s' * (smallest > 1)}; set min_count = {FEWEST_PER_POINT} or "
-                "more to merge such parts, or min_count = 1 to release them knowingly"
-            )
+        refuse_rare_point(f"step {number} ({step.method})", column, int(counts.min()))
+
+
+def chooses_rarest(step: Step) -> bool:
+    """Tell whether a step could say how few records may share a point, and does not."""
+    return "min_count" in step.parameters() and "min_count" not in step.model_fields_set
+
+
+def refuse_rare_point(where: str, column: str, smallest: int) -> None:
+    """Refuse a point that stands for too few records."""
+    if smallest < FEWEST_PER_POINT:
+        raise BadInput(
+            f"{where}: a point of column '{column}' stands for {smallest} "
+            f"record{'s' * (smallest > 1)}; set min_count = {FEWEST_PER_POINT} or more to merge "
+            "such parts, or min_count = 1 to release them knowingly"
+        )

@@ -141,14 +141,17 @@ class Diversity:
     alpha: float
 
 
-def diversity_of(column: pa.ChunkedArray, name: str, groups: np.ndarray) -> Diversity:
+def diversity_of(
+    column: pa.ChunkedArray, name: str, groups: np.ndarray, records: np.ndarray | None = None
+) -> Diversity:
     """Take three models at once, from one count, on classes that are numbered already.
 
-    t is ordered for numbers and ordered categories, equal for the others.
+    t is ordered for numbers and ordered categories, equal for the others. Each entry is a record,
+    or stands for as many as `records` says.
     """
     ordered = kind_of(column.type) in ("numeric", "ordered")
     encoded = ranks(column, name) if ordered else encode(column, name)
-    pairs = count_pairs(groups, int(groups.max(initial=-1)) + 1, *encoded)
+    pairs = count_pairs(groups, int(groups.max(initial=-1)) + 1, *encoded, records)
     smallest = np.bincount(pairs.group, minlength=len(pairs.sizes)).min() if len(groups) else 0
     t = (ordered_distance if ordered else equal_distance)(pairs).max(initial=0.0)
     return Diversity(int(smallest), float(t), float(pairs.p.max(initial=0.0)))

@@ -19,7 +19,7 @@ Nulls = Literal["value", "match"]
 
 @dataclass(frozen=True)
 class Frequencies:
-    """Sample and population frequencies, record by record.
+    """Sample and population frequencies, record by record or class by class.
 
     Attributes
     ----------
@@ -27,13 +27,50 @@ class Frequencies:
         f: records of the file that share the record's values, itself among them.
     population : ndarray of float64 or None
         F: the sum of their weights; None where there are no weights.
-    classes : ndarray of int64
-        The number of the record's tuple of values, 0, 1, ...
+    classes : ndarray of int64 or None
+        The number of the record's tuple of values, 0, 1, ...; None where records are not listed.
+    repeats : ndarray of int64 or None
+        Where records are not listed: the classes that have this f and F.
     """
 
     sample: np.ndarray
     population: np.ndarray | None
-    classes: np.ndarray
+    classes: np.ndarray | None = None
+    repeats: np.ndarray | None = None
+
+    @property
+    def stands_for(self) -> np.ndarray | None:
+        """The records behind each entry; None where each is one."""
+        return None if self.repeats is None else self.sample * self.repeats
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return len(self.sample) if self.stands_for is None else int(self.stands_for.sum())
+
+    @property
+    def num_classes(self) -> int:
+        """How many classes there are."""
+        if self.repeats is not None:
+            return int(self.repeats.sum())
+        assert self.classes is not None
+        return int(self.classes.max(initial=-1)) + 1
+
+    def total(self, figures: np.ndarray) -> Any:
+        """Sum over the records what is said of each entry.
+
+        Examples
+        --------
+        >>> found = Frequencies(np.array([1, 4]), None, repeats=np.array([3, 2]))
+        >>> found.total(1 / found.sample), found.records, found.num_classes
+        (5.0, 11, 5)
+        """
+        records = self.stands_for
+        return (figures if records is None else figures * records).sum().item()
+
+    def mean(self, figures: np.ndarray) -> float:
+        """Average over the records; 0 where there are none."""
+        return float(self.total(figures) / self.records) if self.records else 0.0
 
 
 def frequencies(
@@ -99,8 +136,13 @@ def record_weights(table: pa.Table, weight: Any) -> np.ndarray | None:
     bad = ~(np.isfinite(weights) & (weights > 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise BadInput(f"{name}, row {row + 1}: a weight must be above 0, not {weights[row]}")
+        raise BadInput(say_bad_weight(name, row, float(weights[row])))
     return weights
+
+
+def say_bad_weight(name: str, row: int, weight: float) -> str:
+    """Say which weight is none."""
+    return f"{name}, row {row + 1}: a weight must be above 0, not {weight}"
 
 
 @dataclass(frozen=True)
@@ -134,13 +176,13 @@ class ClassSizes:
         """Summarise frequencies that were counted before."""
         f = found.sample
         return cls(
-            records=len(f),
-            classes=int(found.classes.max(initial=-1)) + 1,
+            records=found.records,
+            classes=found.num_classes,
             smallest=int(f.min()) if len(f) else 0,
-            unique=int((f < 2).sum()),
-            under_3=int((f < 3).sum()),
-            under_5=int((f < 5).sum()),
-            average_risk=float((1 / f).mean()) if len(f) else 0.0,
+            unique=int(found.total(f < 2)),
+            under_3=int(found.total(f < 3)),
+            under_5=int(found.total(f < 5)),
+            average_risk=found.mean(1 / f),
         )
 
 

@@ -67,11 +67,14 @@ def risk_of(found: Frequencies) -> np.ndarray:
         return 1.0 / f
     if (found.population < f * (1 - 1e-12)).any():
         row = int(np.argmax(found.population < f * (1 - 1e-12)))
+        first = "" if found.classes is None else f" (first: row {row + 1})"
         warnings.warn(
-            f"the weights of some classes sum to less than their records (first: row {row + 1}); "
+            f"the weights of some classes sum to less than their records{first}; "
             "these are taken as whole in the file",
             stacklevel=3,
         )
+    if found.classes is None:
+        return _risk(f, found.population)
     # Records of a tuple share f and F: few evaluations for many records.
     count = int(found.classes.max(initial=-1)) + 1
     of_class, in_population = np.empty(count, np.int64), np.empty(count)
@@ -124,11 +127,10 @@ class GlobalRisk:
     largest: float
 
     @classmethod
-    def of(cls, risk: np.ndarray) -> GlobalRisk:
+    def of(cls, found: Frequencies, risk: np.ndarray) -> GlobalRisk:
         """Summarise individual risks."""
-        if len(risk) == 0:
-            return cls(0.0, 0.0, 0.0)
-        return cls(float(risk.mean()), float(risk.sum()), float(risk.max()))
+        largest = float(risk.max(initial=0.0))
+        return cls(found.mean(risk), float(found.total(risk)), largest)
 
 
 @overload
@@ -162,7 +164,8 @@ def global_risk(
     >>> global_risk(pa.table({"sex": ["f", "f", "m"]}), ["sex"], detail=True)
     GlobalRisk(value=0.666..., expected=2.0, largest=1.0)
     """
-    result = GlobalRisk.of(individual_risk(table, columns, weight=weight, nulls=nulls))
+    found = frequencies(table, columns, weight=weight, nulls=nulls)
+    result = GlobalRisk.of(found, risk_of(found))
     return result if detail else result.value
 
 

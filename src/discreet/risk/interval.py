@@ -16,6 +16,8 @@ from discreet.table.pairs import numeric_pairs
 
 Kind = Literal["rank", "sd", "sd-record"]
 
+# Half the interval of the two kinds by standard deviations, in these.
+WIDTH = 0.05
 # Half widths of the rank intervals, in percent of the records.
 _RANK_PERCENTS = range(1, 11)
 
@@ -53,7 +55,7 @@ def interval_disclosure(
     protected: Any,
     *,
     kind: Kind = "sd",
-    width: float = 0.05,
+    width: float = WIDTH,
     known: str | Sequence[str] = "all",
     detail: bool = False,
 ) -> float | Disclosure:
@@ -104,9 +106,7 @@ def interval_disclosure(
         refuse_infinite(name, x, y)
         both = ~(np.isnan(x) | np.isnan(y))
         if not both.any():
-            warnings.warn(
-                f"interval_disclosure leaves out column '{name}': no values", stacklevel=2
-            )
+            say_no_values(name)
             continue
         close = _by_rank(x[both], y[both]) if kind == "rank" else _by_sd(x[both], y[both], width)
         shares[name], cells[name] = float(close.mean()), int(both.sum())
@@ -117,8 +117,25 @@ def interval_disclosure(
     if kind == "sd-record" and outside is not None and compared is not None:
         value = float(1 - outside[compared].mean())
     else:
-        value = sum(shares[name] * cells[name] for name in shares) / max(1, sum(cells.values()))
+        value = disclosure_of(shares, cells).value
     return Disclosure(value, shares) if detail else value
+
+
+def say_no_values(name: str) -> None:
+    """Warn that a column without values is left out."""
+    warnings.warn(f"interval_disclosure leaves out column '{name}': no values", stacklevel=3)
+
+
+def disclosure_of(shares: dict[str, float], cells: dict[str, int]) -> Disclosure:
+    """Put the columns' shares together, each by its number of cells.
+
+    Examples
+    --------
+    >>> disclosure_of({"age": 0.5, "pay": 0.25}, {"age": 100, "pay": 300}).value
+    0.3125
+    """
+    hits = sum(shares[name] * cells[name] for name in shares)
+    return Disclosure(hits / max(1, sum(cells.values())), shares)
 
 
 def _by_sd(x: np.ndarray, y: np.ndarray, width: float) -> np.ndarray:

@@ -36,14 +36,28 @@ class Pairs:
         return self.count / self.sizes[self.group]
 
 
-def count_pairs(groups: np.ndarray, classes: int, values: np.ndarray, size: int) -> Pairs:
-    """Count the pairs of encoded classes and values; -1 is a null."""
+def count_pairs(
+    groups: np.ndarray,
+    classes: int,
+    values: np.ndarray,
+    size: int,
+    records: np.ndarray | None = None,
+) -> Pairs:
+    """Count the pairs of encoded classes and values; -1 is a null.
+
+    Each entry is a record, or stands for as many as `records` says.
+    """
     held = values >= 0
-    keys, counts = np.unique(groups[held] * size + values[held], return_counts=True)
+    keys = groups[held] * size + values[held]
+    if records is None:
+        keys, counts = np.unique(keys, return_counts=True)
+    else:
+        keys, place = np.unique(keys, return_inverse=True)
+        counts = np.bincount(place, records[held], minlength=len(keys)).astype(np.int64)
     group, value = keys // max(size, 1), keys % max(size, 1)
-    total = np.bincount(values[held], minlength=size)
+    total = np.bincount(value, counts, minlength=size)
     sizes = np.bincount(group, counts, minlength=classes).astype(np.int64)
-    return Pairs(group, value, counts, sizes, total / max(1, held.sum()))
+    return Pairs(group, value, counts, sizes, total / max(1, counts.sum()))
 
 
 def classes_and_column(

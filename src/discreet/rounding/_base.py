@@ -84,9 +84,11 @@ class Rounding(ColumnMethod):
         """Replace each value by a rounding point, as the encoding says."""
         points = plan["points"]
         if plan["encoding"] == "group":
-            new = points[
-                np.searchsorted(plan["cuts"], values, side="right").clip(max=len(points) - 1)
-            ]
+            # In order, neighbouring values are looked up in the same part of memory.
+            order = np.argsort(values)
+            part = np.searchsorted(plan["cuts"], values[order], side="right")
+            new = np.empty(len(values))
+            new[order] = points[part.clip(max=len(points) - 1)]
         elif plan["encoding"] == "nearest":
             new = nearest_point(_distinct(points), values)
         else:

@@ -33,24 +33,36 @@ def encode(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
     >>> codes.tolist(), size
     ([0, -1, 1, 0], 2)
     """
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        # Decoded, because a dictionary may list a value twice or hold nulls itself.
-        column = column.cast(kind.value_type)
-        kind = column.type
-    if pa.types.is_floating(kind):
-        # NaN is a null, and -0.0 is 0.0.
-        column = pc.add(column, pa.scalar(0.0, kind))
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    column = plain(column)
     try:
         encoded = column.dictionary_encode().unify_dictionaries()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        kind = column.type
         raise BadInput(f"column '{name}' holds {kind}, whose values cannot be counted") from None
     if len(column) == 0:
         return np.empty(0, np.int64), 0
     indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
     codes = pc.fill_null(indices, -1).to_numpy().astype(np.int64)
     return codes, len(encoded.chunk(0).dictionary)
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give a column whose equal values look the same: no dictionary, no NaN, no -0.0.
+
+    Examples
+    --------
+    >>> plain(pa.chunked_array([[float("nan"), -0.0]])).to_pylist()
+    [None, 0.0]
+    """
+    if pa.types.is_dictionary(column.type):
+        # Decoded, because a dictionary may list a value twice or hold nulls itself.
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_floating(kind):
+        # NaN is a null, and -0.0 is 0.0.
+        column = pc.add(column, pa.scalar(0.0, kind))
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    return column
 
 
 def encode_columns(table: pa.Table, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -237,7 +237,7 @@ def _take(
 ) -> Numbers:
     kind = column.type
     if kind_of(kind) != "numeric":
-        raise BadInput(_say_not_numeric(column, name))
+        raise BadInput(_say_not_numeric(column, name, start))
     if pa.types.is_floating(kind):
         values = column.cast(pa.float64()).to_numpy() + 0.0
         if exact:
@@ -336,12 +336,12 @@ def _refuse_large(large: np.ndarray, column: pa.ChunkedArray, name: str, start: 
     _refuse(large, column, name, why, start)
 
 
-def _say_not_numeric(column: pa.ChunkedArray, name: str) -> str:
+def _say_not_numeric(column: pa.ChunkedArray, name: str, start: int) -> str:
     """Name the first cell that is not a number."""
     kind = kind_of(column.type)
     if kind != "text":
         return f"column '{name}' is {kind}, but this step needs numbers"
-    for row, cell in enumerate(column, start=1):
+    for row, cell in enumerate(column, start + 1):
         text = cell.as_py()
         if text is not None and not _is_number(text):
             if _is_number(text.replace(".", "").replace(",", ".")):
@@ -353,11 +353,11 @@ def _say_not_numeric(column: pa.ChunkedArray, name: str) -> str:
                 f"column '{name}', row {row}: '{text}' is not a number; "
                 "correct it, or list it in null_markers if it marks a missing value"
             )
-    return _say_number_as_text(column, name)
+    return _say_number_as_text(column, name, start)
 
 
-def _say_number_as_text(column: pa.ChunkedArray, name: str) -> str:
-    for row, cell in enumerate(column, start=1):
+def _say_number_as_text(column: pa.ChunkedArray, name: str, start: int) -> str:
+    for row, cell in enumerate(column, start + 1):
         text = cell.as_py()
         if text is not None and abs(float(text)) > LARGEST_EXACT_INTEGER:
             return (

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import csv as python_csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from discreet.table.dialect import Dialect, contents, find_dialect, open_bytes
 from discreet.threads import over_ranges
 
 _TEXT = pa.large_string()
+Parsed = TypeVar("Parsed")
 # Not the names of units: a first row may have no values in its columns of numbers.
 MISSING_WORDS = frozenset(("na", "n/a", "nan", "nil", "none", "null", "missing", "unknown", "nd"))
 # What is read at a time; a line must fit in it.
@@ -99,8 +101,7 @@ def _read(
     """Read the cells as they are written, in a type of text."""
     if decimal not in (None, ".", ","):
         raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
-    dialect = find_dialect(path, separator, quote, encoding)
-    _check_header(path, dialect.header)
+    dialect = header_of(path, separator, quote, encoding)
     table = _read_text(path, dialect, null_markers, kind)
     if table.num_rows == 0:
         raise BadInput(f"{path} has a header but no rows")
@@ -142,6 +143,18 @@ def _check_header(path: Path, header: tuple[str, ...]) -> None:
 def _read_text(
     path: Path, dialect: Dialect, null_markers: Sequence[str], kind: pa.DataType
 ) -> pa.Table:
+    return _parse(arrow_csv.read_csv, path, dialect, null_markers, kind, dialect.header)
+
+
+def _parse(
+    read: Callable[..., Parsed],
+    path: Path,
+    dialect: Dialect,
+    null_markers: Sequence[str],
+    kind: pa.DataType,
+    columns: Sequence[str],
+) -> Parsed:
+    """Parse some columns of a file with one of Arrow's readers, or say what is wrong with it."""
     ragged: list[tuple[int, int]] = []
 
     def note(row: arrow_csv.InvalidRow) -> str:
@@ -149,7 +162,7 @@ def _read_text(
         return "skip"
 
     try:
-        table = arrow_csv.read_csv(
+        parsed = read(
             open_bytes(path),
             read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=_BLOCK),
             parse_options=arrow_csv.ParseOptions(
@@ -162,6 +175,7 @@ def _read_text(
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(dialect.header, kind),
+                include_columns=list(columns),
                 null_values=["", *null_markers],
                 strings_can_be_null=True,
             ),
@@ -172,7 +186,68 @@ def _read_text(
         raise BadInput(f"{path} cannot be read as CSV: {error}") from None
     if ragged:
         raise BadInput(_say_ragged(path, dialect))
-    return table
+    return parsed
+
+
+def stream_text(
+    path: Path,
+    dialect: Dialect,
+    columns: Sequence[str],
+    null_markers: Sequence[str],
+    write: Callable[[pa.RecordBatch], None],
+) -> None:
+    """Read some columns of a CSV file as text, a block at a time."""
+
+    def read(file: Any, **options: Any) -> int:
+        rows = 0
+        for batch in arrow_csv.open_csv(file, **options):
+            write(batch)
+            rows += len(batch)
+        return rows
+
+    if _parse(read, path, dialect, null_markers, pa.string(), columns) == 0:
+        raise BadInput(f"{path} has a header but no rows")
+
+
+def header_of(
+    path: Path, separator: str | None, quote: str | None, encoding: str | None
+) -> Dialect:
+    """Find how a CSV file is written, and check the names of its columns."""
+    dialect = find_dialect(path, separator, quote, encoding)
+    _check_header(path, dialect.header)
+    return dialect
+
+
+def text_types(
+    path: Path,
+    texts: dict[str, pa.ChunkedArray],
+    dialect: Dialect,
+    decimal: str | None,
+    numeric: Sequence[str],
+) -> dict[str, tuple[pa.DataType, bool]]:
+    """Find the types of columns by their distinct cells, and which have a decimal comma."""
+    large = {name: column.cast(_TEXT) for name, column in texts.items()}
+    found = {}
+    for name, column in _typed_columns(path, large, dialect, decimal, numeric).items():
+        if pa.types.is_large_string(column.type):
+            found[name] = pa.string(), False
+            continue
+        # What cannot be read as the same with points was read with commas.
+        pointed = _typed(large[name], ".", strict=False).type == column.type
+        found[name] = column.type, not pointed
+    return found
+
+
+def parse_text(column: pa.ChunkedArray, kind: pa.DataType, comma: bool) -> pa.ChunkedArray:
+    """Parse text of which the type is known."""
+    if pa.types.is_string(kind):
+        return column
+    if comma:
+        column = pc.replace_substring(column, ",", ".")
+    if not pa.types.is_floating(kind):
+        return column.cast(kind)
+    parsed = pc.utf8_trim_whitespace(column).cast(kind)
+    return pc.if_else(pc.is_nan(parsed), None, parsed)
 
 
 def _say_long_line(path: Path, content: memoryview) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -144,13 +145,19 @@ def _read_arrow(path: Path, kind: str) -> pa.Table:
         raise BadInput(f"{path} cannot be read as {NAMES[kind]}: {error}") from None
 
 
-def _read_folder(folder: Path) -> pa.Table:
-    """Read the Parquet files of a folder, in the order of their names, as one table."""
+def parquet_files(folder: Path) -> list[Path]:
+    """List the Parquet files of a folder, in the order of their names."""
     found = [p for p in folder.rglob("*") if p.suffix.lower() in (".parquet", ".pq")]
     hidden = ("_", ".")
     paths = sorted(p for p in found if not p.name.startswith(hidden))
     if not paths:
         raise BadInput(f"{folder} is a folder without Parquet files")
+    return paths
+
+
+def _read_folder(folder: Path) -> pa.Table:
+    """Read the Parquet files of a folder, in the order of their names, as one table."""
+    paths = parquet_files(folder)
     first = None
     for path in paths:
         try:
@@ -221,6 +228,24 @@ def write_table(table: Any, path: str | Path) -> None:
         write_statistics_file(whole, path, target)
 
 
+@contextmanager
+def table_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    """Give a function that writes a table to a CSV or Parquet file piece by piece.
+
+    The file is as `write_table` writes it.
+    """
+    if format_of(path, write=True) == "parquet":
+        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            yield writer.write_table
+        return
+    empty = schema.empty_table()
+    kinds = pa.schema([(c, for_csv(c, empty[c]).type) for c in schema.names])
+    with _csv_stream(path) as file, arrow_csv.CSVWriter(file, kinds, _csv_options(path)) as csv:
+        yield lambda piece: csv.write_table(
+            pa.table({c: for_csv(c, _nan_to_null(piece[c])) for c in schema.names})
+        )
+
+
 def _nothing_under_nulls(table: pa.Table) -> pa.Table:
     """Rebuild the columns with nulls, so that no memory behind a null is written.
 
@@ -237,10 +262,17 @@ def _nothing_under_nulls(table: pa.Table) -> pa.Table:
 
 
 def _write_csv(columns: dict[str, pa.ChunkedArray], path: Path) -> None:
-    options = arrow_csv.WriteOptions(delimiter=delimiter_of(path))
+    with _csv_stream(path) as file:
+        arrow_csv.write_csv(pa.table(columns), file, _csv_options(path))
+
+
+def _csv_stream(path: Path) -> Any:
     packed = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
-    with pa.output_stream(str(path), compression=packed) as file:
-        arrow_csv.write_csv(pa.table(columns), file, options)
+    return pa.output_stream(str(path), compression=packed)
+
+
+def _csv_options(path: Path) -> arrow_csv.WriteOptions:
+    return arrow_csv.WriteOptions(delimiter=delimiter_of(path))
 
 
 def _nan_to_null(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,9 @@ class Moments:
         Means among those.
     products : ndarray of float64
         Sums of products about these means, column by column.
+    mean_rest, centre_rest : ndarray of float64
+        What rounding took from `mean` and `centre`. Near 1e9 that is 1e-7, which is much to parts
+        whose means differ by 1e-3.
     """
 
     n: np.ndarray
@@ -36,6 +40,8 @@ class Moments:
     complete: int
     centre: np.ndarray
     products: np.ndarray
+    mean_rest: np.ndarray
+    centre_rest: np.ndarray
 
     @property
     def sd(self) -> np.ndarray:
@@ -66,28 +72,63 @@ def moments_of(columns: Sequence[np.ndarray]) -> Moments:
     alone = [_centred(values[mask]) for values, mask in zip(columns, there, strict=True)]
     complete = np.logical_and.reduce(there)
     together = [_centred(values[complete]) for values in columns]
-    rows = np.array([centred for _, centred in together])
+    rows = np.array([centred for *_, centred in together])
     products = np.array([[(one * other).sum() for other in rows] for one in rows])
     present = [values[mask] for values, mask in zip(columns, there, strict=True)]
     return Moments(
         n=np.array([len(values) for values in present]),
-        mean=np.array([mean for mean, _ in alone]),
-        squares=np.array([(centred**2).sum() for _, centred in alone]),
+        mean=np.array([mean for mean, _, _ in alone]),
+        squares=np.array([(centred**2).sum() for *_, centred in alone]),
         low=np.array([values.min(initial=np.inf) for values in present]),
         high=np.array([values.max(initial=-np.inf) for values in present]),
         complete=int(complete.sum()),
-        centre=np.array([mean for mean, _ in together]),
+        centre=np.array([mean for mean, _, _ in together]),
         products=products,
+        mean_rest=np.array([rest for _, rest, _ in alone]),
+        centre_rest=np.array([rest for _, rest, _ in together]),
     )
 
 
-def _centred(values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Give the mean of some values and what is left of each; 0 where there is none."""
+def _centred(values: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Give the mean of some values with its rest, and what is left of each; 0 for none."""
     if not len(values):
-        return 0.0, values
+        return 0.0, 0.0, values
     left = values - values[0]
-    mean = left.mean()
-    return float(values[0] + mean), left - mean
+    off = left.mean()
+    mean, rest = _sum(values[0], off)
+    return float(mean), float(rest), left - off
+
+
+def _sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """Add, and give what rounding took away (Knuth)."""
+    total = a + b
+    of_b = total - a
+    return total, (a - (total - of_b)) + (b - of_b)
+
+
+def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
+    """Take the moments of each column by itself, and none of them together.
+
+    Examples
+    --------
+    >>> spreads_of([np.array([1.0, 2.0, np.nan])]).squares
+    array([0.5])
+    """
+    nulls = [np.isnan(values) for values in columns]
+    present = [v[~null] if null.any() else v for v, null in zip(columns, nulls, strict=True)]
+    found = [_centred(values) for values in present]
+    return Moments(
+        n=np.array([len(values) for values in present], dtype=np.int64),
+        mean=np.array([mean for mean, _, _ in found]),
+        squares=np.array([np.einsum("i,i", left, left) for *_, left in found]),
+        low=np.array([values.min(initial=np.inf) for values in present]),
+        high=np.array([values.max(initial=-np.inf) for values in present]),
+        complete=0,
+        centre=np.empty(0),
+        products=np.empty((0, 0)),
+        mean_rest=np.array([rest for _, rest, _ in found]),
+        centre_rest=np.empty(0),
+    )
 
 
 def joined(parts: Iterable[Moments]) -> Moments:
@@ -107,11 +148,10 @@ def joined(parts: Iterable[Moments]) -> Moments:
 
 def _two(a: Moments, b: Moments) -> Moments:
     n, complete = a.n + b.n, a.complete + b.complete
-    share = b.n / np.maximum(n, 1)
-    gap = np.where((a.n > 0) & (b.n > 0), b.mean - a.mean, 0.0)
-    mean = np.where(a.n > 0, a.mean, b.mean) + np.where(a.n > 0, share * gap, 0.0)
-    part = b.complete / max(complete, 1)
-    apart = b.centre - a.centre if a.complete and b.complete else np.zeros(len(a.centre))
+    share, gap, mean, mean_rest = _means(a.n, a.mean, a.mean_rest, b.n, b.mean, b.mean_rest)
+    part, apart, centre, centre_rest = _means(
+        a.complete, a.centre, a.centre_rest, b.complete, b.centre, b.centre_rest
+    )
     return Moments(
         n=n,
         mean=mean,
@@ -119,6 +159,18 @@ def _two(a: Moments, b: Moments) -> Moments:
         low=np.minimum(a.low, b.low),
         high=np.maximum(a.high, b.high),
         complete=complete,
-        centre=(a.centre + part * apart) if a.complete else b.centre,
+        centre=centre,
         products=a.products + b.products + np.outer(apart, apart) * a.complete * part,
+        mean_rest=mean_rest,
+        centre_rest=centre_rest,
     )
+
+
+def _means(
+    n: Any, mean: np.ndarray, rest: np.ndarray, m: Any, other: np.ndarray, other_rest: np.ndarray
+) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+    """Put two means together, each with its rest; give the second's share and how far it is off."""
+    share = m / np.maximum(n + m, 1)
+    gap = np.where(np.logical_and(n > 0, m > 0), (other - mean) + (other_rest - rest), 0.0)
+    both, lost = _sum(mean, share * gap)
+    return share, gap, np.where(n > 0, both, other), np.where(n > 0, lost + rest, other_rest)

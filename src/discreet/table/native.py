@@ -28,14 +28,14 @@ def to_arrow(table: Any) -> pa.Table:
     ['age']
     """
     if isinstance(table, pa.Table):
-        _check_names(table.column_names)
+        check_names(table.column_names)
         return table.select(_without_index(table)).replace_schema_metadata(None)
     try:
         frame = nw.from_native(table, eager_only=True)
-        _check_names(frame.columns)
+        check_names(frame.columns)
         arrow = frame.to_arrow()
     except nw.exceptions.DuplicateError:
-        _check_names(list(table.columns))
+        check_names(list(table.columns))
         raise BadInput("the table has two columns of one name") from None
     except (pa.ArrowException, NotImplementedError) as error:
         raise BadInput(f"a column mixes types or has one that is not supported: {error}") from None
@@ -46,7 +46,8 @@ def to_arrow(table: Any) -> pa.Table:
     return arrow.select(frame.columns).replace_schema_metadata(None)
 
 
-def _check_names(names: Sequence[Any]) -> None:
+def check_names(names: Sequence[Any]) -> None:
+    """Refuse names that are no text, empty, or given twice."""
     seen = set()
     for name in names:
         if not isinstance(name, str):

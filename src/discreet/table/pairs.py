@@ -31,17 +31,24 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
     """
     before, after = as_table(original), as_table(protected)
     _check_rows(before, after)
+    return {
+        name: (float_values(before[name], name), float_values(after[name], name))
+        for name in numeric_names(before.schema, after.schema)
+    }
+
+
+def numeric_names(before: pa.Schema, after: pa.Schema) -> list[str]:
+    """Name the columns that are numeric in both of two tables; warn of those that are in one."""
     shared = []
-    for name in after.column_names:
-        if name in before.column_names:
-            numeric = [kind_of(table[name].type) == "numeric" for table in (before, after)]
+    for name in after.names:
+        if name in before.names:
+            kinds = before.field(name).type, after.field(name).type
+            numeric = [kind_of(kind) == "numeric" for kind in kinds]
             if all(numeric):
                 shared.append(name)
             elif any(numeric):
-                _warn_of_kinds(name, before[name].type, after[name].type)
-    return {
-        name: (float_values(before[name], name), float_values(after[name], name)) for name in shared
-    }
+                _warn_of_kinds(name, *kinds)
+    return shared
 
 
 def _warn_of_kinds(name: str, before: pa.DataType, after: pa.DataType) -> None:
@@ -110,12 +117,12 @@ def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
         elif any(numeric):
             _warn_of_kinds(name, x.type, y.type)
         else:
-            pairs[name] = Pair(True, *_codes(x, y))
+            pairs[name] = Pair(True, *common_codes(x, y))
     return pairs
 
 
-def _codes(x: pa.ChunkedArray, y: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the categories of two columns the same numbers."""
+def common_codes(x: pa.ChunkedArray, y: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+    """Give the categories of two columns the same numbers, NaN where null."""
     both = pa.chunked_array([*_labels(x), *_labels(y)], pa.large_string())
     labels = pc.unique(both.drop_null())
     codes = pc.index_in(both, value_set=labels).cast(pa.float64()).to_numpy()

@@ -105,3 +105,56 @@ def tuple_counts(table: pa.Table, columns: list[str]) -> tuple[pa.Table, np.ndar
     numbered = table.select(columns).rename_columns(keys)
     grouped = numbered.group_by(keys, use_threads=False).aggregate([([], "count_all")])
     return grouped.select(keys).rename_columns(columns), grouped["count_all"].to_numpy()
+
+
+class Tuples:
+    """Distinct tuples with their counts, put together from pieces of a table.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        One row per tuple; a tuple may come again.
+    counts : ndarray of int64
+
+    Examples
+    --------
+    >>> one = Tuples.of(pa.table({"sex": ["f", "m", "f"]}))
+    >>> tuples, counts = one.joined(Tuples.of(pa.table({"sex": ["f"]}))).result()
+    >>> tuples["sex"].to_pylist(), counts.tolist()
+    (['f', 'm'], [3, 1])
+    """
+
+    def __init__(self, table: pa.Table, counts: np.ndarray) -> None:
+        self._names = table.column_names
+        # By number, because a name such as ".a" is a path to Arrow.
+        keys = [str(i) for i in range(table.num_columns)]
+        self._parts = [table.rename_columns(keys).append_column("n", pa.array(counts, pa.int64()))]
+        self._settled = table.num_rows
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Tuples:
+        """Count the rows of a table."""
+        return cls(*tuple_counts(table, table.column_names))
+
+    def joined(self, other: Tuples) -> Tuples:
+        """Put two together; they are counted again only once they have become many."""
+        both = Tuples.__new__(Tuples)
+        both._names, both._parts = self._names, [*self._parts, *other._parts]
+        both._settled = max(self._settled, other._settled)
+        if sum(map(len, both._parts)) > 2 * both._settled + (1 << 16):
+            both._settle()
+        return both
+
+    def _settle(self) -> None:
+        keys = [str(i) for i in range(len(self._names))]
+        grouped = pa.concat_tables(self._parts).group_by(keys, use_threads=False)
+        found = grouped.aggregate([("n", "sum")]).select([*keys, "n_sum"])
+        self._parts = [found.rename_columns([*keys, "n"])]
+        self._settled = len(found)
+
+    def result(self) -> tuple[pa.Table, np.ndarray]:
+        """Give the distinct tuples and their counts."""
+        if len(self._parts) > 1:
+            self._settle()
+        (found,) = self._parts
+        return found.drop_columns(["n"]).rename_columns(self._names), found["n"].to_numpy()

@@ -1,6 +1,7 @@
 """Utility: what a release costs in information."""
 
 from discreet.utility.contingency import contingency_loss as contingency_loss
+from discreet.utility.information import information_loss as information_loss
 from discreet.utility.loss import il1s as il1s
 from discreet.utility.loss import sse_ratio as sse_ratio
 from discreet.utility.models import classification_utility as classification_utility

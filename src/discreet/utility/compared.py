@@ -12,7 +12,7 @@ from discreet.errors import BadInput, nearest
 from discreet.risk.values import refuse_infinite
 from discreet.table.columns import kind_of
 from discreet.table.native import to_arrow
-from discreet.table.pairs import numeric_pairs, shared_pairs
+from discreet.table.pairs import common_codes, numeric_pairs
 
 # Sums of float64 that should cancel leave this much, relative to what was summed.
 ROUNDING = 1e-12
@@ -78,22 +78,22 @@ def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, n
     is one, by the text of its values.
     """
     before, after = to_arrow(original), to_arrow(protected)
-    check_rows(before, after)
     names = [
         name
         for name in after.column_names
         if name in before.column_names
         and not kind_of(before[name].type) == kind_of(after[name].type) == "numeric"
     ]
-    texts = [pa.table({c: _text(table[c], c) for c in names}) for table in (before, after)]
     found = {}
-    for name, pair in shared_pairs(*texts).items():
-        x, y = (np.nan_to_num(codes, nan=-1.0).astype(np.int64) + 1 for codes in (pair.x, pair.y))
+    for name in names:
+        texts = as_text(before[name], name), as_text(after[name], name)
+        x, y = (np.nan_to_num(c, nan=-1.0).astype(np.int64) + 1 for c in common_codes(*texts))
         found[name] = x, y, int(max(x.max(initial=0), y.max(initial=0))) + 1
     return found
 
 
-def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Give a column as text; what cannot be text is refused."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:

@@ -6,11 +6,16 @@ from itertools import combinations
 from typing import Any, Literal, overload
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.table.classes import renumber
-from discreet.utility.compared import shared_codes
+from discreet.table.native import to_arrow
+from discreet.utility.compared import check_rows, shared_codes
 from discreet.utility.loss import Loss
+
+# A table, and the records that each of its rows stands for; None: one.
+Counted = tuple[pa.Table, np.ndarray | None]
 
 
 @overload
@@ -41,22 +46,39 @@ def contingency_loss(original: Any, protected: Any, *, detail: bool = False) -> 
     >>> contingency_loss(original, pa.table({"sex": ["f", "m"], "job": ["judge", "judge"]}))
     0.5
     """
-    codes = shared_codes(original, protected)
+    before, after = to_arrow(original), to_arrow(protected)
+    check_rows(before, after)
+    loss = contingency_loss_of((before, None), (after, None))
+    return loss if detail else loss.value
+
+
+def contingency_loss_of(before: Counted, after: Counted) -> Loss:
+    """Take the loss from tables of distinct tuples, and how many records each stands for.
+
+    Examples
+    --------
+    >>> before = pa.table({"sex": ["f", "m"], "job": ["nurse", "judge"]}), np.array([2, 1])
+    >>> after = pa.table({"sex": ["f"], "job": ["nurse"]}), np.array([3])
+    >>> contingency_loss_of(before, after).value
+    0.333...
+    """
+    codes = shared_codes(before[0], after[0])
     if len(codes) < 2:
         raise BadInput("contingency_loss needs two columns that are not numeric, in both tables")
     moved: dict[str, list[float]] = {name: [] for name in codes}
     for one, other in combinations(codes, 2):
-        share = _moved(codes[one], codes[other])
+        share = _moved(codes[one], codes[other], before[1], after[1])
         moved[one].append(share)
         moved[other].append(share)
     columns = {name: float(np.mean(shares)) for name, shares in moved.items()}
     # Each table is in the lists of two columns, all of the same length.
-    value = float(np.mean(list(columns.values())))
-    return Loss(value, columns) if detail else value
+    return Loss(float(np.mean(list(columns.values()))), columns)
 
 
 def _moved(
-    one: tuple[np.ndarray, np.ndarray, int], other: tuple[np.ndarray, np.ndarray, int]
+    one: tuple[np.ndarray, np.ndarray, int],
+    other: tuple[np.ndarray, np.ndarray, int],
+    *records: np.ndarray | None,
 ) -> float:
     n, bound = len(one[0]), one[2] * other[2]
     before, after = one[0] * other[2] + other[0], one[1] * other[2] + other[1]
@@ -64,5 +86,8 @@ def _moved(
         # Only the cells that occur, so that memory follows the records.
         keys, bound = renumber(np.concatenate([before, after]), bound)
         before, after = keys[:n], keys[n:]
-    change = np.bincount(before, minlength=bound) - np.bincount(after, minlength=bound)
-    return float(np.abs(change).sum() / (2 * max(1, n)))
+    was, now = (
+        np.bincount(side, count, minlength=bound)
+        for side, count in zip((before, after), records, strict=True)
+    )
+    return float(np.abs(was - now).sum() / (2 * max(1, was.sum())))

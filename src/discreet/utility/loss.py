@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -50,19 +51,41 @@ def il1s(
     >>> round(il1s([[1.0], [3.0]], [[2.0], [3.0]]), 12)
     0.5
     """
-    parts, cells = {}, {}
+    changes, spreads, cells = {}, {}, {}
     for name, (x, y) in compared(original, protected, "il1s").items():
-        if is_constant(x):
-            leave_out("il1s", name, "which is constant")
-            continue
-        parts[name] = float(np.nansum(np.abs(x - y)) / (np.sqrt(2) * sd(x)))
+        changes[name] = float(np.nansum(np.abs(x - y)))
+        spreads[name] = 0.0 if is_constant(x) else sd(x)
         cells[name] = int((~np.isnan(x)).sum())
+    loss = il1s_of(changes, spreads, cells, normalize)
+    return loss if detail else loss.value
+
+
+def il1s_of(
+    changes: Mapping[str, float],
+    spreads: Mapping[str, float],
+    cells: Mapping[str, int],
+    normalize: bool,
+) -> Loss:
+    """IL1s from each column's sum of |x - y|, its standard deviation and its number of cells.
+
+    Examples
+    --------
+    >>> il1s_of({"pay": 10.0}, {"pay": 2.0}, {"pay": 4}, normalize=True).value
+    0.883...
+    """
+    parts = {}
+    for name, change in changes.items():
+        if spreads[name] > 0:
+            parts[name] = float(change / (np.sqrt(2) * spreads[name]))
+        else:
+            leave_out("il1s", name, "which is constant")
+    cells = {name: cells[name] for name in parts}
     if normalize:
         columns = {name: part / cells[name] for name, part in parts.items()}
         value = sum(parts.values()) / max(1, sum(cells.values()))
     else:
         columns, value = parts, float(sum(parts.values()))
-    return Loss(value, columns) if detail else value
+    return Loss(value, columns)
 
 
 @overload
@@ -96,16 +119,30 @@ def sse_ratio(
     >>> sse_ratio([[1.0], [3.0], [5.0]], [[2.0], [2.0], [5.0]])
     25.0
     """
-    lost = total = 0.0
-    columns = {}
+    lost, total = {}, {}
     for name, (x, y) in compared(original, protected, "sse_ratio").items():
-        if is_constant(x):
+        spread = 0.0 if is_constant(x) else sd(x)
+        scale = spread if standardize and spread > 0 else 1.0
+        lost[name] = float(np.nansum(((x - y) / scale) ** 2))
+        total[name] = float((~np.isnan(x)).sum() - 1) * (spread / scale) ** 2
+    loss = sse_ratio_of(lost, total)
+    return loss if detail else loss.value
+
+
+def sse_ratio_of(lost: Mapping[str, float], total: Mapping[str, float]) -> Loss:
+    """Squares lost in percent, from each column's squares lost and its squares about its mean.
+
+    Examples
+    --------
+    >>> sse_ratio_of({"pay": 2.0, "age": 1.0}, {"pay": 10.0, "age": 20.0}).value
+    10.0
+    """
+    columns = {}
+    for name, squares in lost.items():
+        if total[name] > 0:
+            columns[name] = 100 * squares / total[name]
+        else:
             leave_out("sse_ratio", name, "which is constant")
-            continue
-        scale = sd(x) if standardize else 1.0
-        sse = float(np.nansum(((x - y) / scale) ** 2))
-        sst = float((~np.isnan(x)).sum() - 1) * (sd(x) / scale) ** 2
-        columns[name] = 100 * sse / sst
-        lost, total = lost + sse, total + sst
-    value = 100 * lost / total if total else 0.0
-    return Loss(value, columns) if detail else value
+    everything = sum(total[name] for name in columns)
+    value = 100 * sum(lost[name] for name in columns) / everything if columns else 0.0
+    return Loss(value, columns)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.utility.compared import ROUNDING, Pairs, compared, is_constant, leave_out
+from discreet.utility.compared import ROUNDING, compared, is_constant, leave_out
 
 
 @dataclass(frozen=True)
@@ -68,54 +69,106 @@ def il_metrics(
     if not threshold >= 0:
         raise BadInput(f"threshold = {threshold} must be 0 or more")
     pairs = compared(original, protected, "il_metrics")
-    cells, columns = _cells(pairs, threshold)
-    terms = {"cells": cells, "means": _means(pairs)}
-    varied = {}
-    for name, (x, y) in pairs.items():
-        if is_constant(x):
+    changes = {name: _change(x, y, threshold) for name, (x, y) in pairs.items()}
+    varied = [pairs[name] for name, change in changes.items() if not change.constant]
+    before, after = ([pair[side] for pair in varied] for side in (0, 1))
+    second = (covariances(before), covariances(after)) if varied else None
+    loss = il_metrics_of(changes, second)
+    return loss if detail else loss.value
+
+
+@dataclass(frozen=True)
+class CellChange:
+    """What `il_metrics` takes from the cells of a column.
+
+    Attributes
+    ----------
+    relative : float
+        Sum of |x - y| / |x|.
+    used : int
+        The cells that it is over.
+    difference, mean : float
+        Means of x - y and of x.
+    largest : float
+        Largest |x|.
+    constant, flat : bool
+        Whether x, and whether y, is constant.
+    """
+
+    relative: float
+    used: int
+    difference: float
+    mean: float
+    largest: float
+    constant: bool
+    flat: bool
+
+
+def _change(x: np.ndarray, y: np.ndarray, threshold: float) -> CellChange:
+    used = np.abs(x) > threshold
+    return CellChange(
+        relative=float((np.abs(x[used] - y[used]) / np.abs(x[used])).sum()),
+        used=int(used.sum()),
+        # The difference of the cells first: means of large values would cancel.
+        difference=float(np.nanmean(x - y)),
+        mean=float(np.nanmean(x)),
+        largest=float(np.nanmax(np.abs(x))),
+        constant=is_constant(x),
+        flat=is_constant(y),
+    )
+
+
+Second = tuple[np.ndarray, np.ndarray]
+
+
+def il_metrics_of(
+    changes: Mapping[str, CellChange], second: tuple[Second, Second] | None
+) -> MomentLoss:
+    """Put the five terms together.
+
+    Parameters
+    ----------
+    changes : mapping of str to CellChange
+    second : pair of pairs of ndarray, or None
+        `covariances` of the columns that are not constant, of the original and of the protected
+        table; None where all are.
+    """
+    used = sum(change.used for change in changes.values())
+    relative = sum(change.relative for change in changes.values())
+    terms = {"cells": relative / used if used else None, "means": _means(changes)}
+    varied = []
+    for name, change in changes.items():
+        if change.constant:
             leave_out("il_metrics", name, "which is constant, beyond its cells and mean")
         else:
-            varied[name] = x, y
-    terms |= _second_moments(varied)
+            varied.append(name)
+    if second is not None:
+        terms |= _second_moments(*second)
+        if len(varied) > 1:
+            _say_flat([name for name in varied if changes[name].flat])
     present = {name: term for name, term in terms.items() if term is not None}
     value = 100 * sum(present.values()) / max(1, len(present))
-    return MomentLoss(value, present, columns) if detail else value
+    columns = {name: c.relative / c.used for name, c in changes.items() if c.used}
+    return MomentLoss(value, present, columns)
 
 
-def _cells(pairs: Pairs, threshold: float) -> tuple[float | None, dict[str, float]]:
-    total, count, columns = 0.0, 0, {}
-    for name, (x, y) in pairs.items():
-        used = np.abs(x) > threshold
-        change = np.abs(x[used] - y[used]) / np.abs(x[used])
-        if len(change):
-            columns[name] = float(change.mean())
-        total, count = total + float(change.sum()), count + len(change)
-    return (total / count if count else None), columns
+def _means(changes: Mapping[str, CellChange]) -> float | None:
+    found = [
+        abs(change.difference / change.mean)
+        for change in changes.values()
+        if abs(change.mean) > ROUNDING * change.largest
+    ]
+    return float(np.mean(found)) if found else None
 
 
-def _means(pairs: Pairs) -> float | None:
-    changes = []
-    for x, y in pairs.values():
-        mean = float(np.nanmean(x))
-        if abs(mean) > ROUNDING * float(np.nanmax(np.abs(x))):
-            # The difference of the cells first: means of large values would cancel.
-            changes.append(abs(float(np.nanmean(x - y)) / mean))
-    return float(np.mean(changes)) if changes else None
-
-
-def _second_moments(pairs: Pairs) -> dict[str, float | None]:
-    if not pairs:
-        return {}
-    v, scale = covariances([x for x, _ in pairs.values()])
-    w, other = covariances([y for _, y in pairs.values()])
+def _second_moments(before: Second, after: Second) -> dict[str, float | None]:
+    (v, scale), (w, other) = before, after
     upper = np.triu(np.ones_like(v, dtype=bool)) & (np.abs(v) > ROUNDING * scale)
     relative = np.abs(v - w)[upper] / np.abs(v)[upper]
     diagonal = np.diag(v) > 0
     variances = np.abs(np.diag(v) - np.diag(w))[diagonal] / np.diag(v)[diagonal]
     apart = np.triu(scale > 0, 1)
-    change = np.abs(_correlations(v, scale) - _correlations(w, other))[apart]
-    if len(pairs) > 1:
-        _say_flat(pairs)
+    change = np.abs(correlations_of(v, scale) - correlations_of(w, other))[apart]
     return {
         "covariances": float(relative.mean()) if len(relative) else None,
         "variances": float(variances.mean()) if len(variances) else None,
@@ -123,17 +176,16 @@ def _second_moments(pairs: Pairs) -> dict[str, float | None]:
     }
 
 
-def _say_flat(pairs: Pairs) -> None:
-    for name, (_, y) in pairs.items():
-        if is_constant(y):
-            warnings.warn(
-                f"il_metrics takes the correlations of column '{name}', constant in the protected "
-                "table, as 0",
-                stacklevel=4,
-            )
+def _say_flat(names: Sequence[str]) -> None:
+    for name in names:
+        warnings.warn(
+            f"il_metrics takes the correlations of column '{name}', constant in the protected "
+            "table, as 0",
+            stacklevel=4,
+        )
 
 
-def covariances(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def covariances(columns: Sequence[np.ndarray]) -> Second:
     """Covariances of columns with NaN, each over the rows where both have values.
 
     Returns
@@ -142,30 +194,61 @@ def covariances(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         The second holds the product of the standard deviations over the same rows: their ratio is
         the correlation.
     """
+    return second_moments_of(*product_sums(columns))
+
+
+def product_sums(
+    columns: Sequence[np.ndarray], centres: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sum what covariances are made of, over the rows where both of two columns have values.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of float64
+        NaN where null.
+    centres : ndarray of float64, optional
+        Numbers to measure from, near the columns' means; these where not given.
+
+    Returns
+    -------
+    n, sums, products, squares : ndarray
+        With each pair i, j: rows, sum of i, of the product, and of the square of i. They add up
+        over parts of the rows, if measured from the same numbers.
+    """
     x = np.array(columns)
     present = ~np.isnan(x)
     if present.all():
         # Centred first, so that far from zero nothing cancels.
-        x -= x.mean(axis=1, keepdims=True)
+        x -= x.mean(axis=1, keepdims=True) if centres is None else centres[:, None]
         products = x @ x.T
         squares = np.broadcast_to(np.diag(products)[:, None], products.shape)
         n = np.full(products.shape, float(x.shape[1]))
-        sums = np.zeros_like(products)
+        # Not 0: far from zero a mean is off by more than what is left of the cells.
+        sums = np.broadcast_to(x.sum(axis=1)[:, None], products.shape)
     else:
-        x = np.where(present, x - np.nanmean(x, axis=1, keepdims=True), 0.0)
+        middle = np.nanmean(x, axis=1) if centres is None else centres
+        x = np.where(present, x - middle[:, None], 0.0)
         held = present.astype(np.float64)
         n, sums, products, squares = held @ held.T, x @ held.T, x @ x.T, (x * x) @ held.T
+    return n, sums, products, squares
+
+
+def second_moments_of(
+    n: np.ndarray, sums: np.ndarray, products: np.ndarray, squares: np.ndarray
+) -> Second:
+    """Give covariances, and products of standard deviations, from `product_sums`."""
     rows = np.maximum(n, 1.0)
     v = (products - sums * sums.T / rows) / np.maximum(n - 1, 1.0)
     spread = np.maximum(0.0, squares - sums * sums / rows) / np.maximum(n - 1, 1.0)
     return v, np.sqrt(spread * spread.T)
 
 
-def _correlations(v: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def correlations_of(v: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Correlations from what `covariances` gives; 0 where a column does not vary."""
     safe = np.where(scale > 0, scale, 1.0)
     return np.where(scale > 0, np.clip(v / safe, -1.0, 1.0), 0.0)
 
 
 def correlations(columns: list[np.ndarray]) -> np.ndarray:
     """Correlations of columns with NaN; 0 where a column does not vary."""
-    return _correlations(*covariances(columns))
+    return correlations_of(*covariances(columns))

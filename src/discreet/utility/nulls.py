@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -97,17 +97,45 @@ def null_rates(
     if gone.shape != (n,):
         raise BadInput(f"suppressed has shape {gone.shape}, the table {n:,} rows")
     was, now = null_cells(before, columns), null_cells(after, columns) | gone
-    cells = max(1, now.size)
-    value = float(now.sum() / cells)
-    if not detail:
-        return value
+    found = null_rates_of(
+        n,
+        int(was.sum()),
+        {c: int(row.sum()) for c, row in zip(columns, now, strict=True)},
+        int(now.any(axis=0).sum()),
+        int(gone.sum()),
+    )
+    return found if detail else found.value
+
+
+def null_rates_of(
+    n: int, was: int, now: Mapping[str, int], records: int, suppressed: int
+) -> NullRates:
+    """Null rates from counts.
+
+    Parameters
+    ----------
+    n : int
+        Records.
+    was : int
+        Null cells of the original.
+    now : mapping of str to int
+        Null cells of each released column, those of suppressed records among them.
+    records, suppressed : int
+        Records with any null, and those suppressed.
+
+    Examples
+    --------
+    >>> null_rates_of(10, 1, {"age": 2, "zip": 3}, records=4, suppressed=2).value
+    0.25
+    """
+    cells, empty = max(1, n * len(now)), sum(now.values())
     return NullRates(
-        value=value,
-        records=float(now.any(axis=0).sum() / max(1, n)),
-        suppressed=int(gone.sum()),
-        before=float(was.sum() / cells),
-        contaminated=bool(now.sum() > was.sum()),
-        columns={c: float(row.sum() / max(1, n)) for c, row in zip(columns, now, strict=True)},
+        value=empty / cells,
+        records=records / max(1, n),
+        suppressed=suppressed,
+        before=was / cells,
+        contaminated=empty > was,
+        columns={name: count / max(1, n) for name, count in now.items()},
     )
 
 

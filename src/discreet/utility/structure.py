@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -71,17 +71,33 @@ def entropy(original: Any, protected: Any, *, detail: bool = False) -> float | B
         for name in after.column_names
         if name in before.column_names
     }
-    value = float(sum(b for _, b in columns.values()))
-    if not detail:
-        return value
-    return BeforeAfter(value, float(sum(a for a, _ in columns.values())), columns)
+    found = entropy_of(columns)
+    return found if detail else found.value
+
+
+def entropy_of(columns: Mapping[str, tuple[float, float]]) -> BeforeAfter:
+    """Sum the columns' bits before and after."""
+    before, after = (float(sum(pair[side] for pair in columns.values())) for side in (0, 1))
+    return BeforeAfter(after, before, columns)
 
 
 def _bits(column: pa.ChunkedArray, name: str) -> float:
     codes, size = encode(column, name)
-    counts = np.bincount(codes[codes >= 0], minlength=size)
-    p = counts[counts > 0] / max(1, counts.sum())
-    return float(-(p * np.log2(p)).sum()) + 0.0
+    return bits_of(np.bincount(codes[codes >= 0], minlength=size))
+
+
+def bits_of(counts: np.ndarray, repeats: np.ndarray | None = None) -> float:
+    """Entropy from counts of values; `repeats` says how many values have each count.
+
+    Examples
+    --------
+    >>> bits_of(np.array([1, 1, 2])), bits_of(np.array([1, 2]), np.array([2, 1]))
+    (1.5, 1.5)
+    """
+    repeats = np.ones_like(counts) if repeats is None else repeats
+    held = counts > 0
+    p = counts[held] / max(1, (counts * repeats).sum())
+    return float(-(repeats[held] * p * np.log2(p)).sum()) + 0.0
 
 
 @overload
@@ -122,17 +138,24 @@ def mean_absolute_correlation(
             pairs[name] = x, y
     if len(pairs) < 2:
         return BeforeAfter(0.0, 0.0, {}) if detail else 0.0
-    p = len(pairs)
+    r_x, r_y = (correlations([pair[side] for pair in pairs.values()]) for side in (0, 1))
+    found = mean_absolute_correlation_of(list(pairs), r_x, r_y)
+    return found if detail else found.value
+
+
+def mean_absolute_correlation_of(
+    names: Sequence[str], r_x: np.ndarray, r_y: np.ndarray
+) -> BeforeAfter:
+    """Mean of |R_ij| from the two correlation matrices of some columns."""
+    if len(names) < 2:
+        return BeforeAfter(0.0, 0.0, {})
     means = []
-    for side in (0, 1):
-        r = np.abs(correlations([pair[side] for pair in pairs.values()]))
+    for r in (np.abs(r_x), np.abs(r_y)):
         np.fill_diagonal(r, 0.0)
-        means.append(r.sum(axis=1) / (p - 1))
+        means.append(r.sum(axis=1) / (len(names) - 1))
     before, after = means
-    if not detail:
-        return float(after.mean())
     each = zip(before.tolist(), after.tolist(), strict=True)
-    columns = dict(zip(pairs, each, strict=True))
+    columns = dict(zip(names, each, strict=True))
     return BeforeAfter(float(after.mean()), float(before.mean()), columns)
 
 

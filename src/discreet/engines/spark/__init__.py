@@ -3,7 +3,7 @@
 Nothing here needs pyspark to be imported; a session does.
 """
 
-from discreet.engines.spark.frame import SparkFrame
+from discreet.engines.spark.frame import SparkFrame, spark_frame
 from discreet.engines.spark.session import Session, spark_session, usage
 
-__all__ = ["Session", "SparkFrame", "spark_session", "usage"]
+__all__ = ["Session", "SparkFrame", "spark_frame", "spark_session", "usage"]

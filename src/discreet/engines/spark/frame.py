@@ -15,13 +15,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.engines.files import open_parquet, schema_of
-from discreet.engines.frame import Frame, Merge, OfPair, OfPiece, Part, plain_type
+from discreet.engines.files import open_parquet, plain_files, schema_of
+from discreet.engines.frame import (
+    Frame,
+    Merge,
+    Numbered,
+    OfPair,
+    OfPiece,
+    Part,
+    plain_type,
+)
 from discreet.engines.spark import source, workers
 from discreet.engines.spark.carried import from_spark, spark_name
 from discreet.engines.spark.session import Session
 from discreet.engines.spark.workers import ROW
 from discreet.errors import BadInput
+from discreet.table.files import format_of
+from discreet.table.native import check_names
 
 # Rows that one task sorts, that are put beside those of another table, and of a written file.
 SPAN = 1 << 20
@@ -42,6 +52,9 @@ class SparkFrame(Frame):
     markers : sequence of str
         What stands for a null in them, besides the empty text and NaN.
     """
+
+    # Of the temporary files, if there are any.
+    _folder: Path | None = None
 
     def __init__(
         self, session: Session, files: Sequence[Path], markers: Sequence[str] = ()
@@ -113,7 +126,7 @@ class SparkFrame(Frame):
         num_rows = sum(open_parquet(path).metadata.num_rows for path in maps)
         places = session.spark.range(0, len(parts), 1, len(parts))
         reading = partial(workers.read_released, read, schema, parts)
-        plan = places.mapInArrow(reading, _ddl(schema))
+        plan = places.mapInArrow(reading, ddl(schema))
         made = cls.__new__(cls)
         return made._set(session, plan, schema, num_rows, positioned=True, span=0, kept=False)
 
@@ -198,12 +211,21 @@ class SparkFrame(Frame):
             none = np.arange(0)
             empty, other = before_schema.empty_table(), after_schema.empty_table()
             return function(empty, none, none.astype(bool), other)
+        found, first, second = self._pairs(after, columns, columns_after)
+        work = partial(workers.fold_pair, function, first, second)
+        return self._merged(found.applyInArrow(work, workers.PARTIALS), merge)
+
+    def _pairs(
+        self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
+    ) -> tuple[Any, pa.Schema, pa.Schema]:
+        """Group the rows of two tables by their numbers, together; and give their schemas."""
+        assert isinstance(after, SparkFrame)
+        columns = self.schema.names if columns is None else columns
+        columns_after = after.schema.names if columns_after is None else columns_after
         span = min(PAIRS, self._span_of_rows())
-        first = self._by_span(columns, span)
-        second = after._by_span(columns_after, span)
-        work = partial(workers.fold_pair, function, before_schema, after_schema)
-        partials = first.groupBy("span").cogroup(second.groupBy("span"))
-        return self._merged(partials.applyInArrow(work, workers.PARTIALS), merge)
+        first, second = self._by_span(columns, span), after._by_span(columns_after, span)
+        together = first.groupBy("span").cogroup(second.groupBy("span"))
+        return together, self._schema(columns), after._schema(columns_after)
 
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
@@ -211,8 +233,59 @@ class SparkFrame(Frame):
         """Plan it; what it gives is written to temporary files when it is first looked at."""
         columns = self.schema.names if columns is None else columns
         work = partial(workers.map_rows, function, self._schema(columns), schema, self._span)
-        plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, _ddl(schema))
+        plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
         return self._like(plan, schema, kept=False)
+
+    def flat_map(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
+    ) -> SparkFrame:
+        """Write what the function gives, to know how many rows there are."""
+        made = self._mapped(function, schema, columns)
+        with self.session.telling():
+            made.num_rows = made._rows().count()
+        made._span = 0
+        return made
+
+    def _mapped(
+        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None
+    ) -> SparkFrame:
+        columns = self.schema.names if columns is None else columns
+        work = partial(workers.flat_map_rows, function, self._schema(columns), schema, self._span)
+        plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
+        return self._like(plan, schema, kept=False)
+
+    def map_pairs(
+        self,
+        after: Frame,
+        function: OfPair[pa.Table],
+        schema: pa.Schema,
+        columns: Sequence[str] | None = None,
+        columns_after: Sequence[str] | None = None,
+    ) -> SparkFrame:
+        """Bring rows of the same numbers together, and write what the function gives."""
+        found, first, second = self._pairs(after, columns, columns_after)
+        work = partial(workers.map_pair, function, first, second, schema)
+        made = self._like(found.applyInArrow(work, ddl(schema)), schema, kept=False)
+        made._span = 0
+        made._rows()
+        return made
+
+    def ranked(self, by: Sequence[str], was: str, stretch: int) -> SparkFrame:
+        """Sort into files, in which a row's number is its place."""
+        from discreet.engines.spark.ordering import SortedFrame
+
+        return SortedFrame.ranked_rows(self, by, was, stretch)
+
+    def arranged(self, stretch: int) -> SparkFrame:
+        """Sort into files."""
+        from discreet.engines.spark.ordering import SortedFrame
+
+        return SortedFrame.arranged_rows(self, stretch)
+
+    def remove(self) -> None:
+        """Remove the temporary files."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def ordered(self, by: str, without: str | None = None) -> SparkFrame:
         """Sort by a column, then by row number, leaving out rows that a column marks."""
@@ -308,20 +381,30 @@ class SparkFrame(Frame):
         self.session.written["bytes_written"] += sum(found["size"] for found in written)
         return rows
 
+    def native(self) -> Any:
+        """Give a DataFrame with the columns' own names."""
+        functions = _functions()
+        named = [
+            functions.col(key).alias(name)
+            for key, name in zip(self._keys(self.schema.names), self.schema.names, strict=True)
+        ]
+        return self._rows().select(*named)
+
     # Within
 
     def _rows(self) -> Any:
         """Give the rows to look at; those that a function makes are made once, and kept."""
         if not self._kept:
-            folder = str(self.session.new_folder())
+            self._folder = self.session.new_folder()
             with self.session.telling():
-                self._plan.write.parquet(folder)
-            self._plan = self.session.spark.read.schema(self._plan.schema).parquet(folder)
+                self._plan.write.parquet(str(self._folder))
+            read = self.session.spark.read.schema(self._plan.schema)
+            self._plan = read.parquet(str(self._folder))
             self._kept = True
         return self._plan
 
     def _like(self, plan: Any, schema: pa.Schema, kept: bool) -> SparkFrame:
-        made = type(self).__new__(type(self))
+        made = SparkFrame.__new__(SparkFrame)
         return made._set(
             self.session, plan, schema, self.num_rows, self.positioned, self._span, kept
         )
@@ -355,6 +438,27 @@ class SparkFrame(Frame):
         return reduce(merge, (pickle.loads(found["partial"][int(i)].as_py()) for i in places))
 
 
+def spark_frame(session: Session, table: Any, markers: Sequence[str] = ()) -> SparkFrame:
+    """Take a Parquet file, a folder of them, or a Spark DataFrame as a frame."""
+    if not isinstance(table, str | Path):
+        check_names(table.columns)
+        frame = SparkFrame.of(session, table, markers)
+    else:
+        path = Path(table)
+        if not path.exists():
+            raise BadInput(f"{path} does not exist")
+        if path.is_file() and format_of(path) != "parquet":
+            raise BadInput(
+                f"{path}: the engine spark reads Parquet, not {format_of(path)}; use --engine "
+                "duckdb or memory, or convert it"
+            )
+        files = plain_files(path) if path.is_dir() else [path]
+        frame = SparkFrame(session, [file.absolute() for file in files], markers)
+    if frame.num_rows == 0:
+        raise BadInput("the table has no rows")
+    return frame
+
+
 def _functions() -> Any:
     from pyspark.sql import functions
 
@@ -374,6 +478,7 @@ def _names(number: int) -> list[str]:
     return [f"c{place}" for place in range(number)]
 
 
-def _ddl(schema: pa.Schema) -> str:
+def ddl(schema: pa.Schema) -> str:
+    """Say to Spark which columns it gets back: c0, c1, ... and the number."""
     kinds = [f"c{place} {spark_name(field.type)}" for place, field in enumerate(schema)]
     return ", ".join([*kinds, f"{ROW} bigint"])

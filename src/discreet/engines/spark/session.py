@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from discreet.engines.frame import Engine, Frame, OfPiece
 from discreet.errors import BadInput, BrokenPromise
 
 # A task that fails is tried again, which plain local[*] does not do.
@@ -43,7 +46,7 @@ _USED = {
 }
 
 
-class Session:
+class Session(Engine):
     """Spark, and a folder for what frames keep.
 
     Parameters
@@ -57,6 +60,8 @@ class Session:
     given : SparkSession or DataFrame, optional
         The caller's. Where not given, the active one is used if there is one.
     """
+
+    name = "spark"
 
     def __init__(
         self,
@@ -99,6 +104,27 @@ class Session:
         found = usage(self.spark, self._before)
         return {name: count + self.written.get(name, 0) for name, count in found.items()}
 
+    def write(
+        self,
+        frame: Frame,
+        by: str,
+        without: str,
+        finish: OfPiece[pa.Table],
+        table: Path,
+        rows: Path,
+    ) -> int:
+        """Write part files, and row maps of the same names."""
+        from discreet.engines.spark.frame import SparkFrame
+
+        assert isinstance(frame, SparkFrame)
+        return frame.write_parts(by, table, rows, finish, without)
+
+    def released(self, table: Path, rows: Path, schema: pa.Schema) -> Frame:
+        """Take part files with their row maps."""
+        from discreet.engines.spark.frame import SparkFrame
+
+        return SparkFrame.released(self, table, rows, schema)
+
     @contextmanager
     def telling(self) -> Iterator[None]:
         """Tell in a sentence what went wrong at a worker."""
@@ -112,10 +138,11 @@ class Session:
             raise
 
     def close(self) -> None:
-        """Stop Spark if it was started here."""
+        """Stop Spark if it was started here, and remove the temporary files."""
         if self._started is not None:
             self._started.stop()
             self._started = None
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> Session:
         return self

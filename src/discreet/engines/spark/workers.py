@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.files import open_parquet
-from discreet.engines.frame import Merge, OfPair, OfPiece
+from discreet.engines.frame import Merge, Numbered, OfPair, OfPiece
 from discreet.engines.spark.carried import from_spark, to_spark
 from discreet.errors import BadInput
 from discreet.table.native import normalise
@@ -34,26 +35,59 @@ def fold_rows(
     function: OfPiece[Any], merge: Merge[Any], schema: pa.Schema, span: int, batches: Batches
 ) -> Batches:
     """Put together what a function gives for each run of rows."""
-    runs = _runs(schema, span, batches)
-    return _partials(merge, span, ((rows, function(table, rows)) for table, rows in runs))
+    found = runs(schema, span, batches)
+    return _partials(merge, span, ((rows, function(table, rows)) for table, rows in found))
 
 
 def fold_pair(
     function: OfPair[Any], before: pa.Schema, after: pa.Schema, first: pa.Table, second: pa.Table
 ) -> pa.Table:
     """Give what a function gives for the rows of one span, before and after."""
+    table, rows, there, others = _paired(before, after, first, second)
+    return pa.table(pickled(int(rows[0]), function(table, rows, there, others)))
+
+
+def _paired(
+    before: pa.Schema, after: pa.Schema, first: pa.Table, second: pa.Table
+) -> tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]:
     table, rows = _in_order(before, first)
     others, numbers = _in_order(after, second)
-    there = np.isin(rows, numbers, assume_unique=True)
-    return pa.table(_pickled(int(rows[0]), function(table, rows, there, others)))
+    return table, rows, np.isin(rows, numbers, assume_unique=True), others
 
 
 def map_rows(
     function: OfPiece[pa.Table], schema: pa.Schema, made: pa.Schema, span: int, batches: Batches
 ) -> Batches:
     """Give what a function makes of the rows, with their numbers."""
-    for table, rows in _runs(schema, span, batches):
-        yield from _sent(function(table, rows).cast(made), rows)
+    return flat_map_rows(partial(same_rows, function), schema, made, span, batches)
+
+
+def flat_map_rows(
+    function: OfPiece[Numbered], schema: pa.Schema, made: pa.Schema, span: int, batches: Batches
+) -> Batches:
+    """Give the rows and the numbers that a function makes of rows."""
+    for table, rows in runs(schema, span, batches):
+        found, numbers = function(table, rows)
+        yield from sent(found.cast(made), numbers)
+
+
+def same_rows(function: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray) -> Numbered:
+    """Give what a function makes of rows, which keep their numbers."""
+    return function(piece, rows), rows
+
+
+def map_pair(
+    function: OfPair[pa.Table],
+    before: pa.Schema,
+    after: pa.Schema,
+    made: pa.Schema,
+    first: pa.Table,
+    second: pa.Table,
+) -> pa.Table:
+    """Give what a function makes of the rows of one span, before and after."""
+    table, rows, there, others = _paired(before, after, first, second)
+    found = function(table, rows, there, others).cast(made)
+    return pa.Table.from_batches(list(sent(found, rows)))
 
 
 def write_rows(
@@ -124,7 +158,7 @@ def read_released(
                 if len(rows) < len(table):
                     break
                 table = normalise(table.replace_schema_metadata(None), [])
-                yield from _sent(table.select(schema.names).cast(schema), rows)
+                yield from sent(table.select(schema.names).cast(schema), rows)
             if start != len(numbers):
                 raise BadInput(f"{path} does not have the rows that its row map {map_path} lists")
 
@@ -150,7 +184,7 @@ def write_row_map(rows: np.ndarray, path: Path) -> None:
     parquet.write_table(pa.table({ORIGINAL_ROW: rows}), path, compression="zstd")
 
 
-def _runs(schema: pa.Schema, span: int, batches: Batches) -> Iterator[tuple[pa.Table, np.ndarray]]:
+def runs(schema: pa.Schema, span: int, batches: Batches) -> Iterator[Numbered]:
     """Give the rows in pieces whose numbers follow on each other.
 
     Spark puts parts of several files in one batch, and in any order. Where the span is 1, a piece
@@ -189,37 +223,38 @@ def _breaks(rows: np.ndarray, span: int) -> list[int]:
 
 def _partials(merge: Merge[Any], span: int, found: Iterator[tuple[np.ndarray, Any]]) -> Batches:
     """Merge what belongs to rows that follow on each other; the driver merges the rest."""
-    first, last, partial = -1, -1, None
+    first, last, merged = -1, -1, None
     for rows, part in found:
         if first >= 0 and not _breaks(np.array([last, rows[0]]), span):
-            partial = merge(partial, part)
+            merged = merge(merged, part)
         else:
             if first >= 0:
-                yield _pickled(first, partial)
-            first, partial = int(rows[0]), part
+                yield pickled(first, merged)
+            first, merged = int(rows[0]), part
         last = int(rows[-1])
     if first >= 0:
-        yield _pickled(first, partial)
+        yield pickled(first, merged)
 
 
-def _pickled(first: int, partial: Any) -> pa.RecordBatch:
-    cells = [pa.array([first]), pa.array([pickle.dumps(partial)], pa.binary())]
+def pickled(first: int, part: Any) -> pa.RecordBatch:
+    """Send what a function gave to the driver."""
+    cells = [pa.array([first]), pa.array([pickle.dumps(part)], pa.binary())]
     return pa.RecordBatch.from_arrays(cells, names=["first", "partial"])
 
 
-def _sent(table: pa.Table, rows: np.ndarray) -> Batches:
+def sent(table: pa.Table, rows: np.ndarray) -> Batches:
     """Give a table to Spark."""
     names = [f"c{place}" for place in range(table.num_columns)]
     columns = [to_spark(column) for column in table.columns]
-    sent = pa.table([*columns, pa.array(rows, pa.int64())], names=[*names, ROW])
-    yield from sent.combine_chunks().to_batches()
+    whole = pa.table([*columns, pa.array(rows, pa.int64())], names=[*names, ROW])
+    yield from whole.combine_chunks().to_batches()
 
 
 def _parts(
     schema: pa.Schema, order: str, bits: int, batches: Batches
 ) -> Iterator[tuple[int, pa.Table, np.ndarray]]:
     """Cut the rows where the part that their order word says changes."""
-    for table, rows in _runs(schema, 0, batches):
+    for table, rows in runs(schema, 0, batches):
         words = table[order].to_numpy()
         part = (words >> np.uint64(64 - bits)) if bits else np.zeros(len(words), dtype=np.uint64)
         stops = [*(np.flatnonzero(np.diff(part)) + 1), len(part)]

@@ -13,53 +13,97 @@ from discreet.draws import Draws
 from discreet.table.classes import classes_of
 
 EVERYTHING = "*"
+_FEW_ROUNDS = 4
+
+
+def prepare_generalize(step: dict[str, Any]) -> dict[str, Any]:
+    """Give the plan with its texts as Arrow has them."""
+    joint = dict(step["joint"])
+    joint["hierarchies"] = {
+        name: one | {"values": pa.array(one["values"], pa.string()), "texts": _texts(one)}
+        for name, one in joint["hierarchies"].items()
+    }
+    return step | {"joint": joint}
 
 
 def generalize(
     step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]
 ) -> dict[str, pa.ChunkedArray]:
-    """Give the released columns; raise ValueError where classes do not have the plan's sizes."""
+    """Give the released columns, and count the records of groups and classes."""
     joint = step["joint"]
-    leaves = {
-        name: _leaves(columns.arrow(name), name, joint["hierarchies"][name])
-        for name in step["columns"]
-    }
-    null = {name: found < 0 for name, found in leaves.items()}
+    hierarchies = {name: joint["hierarchies"][name] for name in step["columns"]}
+    leaves = {name: _leaves(columns.arrow(name), name, h) for name, h in hierarchies.items()}
     n = len(next(iter(leaves.values())))
-    texts = {name: _texts(joint["hierarchies"][name]) for name in leaves}
+    records, ids = np.ones(n, np.int64), None
+    if sum(len(group["rounds"]) for group in joint["groups"]) > _FEW_ROUNDS:
+        # Rows that have the same leaves end up alike, so these are looked at once.
+        sizes = np.array([len(h["maps"][0]) for h in hierarchies.values()], dtype=np.int64)
+        ids, n = classes_of(np.array(list(leaves.values())), sizes)
+        records, first = np.bincount(ids, minlength=n), _first_rows(ids, n)
+        leaves = {name: found[first] for name, found in leaves.items()}
+    null = {name: found < 0 for name, found in leaves.items()}
+    texts = {name: h.get("texts", None) or _texts(h) for name, h in hierarchies.items()}
     # Places on the list of a column's labels, level after level; the last is what all is under.
     released = {name: np.full(n, len(texts[name]) - 1) for name in leaves}
-    for group in joint["groups"]:
-        waiting = np.flatnonzero(_in_group(group, null))
-        if len(waiting) != group["rows"]:
-            raise ValueError(
-                f"the plan has {group['rows']:,} records in the group '{group['group']}', "
-                f"but there are {len(waiting):,}"
-            )
+    suppressed, left_out = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    for number, group in enumerate(joint["groups"]):
+        waiting = np.flatnonzero(in_group(group, null))
+        columns.count(step, "rows", number, records=records[waiting].sum())
         if group["treatment"] == "append":
             for name, found in leaves.items():
-                codes, start = _at(joint["hierarchies"][name], found[waiting], 0)
+                codes, start = _at(hierarchies[name], found[waiting], 0)
                 released[name][waiting] = np.where(codes < 0, -1, start + codes)
             continue
-        for one in group["rounds"]:
+        for which, one in enumerate(group["rounds"]):
             at = {
-                name: _at(joint["hierarchies"][name], found[waiting], one["levels"][name])
+                name: _at(hierarchies[name], found[waiting], one["levels"][name])
                 for name, found in leaves.items()
             }
-            kept = _kept(one, {name: codes for name, (codes, _) in at.items()})
-            for name, (codes, start) in at.items():
-                place = np.where(codes < 0, -1, start + codes)
+            kept, held = _kept(one, {name: c for name, (c, _) in at.items()}, records[waiting])
+            columns.count(step, "classes", number, which, records=held)
+            for name, (found, start) in at.items():
+                place = np.where(found < 0, -1, start + found)
                 released[name][waiting[kept]] = place[kept]
             waiting = waiting[~kept]
-        if len(waiting) != group["suppressed"]:
-            raise ValueError(
-                f"{len(waiting):,} records of the group '{group['group']}' are in no class, but "
-                f"the plan suppresses {group['suppressed']:,}"
-            )
+        columns.count(step, "suppressed", number, records=records[waiting].sum())
+        suppressed[waiting] = True
+        left_out[waiting] = group.get("left_out", False)
+    if ids is not None:
+        suppressed, left_out = suppressed[ids], left_out[ids]
+        released = {name: place[ids] for name, place in released.items()}
+    columns.suppress(suppressed, left_out)
     return {
         name: pa.chunked_array([texts[name].take(pa.array(place, mask=place < 0))])
         for name, place in released.items()
     }
+
+
+def verify_generalize(step: dict[str, Any], tally: dict[tuple[Any, ...], Any]) -> None:
+    """Raise ValueError where groups and classes do not have the sizes that the plan gives."""
+    for number, group in enumerate(step["joint"]["groups"]):
+        found = tally["rows", number]
+        if found != group["rows"]:
+            raise ValueError(
+                f"the plan has {group['rows']:,} records in the group '{group['group']}', "
+                f"but there are {found:,}"
+            )
+        for which, one in enumerate(group["rounds"]):
+            counted = tally.get(("classes", number, which), ())
+            if not np.array_equal(counted, one["sizes"]):
+                raise ValueError("the classes do not have the sizes that the plan gives")
+        left = tally.get(("suppressed", number))
+        if left is not None and left != group["suppressed"]:
+            raise ValueError(
+                f"{left:,} records of the group '{group['group']}' are in no class, but "
+                f"the plan suppresses {group['suppressed']:,}"
+            )
+
+
+def _first_rows(ids: np.ndarray, n: int) -> np.ndarray:
+    """Give a row of each class."""
+    first = np.empty(n, np.int64)
+    first[ids] = np.arange(len(ids))
+    return first
 
 
 def _texts(hierarchy: dict[str, Any]) -> pa.Array:
@@ -77,17 +121,20 @@ def _leaves(column: pa.ChunkedArray, name: str, hierarchy: dict[str, Any]) -> np
         column = column.cast(kind.value_type)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    text = column.cast(pa.string())
-    found = pc.index_in(text, value_set=pa.array(hierarchy["values"], pa.string()))
-    unknown = pc.and_(found.is_null(), text.is_valid())
-    if pc.any(unknown).as_py():
-        value = text.filter(unknown)[0].as_py()
+    # Each distinct value is looked for once.
+    encoded = column.combine_chunks().dictionary_encode()
+    text = encoded.dictionary.cast(pa.string())
+    known = hierarchy["values"]
+    known = known if isinstance(known, pa.Array) else pa.array(known, pa.string())
+    found = pc.index_in(text, value_set=known)
+    if found.null_count:
+        value = text.filter(found.is_null())[0].as_py()
         raise ValueError(f"column '{name}' holds '{value}', which the plan does not know")
-    place = pc.fill_null(found, -1).to_numpy()
-    return np.append(np.asarray(hierarchy["leaf"], dtype=np.int64), -1)[place]
+    leaf = np.asarray(hierarchy["leaf"], dtype=np.int64)[found.to_numpy()]
+    return np.append(leaf, -1)[encoded.indices.fill_null(len(leaf)).to_numpy()]
 
 
-def _in_group(group: dict[str, Any], null: dict[str, np.ndarray]) -> np.ndarray:
+def in_group(group: dict[str, Any], null: dict[str, np.ndarray]) -> np.ndarray:
     """Tell which rows belong to a group: all, those with nulls or without, or by which are null."""
     any_null = np.zeros(len(next(iter(null.values()))), dtype=bool)
     for rows in null.values():
@@ -112,10 +159,11 @@ def _at(hierarchy: dict[str, Any], leaves: np.ndarray, level: int) -> tuple[np.n
     return maps[leaves], sum(len(labels) for labels in hierarchy["labels"][:level])
 
 
-def _kept(one: dict[str, Any], codes: dict[str, np.ndarray]) -> np.ndarray:
-    """Tell which rows are in a class of the round, and verify the classes' sizes."""
-    sizes = np.asarray(one["sizes"], dtype=np.int64)
-    # Classes of the plan and rows are numbered together.
+def _kept(
+    one: dict[str, Any], codes: dict[str, np.ndarray], records: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Tell which tuples are in a class of the round, and the number of records of each class."""
+    # Classes of the plan and tuples are numbered together.
     both = np.array(
         [
             np.concatenate([np.asarray(one["classes"][name], dtype=np.int64), found])
@@ -123,10 +171,10 @@ def _kept(one: dict[str, Any], codes: dict[str, np.ndarray]) -> np.ndarray:
         ]
     )
     number, count = classes_of(both, both.max(axis=1, initial=0) + 1)
-    known, rows = number[: len(sizes)], number[len(sizes) :]
-    counted = np.bincount(rows, minlength=count)
-    if len(np.unique(known)) != len(known) or not np.array_equal(counted[known], sizes):
-        raise ValueError("the classes do not have the sizes that the plan gives")
+    known, found = np.split(number, [len(one["sizes"])])
+    if np.bincount(known, minlength=1).max() > 1:
+        raise ValueError("the plan lists a class twice")
+    counted = np.bincount(found, records, minlength=count).astype(np.int64)
     held = np.zeros(count, dtype=bool)
     held[known] = True
-    return held[rows]
+    return held[found], counted[known]

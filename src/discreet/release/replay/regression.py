@@ -23,6 +23,12 @@ _CURVE, _TERMS, _ULPS = 1e-9, 1e-12, 4
 Computed = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
+def prepare_porop(step: dict[str, Any]) -> dict[str, Any]:
+    """Give the plan with its numbers as arrays."""
+    arrays = ("degrees", "coefficients", "deviations")
+    return step | {"joint": step["joint"] | {n: np.asarray(step["joint"][n]) for n in arrays}}
+
+
 def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> Computed:
     """Sort, cut, normalise, sort and cut again; give each value its fit and its noise."""
     plan, names = step["joint"], list(step["columns"])
@@ -41,37 +47,69 @@ def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> 
     np.divide(values - low[chunk], width[chunk], out=share, where=width[chunk] > 0)
 
     order = np.argsort(share, kind="stable")
-    fit, sd = np.empty(n), np.empty(n)
+    new, slack = np.full((2, table.size), np.nan)
     for start in range(0, n, _BLOCK):
         places = np.arange(start, min(n, start + _BLOCK))
-        fit[order[places]] = _curves(plan, n, places)
-        sd[order[places]] = np.asarray(plan["deviations"])[places // plan["second_k"]]
+        at = order[places]
+        row, column = np.divmod(cells[at], len(names))
+        ends = low[chunk[at]], width[chunk[at]]
+        new[cells[at]], slack[cells[at]] = porop_cells(
+            step, n, places, share[at], *ends, row, column, draws
+        )
+    new, slack = new.reshape(table.shape), slack.reshape(table.shape)
+    return {name: (new[:, i], slack[:, i]) for i, name in enumerate(names)}
+
+
+def porop_cells(
+    step: dict[str, Any],
+    n: int,
+    places: np.ndarray,
+    share: np.ndarray,
+    low: np.ndarray,
+    width: np.ndarray,
+    row: np.ndarray,
+    column: np.ndarray,
+    draws: Callable[[str], Draws],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give what becomes of cells, and how far off each may be.
+
+    Parameters
+    ----------
+    step : dict
+        The plan.
+    n : int
+        Cells in all.
+    places : ndarray of int
+        Where these stand in the second order.
+    share : ndarray
+        Their values in it.
+    low, width : ndarray
+        Of their chunks in the first order.
+    row, column : ndarray of int
+        What the row's draws go by, and which of the columns it is.
+    draws : callable
+        Gives the draws of a column by its name.
+    """
+    plan = step["joint"]
+    fit = _curves(plan, n, places)
+    sd = np.asarray(plan["deviations"])[places // plan["second_k"]]
     # An error of the fit counts once, and where the noise is its residual once more with the noise.
     off, again = _CURVE * np.maximum(1.0, np.abs(fit)), 0.0
     if plan["noise"] == "perturbative":
         sd, again = np.abs(share - fit), plan["noise_scale"]
-
-    def spread(of_values: np.ndarray) -> np.ndarray:
-        new = np.full(table.shape, np.nan)
-        new.flat[cells] = of_values
-        return new
-
-    new, off = spread(low[chunk] + width[chunk] * fit), spread(width[chunk] * off)
-    most = spread(np.abs(low[chunk]) + np.abs(width[chunk] * fit))
-    if plan["noise"] != "none":
-        noise = spread(plan["noise_scale"] * sd * width[chunk])
-        for i, name in enumerate(names):
-            least = np.maximum(noise[:, i], step["columns"][name]["noise_floor"])
-            normal = draws(name).normal(np.arange(len(table)))
-            new[:, i] += least * normal
-            most[:, i] += np.abs(least * normal)
-            off[:, i] *= 1.0 + again * np.abs(normal)
-    for i, name in enumerate(names):
-        if "lower" in step["columns"][name]:
-            new[:, i] = np.minimum(new[:, i], step["columns"][name]["upper"])
-            new[:, i] = np.maximum(new[:, i], step["columns"][name]["lower"])
-    slack = off + _ULPS * np.spacing(most)
-    return {name: (new[:, i], slack[:, i]) for i, name in enumerate(names)}
+    new, off, most = low + width * fit, width * off, np.abs(low) + np.abs(width * fit)
+    for i, (name, own) in enumerate(step["columns"].items()):
+        mine = column == i
+        if plan["noise"] != "none":
+            noise = plan["noise_scale"] * sd[mine] * width[mine]
+            normal = draws(name).normal(row[mine])
+            noise = np.maximum(noise, own["noise_floor"]) * normal
+            new[mine] += noise
+            most[mine] += np.abs(noise)
+            off[mine] *= 1.0 + again * np.abs(normal)
+        if "lower" in own:
+            new[mine] = np.maximum(np.minimum(new[mine], own["upper"]), own["lower"])
+    return new, off + _ULPS * np.spacing(most)
 
 
 def _curves(plan: dict[str, Any], n: int, places: np.ndarray) -> np.ndarray:

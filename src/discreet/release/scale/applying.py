@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import Decision, Method
+from discreet.method import Decision, Method, Outcome
 from discreet.release.cells import blank
 from discreet.release.keys import row_numbers
 from discreet.release.recipe import Step
@@ -21,6 +21,16 @@ from discreet.table.columns import numbers_like
 
 # Columns of the treated table that are not released; no column of a user has such a name.
 SUPPRESSED, LEFT_OUT, ORDER = "\0suppressed", "\0left out", "\0order"
+
+
+def beside(number: int, column: str) -> str:
+    """Name the column beside the others that holds what a step made by sorting."""
+    return f"\0{number} {column}"
+
+
+def as_computed_before(columns: Mapping[str, Any], draws: Any, rounded: Any) -> Outcome:
+    """Give what was computed before and now stands beside the rows: how a sorting step treats."""
+    return Outcome(dict(columns), {})
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,16 @@ class Applying:
         """The columns that a step has treated."""
         return {column for one in self.treatments for column in one.step.columns}
 
+    def needed(self, columns: Sequence[str]) -> set[str]:
+        """Name the columns that it takes to apply the steps and to give some columns."""
+        sorted_ = {
+            beside(one.number, column)
+            for one in self.treatments
+            if one.method.orders
+            for column in one.step.columns
+        }
+        return {*columns, *self.touched, *sorted_, *([] if self.key is None else [self.key])}
+
     def columns(self, released: Sequence[str], piece: pa.Table, rows: np.ndarray) -> pa.Table:
         """Give some columns of a piece as the steps leave them."""
         state = _State(self, piece, rows)
@@ -110,8 +130,12 @@ class _State:
         """Apply one step."""
         method, step = one.method, one.step
         before = {name: self._given(name, method) for name in step.columns}
+        given = before
+        if method.orders:
+            made = {name: self.piece[beside(one.number, name)] for name in step.columns}
+            given = {name: column.to_numpy() for name, column in made.items()}
         outcome = one.decision.treat(
-            before, partial(self._draws, one.number), partial(self._rounded, step.precision)
+            given, partial(self._draws, one.number), partial(self._rounded, step.precision)
         )
         for name, values in outcome.columns.items():
             if isinstance(values, np.ndarray):

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from discreet.engines import Frame
 from discreet.errors import BadInput
-from discreet.table import Numbers, kind_of, numbers
+from discreet.table import Numbers, numbers
 from discreet.table.columns import numbers_like
 from discreet.table.moments import Moments, joined, moments_of
 from discreet.table.summary import Summary
@@ -20,22 +20,8 @@ MOST_VALUES = 1 << 26
 MOST_TUPLES = 1 << 24
 
 
-def find_sources(frame: Frame, columns: Sequence[str]) -> dict[str, Numbers]:
-    """Find the decimals and the units of numeric columns, and refuse what are no numbers."""
-    for name in columns:
-        if kind_of(frame.schema.field(name).type) != "numeric":
-            kind = kind_of(frame.schema.field(name).type)
-            raise BadInput(f"column '{name}' is {kind}, but this step needs numbers")
-    if not columns:
-        return {}
-    found = frame.fold(partial(_sources, tuple(columns)), _finer, columns)
-    for name in columns:
-        if name not in found:
-            raise BadInput(f"column '{name}' holds only nulls")
-    return found
-
-
-def _sources(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> dict[str, Numbers]:
+def sources_of(names: Sequence[str], piece: pa.Table, rows: np.ndarray) -> dict[str, Numbers]:
+    """Find the decimals and the units of numbers in a piece, of the columns that have values."""
     found = {}
     for name in names:
         if piece[name].null_count < len(piece):
@@ -44,7 +30,7 @@ def _sources(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> dict[
     return found
 
 
-def _finer(one: dict[str, Numbers], other: dict[str, Numbers]) -> dict[str, Numbers]:
+def finer(one: dict[str, Numbers], other: dict[str, Numbers]) -> dict[str, Numbers]:
     """Take the more decimals and the smaller units of two pieces."""
     found = one | other
     for name in one.keys() & other.keys():
@@ -73,7 +59,7 @@ class Counting:
 
     def summary(self, column: str) -> Summary:
         """Count the distinct values of a column, by class where there is a target."""
-        self._refuse_too_many([column], MOST_VALUES, "oma, mdav and v-mdav take them by ranges")
+        self._refuse_too_many([column], MOST_VALUES, "oma, mdav and vmdav take them by ranges")
         if self.target is not None:
             return self._by_class(column, self.target)
         parts = [self._summary(column, *found) for found in self.frame.values(column)]

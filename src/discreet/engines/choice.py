@@ -1,0 +1,90 @@
+"""Which engine a table is for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import BadInput, nearest
+
+ENGINES = ("auto", "memory", "duckdb", "spark")
+# A table is copied and sorted on the way, so that it needs about three times its size.
+_SHARE = 3
+
+
+def choose(engine: str, table: Any) -> str:
+    """Settle the engine for a table, a file or a folder of Parquet files.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> choose("auto", pa.table({"age": [31, 45]}))
+    'memory'
+    """
+    if engine not in ENGINES:
+        raise BadInput(f"there is no engine '{engine}'; {nearest(engine, ENGINES)}")
+    home = _home(table)
+    if engine == "auto":
+        if home is not None:
+            return home
+        if not isinstance(table, str | Path):
+            return "memory"
+        return "memory" if memory_needed(Path(table)) <= free_memory() else "duckdb"
+    if home is not None and engine != home:
+        raise BadInput(f"the table is {home}'s, so the engine cannot be {engine}; use {home}")
+    return engine
+
+
+def _home(table: Any) -> str | None:
+    """Name the engine that a table belongs to, without importing any."""
+    module = type(table).__module__.partition(".")[0].strip("_")
+    return {"duckdb": "duckdb", "pyspark": "spark"}.get(module)
+
+
+def memory_needed(path: Path) -> int:
+    """Estimate the bytes that it takes to work on a file in memory."""
+    from discreet.table.files import parquet_files
+
+    if path.is_dir():
+        return _SHARE * sum(_parquet_size(file) for file in parquet_files(path))
+    if path.suffix.lower() in (".parquet", ".pq") and path.is_file():
+        return _SHARE * _parquet_size(path)
+    # What is packed is some five times as large.
+    packed = path.suffix.lower() in (".gz", ".zst")
+    return _SHARE * (path.stat().st_size if path.exists() else 0) * (5 if packed else 1)
+
+
+def _parquet_size(path: Path) -> int:
+    """Estimate a Parquet file's size in memory from its footer."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+    except (pa.ArrowException, OSError):
+        return 0  # Whoever reads it says what is wrong with it.
+    size = 0
+    for field in file.schema_arrow:
+        try:
+            size += file.metadata.num_rows * (field.type.bit_width // 8)
+        except ValueError:
+            # Text that repeats is listed once in the file, and not in memory.
+            size += file.metadata.num_rows * 16
+    stored = sum(
+        file.metadata.row_group(group).total_byte_size
+        for group in range(file.metadata.num_row_groups)
+    )
+    return max(size, stored)
+
+
+def free_memory() -> int:
+    """Give the bytes of memory that can be had without harm to others."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2

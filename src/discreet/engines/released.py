@@ -1,0 +1,166 @@
+"""A released table with the rows of the original that its own came from, as a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from discreet.engines.duckdb import DuckDBFrame, Session, quoted
+from discreet.engines.frame import POSITION, plain_type
+from discreet.errors import BadInput
+from discreet.table.csv import cast, header_of, stream_text
+from discreet.table.files import delimiter_of, format_of, parquet_files
+from discreet.table.signatures import check_content
+
+
+class ReleasedFrame(DuckDBFrame):
+    """A released table, by the rows of the original.
+
+    Attributes
+    ----------
+    placed : DuckDBFrame
+        The same with one more column, `POSITION`.
+    """
+
+    placed: DuckDBFrame
+
+
+def released_frame(
+    session: Session, table: Path, rows: Path | None, schema: pa.Schema
+) -> ReleasedFrame:
+    """Read a released table and its row map side by side, into a temporary file by row number.
+
+    Parameters
+    ----------
+    session : Session
+    table : Path
+        A CSV or Parquet file as `write_table` writes them, or a folder of Parquet files.
+    rows : Path or None
+        The row map; files of the same names where the table is a folder. Where it is None, or of
+        another length, rows have their places in the table as numbers.
+    schema : pyarrow.Schema
+        Types of the columns; a column that it does not know has its own.
+    """
+    tables = [table] if table.is_file() else parquet_files(table)
+    if not table.is_file() or format_of(table) == "parquet":
+        if table.is_file():
+            check_content(table, "parquet")
+        source = DuckDBFrame(session, tables)
+        kinds = pa.schema([pa.field(f.name, _kind(f, schema)) for f in source.schema])
+        same = all(plain_type(f.type) == kinds.field(f.name).type for f in source.schema)
+        if not same:
+            source = _converted(session, source, kinds, table)
+    else:
+        source = _of_csv(session, table, schema)
+        kinds = source.schema
+    if source.num_rows == 0:
+        raise BadInput(f"{table} has no rows")
+    maps = _maps(source, table, tables, rows)
+    path = session.new_file()
+    # Sorted, DuckDB keeps the order in the file only if it is told to.
+    session.run("SET preserve_insertion_order = true")
+    order = "" if maps is None else f" ORDER BY {source.row}"
+    session.run(
+        f"COPY (SELECT * FROM ({_beside(source, maps)}){order}) TO {quoted(str(path))} "
+        "(FORMAT parquet, COMPRESSION lz4)"
+    )
+    session.run("SET preserve_insertion_order = false")
+    session.used(bytes_shuffled=path.stat().st_size)
+    if source.own:
+        source.remove()
+    frame = ReleasedFrame(session, [path], schema=kinds)
+    frame.placed = DuckDBFrame(session, [path], schema=kinds.append(pa.field(POSITION, pa.int64())))
+    return frame
+
+
+def _kind(field: pa.Field, schema: pa.Schema) -> pa.DataType:
+    known = schema.field(field.name) if field.name in schema.names else field
+    return plain_type(known.type)
+
+
+def _of_csv(session: Session, path: Path, schema: pa.Schema) -> DuckDBFrame:
+    """Read a CSV, of which the types are known, into a temporary file."""
+    check_content(path, format_of(path))
+    # As `write_table` writes it, and never guessed at.
+    dialect = header_of(path, delimiter_of(path), '"', "utf-8")
+    empty = pa.table({name: pa.array([], pa.string()) for name in dialect.header})
+    kinds = cast(empty, schema, path).schema
+    made = session.new_file()
+    stored = pa.schema([(f"c{i}", kind) for i, kind in enumerate(kinds.types)])
+    rows = 0
+    with parquet.ParquetWriter(made, stored.append(_NUMBER), compression="lz4") as writer:
+
+        def write(batch: pa.RecordBatch) -> None:
+            nonlocal rows
+            piece = cast(pa.table(batch), schema, path).cast(kinds)
+            writer.write_table(_numbered(piece, rows))
+            rows += len(piece)
+
+        stream_text(path, dialect, dialect.header, (), write)
+    return DuckDBFrame(session, [made], schema=kinds)
+
+
+def _converted(session: Session, frame: DuckDBFrame, kinds: pa.Schema, path: Path) -> DuckDBFrame:
+    """Give columns the types that they should have, or say which cannot."""
+    made = session.new_file()
+    stored = pa.schema([(f"c{i}", kind) for i, kind in enumerate(kinds.types)])
+    with parquet.ParquetWriter(made, stored.append(_NUMBER), compression="lz4") as writer:
+        for piece, rows in frame.pieces(frame.schema.names):
+            writer.write_table(_numbered(cast(piece, kinds, path).cast(kinds), int(rows[0])))
+    return DuckDBFrame(session, [made], schema=kinds)
+
+
+_NUMBER = pa.field(DuckDBFrame.row, pa.int64())
+
+
+def _numbered(piece: pa.Table, start: int) -> pa.Table:
+    numbers = pa.array(np.arange(start, start + len(piece)))
+    named = piece.rename_columns([f"c{i}" for i in range(piece.num_columns)])
+    return named.append_column(_NUMBER, numbers)
+
+
+def _maps(
+    source: DuckDBFrame, table: Path, tables: Sequence[Path], rows: Path | None
+) -> list[Path] | None:
+    """Give the files of the row map, one for each of the frame's; None where they do not fit."""
+    if rows is None:
+        return None
+    maps = [rows] if rows.is_file() else parquet_files(rows)
+    sizes = [parquet.read_metadata(path).num_rows for path in maps]
+    if sum(sizes) != source.num_rows:
+        return None
+    if source.own and len(maps) > 1:
+        raise BadInput(f"{table} has other types than its schema says, part by part")
+    if sizes != list(np.diff(source.starts)):
+        raise BadInput(f"{rows} does not have the parts of {table}")
+    if not rows.is_file() and [p.name for p in maps] != [p.name for p in tables]:
+        raise BadInput(f"{rows} does not have the parts of {table}")
+    return maps
+
+
+def _beside(source: DuckDBFrame, maps: Sequence[Path] | None) -> str:
+    """Give a query for the columns, the place of each row, and its number."""
+    names = [f"s{i}" for i in range(len(source.stored))]
+    cells = [f"{source.cell(name)} AS c{i}" for i, name in enumerate(source.schema.names)]
+    parts = []
+    for i, (path, start) in enumerate(zip(source.files, source.starts, strict=False)):
+        place = f"place + {start}"
+        number, beside = place, ""
+        if maps is not None:
+            # Both are read from their beginning; each row is where it was written.
+            number = "if(place = entry, coalesce(original, -1), error('rows out of order'))"
+            beside = (
+                f" POSITIONAL JOIN read_parquet({quoted(str(maps[i]))}, file_row_number = true) "
+                "AS m(original, entry)"
+            )
+        chosen = [*cells, f"{place} AS c{len(cells)}", f"{number} AS {source.row}"]
+        parts.append(
+            f"SELECT {', '.join(chosen)} FROM "
+            f"read_parquet({quoted(str(path))}, file_row_number = true) "
+            f"AS t({', '.join([*names, 'place'])}){beside}"
+        )
+    return " UNION ALL ".join(parts)

@@ -1,0 +1,7 @@
+"""Pages that people read: pictures and HTML, made of plain dictionaries."""
+
+from discreet.report.external import external_report
+from discreet.report.internal import internal_report
+from discreet.report.summary import key_figures, sentences, summary_html
+
+__all__ = ["external_report", "internal_report", "key_figures", "sentences", "summary_html"]

@@ -1,0 +1,169 @@
+"""Compared releases as a page, and as the part of a report that tells the alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.report import pictures
+from discreet.report.measures import measured
+from discreet.report.page import Table, counted, figure, named, render, share
+
+Facts = Mapping[str, Any]
+_AXES = {
+    "linkage": "share of records found",
+    "information_loss": "share of information lost",
+}
+# As the tables of measures call them.
+_ATTACKS = {
+    "attackers.marketer": "marketer, average",
+    "distance_linkage": "linkage by distance",
+    "probabilistic_linkage": "linkage by probability",
+}
+VERDICTS = {None: "not on the map", True: "dominated", False: "not dominated"}
+
+
+def comparison_page(comparison: Facts) -> str:
+    """Write a comparison as one HTML page.
+
+    Parameters
+    ----------
+    comparison : dict
+        As `Comparison.to_dict` gives it.
+    """
+    releases = comparison["releases"]
+    return render(
+        "compare.html",
+        title=" · ".join(one["name"] for one in releases),
+        sentences=_sentences(comparison),
+        parts_of=_parts(comparison),
+        left_out=[(one["name"], one["assessment"]["left_out"]) for one in releases],
+    )
+
+
+def alternatives(comparison: Facts) -> str:
+    """Give the releases, their map and their measures as a part of a page."""
+    return render("alternatives.html", sentences=_sentences(comparison), **_parts(comparison))
+
+
+def _parts(comparison: Facts) -> dict[str, Any]:
+    """Lay out the map, the releases and their measures."""
+    releases = comparison["releases"]
+    shown = [one for one in releases if one["dominated"] is not None]
+    named_by = [(axis, comparison[axis]["measure"]) for axis in ("risk", "loss")]
+    axes = [f"{axis}: {_AXES.get(measure, measure)}" for axis, measure in named_by]
+    return {
+        "map": pictures.risk_utility(shown, *axes) if shown else None,
+        "releases": _releases(comparison),
+        "risk": _side_by_side(releases, "risk"),
+        "utility": _side_by_side(releases, "utility"),
+        "columns": _columns(releases),
+        "notes": comparison["notes"],
+    }
+
+
+def _sentences(comparison: Facts) -> list[str]:
+    releases, front = comparison["releases"], comparison["front"]
+    said = [
+        f"{counted(len(releases), 'release')} of one table were measured alike, by risk "
+        f"({comparison['risk']['means']}) and loss ({comparison['loss']['means']})."
+    ]
+    beaten = [one["name"] for one in releases if one["dominated"]]
+    if front:
+        verb = "is" if len(front) == 1 else "are"
+        said.append(
+            f"{named(front)} {verb} not dominated: none is better in one and as good in the other."
+        )
+    if beaten:
+        said.append(f"Dominated, and so hard to defend: {named(beaten)}.")
+    known = [one for one in releases if one["dominated"] is not None]
+    if known:
+        safest = min(known, key=lambda one: (one["risk"], one["loss"]))
+        nearest = min(known, key=lambda one: (one["loss"], one["risk"]))
+        said.append(
+            f"{named([safest['name']])} has the least risk ({_told(safest['risk'])}), "
+            f"{named([nearest['name']])} loses least ({_told(nearest['loss'])})."
+        )
+    return said
+
+
+def _told(value: float | None) -> str:
+    """Write a figure of an axis: most are shares."""
+    return share(value) if value is not None and 0 <= value <= 1 else figure(value)
+
+
+def _done(steps: Sequence[Facts]) -> str:
+    """Say what each step did, with the parameters that are one word or number.
+
+    Examples
+    --------
+    >>> _done([{"method": "oma", "columns": ["age", "pay"], "k": 5}])
+    'oma of age and pay (k = 5)'
+    """
+    said = []
+    for step in steps:
+        rest = {key: value for key, value in step.items() if key not in ("method", "columns")}
+        simple = {k: v for k, v in rest.items() if isinstance(v, int | float | str)}
+        asked = ", ".join(f"{key} = {value}" for key, value in simple.items())
+        said.append(
+            f"{step['method']} of {named(step['columns'], 3)}" + (f" ({asked})" * bool(asked))
+        )
+    return "; ".join(said) or "no step"
+
+
+def _releases(comparison: Facts) -> Table:
+    rows = [
+        (
+            one["name"],
+            _done(one["steps"]),
+            VERDICTS[one["dominated"]],
+            _ATTACKS.get(one["risk_by"], one["risk_by"] or "–"),
+            f"{one['rows']:,}",
+            f"{one['suppressed']:,}",
+            _told(one["risk"]),
+            _told(one["loss"]),
+        )
+        for one in comparison["releases"]
+    ]
+    head = ("release", "what was done", "", "risk by", "records", "suppressed", "risk", "loss")
+    reading = (
+        f"Risk: {comparison['risk']['means']}. Loss: {comparison['loss']['means']}; over the "
+        "columns of all the releases, so that one not released counts as lost."
+    )
+    return Table(head, rows, 4, reading)
+
+
+def _side_by_side(releases: list[Facts], family: str) -> Table | None:
+    """Lay out every measure that a release has, after, beside the others'."""
+    found = [{row.name: row for row in measured(one["assessment"], family)} for one in releases]
+    rows = []
+    for name in dict.fromkeys(name for table in found for name in table):
+        sides = [table.get(name) for table in found]
+        first = next(row for row in sides if row is not None)
+        before = {row.told(row.before) for row in sides if row is not None}
+        rows.append(
+            (
+                first.title,
+                before.pop() if len(before) == 1 else "differs",
+                *("–" if row is None else row.told(row.after) for row in sides),
+            )
+        )
+    names = [one["name"] for one in releases]
+    if not rows:
+        return None
+    reading = (
+        "Before, and after in each release; – where it was left out. Before differs where a "
+        "measure looks at the columns that a release changed: then it is not the same measure."
+    )
+    return Table(("measure", "before", *names), rows, 1 + len(names), reading)
+
+
+def _columns(releases: list[Facts]) -> Table | None:
+    names = list(dict.fromkeys(name for one in releases for name in one["columns"]))
+    rows = [(name, *(share(one["columns"].get(name)) for one in releases)) for name in names]
+    reading = (
+        "Share of what a column told of a record that its released value no longer tells "
+        "(H(X|Y) / H(X), docs/measures.md); 100 % where it is not released."
+    )
+    head = ("column", *(one["name"] for one in releases))
+    return Table(head, rows, len(releases), reading) if rows else None

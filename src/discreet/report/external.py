@@ -1,0 +1,127 @@
+"""The external report: what a user of the data needs, and nothing that helps an intruder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from discreet.report import pictures
+from discreet.report.caveats import caveat
+from discreet.report.page import Table, counted, figure, named, render, share
+from discreet.report.pictures import Picture
+
+Facts = Mapping[str, Any]
+MOST_DRAWN = 60
+
+
+def external_report(facts: Facts) -> str:
+    """Write the external report as one HTML page.
+
+    Parameters
+    ----------
+    facts : dict
+        As `discreet.release.publication.public_facts` gathers them; they hold no secrets.
+    """
+    drawn = list(_distributions(facts["columns"]))
+    return render(
+        "external.html",
+        title=f"Protected data, {counted(facts['rows'], 'record')}",
+        facts=facts,
+        sentences=_sentences(facts),
+        columns=_columns(facts),
+        steps=[_step(number, step) for number, step in enumerate(facts["steps"], start=1)],
+        caveats=_caveats(facts),
+        suppressed=_suppressed(facts),
+        distributions=drawn,
+        undrawn=max(0, len(facts["columns"]) - MOST_DRAWN),
+    )
+
+
+def _sentences(facts: Facts) -> list[str]:
+    columns, rows = facts["columns"], facts["rows"]
+    untouched = [c["name"] for c in columns if c["done"] == "nothing"]
+    done = len(columns) - len(untouched)
+    size = f"{counted(rows, 'record')} in random order and {counted(len(columns), 'column')}"
+    first = f"The file has {size}"
+    first += f", of which {done} {'was' if done == 1 else 'were'} treated to protect the people or "
+    first += "companies in it"
+    changed = [c["name"] for c in columns if c["changed"] not in (0, "none")]
+    second = (
+        f"Values differ from the original in {named(changed)}"
+        if changed
+        else ("No value differs from the original")
+    )
+    strengths = sorted({s["strength"] for s in facts["steps"] if s["strength"]})
+    second += f"; random changes are {named(strengths)}" if strengths else ""
+    third = "Read the caveats below before you analyse the treated columns"
+    return [f"{sentence}." for sentence in (first, second, third)]
+
+
+def _columns(facts: Facts) -> Table:
+    rows = [
+        (
+            *((c["name"], c["label"]) if _labelled(facts) else (c["name"],)),
+            c["kind"],
+            c["values"],
+            c["done"],
+            share(c["changed"]) if isinstance(c["changed"], float) else c["changed"],
+            share(c["nulls"] / max(1, facts["rows"])),
+        )
+        for c in facts["columns"]
+    ]
+    names = ("column", "label") if _labelled(facts) else ("column",)
+    head = (*names, "kind", "values", "what was done", "cells changed", "cells empty")
+    reading = (
+        "Cells changed are a share of the original's cells, told as none, some (under half) or "
+        "most where values were changed at random. Cells empty are a share of the released ones."
+    )
+    return Table(head, rows, 2, reading)
+
+
+def _labelled(facts: Facts) -> bool:
+    return any(column["label"] for column in facts["columns"])
+
+
+def _step(number: int, step: Facts) -> list[tuple[str, str]]:
+    said = [("columns", ", ".join(step["columns"])), ("what was done", step["in_words"])]
+    if step["strength"]:
+        said.append(("strength", f"{step['strength']} (of low, medium, high)"))
+    return [*said, *((name, figure(value)) for name, value in step["parameters"].items())]
+
+
+def _caveats(facts: Facts) -> list[tuple[str, str]]:
+    found: dict[str, list[str]] = {}
+    for step in facts["steps"]:
+        found.setdefault(caveat(step["method"], step["effect"]), []).extend(step["columns"])
+    told = [(named(list(dict.fromkeys(columns))), said) for said, columns in found.items()]
+    if facts["household"]:
+        said = "numbers of households are random: they tell who lives together, and nothing else"
+        told.append((facts["household"], said))
+    return told
+
+
+def _suppressed(facts: Facts) -> str:
+    found = facts["suppressed"]
+    if not found:
+        return "No record was suppressed and no cell was blanked."
+    said = f"{counted(found['records'], 'record')} suppressed: their quasi columns hold * or are "
+    said += f"empty, or the record is left out ({found['left_out']:,})."
+    blanked = sum(found["blanked_cells"].values())
+    if blanked:
+        said += (
+            f" {counted(blanked, 'more cell')} blanked in {named(list(found['blanked_cells']))}."
+        )
+    return said
+
+
+def _distributions(columns: list[Facts]) -> Iterator[tuple[str, Picture | None]]:
+    for column in columns[:MOST_DRAWN]:
+        own, name = column["figures"], column["name"]
+        if own is None:
+            continue
+        if own.get("released"):
+            yield name, pictures.released_histogram(name, own["released"])
+        elif own.get("released_categories"):
+            yield name, pictures.released_categories(name, own["released_categories"])
+        else:
+            yield name, None

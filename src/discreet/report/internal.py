@@ -1,0 +1,190 @@
+"""The internal report: all that a review board asks, and nothing that may leave the house."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from discreet.report import pictures
+from discreet.report.compare import alternatives
+from discreet.report.measures import column_table, moment_table, risk_table, utility_table
+from discreet.report.page import Table, named, render
+from discreet.report.pictures import Picture
+from discreet.report.steps import step_parts
+from discreet.report.summary import key_figures, sentences, title_of
+
+Facts = Mapping[str, Any]
+# A page of more columns than this shows the first ones; the tables have all.
+MOST_DRAWN = 60
+_BECOMES = {
+    "identifiers": "dropped",
+    "quasi": "could identify together with others",
+    "confidential": "what nobody should learn of a known person",
+    "insensitive": "released",
+    "household": "replaced by random numbers, the same for all members",
+    "weight": "used to measure risk",
+    "target": "what supervised steps aim at",
+    "unit": "dropped",
+    "drop": "dropped",
+}
+
+
+def internal_report(facts: Facts) -> str:
+    """Write the internal report as one HTML page.
+
+    Parameters
+    ----------
+    facts : dict
+        Any of `log`, `plan`, `recipe` (as a dict), `recipe_text` (as TOML), `check`,
+        `assessment` and `comparison`, as `internal/` holds them. What is not there is said to be
+        missing.
+
+    Examples
+    --------
+    >>> page = internal_report({"assessment": {"risk": {}, "utility": {}, "left_out": {}}})
+    >>> "<h2" in page, "<script" in page
+    (True, False)
+    """
+    log, assessment = facts.get("log"), facts.get("assessment")
+    drawn = (assessment or {}).get("figures") or {}
+    return render(
+        "internal.html",
+        title=title_of(facts),
+        sentences=sentences(facts),
+        key=[row.cells() for row in key_figures(facts)],
+        released=_identity(log, facts.get("recipe")) if log else None,
+        files=_files(log) if log else None,
+        roles=_roles(log, facts.get("recipe")) if log else None,
+        nulls=log["nulls"] if log else None,
+        recipe=facts.get("recipe_text"),
+        steps=_steps(facts, drawn),
+        suppressed=log.get("suppressed") if log else None,
+        risk=risk_table(assessment) if assessment else None,
+        riskiest=_riskiest(drawn),
+        utility=utility_table(assessment) if assessment else None,
+        columns=_columns(assessment, log) if assessment else None,
+        moments=moment_table(assessment) if assessment else None,
+        check=facts.get("check"),
+        warnings=_warnings(facts),
+        left_out=(assessment or {}).get("left_out", {}),
+        alternatives=alternatives(facts["comparison"]) if facts.get("comparison") else None,
+        sampled=drawn.get("sampled"),
+        undrawn=max(0, len(drawn.get("columns", {})) - MOST_DRAWN),
+        **_pictures(drawn),
+    )
+
+
+def _identity(log: Facts, recipe: Facts | None) -> list[tuple[str, str]]:
+    seed = (recipe or {}).get("seed")
+    drawn = "drawn in secret" if log["seed"]["drawn"] else "given in the recipe"
+    predictable = "; it can be found by trying" if log["seed"]["predictable"] else ""
+    given, output = log["input"], log.get("output", {})
+    rows = output.get("rows")
+    return [
+        ("release", log.get("release", "–")),
+        ("protected", log["started"]),
+        ("input", f"{given.get('source') or 'a table in memory'}, {given['rows']:,} rows, "
+                  f"{len(given['columns'])} columns"),
+        ("keyed hash of the input", given["hmac"]),
+        ("output", f"{output.get('format', 'not written yet')}" + (
+            "" if rows is None else f", {rows:,} rows in random order")),
+        ("seed", f"{figure_seed(seed)} ({drawn}{predictable})"),
+        ("seed of the row order", figure_seed((recipe or {}).get("order_seed"))),
+        ("software", ", ".join([f"discreet {log['discreet']}", f"Python {log['python']}",
+                                *(f"{k} {v}" for k, v in log["packages"].items())])),
+    ]  # fmt: skip
+
+
+def figure_seed(seed: int | None) -> str:
+    """Write a seed as a recipe takes it: all digits, none apart."""
+    return "–" if seed is None else str(seed)
+
+
+def _files(log: Facts) -> Table | None:
+    # Of itself a page cannot tell the hash.
+    files = {name: h for name, h in log.get("files", {}).items() if name != "internal/report.html"}
+    rows = list(files.items())
+    reading = (
+        "HMAC-SHA-256 with the key in internal/log.json; `discreet check` compares them with the "
+        "files."
+    )
+    return Table(("file", "keyed hash"), rows, 0, reading) if rows else None
+
+
+def _roles(log: Facts, recipe: Facts | None) -> Table:
+    steps = (recipe or {}).get("steps", [])
+    rows = []
+    for column, role in log["roles"].items():
+        treated = ", ".join(step["method"] for step in steps if column in step["columns"])
+        fate = "dropped" if column in log["dropped"] else treated or "released as it is"
+        if role == "household":
+            fate = "random numbers"
+        rows.append((column, "none" if role == "drop" else role, _BECOMES[role], fate))
+    return Table(("column", "role", "which means", "what was done"), rows)
+
+
+def _steps(facts: Facts, drawn: Facts) -> list[Any] | None:
+    if not all(facts.get(part) for part in ("recipe", "plan", "log")):
+        return None
+    columns = drawn.get("columns", {})
+    return step_parts(facts["recipe"], facts["plan"], facts["log"], columns)
+
+
+def _columns(assessment: Facts, log: Facts | None) -> Table:
+    changed = log["changed_cells"] if log else None
+    return column_table(assessment, changed, log["input"]["rows"] if log else None)
+
+
+def _riskiest(drawn: Facts) -> Table | None:
+    rows = [
+        (f"{r['row']:,}", f"{100 * r['risk']:.3g} %", f"{r['class']:,}", f"{r['class_before']:,}")
+        for r in drawn.get("riskiest") or ()
+    ]
+    head = ("row of the original", "risk", "class size", "class size before")
+    reading = (
+        "The records of the release most at risk of being found, by their row in the original, "
+        "counted from 1. To see one, look there; do not copy this table into anything shared."
+    )
+    return Table(head, rows, 4, reading) if rows else None
+
+
+def _warnings(facts: Facts) -> list[str]:
+    log, check = facts.get("log") or {}, facts.get("check") or {}
+    assessment = facts.get("assessment") or {}
+    entries = (assessment.get("risk", {}) | assessment.get("utility", {})).values()
+    notes = [note for entry in entries for note in entry.get("notes", ())]
+    return list(dict.fromkeys([*log.get("warnings", ()), *check.get("notes", ()), *notes]))
+
+
+def _pictures(drawn: Facts) -> dict[str, Any]:
+    sizes, nulls, related = (drawn.get(k) for k in ("class_sizes", "nulls", "correlations"))
+    return {
+        "class_sizes": pictures.class_sizes(sizes) if sizes else None,
+        "null_map": pictures.nulls(nulls)
+        if nulls and any(nulls["before"] + nulls["after"])
+        else None,
+        "correlations": pictures.correlations(related) if related else None,
+        "distributions": list(_distributions(drawn.get("columns", {}))),
+        "unchanged": named(
+            [c for c, own in drawn.get("columns", {}).items() if not own["changed"]], 30
+        ),
+    }
+
+
+def _distributions(columns: Facts) -> Iterator[tuple[str, list[Picture], str]]:
+    """Draw each column that changed, before and after; say why where there is no picture."""
+    changed = [(name, own) for name, own in columns.items() if own["changed"]]
+    for name, own in changed[:MOST_DRAWN]:
+        drawn = []
+        if own.get("histogram"):
+            drawn.append(pictures.histogram(name, own["histogram"]))
+        if own.get("quantiles"):
+            drawn.append(pictures.ecdf(name, own["quantiles"]))
+        if own.get("categories"):
+            drawn.append(pictures.categories(name, own["categories"]))
+        if own.get("released_categories"):
+            drawn.append(pictures.released_categories(name, own["released_categories"]))
+        said = "Recoded: the labels of the original are of another level." * own.get("recoded", 0)
+        if not drawn:
+            said = said or "No picture: no bin or label has ten records before and after."
+        yield name, drawn, said

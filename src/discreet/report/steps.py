@@ -1,0 +1,277 @@
+"""What each step was asked for, what it decided, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.report import pictures
+from discreet.report.page import Table, counted, figure, named, share
+from discreet.report.pictures import Picture
+
+Plan = Mapping[str, Any]
+# Longer lists are in plan.json, and drawn here.
+LONGEST_TABLE = 25
+_OWN = ("method", "columns", "promise", "precision", "hierarchies")
+
+
+@dataclass
+class StepPart:
+    """One step as a page shows it: facts in words, tables and pictures."""
+
+    number: int
+    method: str
+    effect: str
+    columns: list[str]
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    tables: list[tuple[str, Table]] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+
+
+def step_parts(
+    recipe: Mapping[str, Any], plan: Plan, log: Mapping[str, Any], drawn: Mapping[str, Any]
+) -> list[StepPart]:
+    """Tell all steps.
+
+    Parameters
+    ----------
+    recipe, plan, log : dict
+        As `internal/` holds them.
+    drawn : dict
+        The figures of the columns, for pictures.
+    """
+    return [
+        _step(asked, decided, done, drawn)
+        for asked, decided, done in zip(recipe["steps"], plan["steps"], log["steps"], strict=True)
+    ]
+
+
+def _step(asked: Plan, decided: Plan, done: Plan, drawn: Plan) -> StepPart:
+    part = StepPart(decided["step"], decided["method"], done["effect"], list(decided["columns"]))
+    given = {key: value for key, value in asked.items() if key not in _OWN and value is not None}
+    part.asked = [(key, figure(value)) for key, value in given.items()]
+    for column, spec in (asked.get("hierarchies") or {}).items():
+        part.asked.append((f"hierarchy of {column}", _hierarchy(spec)))
+    if asked.get("promise") is False:
+        part.asked.append(("promise", "none is made"))
+    cells = done["changed_cells"].items()
+    part.facts = [("cells changed", ", ".join(f"{c} {n:,}" for c, n in cells))]
+    part.facts.append(("time", f"{done['seconds']:.2f} s"))
+    joint = decided.get("joint", {})
+    if joint.get("kind") in _JOINT:
+        _JOINT[joint["kind"]](part, joint, done)
+    for column, own in decided["columns"].items():
+        told = _COLUMN.get(own["kind"])
+        if told is not None:
+            told(part, column, own, drawn.get(column, {}))
+    for trace, what in _traces(done):
+        part.pictures.append(pictures.refinement(trace, what))
+    return part
+
+
+def _hierarchy(spec: Any) -> str:
+    if not isinstance(spec, Mapping):
+        return figure(spec)
+    given = {key: value for key, value in spec.items() if key != "kind" and value is not None}
+    return ", ".join(part for part in (spec.get("kind", ""), figure(given)) if part)
+
+
+# Local recoding may search hundreds of times; the first searches have most of the records.
+MOST_TRACES = 4
+
+
+def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
+    """Give how the searches of a step got better with time, where that is kept."""
+    if done.get("trace"):
+        yield done["trace"], "loss in %"
+    kept = [search["trace"] for search in done.get("searches", ()) if search.get("trace")]
+    for trace in kept[:MOST_TRACES]:
+        yield trace, "loss"
+
+
+# Plans of one column, by their kind
+
+
+def _cuts(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
+    points, counts = np.asarray(plan["points"]), np.asarray(plan["counts"])
+    ends = f"from {_value(plan, points[0])} to {_value(plan, points[-1])}"
+    rarest = f"the rarest stands for {counted(int(counts.min()), 'record')}"
+    said = f"{counted(len(points), 'point')} {ends}; {rarest}, on average {counts.mean():.1f}"
+    part.facts.append((f"rounding set of {column}", said))
+    if len(points) <= LONGEST_TABLE:
+        cuts = np.asarray(plan["cuts"])
+        lower = ["", *(_value(plan, cut) for cut in cuts)]
+        upper = [*(_value(plan, cut) for cut in cuts), ""]
+        rows = [
+            (low, high, _value(plan, point), f"{int(count):,}")
+            for low, high, point, count in zip(lower, upper, points, counts, strict=True)
+        ]
+        head = ("from", "to below", "released as", "records")
+        part.tables.append((f"Rounding set of {column}", Table(head, rows, 4)))
+    if drawn.get("histogram"):
+        part.pictures.append(pictures.rounding_sets(column, plan, drawn["histogram"]))
+
+
+def _multiples(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
+    counts = np.asarray(plan["counts"])
+    used = f"{counted(len(counts), 'multiple')} of {_value(plan, plan['base'], length=True)}"
+    said = f"{used} in use, the rarest by {counted(int(counts.min()), 'record')}"
+    part.facts.append((f"multiples in {column}", said))
+
+
+def _clip(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
+    bounds = [
+        f"{counted(int(plan[where]), 'value')} {where} {_value(plan, plan[side])}"
+        for side, where in (("lower", "below"), ("upper", "above"))
+        if plan[side] is not None
+    ]
+    part.facts.append((f"bounds of {column}", "; ".join(bounds)))
+
+
+def _noise(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
+    if plan["noise"] == "multiplicative":
+        said = f"each value times 1 + noise of standard deviation {figure(float(plan['scale']))}"
+    else:
+        said = f"standard deviation {figure(float(plan['scale'] * plan['sd']))}, which is "
+        said += f"{share(plan['scale'])} of the column's"
+    part.facts.append((f"noise in {column}", said))
+
+
+def _pram(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
+    names = [figure(category) for category in plan["categories"]]
+    matrix = np.asarray(plan["matrix"], dtype=np.float64).reshape(len(names), -1)
+    stay = np.diag(matrix)
+    part.facts.append(
+        (
+            f"transitions of {column}",
+            f"{counted(len(names), 'category', 'categories')}, which stay with a chance of "
+            f"{share(stay.min())} to {share(stay.max())}",
+        )
+    )
+    if len(names) <= 12:
+        rows = [(name, *(share(p) for p in row)) for name, row in zip(names, matrix, strict=True)]
+        reading = "Chance that a value (row) is released as another (column)."
+        table = Table(("from", *names), rows, len(names), reading)
+        part.tables.append((f"Transition matrix of {column}", table))
+
+
+def _sources(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
+    if "window" in plan:
+        window = f"{counted(int(plan['window']), 'rank')} at most ({figure(float(plan['p']))} %)"
+        part.facts.append((f"swapping in {column}", f"values moved by {window}"))
+
+
+_Told = Callable[[StepPart, str, Plan, Plan], None]
+_COLUMN: dict[str, _Told] = {
+    "clip": _clip,
+    "cuts": _cuts,
+    "multiples": _multiples,
+    "noise": _noise,
+    "pram": _pram,
+    "sources": _sources,
+}
+
+
+def _value(plan: Plan, value: Any, length: bool = False) -> str:
+    """Write a value of a plan; dates and durations count units of so many nanoseconds."""
+    if plan.get("unit_ns") is None:
+        return f"{float(value):,.10g}"
+    if length or "since" not in plan["unit"]:
+        return f"{float(value):,.10g} {plan['unit'].split(' since')[0]}"
+    seconds = np.rint(float(value) * plan["unit_ns"] / 1e9)
+    moment = str(np.datetime64(int(seconds), "s"))
+    return moment.removesuffix("T00:00:00").replace("T", " ")
+
+
+# Plans of several columns together, by their kind
+
+
+def _microaggregation(part: StepPart, plan: Plan, done: Plan) -> None:
+    moves = f" after {counted(int(plan['moves']), 'move')} of refinement" if plan["moves"] else ""
+    said = f"{counted(int(done['groups']), 'group')} of at least {plan['k']} records"
+    part.facts.append(("groups", f"{said}, by {plan['algorithm']}"))
+    part.facts.append(("loss", f"{done['loss']:.4g} % of the squares{moves}"))
+    if done.get("blanked_records"):
+        part.facts.append(("blanked", counted(int(done["blanked_records"]), "record")))
+
+
+def _porop(part: StepPart, plan: Plan, done: Plan) -> None:
+    chunks = len(plan["deviations"])
+    degrees = sorted({int(degree) for degree in np.asarray(plan["degrees"])})
+    fits = f"{counted(chunks, 'chunk')} of {plan['second_k']} values or so"
+    part.facts.append(("polynomials", f"{fits}, of degree {figure(degrees)}"))
+    missed = float(np.mean(plan["deviations"]))
+    noise = plan["noise"] if plan["noise"] == "none" else f"{plan['noise']} times "
+    noise += "" if plan["noise"] == "none" else figure(float(plan["noise_scale"]))
+    part.facts.append(("noise", f"{noise}; the fits miss {figure(missed)} of a chunk's width"))
+    part.facts.append(("values that came out unchanged", share(done.get("unchanged"))))
+    part.pictures.append(pictures.polynomials(part.columns, plan))
+
+
+def _ipso(part: StepPart, plan: Plan, done: Plan) -> None:
+    said = f"variant {plan['variant']}, from {named(list(plan['confidential']))}"
+    part.facts.append(("regression", said))
+    part.facts.append(("values that came out unchanged", share(done.get("unchanged"))))
+
+
+def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
+    depth = {name: len(one["labels"]) - 1 for name, one in plan["hierarchies"].items()}
+    rows = []
+    for group in plan["groups"]:
+        for i, one in enumerate(group["rounds"], start=1):
+            levels = (f"{one['levels'][name]} of {depth[name]}" for name in depth)
+            sizes = np.asarray(one["sizes"])
+            smallest = f"{int(sizes.min()):,}" if len(sizes) else "–"
+            records = (f"{one['rows']:,}", f"{len(sizes):,}", smallest)
+            rows.append((group["group"], str(i), *levels, *records))
+    head = ("group", "round", *depth, "records", "classes", "smallest")
+    reading = "Level 0 is the value itself, the highest is * for every value."
+    part.tables.append(("Levels", Table(head, rows, len(head) - 1, reading)))
+    if "quality" in done:
+        quality = done["quality"]
+        part.facts.append((f"quality ({quality['model']})", figure(quality["value"])))
+    for search in done.get("searches", ()):
+        gap = search["gap"]
+        proven = f"within {share(gap)} of the optimum" if gap else "proven optimal"
+        work = f"{search['evaluations']:,} of {search['nodes']:,} combinations of levels looked at"
+        bound = f"found {figure(search['optimum'])}, nothing is below {figure(search['bound'])}"
+        of = f"certificate ({search['group']}, round {search['round']})"
+        part.facts.append((of, f"{proven}: {bound}; {work}"))
+    _suppressed(part, done)
+
+
+def _mondrian(part: StepPart, plan: Plan, done: Plan) -> None:
+    sizes = np.asarray(plan["sizes"])
+    said = counted(len(sizes), "class", "classes")
+    if len(sizes):
+        said += f" of {int(sizes.min()):,} to {int(sizes.max()):,} records"
+    part.facts.append(("classes", said))
+    _suppressed(part, done)
+
+
+def _suppressed(part: StepPart, done: Plan) -> None:
+    part.facts.append(("suppressed", counted(int(done.get("suppressed", 0)), "record")))
+
+
+_JOINT: dict[str, Callable[[StepPart, Plan, Plan], None]] = {
+    "generalize": _generalize,
+    "ipso": _ipso,
+    "microaggregation": _microaggregation,
+    "mondrian": _mondrian,
+    "porop": _porop,
+}
+
+
+def in_one_line(steps: Sequence[Mapping[str, Any]]) -> str:
+    """Say which methods treat which columns: `oma (income), noise (assets)`.
+
+    Examples
+    --------
+    >>> in_one_line([{"method": "oma", "columns": ["income", "assets"]}])
+    'oma (income and assets)'
+    """
+    return ", ".join(f"{step['method']} ({named(step['columns'], 3)})" for step in steps)

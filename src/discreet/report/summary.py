@@ -1,0 +1,130 @@
+"""What was done, how well it is protected and what it costs: a sentence each, and the key figures.
+
+For the top of the page, for notebooks and for the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.report.measures import Measured, measured
+from discreet.report.page import counted, named, render, share
+from discreet.report.steps import in_one_line
+
+Facts = Mapping[str, Any]
+_KEY_RISK = (
+    "smallest class",
+    "in classes under 2",
+    "in classes under 5",
+    "individual risk, largest",
+    "individual risk, average",
+    "linkage by distance",
+    "linkage by probability",
+    "interval disclosure",
+)
+_KEY_UTILITY = (
+    "information loss IL1s",
+    "squares lost",
+    "mean absolute correlation",
+    "entropy of changed columns",
+    "two-way tables moved",
+    "nulls in quasi columns",
+)
+
+
+def key_figures(facts: Facts) -> list[Measured]:
+    """Give the figures that a reader looks for first."""
+    assessment = facts.get("assessment")
+    if not assessment:
+        return []
+    rows = {row.name: row for family in ("risk", "utility") for row in measured(assessment, family)}
+    return [rows[name] for name in (*_KEY_RISK, *_KEY_UTILITY) if name in rows]
+
+
+def sentences(facts: Facts) -> list[str]:
+    """Say what was done, how well the release is protected, and what it costs."""
+    found = [_done(facts), _protected(facts), _cost(facts)]
+    return [sentence for sentence in found if sentence]
+
+
+def _done(facts: Facts) -> str:
+    log, recipe = facts.get("log"), facts.get("recipe")
+    if not log:
+        return ""
+    columns = len(log["input"]["columns"])
+    dropped = len(log["dropped"])
+    rows = log.get("output", {}).get("rows", log["input"]["rows"])
+    said = f"{counted(rows, 'record')} with {columns - dropped} of {counted(columns, 'column')} "
+    said += "are released" if rows != 1 else "is released"
+    steps = (recipe or {}).get("steps")
+    said += f", treated by {in_one_line(steps)}" if steps else ", with no step"
+    gone = log.get("suppressed", {}).get("left_out", 0)
+    return f"{said}; {counted(gone, 'record')} left out." if gone else f"{said}."
+
+
+def _protected(facts: Facts) -> str:
+    rows = {row.name: row for row in key_figures(facts)}
+    parts = []
+    if (unique := rows.get("in classes under 2")) is not None:
+        quasi = facts["assessment"]["risk"]["class_sizes"]["columns"]
+        n = facts["assessment"]["risk"]["class_sizes"]["after"]["records"]
+        parts.append(
+            f"{unique.after:,} of {counted(n, 'record')} ({share(unique.after / max(1, n))}) "
+            f"{'is' if unique.after == 1 else 'are'} unique on {named(quasi)}, "
+            f"{unique.before:,} before"
+        )
+    linkage = rows.get("linkage by distance") or rows.get("linkage by probability")
+    if linkage is not None:
+        found = f"an intruder who links records finds {share(linkage.after)} of them"
+        parts.append(f"{found}, {share(linkage.before)} before")
+    elif (near := rows.get("interval disclosure")) is not None:
+        parts.append(f"{share(near.after)} of the changed columns' cells stay near their original")
+    check = facts.get("check")
+    if check:
+        promises = [f["status"] for f in check["findings"]]
+        kept = promises.count("verified")
+        parts.append(f"{kept} of {counted(len(promises), 'promise')} checked were verified")
+    return f"{_capital('; '.join(parts))}." if parts else ""
+
+
+def _cost(facts: Facts) -> str:
+    parts = []
+    log = facts.get("log")
+    if log:
+        cells = sum(log["changed_cells"].values())
+        total = len(log["changed_cells"]) * log["input"]["rows"]
+        parts.append(f"{share(cells / max(1, total))} of the released columns' cells differ")
+    rows = {row.name: row for row in key_figures(facts)}
+    if (lost := rows.get("information loss IL1s")) is not None and lost.after is not None:
+        parts.append(
+            f"a changed column's cell moves by {lost.after * 2**0.5:.2g} standard "
+            "deviations on average"
+        )
+    if (r := rows.get("mean absolute correlation")) is not None and r.after is not None:
+        parts.append(f"correlations average {r.before:.2f} before and {r.after:.2f} after")
+    elif (moved := rows.get("two-way tables moved")) is not None:
+        parts.append(f"two-way tables are off by {share(moved.after)} of the records")
+    return f"{_capital('; '.join(parts))}." if parts else ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def summary_html(facts: Facts) -> str:
+    """Give the summary as a part of a page, for notebooks."""
+    return render(
+        "summary.html",
+        title=title_of(facts),
+        sentences=sentences(facts),
+        rows=[row.cells() for row in key_figures(facts)],
+    )
+
+
+def title_of(facts: Facts) -> str:
+    """Name what a report is about."""
+    log = facts.get("log") or {}
+    source = log.get("input", {}).get("source")
+    named = f"of {source}" if source else log.get("release", "")
+    return f"Release {named}".strip() if log else "Assessment"

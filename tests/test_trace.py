@@ -1,0 +1,70 @@
+"""The course of a search, as the log keeps it."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet import protect
+from discreet.datasets import make_households
+from discreet.trace import MOST, Trace
+
+
+@given(st.integers(1, 3000))
+def test_a_trace_is_short_in_order_and_has_both_ends(n):
+    trace = Trace("moves", "loss")
+    for moves in range(n):
+        trace.add(moves, -float(moves))
+    found = trace.to_dict()
+    assert len(found["moves"]) <= MOST
+    assert (found["moves"][0], found["moves"][-1]) == (0, n - 1)
+    assert found["moves"] == sorted(set(found["moves"]))
+    assert found["seconds"] == sorted(found["seconds"])
+    assert found["loss"] == [-moves for moves in found["moves"]]
+
+
+def test_what_a_log_cannot_hold_is_left_out():
+    trace = Trace("evaluations", "quality")
+    for evaluations, quality in ((1, float("inf")), (2, 5.0), (3, float("nan"))):
+        trace.add(evaluations, quality)
+    assert trace.to_dict()["evaluations"] == [2]
+
+
+def test_the_log_of_a_refinement_tells_its_course():
+    people = make_households(600, seed=3).select(["income", "assets"])
+    roles = {"confidential": ["income", "assets"]}
+    step = {"method": "microaggregation", "columns": ["income", "assets"], "k": 5}
+    release = protect(people, {"roles": roles, "steps": [step | {"refine_moves": 300}]})
+    (entry,) = release.log["steps"]
+    trace = entry["trace"]
+    assert trace["moves"][0] == 0
+    assert trace["moves"][-1] == entry["moves"] == 300
+    assert (np.diff(trace["loss"]) <= 0).all()
+    # The loss that is reported is that of the released groups, computed from the start.
+    assert trace["loss"][-1] == pytest.approx(entry["loss"], rel=1e-9)
+    assert trace["loss"][-1] < trace["loss"][0]
+    json.dumps(release.log, allow_nan=False)
+    plain = protect(people, {"roles": roles, "steps": [step]})
+    assert "trace" not in plain.log["steps"][0]
+    assert trace["loss"][0] == pytest.approx(plain.log["steps"][0]["loss"], rel=1e-12)
+
+
+def test_the_log_of_a_lattice_search_tells_its_course():
+    people = make_households(600, seed=3).select(["age", "sex"])
+    step = {
+        "method": "generalize",
+        "columns": ["age", "sex"],
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "hierarchies": {
+            "age": {"kind": "intervals", "widths": [5, 10, 20]},
+            "sex": {"kind": "prefix"},
+        },
+    }
+    release = protect(people, {"roles": {"quasi": ["age", "sex"]}, "steps": [step]})
+    (search,) = release.log["steps"][0]["searches"]
+    trace = search["trace"]
+    assert trace["evaluations"][-1] == search["evaluations"]
+    assert trace["quality"][-1] == search["optimum"]
+    assert (np.diff(trace["quality"]) <= 0).all()
