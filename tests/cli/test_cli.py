@@ -311,6 +311,8 @@ def test_demo(tmp_path, monkeypatch, run):
     assert code == 0
     assert "13 verified" in " ".join(out.split())
     assert (tmp_path / "discreet-demo/release/public/table.csv").exists()
+    assert (tmp_path / out.splitlines()[-1]).name == "report.html"
+    assert (tmp_path / out.splitlines()[-1]).exists()
     code, _, err = run("demo")
     assert (code, err) == (
         2,

@@ -285,6 +285,7 @@ def compare(
     loss: Annotated[
         str, typer.Option(help="Rank by information_loss, or by a measure such as il1s.")
     ] = "information_loss",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -296,13 +297,53 @@ def compare(
     from discreet.cli.compare import run_compare
 
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
-    found = run_compare(original, releases, out_file, risk, loss, dialect)
+    found = run_compare(original, releases, out_file, force, risk, loss, dialect)
     if as_json:
         _print_json(found.to_dict())
     else:
         show.comparison(out, found)
         if out_file is not None:
             out.print(f"Written: {out_file}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def report(
+    release: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
+    original: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="The table it was made from, to measure anew."),
+    ] = None,
+    out_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--out", help="HTML file to write; without, a summary is printed."),
+    ] = None,
+    external: Annotated[bool, typer.Option("--external", help="For users of the data.")] = False,
+    compared: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="JSON of `discreet compare`, to tell the alternatives."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    as_json: Json = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+) -> None:
+    """Write a page for the review board, or with --external for users of the data."""
+    from discreet.cli.report import run_report
+
+    run_report(
+        out,
+        release,
+        original,
+        out_file,
+        external=external,
+        compared=compared,
+        force=force,
+        as_json=as_json,
+        dialect=_dialect(separator, decimal, quote, encoding, sheet),
+    )
 
 
 @app.command()

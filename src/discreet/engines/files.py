@@ -30,7 +30,8 @@ def schema_of(stored: pa.Schema) -> pa.Schema:
     town: string
     """
     empty = normalise(to_arrow(stored.empty_table()), [])
-    return pa.schema([field.remove_metadata() for field in empty.schema])
+    # Without what a file adds: that a column has no nulls may no longer be so.
+    return pa.schema([pa.field(field.name, field.type) for field in empty.schema])
 
 
 def plain_files(folder: Path) -> list[Path]:

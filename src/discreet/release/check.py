@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from discreet.release.asked import not_as_asked
 from discreet.release.compared import UNREADABLE, final_plans
-from discreet.release.comparison import NEEDS_ORIGINAL, against_original
+from discreet.release.comparison import NEEDS_ORIGINAL, against_original, is_map
 from discreet.release.evidence import Evidence, file_hmac, left_out
 from discreet.release.findings import NEEDS_INTERNAL, CheckReport, Finding, Shown, finding
 from discreet.release.privacy import Nulls, models_within_groups
@@ -172,7 +172,7 @@ FindNulls = Callable[[Step, Mapping[str, Any]], Nulls]
 
 def _nulls(shown: Shown, original: pa.Table | None) -> FindNulls | None:
     """Give what finds nulls in the original; None where records cannot be found there."""
-    if original is None or shown.rows is None or shown.rows.max(initial=-1) >= len(original):
+    if original is None or shown.rows is None or not is_map(shown.rows, len(original)):
         return None
 
     def find(step: Step, plan: Mapping[str, Any]) -> Nulls:

@@ -67,8 +67,7 @@ def _cells(
     table: pa.Table, recipe: Recipe, evidence: Evidence, original: pa.Table, rows: np.ndarray
 ) -> list[Finding]:
     problem = cannot_compare(table.column_names, original.column_names, len(rows), len(table))
-    counts = np.bincount(rows[(rows >= 0) & (rows < len(original))], minlength=len(original))
-    if not problem and (counts.sum() < len(rows) or counts.max(initial=0) > 1):
+    if not problem and not is_map(rows, len(original)):
         problem = NOT_ONCE
     if problem:
         return [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
@@ -79,11 +78,19 @@ def _cells(
         complete=table.num_rows == original.num_rows,
         position=POSITION,
     )
-    order = np.argsort(rows)
+    there = np.zeros(len(original), dtype=bool)
+    there[rows] = True
     after = table.append_column(POSITION, pa.array(np.arange(len(table))))
-    after = after if (np.diff(rows) > 0).all() else after.take(pa.array(order))
-    seen = comparing.seen(original, np.arange(original.num_rows), counts > 0, after)
+    after = after if (np.diff(rows) > 0).all() else after.take(pa.array(np.argsort(rows)))
+    seen = comparing.seen(original, np.arange(original.num_rows), there, after)
     return concluded(comparing, seen, Shown(table), len(rows))
+
+
+def is_map(rows: np.ndarray, n: int) -> bool:
+    """Tell whether rows are some of 0..n-1, none of them twice."""
+    if rows.dtype.kind != "i" or (len(rows) and (rows.min() < 0 or rows.max() >= n)):
+        return False
+    return bool(np.bincount(rows, minlength=1).max() < 2)
 
 
 def cannot_compare(
@@ -141,7 +148,8 @@ def _applied(comparing: Comparing, seen: Seen, shown: Shown, released: int) -> l
     except UNREADABLE as error:
         return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]
     if seen.unknown and problem is None:
-        needs = next(filter(None, map(beyond_pieces, comparing.plan["steps"])))
+        steps = [step for step in comparing.plan["steps"] if seen.unknown & set(step["columns"])]
+        needs = next(filter(None, map(beyond_pieces, steps)))
         columns = ", ".join(sorted(seen.unknown))
         findings[0] = Finding(APPLIED, "not verifiable", f"{columns}: needs {needs}")
     return findings

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.engines.files import open_parquet, schema_of
-from discreet.engines.frame import plain_type
+from discreet.engines.frame import plain_type, refuse_type
 from discreet.engines.spark.carried import HALF, carried, spark_name, to_spark
 from discreet.engines.spark.session import Session
 from discreet.engines.spark.workers import ROW
@@ -22,29 +22,39 @@ def footers(files: Sequence[Path]) -> tuple[pa.Schema, int]:
     if not files:
         raise BadInput("there is no Parquet file to read")
     first, num_rows = open_parquet(files[0]).schema_arrow, 0
+    for field in first:
+        if pa.types.is_float16(field.type):
+            raise BadInput(
+                f"column '{field.name}' holds {field.type}, which Spark does not read; turn it "
+                "into numbers of 4 or 8 bytes"
+            )
     for path in files:
         found = open_parquet(path)
         num_rows += found.metadata.num_rows
         if not found.schema_arrow.equals(first):
             raise BadInput(f"{path} and {files[0]} differ in their columns or types")
-    return schema_of(first), num_rows
+    return refused(schema_of(first)), num_rows
+
+
+def refused(schema: pa.Schema) -> pa.Schema:
+    """Refuse a schema that has types that engines do not take, else give it back."""
+    for field in schema:
+        refuse_type(field)
+    return schema
 
 
 def schema_of_spark(data: Any) -> pa.Schema:
     """Give the columns of a DataFrame as a frame has them."""
     from pyspark.errors import PySparkException
-    from pyspark.sql.pandas.types import to_arrow_type
 
-    fields = []
-    for field in data.schema.fields:
-        try:
-            fields.append(pa.field(field.name, to_arrow_type(field.dataType)))
-        except PySparkException:
-            raise BadInput(
-                f"column '{field.name}' holds {field.dataType.simpleString()}, which no engine "
-                "takes; drop it, or turn it into text or numbers"
-            ) from None
-    return schema_of(pa.schema(fields))
+    try:
+        found = data.limit(0).toArrow().schema
+    except PySparkException as error:
+        raise BadInput(
+            f"a column has a type that no engine takes ({str(error).splitlines()[0]}); drop it, or "
+            "turn it into text or numbers"
+        ) from None
+    return refused(schema_of(found))
 
 
 def rows_of(

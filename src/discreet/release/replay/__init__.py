@@ -72,8 +72,9 @@ VERIFY: dict[str, Callable[[dict[str, Any], Tally], None]] = {
 PREPARE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "generalize": prepare_generalize,
 }
-# Kinds that a piece of rows is not enough for, and what they need. Steps of these kinds are left
-# out of the replay on pieces, and their columns are told as not verifiable.
+# Kinds that a piece of rows is not enough for, and what they need. On pieces, steps of these kinds
+# are left out and their columns told as not verifiable, unless columns of the piece hold what they
+# give, as `computed` names them.
 BEYOND_PIECES = {
     "ipso": "all records in memory",
     "microaggregation": "all records in memory",
@@ -89,6 +90,21 @@ def beyond_pieces(step: dict[str, Any]) -> str | None:
     for plan in step["columns"].values():
         kinds |= {plan["kind"], "splits" if "splits" in plan else None}
     return next((BEYOND_PIECES[kind] for kind in BEYOND_PIECES if kind in kinds), None)
+
+
+def computed(number: int, name: str) -> tuple[str, str]:
+    """Name the columns for what a step gives for a column, and for how far off that may be."""
+    return f"\0step {number} {name}", f"\0step {number} {name} slack"
+
+
+def _computed(step: dict[str, Any], piece: pa.Table) -> dict[str, Any] | None:
+    """Give what columns of a piece hold of a step: values, and how far off they may be."""
+    if computed(step["step"], next(iter(step["columns"]), ""))[0] not in piece.column_names:
+        return None
+    return {
+        name: tuple(piece[one].to_numpy() for one in computed(step["step"], name))
+        for name in step["columns"]
+    }
 
 
 def prepared(plan: Plan) -> Plan:
@@ -146,10 +162,12 @@ def replay(
     rows = rows if key is None else row_numbers(original[key], key)
     treated: dict[str, Any] = {}
     for step in plan["steps"]:
-        if piece is not None and (beyond_pieces(step) or columns.unknown & set(step["columns"])):
+        new = None if piece is None else _computed(step, original)
+        if piece is not None and new is None and _is_unknown(step, columns):
             columns.unknown |= set(step["columns"])
             continue
-        new = _step(step, columns, partial(_draws, seed, step["step"], rows))
+        if new is None:
+            new = _step(step, columns, partial(_draws, seed, step["step"], rows))
         for name, values in new.items():
             if isinstance(values, pa.ChunkedArray):
                 treated[name] = values
@@ -169,6 +187,10 @@ def replay(
     for name in columns.unknown:
         treated.pop(name, None)
     return treated, columns
+
+
+def _is_unknown(step: dict[str, Any], columns: Columns) -> bool:
+    return beyond_pieces(step) is not None or bool(columns.unknown & set(step["columns"]))
 
 
 def verify_step(step: dict[str, Any], tally: Tally) -> None:

@@ -13,6 +13,7 @@ from discreet.draws import Draws
 from discreet.table.classes import classes_of
 
 EVERYTHING = "*"
+_FEW_ROUNDS = 4
 
 
 def prepare_generalize(step: dict[str, Any]) -> dict[str, Any]:
@@ -31,12 +32,15 @@ def generalize(
     """Give the released columns, and count the records of groups and classes."""
     joint = step["joint"]
     hierarchies = {name: joint["hierarchies"][name] for name in step["columns"]}
-    of_row = {name: _leaves(columns.arrow(name), name, h) for name, h in hierarchies.items()}
-    # Rows that have the same leaves end up alike, so these are looked at once.
-    sizes = np.array([len(h["maps"][0]) for h in hierarchies.values()], dtype=np.int64)
-    ids, n = classes_of(np.array(list(of_row.values())), sizes)
-    records, first = np.bincount(ids, minlength=n), _first_rows(ids, n)
-    leaves = {name: found[first] for name, found in of_row.items()}
+    leaves = {name: _leaves(columns.arrow(name), name, h) for name, h in hierarchies.items()}
+    n = len(next(iter(leaves.values())))
+    records, ids = np.ones(n, np.int64), None
+    if sum(len(group["rounds"]) for group in joint["groups"]) > _FEW_ROUNDS:
+        # Rows that have the same leaves end up alike, so these are looked at once.
+        sizes = np.array([len(h["maps"][0]) for h in hierarchies.values()], dtype=np.int64)
+        ids, n = classes_of(np.array(list(leaves.values())), sizes)
+        records, first = np.bincount(ids, minlength=n), _first_rows(ids, n)
+        leaves = {name: found[first] for name, found in leaves.items()}
     null = {name: found < 0 for name, found in leaves.items()}
     texts = {name: h.get("texts", None) or _texts(h) for name, h in hierarchies.items()}
     # Places on the list of a column's labels, level after level; the last is what all is under.
@@ -64,10 +68,12 @@ def generalize(
         columns.count(step, "suppressed", number, records=records[waiting].sum())
         suppressed[waiting] = True
         left_out[waiting] = group.get("left_out", False)
-    columns.suppress(suppressed[ids], left_out[ids])
+    if ids is not None:
+        suppressed, left_out = suppressed[ids], left_out[ids]
+        released = {name: place[ids] for name, place in released.items()}
+    columns.suppress(suppressed, left_out)
     return {
-        name: pa.chunked_array([texts[name].take(pa.array(place, mask=place < 0)).take(rows)])
-        for rows in [pa.array(ids)]
+        name: pa.chunked_array([texts[name].take(pa.array(place, mask=place < 0))])
         for name, place in released.items()
     }
 
@@ -166,7 +172,7 @@ def _kept(
     )
     number, count = classes_of(both, both.max(axis=1, initial=0) + 1)
     known, found = np.split(number, [len(one["sizes"])])
-    if len(np.unique(known)) != len(known):
+    if np.bincount(known, minlength=1).max() > 1:
         raise ValueError("the plan lists a class twice")
     counted = np.bincount(found, records, minlength=count).astype(np.int64)
     held = np.zeros(count, dtype=bool)

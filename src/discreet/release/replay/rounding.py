@@ -8,6 +8,8 @@ import numpy as np
 
 from discreet.draws import Draws
 
+_MANY = 1 << 15
+
 
 def clip(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
     """Bring what lies beyond a bound to the bound."""
@@ -23,8 +25,7 @@ def cuts(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) ->
     """Give each value a rounding point: its group's, the nearest, or one of two by chance."""
     points = np.asarray(plan["points"], dtype=np.float64)
     if plan["encoding"] == "group":
-        # The group of x is the number of cuts that are not above it.
-        group = np.digitize(x, plan["cuts"])
+        group = _groups(x, plan["cuts"])
         if "splits" in plan:
             _split(plan["splits"], x, group)
         return points[group]
@@ -37,6 +38,17 @@ def cuts(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) ->
     width = points[above] - points[below]
     share = np.divide(x - points[below], width, out=np.zeros_like(x), where=width > 0)
     return np.where(draws.uniform(rows) < share, points[above], points[below])
+
+
+def _groups(x: np.ndarray, cuts: Any) -> np.ndarray:
+    """Give the group of each value: the number of cuts that are not above it."""
+    if len(cuts) < _MANY:
+        return np.digitize(x, cuts)
+    # Many cuts are found faster in order, one close to the other.
+    order = np.argsort(x)
+    group = np.empty(len(x), np.int64)
+    group[order] = np.digitize(x[order], cuts)
+    return group
 
 
 def _split(splits: dict[str, Any], x: np.ndarray, group: np.ndarray) -> None:

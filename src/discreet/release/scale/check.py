@@ -20,7 +20,7 @@ from discreet.release.check import (
     notes,
     within_groups,
 )
-from discreet.release.compared import UNREADABLE, Seen, comparing_of
+from discreet.release.compared import UNREADABLE, Comparing, Seen, comparing_of
 from discreet.release.comparison import (
     APPLIED,
     NOT_ONCE,
@@ -34,8 +34,9 @@ from discreet.release.evidence import Evidence, Plan, pieces_hmac, source_hmac
 from discreet.release.findings import CheckReport, Finding, Shown, finding
 from discreet.release.privacy import Nulls, disclosed, judged_columns, pattern_bits, pattern_codes
 from discreet.release.recipe import Recipe, Step
-from discreet.release.replay import prepared
+from discreet.release.replay import Piece, beyond_pieces, prepared, replay
 from discreet.release.scale.counting import finer, sources_of
+from discreet.release.scale.ordered import with_computed
 from discreet.release.scale.shown import ShownFrame
 from discreet.table import Numbers, kind_of
 from discreet.table.summary import Tuples
@@ -81,12 +82,17 @@ def check_frames(
         findings += no_original()
     else:
         findings.append(same_input(evidence, original, source))
-        problem = _cannot_pair(released, evidence, original)
-        if problem is None:
+        mapped = released.num_rows if evidence.row_map is None else evidence.mapped
+        pairs = mapped == released.num_rows and _is_map(released, original.num_rows)
+        problem = cannot_compare(
+            released.schema.names, original.schema.names, mapped, released.num_rows
+        )
+        if problem is None and pairs:
             findings += _cells(shown, recipe, evidence, original)
-            find = partial(_nulls, shown, original)
         else:
-            findings += [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
+            broken = problem or NOT_ONCE
+            findings += [Finding(name, "broken", broken) for name in (APPLIED, UNTOUCHED)]
+        find = partial(_nulls, shown, original) if pairs else None
     findings += within_groups(recipe, evidence, find)
     return CheckReport(tuple(findings), tuple(notes(shown, recipe)))
 
@@ -117,17 +123,10 @@ class Streamed(Protocol):
         """Give some columns a piece at a time, with the rows' numbers."""
 
 
-def _cannot_pair(released: Frame, evidence: Evidence, original: Frame) -> str | None:
-    """Say why rows of the release cannot be found in the original, if they cannot."""
-    mapped = released.num_rows if evidence.row_map is None else evidence.mapped
-    problem = cannot_compare(
-        released.schema.names, original.schema.names, mapped, released.num_rows
-    )
-    if problem is not None:
-        return problem
+def _is_map(released: Frame, n: int) -> bool:
+    """Tell whether the numbers of the rows are some of 0..n-1, none of them twice."""
     numbers = released.fold(_numbers, _in_turn, [])
-    inside = numbers.first >= 0 and numbers.last < original.num_rows
-    return None if numbers.ascend and inside else NOT_ONCE
+    return numbers.ascend and numbers.first >= 0 and numbers.last < n
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def _in_turn(one: _Numbers, other: _Numbers) -> _Numbers:
 
 
 def _cells(shown: ShownFrame, recipe: Recipe, evidence: Evidence, original: Frame) -> list[Finding]:
-    released, problem = shown.source, None
+    released, before, problem = shown.source, original, None
     # With a row's place in the file, where that is known, to say where something is wrong.
     placed = getattr(released, "placed", released)
     plan, sources = evidence.plan, {}
@@ -169,11 +168,54 @@ def _cells(shown: ShownFrame, recipe: Recipe, evidence: Evidence, original: Fram
         sources=sources,
         position=POSITION if POSITION in placed.schema.names else None,
     )
-    used = {*released.schema.names, comparing.key}
+    read = {name for step in recipe.steps for name in step.build().reads}
+    used = {*released.schema.names, *recipe.treated, *read, comparing.key}
     needed = [name for name in original.schema.names if name in used]
-    seen = original.fold_pairs(placed, comparing.seen, Seen.joined, needed)
+    if problem is None:
+        try:
+            before, needed = _computed(comparing, original, needed)
+        except UNREADABLE as error:
+            problem = 0, f"the plan cannot be applied: {error!r}"
+    seen = before.fold_pairs(placed, comparing.seen, Seen.joined, needed)
+    if before is not original:
+        before.remove()
     seen = replace(seen, problem=problem or seen.problem)
     return concluded(comparing, seen, shown, released.num_rows)
+
+
+def _computed(comparing: Comparing, original: Frame, needed: list[str]) -> tuple[Frame, list[str]]:
+    """Add to the original what steps give that look at all values in their order."""
+    frame, unknown = original, set[str]()
+    for place, step in enumerate(comparing.plan["steps"]):
+        names = set(step["columns"])
+        if step.get("joint", {}).get("kind") != "porop" or names & unknown:
+            unknown |= names if beyond_pieces(step) or names & unknown else set()
+            continue
+        earlier = comparing.plan | {"steps": comparing.plan["steps"][:place]}
+        treated = {name for one in earlier["steps"] for name in one["columns"]}
+        before = partial(_before, replace(comparing, plan=earlier), tuple(step["columns"]))
+        made = with_computed(
+            frame,
+            step,
+            comparing.seed,
+            needed,
+            comparing.key,
+            before if treated & names else None,
+        )
+        needed = made.schema.names
+        if frame is not original:
+            frame.remove()
+        frame = made
+    return frame, needed
+
+
+def _before(
+    comparing: Comparing, names: tuple[str, ...], piece: pa.Table, rows: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Give columns as the steps of a plan leave them."""
+    known = Piece(rows, comparing.sources or {})
+    _, columns = replay(comparing.plan, comparing.seed, piece, comparing.key, known)
+    return {name: columns[name] for name in names}
 
 
 def _sources(plan: Plan, original: Frame) -> dict[str, Numbers]:
@@ -194,9 +236,16 @@ def _nulls(shown: ShownFrame, original: Frame, step: Step, plan: Mapping[str, An
     """Count what is shown of the records with each pattern of nulls in the original."""
     raw = tuple(disclosed(step, plan).tolist())
     columns = judged_columns(step, shown.column_names)
-    function = partial(_patterns, tuple(step.columns), tuple(columns), raw)
-    found = original.fold_pairs(shown.source, function, _Patterns.joined, step.columns, columns)
-    patterns, records = found.original.result()
+    names = tuple(step.columns)
+    patterns, records = original.fold(partial(_null_patterns, names), Tuples.joined, names).result()
+    if len(records) == 1:
+        # Without a second pattern there is nothing to tell apart.
+        bits = pattern_bits(patterns[_PATTERN].to_numpy(), len(names))
+        seen = shown.without(raw).over(columns)
+        alike = np.zeros(len(seen.table), np.int64)
+        return Nulls(bits, records, np.array([len(raw)]), seen, alike)
+    function = partial(_patterns, names, tuple(columns), raw)
+    found = original.fold_pairs(shown.source, function, _Patterns.joined, names, columns)
     codes = patterns[_PATTERN].to_numpy()
     place = {code: i for i, code in enumerate(codes.tolist())}
     hidden = np.zeros(len(codes), np.int64)
@@ -220,19 +269,26 @@ def _listed(found: Tuples) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Patterns of nulls: of the original's records, of disclosed ones, of those that are shown."""
+    """Patterns of nulls in the original: of disclosed records, and of those that are shown."""
 
-    original: Tuples
     disclosed: Tuples
     shown: Tuples
 
     def joined(self, other: _Patterns) -> _Patterns:
         """Put those of two pieces together."""
         return _Patterns(
-            self.original.joined(other.original),
             self.disclosed.joined(other.disclosed),
             self.shown.joined(other.shown),
         )
+
+
+def _codes(names: tuple[str, ...], before: pa.Table) -> np.ndarray:
+    nulls = [before[name].is_null(nan_is_null=True).to_numpy() for name in names]
+    return pattern_codes(np.array(nulls))
+
+
+def _null_patterns(names: tuple[str, ...], before: pa.Table, rows: np.ndarray) -> Tuples:
+    return Tuples.of(pa.table({_PATTERN: _codes(names, before)}))
 
 
 def _patterns(
@@ -244,11 +300,9 @@ def _patterns(
     there: np.ndarray,
     after: pa.Table,
 ) -> _Patterns:
-    nulls = np.array([before[name].is_null(nan_is_null=True).to_numpy() for name in names])
-    codes, hidden = pattern_codes(nulls), np.isin(rows, raw)
+    codes, hidden = _codes(names, before), np.isin(rows, raw)
     kept = after.select(columns).append_column(_PATTERN, pa.array(codes[there]))
     return _Patterns(
-        Tuples.of(pa.table({_PATTERN: codes})),
         Tuples.of(pa.table({_PATTERN: codes[hidden]})),
         Tuples.of(kept.filter(pa.array(~hidden[there])) if raw else kept),
     )

@@ -16,6 +16,7 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.release.keys import row_numbers
+from discreet.release.replay import computed
 from discreet.release.replay.regression import porop_cells
 from discreet.table import float_values
 
@@ -25,11 +26,6 @@ _STRETCH, _ROWS = 1 << 18, 1 << 12
 Before = Callable[[pa.Table, np.ndarray], dict[str, np.ndarray]]
 # The first and the last place of chunks: which chunk it is, and the value there.
 _Ends = list[tuple[np.ndarray, np.ndarray]]
-
-
-def computed(number: int, name: str) -> tuple[str, str]:
-    """Name the columns for what a step gives for a column, and for how far off that may be."""
-    return f"\0step {number} {name}", f"\0step {number} {name} slack"
 
 
 def with_computed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,6 +13,8 @@ import pyarrow as pa
 from discreet.engines import Frame
 from discreet.release.findings import Shown
 from discreet.table.summary import Tuples
+
+_MOST_KEPT = 1 << 25
 
 Ends = tuple[float, float] | None
 
@@ -33,6 +35,7 @@ class ShownFrame(Shown):
     frame: Frame | None = None
     hidden: tuple[int, ...] = ()
     empty: int = 0
+    known: dict[tuple[str, ...], tuple[pa.Table, np.ndarray]] = field(default_factory=dict)
 
     needs: ClassVar[str] = "needs all rows in memory: check it with the engine memory"
 
@@ -60,7 +63,7 @@ class ShownFrame(Shown):
 
     def over(self, columns: Sequence[str]) -> Shown:
         """Count distinct tuples."""
-        table, counts = self.source.counts(columns)
+        table, counts = self._counts(tuple(columns))
         parts = []
         if self.hidden:
             parts.append(self.source.fold(partial(_rows, self.hidden), _joined, columns))
@@ -73,6 +76,15 @@ class ShownFrame(Shown):
             table, counts = both.result()
             table, counts = table.filter(pa.array(counts > 0)), counts[counts > 0]
         return Shown(table, counts=counts)
+
+    def _counts(self, columns: tuple[str, ...]) -> tuple[pa.Table, np.ndarray]:
+        """Count distinct tuples, once where they are not too many to be kept."""
+        if columns in self.known:
+            return self.known[columns]
+        found = self.source.counts(columns, by_value=True)
+        if sum(len(counts) for _, counts in self.known.values()) + len(found[1]) < _MOST_KEPT:
+            self.known[columns] = found
+        return found
 
     def values(self, name: str) -> tuple[pa.ChunkedArray, np.ndarray, int]:
         """Count the distinct values of a column."""
