@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup demo test test-slow lint bench clean
+.PHONY: setup demo test test-slow test-browser test-spark lint bench clean
 
 setup: $(READY)
 
@@ -18,10 +18,21 @@ demo: setup
 	$(BIN)/discreet demo --force
 
 test: setup
-	$(BIN)/python -m pytest -n 2 -m 'not slow'
+	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser and not spark'
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
+
+# Needs Chromium: apt-get install chromium
+test-browser: setup
+	$(BIN)/python -m pytest -m browser tests/browser
+
+.venv/.spark: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	touch .venv/.spark
+
+test-spark: setup .venv/.spark
+	$(BIN)/python -m pytest -m spark tests/spark
 
 lint: setup
 	$(BIN)/ruff check .

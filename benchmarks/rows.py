@@ -75,6 +75,11 @@ class Row:
 ROWS: dict[str, Row] = {}
 
 
+def module_of(build: Callable[..., Case]) -> str:
+    """Name the module of a function, or of the one that a partial calls."""
+    return getattr(build, "func", build).__module__
+
+
 def _register(new: Row) -> None:
     if new.key in ROWS:
         raise ValueError(f"two rows are called {new.key!r}")
@@ -109,7 +114,7 @@ def row(
         raise ValueError(f"row {name!r}: give goal (a ratio) or seconds, not both")
     aim = Goal("ratio", goal) if goal is not None else None
     aim = Goal("seconds", seconds) if seconds is not None else aim
-    return lambda build: _register(Row(name, build.__module__, build, peer, aim, large, memory))
+    return lambda build: _register(Row(name, module_of(build), build, peer, aim, large, memory))
 
 
 def growth(
@@ -120,5 +125,5 @@ def growth(
         raise ValueError(f"row {name!r}: a slope needs two sizes")
     aim = None if goal is None else Goal("slope", goal)
     return lambda build: _register(
-        Row(name, build.__module__, build, goal=aim, large=large, sizes=tuple(sizes))
+        Row(name, module_of(build), build, goal=aim, large=large, sizes=tuple(sizes))
     )

@@ -15,7 +15,7 @@ ROOT = SOURCE.parent.parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 # A package may import those to its right, and itself.
 LAYERS = [
-    ["cli", "report", "reproduce"],
+    ["cli", "reproduce"],
     ["inspection"],
     ["release"],
     [
@@ -26,6 +26,7 @@ LAYERS = [
         "generalization",
         "risk",
         "utility",
+        "report",
     ],
     ["table", "kernels", "engines"],
 ]

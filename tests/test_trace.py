@@ -25,6 +25,13 @@ def test_a_trace_is_short_in_order_and_has_both_ends(n):
     assert found["loss"] == [-moves for moves in found["moves"]]
 
 
+def test_what_a_log_cannot_hold_is_left_out():
+    trace = Trace("evaluations", "quality")
+    for evaluations, quality in ((1, float("inf")), (2, 5.0), (3, float("nan"))):
+        trace.add(evaluations, quality)
+    assert trace.to_dict()["evaluations"] == [2]
+
+
 def test_the_log_of_a_refinement_tells_its_course():
     people = make_households(600, seed=3).select(["income", "assets"])
     roles = {"confidential": ["income", "assets"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 MOST = 200
@@ -31,7 +32,12 @@ class Trace:
         self._start = time.perf_counter()
 
     def add(self, work: int, reached: float) -> None:
-        """Note a point; where there are too many, every second one goes."""
+        """Note a point; where there are too many, every second one goes.
+
+        What is not finite is none: a log could not hold it.
+        """
+        if not math.isfinite(reached):
+            return
         if len(self.points) == MOST:
             self.points = self.points[::2]
         self.points.append((round(time.perf_counter() - self._start, 4), work, reached))

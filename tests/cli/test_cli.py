@@ -64,6 +64,56 @@ def test_protect_check_assess(place, run):
     assert "Left out: suda2" in out
 
 
+def test_assess_on_an_engine(place, run):
+    run(*PROTECT, "--force")
+    assess = ("assess", "in.csv", "out", "--recipe", "recipe.toml")
+    found = []
+    for engine in ("memory", "duckdb"):
+        code, out, err = run(*assess, "--engine", engine, "--json")
+        assert (code, err) == (0, "")
+        found.append(json.loads(out))
+    one, other = found
+    assert one["left_out"] == other["left_out"]
+    assert one["risk"]["class_sizes"] == other["risk"]["class_sizes"]
+    assert one["utility"]["null_rates"] == other["utility"]["null_rates"]
+    assert one["utility"]["il1s"]["columns"] == pytest.approx(other["utility"]["il1s"]["columns"])
+    assert one["score"] == pytest.approx(other["score"])
+    code, _, err = run(*assess, "--engine", "spark")
+    assert code == 2
+    assert err == "discreet: assess runs in memory or on duckdb; use --engine duckdb\n"
+    write_table(read_table("in.csv").slice(1), "other.csv")
+    code, _, err = run(*assess[:1], "other.csv", *assess[2:], "--engine", "duckdb")
+    assert code == 2
+    assert "other.csv is not the table that out/public/table.csv was made from" in err
+
+
+LARGE = """
+[roles]
+quasi = ["age", "sex"]
+confidential = ["income"]
+rest = "drop"
+untouched = ["sex"]
+[[steps]]
+method = "oma"
+columns = ["age", "income"]
+k = 5
+"""
+
+
+def test_a_release_made_on_an_engine_is_assessed_on_one(place, run):
+    (place / "recipe.toml").write_text(LARGE)
+    code, _, err = run(*PROTECT, "--engine", "duckdb")
+    assert (code, err) == (0, "")
+    assess = ("assess", "in.csv", "out", "--recipe", "recipe.toml")
+    code, out, _ = run(*assess, "--json")
+    kept = json.loads((place / "out/internal/assessment.json").read_text())
+    assert code == 0
+    assert json.loads(out) == kept
+    code, _, err = run(*assess, "--engine", "memory")
+    assert code == 2
+    assert "counts suppressed records and does not list them; use --engine duckdb" in err
+
+
 def test_protect_to_a_file_and_as_json(place, run):
     code, out, _ = run(
         "protect", "in.csv", "--recipe", "recipe.toml", "--out", "new/shared.parquet", "--json"
@@ -261,6 +311,8 @@ def test_demo(tmp_path, monkeypatch, run):
     assert code == 0
     assert "13 verified" in " ".join(out.split())
     assert (tmp_path / "discreet-demo/release/public/table.csv").exists()
+    assert (tmp_path / out.splitlines()[-1]).name == "report.html"
+    assert (tmp_path / out.splitlines()[-1]).exists()
     code, _, err = run("demo")
     assert (code, err) == (
         2,

@@ -35,10 +35,11 @@ def test_a_folder_to_share_and_one_to_keep(release, tmp_path):
     path = release.save(tmp_path / "out")
     assert path == tmp_path / "out" / "public" / "table.csv"
     assert tree(tmp_path) == sorted([
-        "out", "out/public", "out/public/table.csv", "out/public/codebook.md", "out/internal",
+        "out", "out/public", "out/public/table.csv", "out/public/codebook.md", "out/public/report.html",
+        "out/internal",
         *(f"out/internal/{name}" for name in (
             "README.txt", "recipe.toml", "plan.json", "log.json", "rows.parquet", "schema.arrow",
-            "check.json", "assessment.json",
+            "check.json", "assessment.json", "report.html",
         )),
     ])  # fmt: skip
     assert stat.S_IMODE((tmp_path / "out" / "internal").stat().st_mode) == 0o700

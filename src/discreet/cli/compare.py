@@ -13,13 +13,14 @@ def run_compare(
     original: Path,
     releases: list[Path],
     file: Path | None,
+    force: bool,
     risk: str,
     loss: str,
     dialect: dict[str, str | None],
 ) -> Comparison:
     """Compare releases; write the page or the JSON if a file is given."""
     if file is not None:
-        _check(file, original, releases)
+        _check(file, force, original, releases)
     with show.progress(f"measuring {len(releases)} releases"):
         found = compare(original, releases, risk=risk, loss=loss, **dialect)
     if file is not None and file.suffix == ".json":
@@ -29,10 +30,12 @@ def run_compare(
     return found
 
 
-def _check(file: Path, original: Path, releases: list[Path]) -> None:
+def _check(file: Path, force: bool, original: Path, releases: list[Path]) -> None:
     """Refuse a file that cannot or must not be written, before any work is done."""
     if file.suffix not in (".html", ".json"):
         raise BadInput(f"{file} must end with .html or .json")
+    if file.exists() and not force:
+        raise BadInput(f"{file} exists; choose another place, or replace it with --force")
     if not file.absolute().parent.is_dir():
         raise BadInput(f"{file}: the folder {file.parent} is not there")
     if file.resolve() == original.resolve():

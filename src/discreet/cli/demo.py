@@ -19,7 +19,7 @@ _OURS = {"households.csv", "recipe.toml", "release"}
 
 
 def run_demo(out: Console, folder: Path, rows: int, force: bool) -> None:
-    """Make, protect, check and assess a table of households, all under one folder."""
+    """Make, protect, check, assess and report a table of households, all under one folder."""
     _clear(folder, force)
     folder.mkdir(parents=True, exist_ok=True)
     table, recipe, target = folder / "households.csv", folder / "recipe.toml", folder / "release"
@@ -42,6 +42,9 @@ def run_demo(out: Console, folder: Path, rows: int, force: bool) -> None:
     out.print("[bold]4. The proof, once more from the files.[/bold]", end=" ")
     report = check_release(written, target / "internal" / "recipe.toml", target / "internal", table)
     out.print(f"discreet check {target} --original {table}: {report.summary}.")
+    out.print("[bold]5. The reports.[/bold] For users of the data, and for the review board:")
+    for page in (target / "public" / "report.html", target / "internal" / "report.html"):
+        out.print(str(page), markup=False, soft_wrap=True)
 
 
 def _clear(folder: Path, force: bool) -> None:

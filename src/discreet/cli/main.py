@@ -261,6 +261,10 @@ def assess(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Take this measure and no others; may be given again."),
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="memory or duckdb; auto: memory if the original fits.")
+    ] = "auto",
+    memory: Memory = None,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -269,38 +273,10 @@ def assess(
     sheet: Sheet = None,
 ) -> None:
     """Measure risk and utility, before and after."""
-    from discreet.release import Recipe
-    from discreet.release import assess as run
-    from discreet.release.evidence import Evidence, content_hmac, suppressed_rows
-    from discreet.release.output import find_release
-    from discreet.release.protection import read_original
-    from discreet.table import read_table
+    from discreet.cli.assess import run_assess
 
-    rules = Recipe.load(recipe)
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
-    before = read_original(original, rules, **dialect)
-    table, internal = find_release(protected)
-    if internal.is_dir():
-        evidence = Evidence.load(internal)
-        if content_hmac(before, evidence.key) != evidence.log["input"]["hmac"]:
-            raise BadInput(f"{original} is not the table that {protected} was made from")
-        after, rows = read_table(table, schema=evidence.schema), evidence.rows
-        gone = suppressed_rows(evidence.plan)
-    else:
-        after, rows, gone = read_table(table, numeric=rules.numeric), None, None
-        print(
-            f"discreet: {internal} is not there, so rows are taken to be in the original's order",
-            file=sys.stderr,
-        )
-    result = run(
-        before,
-        after,
-        rules.roles,
-        recipe=rules,
-        rows=rows,
-        suppressed=gone,
-        measures=measure or None,
-    )
+    result = run_assess(original, protected, recipe, measure or None, engine, memory, dialect)
     if as_json:
         _print_json(result.to_dict())
     else:
@@ -321,6 +297,7 @@ def compare(
     loss: Annotated[
         str, typer.Option(help="Rank by information_loss, or by a measure such as il1s.")
     ] = "information_loss",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -332,13 +309,53 @@ def compare(
     from discreet.cli.compare import run_compare
 
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
-    found = run_compare(original, releases, out_file, risk, loss, dialect)
+    found = run_compare(original, releases, out_file, force, risk, loss, dialect)
     if as_json:
         _print_json(found.to_dict())
     else:
         show.comparison(out, found)
         if out_file is not None:
             out.print(f"Written: {out_file}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def report(
+    release: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
+    original: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="The table it was made from, to measure anew."),
+    ] = None,
+    out_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--out", help="HTML file to write; without, a summary is printed."),
+    ] = None,
+    external: Annotated[bool, typer.Option("--external", help="For users of the data.")] = False,
+    compared: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="JSON of `discreet compare`, to tell the alternatives."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    as_json: Json = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+) -> None:
+    """Write a page for the review board, or with --external for users of the data."""
+    from discreet.cli.report import run_report
+
+    run_report(
+        out,
+        release,
+        original,
+        out_file,
+        external=external,
+        compared=compared,
+        force=force,
+        as_json=as_json,
+        dialect=_dialect(separator, decimal, quote, encoding, sheet),
+    )
 
 
 @app.command()

@@ -57,6 +57,8 @@ def release(
     out: Console, release: Release | LargeRelease, assessment: Assessment, written: Path
 ) -> None:
     """Print what was done, what was verified, and the first figures."""
+    from discreet.release.output import find_release
+
     log = release.log
     rows, columns = log["input"]["rows"], len(log["changed_cells"])
     out.print(f"[bold]Protected[/bold] {rows:,} rows, {columns} columns released.", end=" ")
@@ -82,7 +84,9 @@ def release(
     check(out, release.check)
     assessment_table(out, assessment)
     out.print(f"[bold]Share:[/bold] {escape(str(written))}", soft_wrap=True)
-    out.print("[bold]Keep, never share:[/bold] the internal folder beside it")
+    internal = find_release(written)[1]
+    out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
+    out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)
 
 
 def _figures(step: dict[str, Any]) -> Iterator[str]:

@@ -270,7 +270,9 @@ class DuckDBFrame(Frame):
             return cell
         nulls = []
         if pa.types.is_floating(kind):
-            nulls.append(f"isnan({cell})")
+            # Files say nothing of NaN in a column's least and greatest value, from which DuckDB
+            # concludes that isnan() is never true.
+            nulls.append(f"NOT (isfinite({cell}) OR isinf({cell}))")
         markers = marker_values(["", *self.markers], plain_type(kind))
         if len(markers):
             values = ", ".join(_literal(value) for value in markers.to_pylist())
@@ -395,9 +397,8 @@ class DuckDBFrame(Frame):
         writer = None
         for table in tables:
             if writer is None:
-                # Numbers with decimals are too many to list, which is found out slowly.
-                listed = [f.name for f in table.schema if not pa.types.is_floating(f.type)]
-                listed.remove(_ROW)
+                # Numbers may be too many to list, which is found out slowly.
+                listed = [f.name for f in table.schema if not _is_long(f.type)]
                 writer = parquet.ParquetWriter(
                     path, table.schema, compression="lz4", use_dictionary=listed
                 )
@@ -461,6 +462,10 @@ class DuckDBFrame(Frame):
         names = [f'c{i} AS "{name}"' for i, name in enumerate(quoted)]
         query = f"SELECT {', '.join(names)} FROM ({self.sql(self.schema.names)})"
         return self.session.connection.sql(query)
+
+
+def _is_long(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_int64(kind) or pa.types.is_uint64(kind)
 
 
 def _same_rows(function: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray) -> Numbered:

@@ -258,7 +258,7 @@ class Treatment:
             "suppressed": records(self.weights, self.suppressed),
             "searches": [
                 {"group": g["group"], "round": i, "rows": r["rows"], **r["certificate"]}
-                | {"trace": one.trace}
+                | _told(one.trace)
                 for g, done in zip(groups, self.done, strict=True)
                 for i, (r, one) in enumerate(zip(g["rounds"], done.rounds, strict=True), start=1)
             ],
@@ -311,6 +311,11 @@ class Treatment:
 def _listed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Give a column with its distinct values as a dictionary."""
     return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
+def _told(trace: dict[str, list[float]]) -> dict[str, Any]:
+    """Give a search's course, where it had one."""
+    return {"trace": trace} if len(set(trace["quality"])) > 1 else {}
 
 
 class _Done:

@@ -224,7 +224,7 @@ class Microaggregation(RowBound):
         new, plans = _replace(columns, encoded, labels, rounded)
         figures |= {"loss": lost, "groups": int(labels.max()) + 1, "moves": moves}
         figures["blanked_records"] = int((~kept).sum())
-        if trace is not None:
+        if trace is not None and moves:
             figures["trace"] = trace.to_dict()
         return Outcome(new, plans, joint, figures=figures, fixed=fixed)
 

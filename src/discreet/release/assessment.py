@@ -153,7 +153,7 @@ def assess(
     """
     measures = known_measures(measures)
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
-    tables = _tables(original, protected, roles, recipe, rows, suppressed)
+    tables = paired(original, protected, roles, recipe, rows, suppressed)
     return take_measures(tables, measures, figures_of)
 
 
@@ -214,14 +214,15 @@ def take_measures(
     return Assessment(found[0], found[1], score, left_out, figures)
 
 
-def _tables(
+def paired(
     original: Any,
     protected: Any,
     roles: Roles,
-    recipe: Recipe | None,
-    rows: np.ndarray | None,
-    suppressed: np.ndarray | None,
+    recipe: Recipe | None = None,
+    rows: np.ndarray | None = None,
+    suppressed: np.ndarray | None = None,
 ) -> Tables:
+    """Lay two tables side by side, row by row; parameters as for `assess`."""
     markers = recipe.null_markers if recipe else []
     before, after = normalise(to_arrow(original), markers), to_arrow(protected)
     check_columns(before.column_names, after.column_names, roles)
@@ -231,13 +232,18 @@ def _tables(
             raise BadInput("rows names rows that the original does not have")
         before = before.take(pa.array(rows))
     if before.num_rows != after.num_rows:
-        raise BadInput(
-            f"the original has {before.num_rows:,} rows, the protected table {after.num_rows:,}; "
-            "give the release folder, whose row map says which belong together"
-        )
+        raise BadInput(say_lengths(before.num_rows, after.num_rows))
     gone = np.zeros(whole.num_rows, dtype=bool)
     gone[[] if suppressed is None else suppressed] = True
     return Tables(before, after, roles, perturbed_by(recipe), whole, rows, gone)
+
+
+def say_lengths(before: int, after: int) -> str:
+    """Say that two tables are not equally long."""
+    return (
+        f"the original has {before:,} rows, the protected table {after:,}; "
+        "give the release folder, whose row map says which belong together"
+    )
 
 
 def check_columns(before: Sequence[str], after: Sequence[str], roles: Roles) -> None:

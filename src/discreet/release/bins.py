@@ -41,7 +41,7 @@ def histogram(*sides: np.ndarray, dates: bool = False) -> tuple[np.ndarray, ...]
     --------
     >>> edges, counts = histogram(np.arange(100.0))
     >>> edges[:3].tolist(), counts[:3].tolist()
-    ([11.5, 21.5, 31.5], [12, 10, 10])
+    ([9.5, 19.5, 29.5], [10, 10, 10])
     """
     filled = [side for side in sides if len(side)]
     if not filled or min(len(side) for side in filled) < FEWEST:
@@ -57,7 +57,8 @@ def histogram(*sides: np.ndarray, dates: bool = False) -> tuple[np.ndarray, ...]
 def _edges(values: np.ndarray, dates: bool) -> np.ndarray:
     """Lay edges over the bulk of some values: far ones fall into the open bins."""
     for tail in (1.0, 0.1, 0.0):
-        low, high = np.percentile(values, [tail, 100.0 - tail])
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = np.percentile(values, [tail, 100.0 - tail]).tolist()
         if high > low:
             break
     # Nothing to see in a constant, nor in what is past the range of numbers.
@@ -67,16 +68,21 @@ def _edges(values: np.ndarray, dates: bool) -> np.ndarray:
         return _calendar(low, high)
     whole = bool((values == np.rint(values)).all())
     edges = _multiples(low, high, least=1.0 if whole else 0.0)
-    step = edges[1] - edges[0]
-    return edges + (step // 2 - 0.5 if whole else step / 2)
+    scale = _scale(edges[1] - edges[0])
+    return edges + (scale // 2 - 0.5 if whole else scale / 2)
 
 
 def _multiples(low: float, high: float, least: float = 0.0) -> np.ndarray:
     """Give multiples of a round number, some thirty between two ends and one on either side."""
     wanted = max((high - low) / MOST_BINS, least)
-    scale = 10.0 ** math.floor(math.log10(wanted))
+    scale = _scale(wanted * (1 + 1e-9))
     step = next(s * scale for s in (1.0, 2.0, 5.0, 10.0) if s * scale >= wanted * (1 - 1e-9))
     return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
+
+
+def _scale(number: float) -> float:
+    """Give the power of ten at or below a number."""
+    return float(10.0 ** math.floor(math.log10(number)))
 
 
 def _calendar(low: float, high: float) -> np.ndarray:
@@ -123,7 +129,8 @@ def quantiles(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.nda
     if m < 2:
         return None
     at = (np.arange(m) + 0.5) / m
-    found = np.quantile(before, at), np.quantile(after, at)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.quantile(before, at), np.quantile(after, at)
     return found if np.isfinite(found).all() else None
 
 

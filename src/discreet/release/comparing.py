@@ -8,17 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.release.assessment import Assessment, assess
-from discreet.release.evidence import Evidence, content_hmac, suppressed_rows
-from discreet.release.output import find_release
-from discreet.release.protection import read_original
-from discreet.release.recipe import Recipe
+from discreet.release.paired import Paired
 from discreet.release.release import Release
-from discreet.table import normalise, read_table, to_arrow
 from discreet.utility import information_loss
 
 LINKAGE, INFORMATION = "linkage", "information_loss"
@@ -184,7 +179,7 @@ def compare(
     sources = {}
     texts: dict[Any, pa.Table] = {}
     for name, one in given.items():
-        sources[name] = _Source.of(one, original, dialect, texts)
+        sources[name] = Paired.of(one, original, dialect, texts)
     first = next(iter(sources.values())).recipe.roles
     columns = [
         column
@@ -221,57 +216,9 @@ def _named(releases: Any) -> dict[str, Release | str | Path]:
     return named
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A release and its original, row by row."""
-
-    original: pa.Table
-    after: pa.Table
-    rows: np.ndarray | None
-    suppressed: np.ndarray
-    recipe: Recipe
-
-    @classmethod
-    def of(cls, one: Any, original: Any, dialect: Mapping[str, Any], read: dict) -> _Source:
-        if isinstance(one, Release):
-            before = _read(original, one.recipe, dialect, read)
-            if not before.equals(one.original):
-                raise BadInput("a release was made from another table than the original given")
-            there = np.delete(np.arange(len(one.protected)), one.left_out)
-            after = one.protected.take(pa.array(there)) if len(one.left_out) else one.protected
-            return cls(before, after, there, suppressed_rows(one.plan), one.recipe)
-        table, internal = find_release(one)
-        if not internal.is_dir():
-            raise BadInput(
-                f"{internal} is not there; a comparison needs it, because it maps released rows "
-                "to original ones"
-            )
-        evidence = Evidence.load(internal)
-        own = evidence.log["input"].get("dialect", {})
-        chosen = own | {key: value for key, value in dialect.items() if value is not None}
-        before = _read(original, evidence.recipe, chosen, read)
-        if content_hmac(before, evidence.key) != evidence.log["input"]["hmac"]:
-            shown = original if isinstance(original, str | Path) else "the original"
-            raise BadInput(f"{shown} is not the table that {one} was made from")
-        after = read_table(table, schema=evidence.schema)
-        return cls(before, after, evidence.rows, suppressed_rows(evidence.plan), evidence.recipe)
-
-
-def _read(original: Any, recipe: Recipe, dialect: Mapping[str, Any], read: dict) -> pa.Table:
-    """Take the original as a recipe means it; once for all recipes that mean the same."""
-    key = (*recipe.null_markers, None, *sorted(set(recipe.numeric)), None, *dialect.items())
-    if key not in read:
-        read[key] = (
-            read_original(original, recipe, **dialect)
-            if isinstance(original, str | Path)
-            else normalise(to_arrow(original), recipe.null_markers)
-        )
-    return read[key]
-
-
 def _measured(
     name: str,
-    source: _Source,
+    source: Paired,
     roles: Any,
     columns: list[str],
     risk: str,
@@ -288,7 +235,7 @@ def _measured(
         measures=measures,
     )
     at_risk, by = _risk(assessment, risk)
-    lost = information_loss(source.original, _whole(source), columns, detail=True)
+    lost = information_loss(source.original, source.whole(), columns, detail=True)
     return Compared(
         name=name,
         steps=[
@@ -304,15 +251,6 @@ def _measured(
         loss=lost.value if loss == INFORMATION else _figure(assessment, loss),
         columns=lost.columns,
     )
-
-
-def _whole(source: _Source) -> pa.Table:
-    """Give the release in the original's order, with nulls for the records that it lacks."""
-    if source.rows is None:
-        return source.after
-    position = np.full(source.original.num_rows, -1)
-    position[source.rows] = np.arange(len(source.rows))
-    return source.after.take(pa.array(position, mask=position < 0))
 
 
 def _risk(assessment: Assessment, risk: str) -> tuple[float | None, str | None]:
@@ -355,7 +293,7 @@ def _ranked(compared: list[Compared]) -> list[Compared]:
     return ranked
 
 
-def _notes(sources: Mapping[str, _Source], compared: list[Compared]) -> list[str]:
+def _notes(sources: Mapping[str, Paired], compared: list[Compared]) -> list[str]:
     first, *others = sources.items()
     notes = []
     for name, source in others:

@@ -49,7 +49,7 @@ def against_original(
     def columns() -> Iterable[Iterable[pa.Table]]:
         return ([original.select([name])] for name in original.column_names)
 
-    findings = [same_input(evidence, original, source, columns)]
+    findings = [same_hash(evidence, original, source, columns)]
     in_order = np.arange(original.num_rows)
     rows = in_order if evidence.rows is None else evidence.rows
     cells = _cells(table, recipe, evidence, original, rows)
@@ -64,7 +64,7 @@ def against_original(
 Streams = Callable[[], Iterable[Iterable[pa.Table]]]
 
 
-def same_input(
+def same_hash(
     evidence: Evidence, original: Any, source: Path | None, columns: Streams | None
 ) -> Finding:
     """Verify the hash of the original: of its content, or of its file.
@@ -181,7 +181,8 @@ def _applied(comparing: Comparing, seen: Seen, shown: Shown, released: int) -> l
     except UNREADABLE as error:
         return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]
     if seen.unknown and problem is None:
-        needs = next(filter(None, map(beyond_pieces, comparing.plan["steps"])))
+        steps = [step for step in comparing.plan["steps"] if seen.unknown & set(step["columns"])]
+        needs = next(filter(None, map(beyond_pieces, steps)))
         columns = ", ".join(sorted(seen.unknown))
         findings[0] = Finding(APPLIED, "not verifiable", f"{columns}: needs {needs}")
     return findings

@@ -29,7 +29,7 @@ def saved_facts(
     original : path, optional
         The input, to measure risk and utility anew.
     **dialect : str, optional
-        Of the input, as `read_table` takes it.
+        Of the input, as `read_table` takes it; as it was read, where not given.
     """
     table, evidence = _saved(release)
     folder = evidence.folder
@@ -39,7 +39,9 @@ def saved_facts(
         return internal_facts(
             evidence.recipe, evidence.plan, evidence.log, check, _read(folder / "assessment.json")
         )
-    before = read_original(original, evidence.recipe, **dialect)
+    given = {name: value for name, value in dialect.items() if value is not None}
+    read_as = evidence.log["input"].get("dialect", {}) | given
+    before = read_original(original, evidence.recipe, **read_as)
     if content_hmac(before, evidence.key) != evidence.log["input"]["hmac"]:
         raise BadInput(f"{original} is not the table that {release} was made from")
     found = assess(

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.report import pictures
 from discreet.report.measures import measured
 from discreet.report.page import Table, counted, figure, named, render, share
-from discreet.report.steps import in_one_line
 
 Facts = Mapping[str, Any]
+_AXES = {
+    "linkage": "share of records found",
+    "information_loss": "share of information lost",
+}
+# As the tables of measures call them.
+_ATTACKS = {
+    "attackers.marketer": "marketer, average",
+    "distance_linkage": "linkage by distance",
+    "probabilistic_linkage": "linkage by probability",
+}
 VERDICTS = {None: "not on the map", True: "dominated", False: "not dominated"}
 
 
@@ -41,7 +50,8 @@ def _parts(comparison: Facts) -> dict[str, Any]:
     """Lay out the map, the releases and their measures."""
     releases = comparison["releases"]
     shown = [one for one in releases if one["dominated"] is not None]
-    axes = [comparison[axis]["means"] for axis in ("risk", "loss")]
+    named_by = [(axis, comparison[axis]["measure"]) for axis in ("risk", "loss")]
+    axes = [f"{axis}: {_AXES.get(measure, measure)}" for axis, measure in named_by]
     return {
         "map": pictures.risk_utility(shown, *axes) if shown else None,
         "releases": _releases(comparison),
@@ -82,13 +92,32 @@ def _told(value: float | None) -> str:
     return share(value) if value is not None and 0 <= value <= 1 else figure(value)
 
 
+def _done(steps: Sequence[Facts]) -> str:
+    """Say what each step did, with the parameters that are one word or number.
+
+    Examples
+    --------
+    >>> _done([{"method": "oma", "columns": ["age", "pay"], "k": 5}])
+    'oma of age and pay (k = 5)'
+    """
+    said = []
+    for step in steps:
+        rest = {key: value for key, value in step.items() if key not in ("method", "columns")}
+        simple = {k: v for k, v in rest.items() if isinstance(v, int | float | str)}
+        asked = ", ".join(f"{key} = {value}" for key, value in simple.items())
+        said.append(
+            f"{step['method']} of {named(step['columns'], 3)}" + (f" ({asked})" * bool(asked))
+        )
+    return "; ".join(said) or "no step"
+
+
 def _releases(comparison: Facts) -> Table:
     rows = [
         (
             one["name"],
-            in_one_line(one["steps"]) if one["steps"] else "no step",
+            _done(one["steps"]),
             VERDICTS[one["dominated"]],
-            one["risk_by"] or "–",
+            _ATTACKS.get(one["risk_by"], one["risk_by"] or "–"),
             f"{one['rows']:,}",
             f"{one['suppressed']:,}",
             _told(one["risk"]),
@@ -114,8 +143,7 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
         before = {row.told(row.before) for row in sides if row is not None}
         rows.append(
             (
-                name,
-                "" if first.unit == "%" else first.unit,
+                first.title,
                 before.pop() if len(before) == 1 else "differs",
                 *("–" if row is None else row.told(row.after) for row in sides),
             )
@@ -127,7 +155,7 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
         "Before, and after in each release; – where it was left out. Before differs where a "
         "measure looks at the columns that a release changed: then it is not the same measure."
     )
-    return Table(("measure", "unit", "before", *names), rows, 1 + len(names), reading)
+    return Table(("measure", "before", *names), rows, 1 + len(names), reading)
 
 
 def _columns(releases: list[Facts]) -> Table | None:

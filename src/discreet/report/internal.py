@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.report import pictures
+from discreet.report.compare import alternatives
 from discreet.report.measures import column_table, moment_table, risk_table, utility_table
 from discreet.report.page import Table, named, render
 from discreet.report.pictures import Picture
@@ -66,7 +67,7 @@ def internal_report(facts: Facts) -> str:
         check=facts.get("check"),
         warnings=_warnings(facts),
         left_out=(assessment or {}).get("left_out", {}),
-        comparison=_comparison(facts.get("comparison")),
+        alternatives=alternatives(facts["comparison"]) if facts.get("comparison") else None,
         sampled=drawn.get("sampled"),
         undrawn=max(0, len(drawn.get("columns", {})) - MOST_DRAWN),
         **_pictures(drawn),
@@ -100,7 +101,9 @@ def figure_seed(seed: int | None) -> str:
 
 
 def _files(log: Facts) -> Table | None:
-    rows = [(name, digest) for name, digest in log.get("files", {}).items()]
+    # Of itself a page cannot tell the hash.
+    files = {name: h for name, h in log.get("files", {}).items() if name != "internal/report.html"}
+    rows = list(files.items())
     reading = (
         "HMAC-SHA-256 with the key in internal/log.json; `discreet check` compares them with the "
         "files."
@@ -151,11 +154,6 @@ def _warnings(facts: Facts) -> list[str]:
     entries = (assessment.get("risk", {}) | assessment.get("utility", {})).values()
     notes = [note for entry in entries for note in entry.get("notes", ())]
     return list(dict.fromkeys([*log.get("warnings", ()), *check.get("notes", ()), *notes]))
-
-
-def _comparison(comparison: Facts | None) -> Any:
-    """Lay out the alternatives, where releases were compared."""
-    return None
 
 
 def _pictures(drawn: Facts) -> dict[str, Any]:

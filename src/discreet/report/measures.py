@@ -71,11 +71,10 @@ class Measured:
 # Key in the entry: name, unit, guide value, how to read it. Shares are shown in percent.
 _CLASSES: Named = {
     "smallest": ("smallest class", "records", None, "the k of k-anonymity that the table reaches"),
-    "unique": ("records in classes under 2", "records", 0, "nobody else shares their quasi values"),
-    "under_3": ("records in classes under 3", "records", 0, "at most one other shares them"),
-    "under_5": ("records in classes under 5", "records", 0, "at most three others share them"),
-    "average_risk": ("one over the class size, average", "%", AVERAGE, "chance to pick the right"),
-    "classes": ("classes", "classes", None, "distinct tuples of the quasi columns"),
+    "unique": ("in classes under 2", "records", 0, "nobody else shares their quasi values"),
+    "under_3": ("in classes under 3", "records", 0, "at most one other shares them"),
+    "under_5": ("in classes under 5", "records", 0, "at most three others share them"),
+    "classes": ("classes", "tuples", None, "distinct tuples of the quasi columns"),
 }
 _INDIVIDUAL: Named = {
     "largest": ("individual risk, largest", "%", LARGEST, "of the record most at risk"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,8 @@ from typing import Any
 from discreet.report.pictures.drawing import number, percent, printable
 
 LONGEST_NAME = 60
+# What HTML may not hold, not even escaped; names of columns may.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,9 @@ def figure(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return number(float(f"{value:.4g}") if abs(value) < 1000 else value)
+    if isinstance(value, Mapping) and "model" in value:
+        rest = {key: item for key, item in value.items() if key != "model"}
+        return f"{value['model']} ({figure(rest)})"
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {figure(item)}" for key, item in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -101,6 +107,8 @@ def _environment() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # Only of plain text: what is marked as safe is whole already.
+        finalize=lambda value: _CONTROL.sub("\ufffd", value) if type(value) is str else value,
     )
     environment.filters |= {"share": share, "figure": figure, "shortened": shortened}
     return environment

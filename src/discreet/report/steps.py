@@ -76,19 +76,21 @@ def _step(asked: Plan, decided: Plan, done: Plan, drawn: Plan) -> StepPart:
 def _hierarchy(spec: Any) -> str:
     if not isinstance(spec, Mapping):
         return figure(spec)
-    return f"{spec.get('kind', 'levels')}: " + (
-        figure({key: value for key, value in spec.items() if key != "kind" and value is not None})
-        or "as it is"
-    )
+    given = {key: value for key, value in spec.items() if key != "kind" and value is not None}
+    return ", ".join(part for part in (spec.get("kind", ""), figure(given)) if part)
+
+
+# Local recoding may search hundreds of times; the first searches have most of the records.
+MOST_TRACES = 4
 
 
 def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
     """Give how the searches of a step got better with time, where that is kept."""
     if done.get("trace"):
         yield done["trace"], "loss in %"
-    for search in done.get("searches", ()):
-        if search.get("trace"):
-            yield search["trace"], "loss"
+    kept = [search["trace"] for search in done.get("searches", ()) if search.get("trace")]
+    for trace in kept[:MOST_TRACES]:
+        yield trace, "loss"
 
 
 # Plans of one column, by their kind
@@ -146,7 +148,7 @@ def _pram(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     part.facts.append(
         (
             f"transitions of {column}",
-            f"{counted(len(names), 'category', 'categories')}, which stay with "
+            f"{counted(len(names), 'category', 'categories')}, which stay with a chance of "
             f"{share(stay.min())} to {share(stay.max())}",
         )
     )
@@ -226,7 +228,7 @@ def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
             smallest = f"{int(sizes.min()):,}" if len(sizes) else "–"
             records = (f"{one['rows']:,}", f"{len(sizes):,}", smallest)
             rows.append((group["group"], str(i), *levels, *records))
-    head = ("records", "round", *depth, "records", "classes", "smallest")
+    head = ("group", "round", *depth, "records", "classes", "smallest")
     reading = "Level 0 is the value itself, the highest is * for every value."
     part.tables.append(("Levels", Table(head, rows, len(head) - 1, reading)))
     if "quality" in done:

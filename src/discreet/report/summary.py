@@ -15,8 +15,8 @@ from discreet.report.steps import in_one_line
 Facts = Mapping[str, Any]
 _KEY_RISK = (
     "smallest class",
-    "records in classes under 2",
-    "records in classes under 5",
+    "in classes under 2",
+    "in classes under 5",
     "individual risk, largest",
     "individual risk, average",
     "linkage by distance",
@@ -66,7 +66,7 @@ def _done(facts: Facts) -> str:
 def _protected(facts: Facts) -> str:
     rows = {row.name: row for row in key_figures(facts)}
     parts = []
-    if (unique := rows.get("records in classes under 2")) is not None:
+    if (unique := rows.get("in classes under 2")) is not None:
         quasi = facts["assessment"]["risk"]["class_sizes"]["columns"]
         n = facts["assessment"]["risk"]["class_sizes"]["after"]["records"]
         parts.append(
@@ -126,4 +126,5 @@ def title_of(facts: Facts) -> str:
     """Name what a report is about."""
     log = facts.get("log") or {}
     source = log.get("input", {}).get("source")
-    return f"Release of {source}" if source else "Release" if log else "Assessment"
+    named = f"of {source}" if source else log.get("release", "")
+    return f"Release {named}".strip() if log else "Assessment"

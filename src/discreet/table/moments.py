@@ -120,7 +120,7 @@ def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
     return Moments(
         n=np.array([len(values) for values in present], dtype=np.int64),
         mean=np.array([mean for mean, _, _ in found]),
-        squares=np.array([left @ left for *_, left in found]),
+        squares=np.array([np.einsum("i,i", left, left) for *_, left in found]),
         low=np.array([values.min(initial=np.inf) for values in present]),
         high=np.array([values.max(initial=-np.inf) for values in present]),
         complete=0,

@@ -75,11 +75,12 @@ def information_loss(
 
     Notes
     -----
-    X is the original's column in at most 20 bins (equally filled ones for numbers, the commonest
-    labels for categories), Y the released one in the same way, nulls a bin of their own; fewer
-    bins on small tables, and entropies with Miller and Madow's correction. 1 minus this is Theil's
-    uncertainty coefficient. It is about each record's own value: a release that keeps all totals,
-    but exchanges the values between records, has lost much.
+    X is the original's column in at most 20 equally filled bins, fewer on small tables, and one for
+    nulls; labels are put together as they are sorted. Y is the released one in the same way, but
+    for labels that the original does not have, which are each a bin. Entropies are with Miller and
+    Madow's correction; 1 minus this is Theil's uncertainty coefficient. It is about each record's
+    own value: a release that keeps all totals, but exchanges the values between records, has lost
+    much.
 
     Examples
     --------
@@ -101,18 +102,24 @@ def information_loss(
     for name in columns:
         x = _codes(before[name], name, bins)
         if x.max(initial=0) > x.min(initial=x.max(initial=0)):
-            there = name in after.column_names
-            lost[name] = _lost(x, _codes(after[name], name, bins)) if there else 1.0
+            lost[name] = 1.0
+            if name in after.column_names:
+                lost[name] = _lost(x, _codes(after[name], name, bins, before[name]))
     if not lost:
         raise BadInput("information_loss needs a column that varies in the original")
     found = InformationLoss(float(np.mean(list(lost.values()))), lost)
     return found if detail else found.value
 
 
-def _codes(column: pa.ChunkedArray, name: str, bins: int) -> np.ndarray:
+def _codes(
+    column: pa.ChunkedArray, name: str, bins: int, original: pa.ChunkedArray | None = None
+) -> np.ndarray:
     """Give each value the number of its bin, 0 for nulls."""
     if kind_of(column.type) != "numeric":
-        return _label_codes(as_text(column, name), bins)
+        if original is None:
+            labels, counts, codes = _counted(as_text(column, name))
+            return np.append(_numbers(labels, counts, bins), 0)[codes]
+        return _as_before(column, original, name, bins)
     values = float_values(column, name)
     present = values[~np.isnan(values)]
     edges = np.unique(present)
@@ -124,16 +131,36 @@ def _codes(column: pa.ChunkedArray, name: str, bins: int) -> np.ndarray:
     return found
 
 
-def _label_codes(column: pa.ChunkedArray, bins: int) -> np.ndarray:
+def _counted(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray, np.ndarray]:
+    """Give the labels of a column, their counts, and each cell's label by number, -1 for nulls."""
     coded = column.combine_chunks().dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy().astype(np.int64)
-    counts = np.bincount(codes[codes >= 0])
-    number = np.full(len(counts) + 1, bins)  # all that are rare
-    number[np.argsort(-counts, kind="stable")[: bins - 1]] = np.arange(
-        1, min(bins, len(counts) + 1)
-    )
-    number[-1] = 0
-    return number[codes]
+    return coded.dictionary, np.bincount(codes[codes >= 0], minlength=len(coded.dictionary)), codes
+
+
+def _numbers(labels: pa.Array, counts: np.ndarray, bins: int) -> np.ndarray:
+    """Give labels the numbers of their bins, from 1 on; many are put together as sorted."""
+    if len(labels) <= bins:
+        return np.arange(1, len(labels) + 1)
+    order = pc.sort_indices(labels).to_numpy()
+    middles = np.cumsum(counts[order]) - counts[order] / 2
+    number = np.empty(len(labels), np.int64)
+    number[order] = 1 + (middles * bins / counts.sum()).astype(np.int64)
+    return number
+
+
+def _as_before(
+    column: pa.ChunkedArray, original: pa.ChunkedArray, name: str, bins: int
+) -> np.ndarray:
+    """Give released labels numbers: the original's as there, new ones their own unless rare."""
+    labels, counts, codes = _counted(as_text(column, name))
+    number = np.where(counts >= _PER_CELL, bins + 2 + np.arange(len(labels)), bins + 1)
+    if kind_of(original.type) != "numeric":
+        known, known_counts, _ = _counted(as_text(original, name))
+        place = pc.index_in(labels, value_set=known)
+        same = place.is_valid().to_numpy(zero_copy_only=False)
+        number[same] = _numbers(known, known_counts, bins)[place.drop_null().to_numpy()]
+    return np.append(number, 0)[codes]
 
 
 def _lost(x: np.ndarray, y: np.ndarray) -> float:

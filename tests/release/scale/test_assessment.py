@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from discreet import Recipe, assess, protect
+from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
+from discreet.errors import BadInput
 from discreet.release.scale.assessment import assess_frames
 from discreet.release.scale.facts import wilson
 
@@ -261,6 +263,34 @@ def test_what_needs_all_rows_is_left_out(session):
     }
     assert list(result.utility) == ["columns"]
     assert result.figures is None
+
+
+def test_a_wrong_row_map_is_refused(session):
+    table = people(80)
+    before, recipe = frame(session, table), recipe_of(["sex"], [])
+    for rows, said in (
+        (np.r_[0:79, 99], "rows names rows that the original does not have"),
+        (np.r_[0:79, 5], "rows names a row of the original twice"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            assess_frames(before, frame(session, table, rows), recipe)
+
+
+def test_sizes_of_any_engine(session):
+    """What DuckDB counts is what a frame gives that only counts tuples."""
+    table = people(300)
+    made = frame(session, table)
+    gone = np.array([0, 7, 8, 299])
+    kept = table.take(pa.array(np.delete(np.arange(300), gone)))
+    for columns in (["sex"], ["age", "sex", "region"], ["pay"], ["born", "works"]):
+        counts = (
+            kept.select(columns).to_pandas().groupby(columns, dropna=False, observed=True).size()
+        )
+        expected = np.unique(counts, return_counts=True)
+        for sizes in (made.sizes, lambda *a: Frame.sizes(made, *a)):
+            found = sizes(columns, gone)
+            assert found[0].tolist() == expected[0].tolist()
+            assert found[1].tolist() == expected[1].tolist()
 
 
 def test_wilson_against_a_table():

@@ -96,6 +96,13 @@ RECIPES = {
         {"method": "noise", "columns": ["debt"], "scale": 0.2, "precision": "full"},
         {"method": "pram", "columns": ["ill", "sex"]},
     ],
+    "curves": [
+        {"method": "top-bottom", "columns": ["debt"], "upper": 900, "promise": False},
+        {"method": "porop", "columns": ["income", "debt"], "k": 60, "noise_floor": 0.1},
+        {"method": "lirop", "columns": ["seen"], "k": 50, "keep_range": True},
+        {"method": "porop", "columns": ["rooms"], "k": 90, "second_k": 20, "precision": "full"},
+        {"method": "noise", "columns": ["debt"], "scale": 0.2},
+    ],
 }
 RECIPES |= {
     "porop": [{"method": "porop", "columns": ["income", "debt"], "k": 20}],
@@ -291,6 +298,25 @@ def test_an_edited_table(releases, tmp_path, edit, kind):
     assert not same(place, rules("generalize")).ok
     same(place, rules("generalize"), original=False)
     same(place, rules("generalize"), internal=False, original=False)
+
+
+@pytest.mark.parametrize(
+    "edit", ["income swapped", "a null filled", "cells emptied", "rooms differ", "a row lost"]
+)
+def test_an_edited_table_of_values_on_curves(releases, tmp_path, edit):
+    place = shutil.copytree(releases("curves", "parquet"), tmp_path / "copy")
+    rewrite(place, EDITS[edit])
+    assert not same(place, rules("curves")).ok
+
+
+@pytest.mark.parametrize(
+    "path", [("coefficients", 3), ("deviations", 0), ("k",), ("second_k",), ("noise_scale",)]
+)
+def test_an_edited_plan_of_curves(releases, tmp_path, path):
+    place = shutil.copytree(releases("curves", "csv"), tmp_path / "copy")
+    edit_plan(place, more(*path))
+    report = same(place, rules("curves"))
+    assert any("every treated cell" in f.promise for f in report.having("broken"))
 
 
 @pytest.mark.parametrize("edit", ["income swapped", "cells emptied", "a row lost", "zip swapped"])

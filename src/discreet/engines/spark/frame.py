@@ -23,7 +23,6 @@ from discreet.engines.frame import (
     OfPiece,
     Part,
     plain_type,
-    refuse_type,
 )
 from discreet.engines.spark import source, workers
 from discreet.engines.spark.carried import from_spark, spark_name
@@ -74,9 +73,7 @@ class SparkFrame(Frame):
         span: int = 1,
         kept: bool = True,
     ) -> SparkFrame:
-        for field in schema:
-            refuse_type(field)
-        self.session, self.schema, self.num_rows = session, schema, num_rows
+        self.session, self.schema, self.num_rows = session, source.refused(schema), num_rows
         self.positioned = positioned
         session.make_room(num_rows // SPAN)
         # Rows as c0, c1, ... and their number; `workers._runs` says what the span is.
@@ -87,8 +84,6 @@ class SparkFrame(Frame):
     def of(cls, session: Session, data: Any, markers: Sequence[str] = ()) -> SparkFrame:
         """Take a Spark DataFrame, written once so that its rows keep their numbers."""
         schema = source.schema_of_spark(data)
-        for field in schema:
-            refuse_type(field)
         folder = session.new_folder()
         with session.telling():
             data.toDF(*_names(len(schema))).write.parquet(str(folder))
@@ -124,8 +119,7 @@ class SparkFrame(Frame):
         parts = [(found[path.stem], path) for path in maps]
         if schema is None:
             schema = schema_of(open_parquet(parts[0][0]).schema_arrow)
-        for field in schema:
-            refuse_type(field)
+        schema = source.refused(schema)
         num_rows = sum(open_parquet(path).metadata.num_rows for path in maps)
         places = session.spark.range(0, len(parts), 1, len(parts))
         reading = partial(workers.read_released, read, schema, parts)
@@ -407,7 +401,7 @@ class SparkFrame(Frame):
         return self._plan
 
     def _like(self, plan: Any, schema: pa.Schema, kept: bool) -> SparkFrame:
-        made = type(self).__new__(type(self))
+        made = SparkFrame.__new__(SparkFrame)
         return made._set(
             self.session, plan, schema, self.num_rows, self.positioned, self._span, kept
         )

@@ -104,10 +104,7 @@ class SortedFrame(SparkFrame):
         columns = self.schema.names if columns is None else list(columns)
         work = partial(map_stretches, function, schema, self._reading, columns)
         plan = self._over(self.session, work, ddl(schema))
-        made = SparkFrame.__new__(SparkFrame)
-        return made._set(
-            self.session, plan, schema, self.num_rows, self.positioned, span=0, kept=False
-        )
+        return self._like(plan, schema, kept=False)
 
 
 # What workers do
@@ -124,7 +121,9 @@ def write_sorted(schema: pa.Schema, folder: Path, batches: Batches) -> Batches:
         stored = pa.table([*table.columns, pa.array(rows)], names=names)
         if writer is None:
             path = folder / f"{attempt}.parquet"
-            writer = parquet.ParquetWriter(path, stored.schema, compression="lz4")
+            writer = parquet.ParquetWriter(
+                path, stored.schema, compression="lz4", use_dictionary=False
+            )
             first = int(rows[0])
         writer.write_table(stored)
         count, last = count + len(rows), int(rows[-1])

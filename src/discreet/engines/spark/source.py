@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.engines.files import open_parquet, schema_of
-from discreet.engines.frame import plain_type
+from discreet.engines.frame import plain_type, refuse_type
 from discreet.engines.spark.carried import HALF, carried, spark_name, to_spark
 from discreet.engines.spark.session import Session
 from discreet.engines.spark.workers import ROW
@@ -27,7 +27,14 @@ def footers(files: Sequence[Path]) -> tuple[pa.Schema, int]:
         num_rows += found.metadata.num_rows
         if not found.schema_arrow.equals(first):
             raise BadInput(f"{path} and {files[0]} differ in their columns or types")
-    return schema_of(first), num_rows
+    return refused(schema_of(first)), num_rows
+
+
+def refused(schema: pa.Schema) -> pa.Schema:
+    """Refuse a schema that has types that engines do not take, else give it back."""
+    for field in schema:
+        refuse_type(field)
+    return schema
 
 
 def schema_of_spark(data: Any) -> pa.Schema:
@@ -44,7 +51,7 @@ def schema_of_spark(data: Any) -> pa.Schema:
                 f"column '{field.name}' holds {field.dataType.simpleString()}, which no engine "
                 "takes; drop it, or turn it into text or numbers"
             ) from None
-    return schema_of(pa.schema(fields))
+    return refused(schema_of(pa.schema(fields)))
 
 
 def rows_of(

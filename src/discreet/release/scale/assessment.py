@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from discreet.engines import Frame
+from discreet.engines.duckdb import Session
+from discreet.engines.released import released_frame
+from discreet.engines.sources import duckdb_frame
+from discreet.errors import BadInput
 from discreet.release.assessment import (
     Assessment,
     check_columns,
     known_measures,
     perturbed_by,
+    say_lengths,
     take_measures,
 )
+from discreet.release.evidence import Evidence, suppressed_rows
 from discreet.release.figures import figures_of_sample
 from discreet.release.recipe import Recipe
+from discreet.release.scale.check import same_input
+from discreet.release.scale.columns import needed_columns
 from discreet.release.scale.facts import Frames
 
 
@@ -54,6 +65,61 @@ def assess_frames(
     check_columns(before.schema.names, after.schema.names, recipe.roles)
     facts = Frames(before, after, recipe.roles, perturbed_by(recipe), recipe, suppressed)
     return take_measures(facts, measures, _figures)
+
+
+def assess_files(
+    original: Path,
+    table: Path,
+    recipe: Recipe,
+    evidence: Evidence | None,
+    *,
+    memory: str | None = None,
+    dialect: Mapping[str, str | None] | None = None,
+    measures: Sequence[str] | None = None,
+) -> Assessment:
+    """Measure a released file against the original one, on DuckDB.
+
+    Parameters
+    ----------
+    original, table : Path
+        CSV or Parquet files, or folders of Parquet files.
+    recipe : Recipe
+    evidence : Evidence or None
+        What the internal folder holds; without, rows are taken to be in the original's order.
+    memory : str, optional
+        DuckDB's limit, such as "4GB".
+    dialect : mapping, optional
+        How the original is written, if it is a CSV.
+    measures : sequence of str, optional
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="discreet-") as work,
+        Session(Path(work), memory) as session,
+    ):
+        # A hash of the content is of all columns in their types.
+        by_content = evidence is not None and evidence.log["input"].get("hmac") is not None
+        needed = list if by_content else partial(needed_columns, recipe)
+        before = duckdb_frame(
+            session, original, needed, recipe.null_markers, recipe.numeric, dialect
+        )
+        if evidence is None:
+            after = duckdb_frame(session, table, list, (), recipe.numeric)
+            if after.num_rows != before.num_rows:
+                raise BadInput(say_lengths(before.num_rows, after.num_rows))
+            return assess_frames(before, after, recipe, measures=measures)
+        if same_input(evidence, before, original).status == "broken":
+            raise BadInput(f"{original} is not the table that {table} was made from")
+        assert evidence.schema is not None
+        assert evidence.row_map is not None
+        after = released_frame(session, table, evidence.row_map, evidence.schema)
+        if evidence.mapped != after.num_rows:
+            raise BadInput(f"{evidence.row_map} does not have the rows of {table}")
+        gone = evidence.plan.get("suppressed", {})
+        suppressed = gone["records"] if "records" in gone else len(suppressed_rows(evidence.plan))
+        if recipe.order_seed is None:
+            # The same sample as when it was made.
+            recipe = recipe.model_copy(update={"order_seed": evidence.recipe.order_seed})
+        return assess_frames(before, after, recipe, suppressed=suppressed, measures=measures)
 
 
 def _figures(t: Frames) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from discreet.release.comparison import (
     cannot_compare,
     concluded,
     no_original,
-    same_input,
+    same_hash,
 )
 from discreet.release.evidence import Evidence, Plan
 from discreet.release.findings import CheckReport, Finding, Shown
@@ -81,8 +81,7 @@ def check_frames(
     if evidence is None or original is None:
         findings += no_original()
     else:
-        columns = partial(_streams, original) if isinstance(original, Streamed) else None
-        findings.append(same_input(evidence, original, source, columns))
+        findings.append(same_input(evidence, original, source))
         mapped = released.num_rows if evidence.row_map is None else evidence.mapped
         pairs = mapped == released.num_rows and _is_map(released, original.num_rows)
         problem = cannot_compare(
@@ -99,6 +98,12 @@ def check_frames(
 
 
 # The original
+
+
+def same_input(evidence: Evidence, original: Frame, source: Path | None) -> Finding:
+    """Find out whether a table is the one that was protected, by its keyed hash."""
+    columns = partial(_streams, original) if isinstance(original, Streamed) else None
+    return same_hash(evidence, original, source, columns)
 
 
 @runtime_checkable

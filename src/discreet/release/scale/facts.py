@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ from discreet.utility.structure import (
 LINKED = 5_000
 DRAWN = 100_000
 # Distinct tuples that come to memory for one measure.
-MOST_TUPLES = 1 << 23
+MOST_TUPLES = 1 << 21
 
 
 @dataclass
@@ -116,6 +117,7 @@ class Frames(Facts):
         self.roles, self.perturbed, self.recipe = roles, perturbed, recipe
         self.suppressed = suppressed
         self._labels: dict[str, bool] = {}
+        self._sizes: dict[tuple[int, tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
 
     # What is known from the schemas
 
@@ -154,7 +156,10 @@ class Frames(Facts):
             draws=Draws(self.recipe.order_seed or 0, "sample"),
             below=share_below(DRAWN, self.num_rows),
         )
-        return look(self.before, self.after, wanted)
+        found = look(self.before, self.after, wanted)
+        if found.patterns[1].total() != self.num_rows:
+            raise BadInput("rows names rows that the original does not have")
+        return found
 
     @cached_property
     def compared(self) -> Changes:
@@ -212,26 +217,39 @@ class Frames(Facts):
             raise BadInput(say_bad_weight(f"column '{self.roles.weight}'", row, weight))
         if self.roles.weight is not None:
             return self._weighed(0), self._weighed(1)
-        before = self.before.sizes(self.quasi, self.gone)
-        after = self.after.sizes(self.quasi)
-        return Frequencies(before[0], None, None, before[1]), Frequencies(
-            after[0], None, None, after[1]
-        )
+        (f, repeats), (f_after, repeats_after) = (self.sizes(i, self.quasi) for i in (0, 1))
+        before = Frequencies(f, None, None, repeats)
+        return before, Frequencies(f_after, None, None, repeats_after)
+
+    def sizes(self, side: int, columns: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Count tuples by their size, before (0) or after (1), among the rows of both."""
+        key = side, tuple(columns)
+        if key not in self._sizes:
+            without = self.gone if side == 0 else None
+            self._sizes[key] = (self.before, self.after)[side].sizes(columns, without)
+        return self._sizes[key]
+
+    def _distinct(self, side: int, columns: list[str]) -> int:
+        return int(self.sizes(side, columns)[1].sum())
 
     def _weighed(self, side: int) -> Frequencies:
         assert self.roles.weight is not None
-        self._refuse_many((self.before, self.after)[side], self.quasi, "summing weights over")
+        at_most = self._distinct(side, self.quasi)
+        self._refuse_many(side, self.quasi, at_most, "to sum weights over")
         f, population = weighted_classes(
             self.before, self.after, self.quasi, self.roles.weight, side
         )
         return Frequencies(f, population, None, np.ones_like(f))
 
-    def _refuse_many(self, frame: Frame, columns: list[str], doing: str) -> None:
-        found = frame.about_how_many(columns)
+    def _refuse_many(self, side: int, columns: list[str], at_most: int, doing: str) -> None:
+        """Leave a measure out that would take too many tuples to memory."""
+        if at_most <= MOST_TUPLES:
+            return
+        found = (self.before, self.after)[side].about_how_many(columns)
         if found > MOST_TUPLES:
             raise LeftOut(
-                f"{doing} some {found:,} distinct tuples of {', '.join(columns)} takes more "
-                "memory than an engine is given"
+                f"{doing} classes of {', '.join(columns)} it needs them in memory, and there are "
+                f"some {found:,}"
             )
 
     def household_risk(self, risk: np.ndarray) -> float | None:
@@ -245,7 +263,8 @@ class Frames(Facts):
     def diversity(self, side: int, column: str) -> Diversity:
         """Take it from the distinct tuples of quasi and confidential values."""
         frame, columns = (self.before, self.after)[side], [*self.quasi, column]
-        self._refuse_many(frame, columns, "looking into")
+        at_most = self._distinct(side, self.quasi) * self._distinct(side, [column])
+        self._refuse_many(side, columns, at_most, "to look at the values of")
         tuples, counts = frame.counts_without(columns, self.gone if side == 0 else self.gone[:0])
         groups, _ = classes_of(*encode_columns(tuples, self.quasi))
         return diversity_of(tuples[column], column, groups, counts)
@@ -405,8 +424,8 @@ class Frames(Facts):
         return entropy_of(
             {
                 name: (
-                    _bits(*self.before.sizes([name], self.gone), nulls[0][name]),
-                    _bits(*self.after.sizes([name]), nulls[1][name]),
+                    _bits(*self.sizes(0, [name]), nulls[0][name]),
+                    _bits(*self.sizes(1, [name]), nulls[1][name]),
                 )
                 for name in columns
             }
@@ -414,8 +433,9 @@ class Frames(Facts):
 
     def contingency_loss(self, columns: list[str]) -> Loss:
         """Take it from the distinct tuples of all columns."""
-        for frame in (self.before, self.after):
-            self._refuse_many(frame, columns, "crossing")
+        for side in (0, 1):
+            at_most = math.prod(self._distinct(side, [name]) for name in columns)
+            self._refuse_many(side, columns, at_most, "to cross")
         before = self.before.counts_without(columns, self.gone)
         return contingency_loss_of(before, self.after.counts(columns))
 

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from discreet.draws import Draws
 from discreet.engines import Frame
-from discreet.engines.duckdb import plain_type
+from discreet.engines.frame import plain_type
+from discreet.errors import BadInput
 from discreet.table.columns import float_values
 from discreet.table.moments import Moments, joined, spreads_of
 from discreet.utility.moments import product_sums
@@ -99,6 +101,8 @@ def look(before: Frame, after: Frame, wanted: Wanted) -> Look:
 def _look(
     wanted: Wanted, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
 ) -> Look:
+    if np.count_nonzero(there) != len(after):
+        raise BadInput("rows names a row of the original twice")
     quasi_nulls = sum(before[name].null_count for name in wanted.quasi)
     gone = rows[~there]
     if len(gone):
@@ -265,6 +269,8 @@ class Changes:
     paired: tuple[Sums, Sums]
 
 
+# Pieces are on all cores already.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def compare(before: Frame, after: Frame, scales: Scales) -> Changes:
     """Make the second pass."""
     names = list(scales.numeric)
@@ -314,7 +320,7 @@ def _cells(x: np.ndarray, y: np.ndarray, spread: float, width: float) -> dict[st
     scaled = change / spread
     return {
         "absolute": size.sum(),
-        "squares": scaled @ scaled,
+        "squares": np.einsum("i,i", scaled, scaled),
         "difference": change.sum(),
         "relative": relative.sum(),
         "used": np.count_nonzero(used),

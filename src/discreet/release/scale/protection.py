@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from discreet.engines import Engine, Frame
 from discreet.release.assessment import Assessment
 from discreet.release.output import is_file_target, written_whole
 from discreet.release.recipe import Recipe
+from discreet.release.scale.columns import needed_columns
 from discreet.release.scale.deciding import Tell, decide, refuse
 from discreet.release.scale.release import LargeRelease, large_name, treat
 
@@ -99,7 +100,7 @@ def _open(
         from discreet.engines.sources import duckdb_frame
 
         session = Session(work, memory)
-        needed = partial(_needed, recipe)
+        needed = partial(needed_columns, recipe)
         frame = duckdb_frame(session, table, needed, recipe.null_markers, recipe.numeric, dialect)
         return session, frame
     from discreet.engines.spark import Session as SparkSession
@@ -112,10 +113,3 @@ def _open(
     except BaseException:
         spark.close()
         raise
-
-
-def _needed(recipe: Recipe, names: Sequence[str]) -> list[str]:
-    """Name the columns that are released or used."""
-    roles = recipe.roles
-    used = {roles.weight, roles.target, roles.row_key}
-    return [*roles.released(names), *(name for name in names if name in used)]

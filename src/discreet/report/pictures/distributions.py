@@ -13,6 +13,7 @@ from discreet.report.pictures.drawing import (
     AFTER_LINE,
     BEFORE_BARS,
     BEFORE_LINE,
+    BELOW,
     DARK,
     LIGHT,
     MARGIN,
@@ -60,7 +61,7 @@ def histogram(column: str, figures: Mapping[str, Any]) -> Picture:
     return draw(
         paint,
         (WIDE, HIGH),
-        f"Distribution of {column} before and after",
+        f"Distribution of {clipped(column, BELOW)} before and after",
         f"Share of records by {column}, before and after: {told}.",
         "The grey area is the original, the black line the release; where they part, values moved. "
         f"{_OPEN}",
@@ -80,7 +81,7 @@ def released_histogram(column: str, figures: Mapping[str, Any]) -> Picture:
     return draw(
         paint,
         (WIDE, HIGH),
-        f"Distribution of {column} as released",
+        f"Distribution of {clipped(column, BELOW)} as released",
         f"Share of records by {column}, as released: {bins.told(found)}.",
         f"The area above a range of values is the share of records in it. {_OPEN}",
     )
@@ -117,7 +118,7 @@ def ecdf(column: str, figures: Mapping[str, Any]) -> Picture:
     return draw(
         paint,
         (WIDE, HIGH),
-        f"Quantiles of {column} before and after",
+        f"Quantiles of {clipped(column, BELOW)} before and after",
         f"Quantiles of {column}, before and after: {'; '.join(told)}.",
         "At each value, the height is the share of records that are at most so large; the farther "
         "the lines are apart sideways, the more the values of that part of the table moved.",
@@ -137,7 +138,7 @@ def categories(column: str, figures: Mapping[str, Any]) -> Picture:
         labels,
         shares(before),
         shares(after),
-        f"Categories of {column} before and after",
+        f"Categories of {clipped(column, BELOW)} before and after",
         f"Share of records by {column}, before and after",
         "The upper bar of each pair is the original, the lower the release, in percent of their "
         "records; rare labels are put together.",
@@ -150,7 +151,7 @@ def released_categories(column: str, figures: Mapping[str, Any]) -> Picture:
         figures["labels"],
         None,
         shares(figures["counts"]),
-        f"Categories of {column} as released",
+        f"Categories of {clipped(column, BELOW)} as released",
         f"Share of records by {column}, as released",
         "Each bar is the share of records with that label; rare labels are put together.",
     )
@@ -199,9 +200,11 @@ def room(
     canvas: Any, *, left: float = 0.65, high: float = HIGH, top: float = 0.25, bottom: float = 0.47
 ) -> Any:
     """Give the axes of a picture, with margins in inches."""
-    edges = {"left": left / WIDE, "right": 0.985, "top": 1 - top / high, "bottom": bottom / high}
     axis = canvas.add_subplot()
-    canvas.subplots_adjust(**edges)
+    # On the right, half of the last tick's label.
+    canvas.subplots_adjust(
+        left=left / WIDE, right=1 - 0.35 / WIDE, top=1 - top / high, bottom=bottom / high
+    )
     return axis
 
 
@@ -251,7 +254,7 @@ class Bins:
         """Name the axes."""
         axis.set(ylim=(0, None), xlim=(self.drawn[0], self.drawn[-1]))
         if len(self.axis.numbers) < 2:
-            axis.set(ylabel="% of records", xlabel=clipped(column, 80))
+            axis.set(ylabel="% of records", xlabel=clipped(column, BELOW))
             axis.set_xticks(self.axis.numbers, [self.axis.said(v) for v in self.axis.numbers])
             return
         unit = f"{number(float(f'{self.unit:.3g}'))}{' days' if self.axis.dates else ''}"
@@ -279,7 +282,7 @@ def label_values(axis: Any, column: str, dates: bool) -> None:
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    axis.set_xlabel(clipped(column, 80))
+    axis.set_xlabel(clipped(column, BELOW))
     if dates:
         # Days since 1970, as matplotlib has them by default too.
         locator = AutoDateLocator(maxticks=8)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,13 +24,14 @@ BEFORE_BARS = {"facecolor": LIGHT, "edgecolor": "#7b8494", "linewidth": 0.6}
 AFTER_BARS = {"facecolor": BLUE, "edgecolor": DARK, "linewidth": 0.6, "hatch": "////"}
 BEFORE_LINE = {"color": "#7b8494", "linewidth": 2.2, "linestyle": "-"}
 AFTER_LINE = {"color": DARK, "linewidth": 1.1, "linestyle": (0, (4, 1.5))}
-# Characters of a name that fit beside an axis; inches that they take.
-LONGEST, MARGIN = 24, 1.65
+# What fits beside an axis and below it, in widths of an m; inches that the first takes.
+BESIDE, BELOW, MARGIN = 13.0, 45.0, 1.65
+TEXT = 8.5  # points
 _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "discreet",
     "font.family": "sans-serif",
-    "font.size": 8.5,
+    "font.size": TEXT,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
@@ -38,7 +40,7 @@ _STYLE = {
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "legend.frameon": False,
-    "legend.fontsize": 8.5,
+    "legend.fontsize": TEXT,
     "hatch.linewidth": 0.5,
     # Names may hold dollars.
     "text.parse_math": False,
@@ -224,16 +226,42 @@ def strokes(at: Any, start: Any, end: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([at, at, gap]).ravel(), np.column_stack([start, end, gap]).ravel()
 
 
-def clipped(name: str, length: int = LONGEST) -> str:
+def clipped(name: str, room: float = BESIDE) -> str:
     """Shorten a name to what fits; line ends and the like become spaces.
 
     Examples
     --------
     >>> clipped("monthly income before taxes of the household")
-    'monthly income before ta…'
+    'monthly income befor…'
     """
     name = printable(name)
-    return name if len(name) <= length + 1 else f"{name[:length]}…"
+    if width(name) <= room:
+        return name
+    end = 0
+    while width(name[: end + 1]) <= room - 1:
+        end += 1
+    return f"{name[:end].rstrip()}…"
+
+
+def width(text: str) -> float:
+    """Estimate the width of a text in widths of an m, by a wide font.
+
+    Examples
+    --------
+    >>> round(width("mill"), 2), width("東京")
+    (2.05, 2.2)
+    """
+    return sum(map(_width, text))
+
+
+def _width(letter: str) -> float:
+    if letter in "ijlftrI.,:;'|!()[] ":
+        return 0.35 if letter in "ijl.,:;'|! I" else 0.42
+    if letter in "mwMW@%…":
+        return 1.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 1.1
+    return 0.75 if letter.isupper() or not letter.isascii() else 0.64
 
 
 def printable(text: str) -> str:

@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.report.pictures.distributions import WIDE, room
-from discreet.report.pictures.drawing import DARK, Picture, clipped, draw, legend, number
+from discreet.report.pictures.drawing import (
+    BELOW,
+    DARK,
+    TEXT,
+    Picture,
+    clipped,
+    draw,
+    legend,
+    number,
+    width,
+)
 
 
 def risk_utility(
@@ -55,17 +65,8 @@ def risk_utility(
                 label="dominated",
             )
         axis.margins(0.12)
-        axis.set(xlabel=loss, ylabel=risk)
-        right = axis.get_xlim()[1]
-        for one in releases:
-            left = one["loss"] > 0.75 * right
-            axis.annotate(
-                clipped(one["name"]),
-                (one["loss"], one["risk"]),
-                xytext=(-7 if left else 7, 5),
-                ha="right" if left else "left",
-                textcoords="offset points",
-            )
+        axis.set(xlabel=clipped(loss, BELOW), ylabel=clipped(risk, 22.0))
+        _name(axis, releases)
         legend(axis)
 
     told = [
@@ -81,3 +82,42 @@ def risk_utility(
         "Lower is safer, further left keeps more information; a hollow square is dominated: "
         "another release is at least as good in both and better in one.",
     )
+
+
+def _name(axis: Any, releases: Sequence[Mapping[str, Any]]) -> None:
+    """Write the names beside their points, where there is room: no two on top of each other."""
+    axis.autoscale_view()  # else not done before all is drawn
+    points = axis.transData.transform([(one["loss"], one["risk"]) for one in releases])
+    scale = 72 / axis.figure.dpi
+    points *= scale
+    inside = [side * scale for side in (axis.bbox.x0, axis.bbox.x1, axis.bbox.y0)]
+    # What is taken, as left, right, bottom and top in points: the marks to begin with.
+    taken = [(x - 5, x + 5, y - 5, y + 5) for x, y in points]
+    for one, (x, y) in zip(releases, points, strict=True):
+        name = clipped(one["name"])
+        wide = TEXT * width(name)
+        for right, up in _PLACES:
+            left = x + 7 if right else x - 7 - wide
+            box = (left, left + wide, y + up - 2, y + up + TEXT)
+            fits = inside[0] < left and box[1] < inside[1] and inside[2] < box[2]
+            if fits and not any(_overlap(box, other) for other in taken):
+                break
+        taken.append(box)
+        axis.annotate(
+            name,
+            (one["loss"], one["risk"]),
+            xytext=(7 if right else -7, up),
+            ha="left" if right else "right",
+            textcoords="offset points",
+            arrowprops={"arrowstyle": "-", "linewidth": 0.4} if abs(up) > 12 else None,
+        )
+
+
+# Beside a point: on its right or left, so many points of text higher.
+_HIGHER = (4, -9, 16, -21, 28, -33, 40, -45, *range(52, 160, 12))
+_PLACES = [(right, up) for up in _HIGHER for right in (True, False)]
+Box = tuple[float, float, float, float]
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]

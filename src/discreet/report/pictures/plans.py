@@ -9,16 +9,20 @@ import numpy as np
 
 from discreet.report.pictures.distributions import HIGH, WIDE, Bins, room, shares
 from discreet.report.pictures.drawing import (
+    BELOW,
     BLUE,
     DARK,
     LIGHT,
     Picture,
+    clipped,
     draw,
     legend,
     number,
     strokes,
 )
 
+# Borders that leave the density to be seen.
+_BORDERS = 60
 # Ticks that can be told apart across a picture.
 _TICKS = 300
 # Chunks that are drawn; more are shown by some of them.
@@ -48,16 +52,16 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
         low, high = axis.get_xlim()
         top = axis.get_ylim()[1]
         axis.set_ylim(-0.16 * top, top)
-        for name, values, foot, head, style in (
-            ("borders", cuts, 0.0, top, {"color": BLUE, "linewidth": 0.5, "linestyle": ":"}),
-            ("points", points, -0.13 * top, -0.02 * top, {"color": DARK, "linewidth": 1.0}),
-        ):
-            shown = _apart(values, low, high)
-            label = name if len(shown) == len(values) else f"{name}, not all"
-            axis.plot(*strokes(shown, foot, head), label=label, **style)
+        if few:
+            dots = {"color": BLUE, "linewidth": 0.7, "linestyle": ":"}
+            axis.plot(*strokes(_apart(cuts, low, high), 0, top), label="borders", **dots)
+        marks = strokes(_apart(points, low, high), -0.13 * top, -0.02 * top)
+        axis.plot(*marks, label="points", color=DARK, linewidth=1.0)
         axis.set_xlim(low, high)
         legend(axis)
 
+    few = len(cuts) <= _BORDERS
+    between = "two dotted borders" if few else "the middles of neighbouring points"
     counts = np.asarray(plan.get("counts", ()))
     held = f", of {counts.min():,} to {counts.max():,} records" if len(counts) else ""
     outside = int(((points < bins.drawn[0]) | (points > bins.drawn[-1])).sum())
@@ -67,10 +71,10 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
     return draw(
         paint,
         (WIDE, HIGH),
-        f"Rounding set of {column}",
+        f"Rounding set of {clipped(column, BELOW)}",
         f"{column} is rounded to {len(points):,} points{held}: {first}.",
-        "The grey area is the original; all values between two dotted borders are released as the "
-        f"point marked below them, so where points are far apart much is lost{beyond}.",
+        f"The grey area is the original; all values between {between} are released as the point "
+        f"marked below them, so where points are far apart much is lost{beyond}.",
     )
 
 
@@ -118,7 +122,7 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
 
     def paint(canvas: Any) -> None:
         above, below = canvas.subplots(2, 1, height_ratios=[3, 2])
-        canvas.subplots_adjust(left=0.75 / WIDE, right=0.985, top=0.98, bottom=0.16, hspace=0.45)
+        canvas.subplots_adjust(left=0.75 / WIDE, right=0.95, top=0.98, bottom=0.16, hspace=0.45)
         x, y = [], []
         for place, chunk in enumerate(shown):
             own = coefficients[ends[chunk] - degrees[chunk] - 1 : ends[chunk]]

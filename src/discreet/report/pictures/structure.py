@@ -13,6 +13,7 @@ from discreet.report.pictures.drawing import (
     BEFORE_BARS,
     DARK,
     MARGIN,
+    TEXT,
     Picture,
     clipped,
     draw,
@@ -20,6 +21,7 @@ from discreet.report.pictures.drawing import (
     number,
     percent,
     strokes,
+    width,
 )
 
 # Columns up to which the matrices fit beside each other.
@@ -38,7 +40,7 @@ def correlations(figures: Mapping[str, Any]) -> Picture:
     figures : dict
         `columns`, and `before` and `after` as lists of rows; None where a column is constant.
     """
-    names = [clipped(name, 18) for name in figures["columns"]]
+    names = [clipped(name, 11.0) for name in figures["columns"]]
     before, after = (np.array(figures[side], dtype=np.float64) for side in ("before", "after"))
     n = len(names)
     many = n > _SIDE_BY_SIDE
@@ -48,7 +50,7 @@ def correlations(figures: Mapping[str, Any]) -> Picture:
         panels = {"before below the diagonal, after above it": np.where(low, before, after)}
     panels["after less before"] = np.where(low, after - before, 0)
     cell = 0.14 if many else min(0.3, 1.75 / n)
-    longest = 0.09 * max(map(len, names)) if not many else 0.3
+    longest = 0.3 if many else 0.15 + TEXT / 72 * max(map(width, names))
     high = (2 if many else 1) * (n * cell + 0.35) + longest
 
     def paint(canvas: Any) -> None:
@@ -186,7 +188,7 @@ def nulls(figures: Mapping[str, Any]) -> Picture:
         axes = canvas.subplots(1, len(ratio), squeeze=False, width_ratios=ratio)[0]
         canvas.subplots_adjust(
             left=MARGIN / WIDE,
-            right=0.985,
+            right=0.95,
             top=1 - 0.28 / high,
             wspace=0.08,
             bottom=(0.85 if patterns else 0.47) / high,

@@ -1,0 +1,90 @@
+"""Each engine against the number of rows: OMA on two columns, generalize on four, checked.
+
+A run is a process of its own, as a user's is, so that memory is told for it alone. Files of 1e7
+rows and more are behind `--large`; Spark's rows are left out where pyspark is not installed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import Case, growth, row
+
+COLUMNS = ["postcode", "age", "sex", "education", "income", "assets"]
+RECIPE = """\
+[roles]
+quasi = ["postcode", "age", "sex", "education"]
+confidential = ["income", "assets"]
+[[steps]]
+method = "oma"
+columns = ["income", "assets"]
+k = 10
+[[steps]]
+method = "generalize"
+columns = ["postcode", "age", "sex", "education"]
+privacy = [{ model = "k-anonymity", k = 10 }]
+[steps.hierarchies]
+age = { kind = "intervals", widths = [5, 10, 20] }
+postcode = { kind = "prefix" }
+sex = { kind = "auto" }
+education = { kind = "auto" }
+"""
+WORK = Path(tempfile.gettempdir()) / "discreet-engines"
+
+
+def people(n: int) -> Path:
+    """Make the file once for all engines."""
+    from discreet.datasets import write_households
+
+    WORK.mkdir(exist_ok=True)
+    (WORK / "recipe.toml").write_text(RECIPE, "utf-8")
+    path = WORK / f"people-{n}.parquet"
+    if not path.exists():
+        part = path.with_suffix(".part")
+        write_households(part, n, seed=1, null_rate=0.02, columns=COLUMNS)
+        part.rename(path)
+    return path
+
+
+def protect(path: Path, engine: str, memory: str) -> dict[str, Any]:
+    """Run the command; give its log, and the peak memory of its process and those under it."""
+    command = [
+        sys.executable, "-m", "discreet", "protect", str(path), "--recipe",
+        str(WORK / "recipe.toml"), "--out", str(WORK / f"release-{engine}"), "--engine", engine,
+        "--memory", memory, "--format", "parquet", "--force", "--json",
+    ]  # fmt: skip
+    with tempfile.TemporaryFile() as out:
+        running = subprocess.Popen(command, stdout=out)
+        _, status, used = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+        assert running.returncode == 0, f"exit code {running.returncode}"
+        out.seek(0)
+        return json.load(out) | {"peak_gb": used.ru_maxrss / 1e6}
+
+
+def case(n: int, engine: str, memory: str = "4GB") -> Case:
+    path = people(n)
+
+    def check(found: dict[str, Any], peer: Any) -> str:
+        statuses = {finding["status"] for finding in found["check"]["findings"]}
+        assert statuses == {"verified"}, statuses
+        used = found["log"].get("usage", {})
+        shuffled = f", {used['bytes_shuffled'] / 1e9:.2f} GB shuffled" if used else ""
+        return f"{found['peak_gb']:.2f} GB{shuffled}"
+
+    return Case(ours=lambda: protect(path, engine, memory), check=check)
+
+
+ENGINES = ["memory", "duckdb", *(["spark"] if find_spec("pyspark") else [])]
+for engine in ENGINES:
+    growth(f"{engine} oma+generalize", sizes=(100_000, 1_000_000), goal=1.2)(
+        partial(case, engine=engine)
+    )
+    row(f"{engine} oma+generalize n=1e7", large=True)(partial(case, 10_000_000, engine))
+row("duckdb oma+generalize n=1e8", large=True, seconds=600)(partial(case, 100_000_000, "duckdb"))

@@ -1,0 +1,69 @@
+"""The compare command: what it prints and writes, and what it refuses before any work."""
+
+import json
+import sys
+
+import pytest
+
+from discreet import write_table
+from discreet.cli import main
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["discreet", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return ended.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch, households, recipe_text, run):
+    monkeypatch.chdir(tmp_path)
+    write_table(households, "in.csv")
+    for k in (5, 50):
+        (tmp_path / "recipe.toml").write_text(recipe_text.replace("k = 5", f"k = {k}"))
+        run("protect", "in.csv", "--recipe", "recipe.toml", "--out", f"k{k}")
+    return tmp_path
+
+
+def test_compare_prints_and_writes(place, run):
+    code, out, err = run("compare", "in.csv", "k5", "k50", "--out", "compare.html")
+    assert (code, err) == (0, "")
+    assert "not dominated" in out
+    assert out.rstrip().endswith("Written: compare.html")
+    page = (place / "compare.html").read_text()
+    assert "oma of income and assets (k = 50)" in page
+    code, out, _ = run("compare", "in.csv", "k5", "k50", "--json", "--out", "compare.json")
+    assert code == 0
+    assert json.loads(out) == json.loads((place / "compare.json").read_text())
+    assert [one["name"] for one in json.loads(out)["releases"]] == ["k5", "k50"]
+    # A report of one of them tells the other.
+    code, _, err = run("report", "k5", "--out", "report.html", "--compared", "compare.json")
+    assert (code, err) == (0, "")
+    report = (place / "report.html").read_text()
+    assert "The releases that were compared" in report
+
+
+def test_what_is_refused(place, run):
+    (place / "there.html").write_text("mine")
+    inside = "k5/public/compare.html is inside the release k5; choose another place"
+    for arguments, message in (
+        (("k5",), "there is one release; a comparison needs at least two"),
+        (("k5", "gone"), "gone does not exist"),
+        (("k5", "k50", "--out", "c.pdf"), "c.pdf must end with .html or .json"),
+        (("k5", "k50", "--out", "no/c.html"), "no/c.html: the folder no is not there"),
+        (("k5", "k50", "--out", "k5/public/compare.html"), inside),
+        (("k5", "k50", "--out", "there.html"), "there.html exists; choose another place, or replace it with --force"),
+        (("k5", "k50", "--risk", "guess"), "there is no measure 'guess' to rank by; known here: "),
+    ):  # fmt: skip
+        code, out, err = run("compare", "in.csv", *arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"discreet: {message}")
+        assert err.count("\n") == 1
+    assert (place / "there.html").read_text() == "mine"
+    assert run("compare", "in.csv", "k5", "k50", "--out", "there.html", "--force")[0] == 0

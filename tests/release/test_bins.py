@@ -1,0 +1,129 @@
+"""Bins and labels: never fewer than ten records, nothing lost, no edge from a record."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from discreet.release.bins import FEWEST, categories, histogram, quantiles, told
+
+numbers = st.one_of(
+    st.floats(-1e6, 1e6),
+    st.integers(-50, 50).map(float),
+    st.floats(0, 1e-3).map(lambda x: 1e9 + x),
+    st.sampled_from([0.0, 1.0, 1e300, -1e300]),
+)
+# Long enough for several bins, drawn from few values: fast to make.
+sides = st.builds(
+    lambda values, n, seed: np.random.default_rng(seed).choice(values, n),
+    st.lists(numbers, min_size=1, max_size=30),
+    st.integers(0, 200),
+    st.integers(0, 1000),
+)
+
+
+@given(sides, sides)
+def test_bins_hold_all_records_and_at_least_ten(before, after):
+    found = histogram(before, after)
+    if found is None:
+        return
+    edges, *counts = found
+    assert len(edges) >= 1
+    assert (np.diff(edges) > 0).all()
+    for side, count in zip((before, after), counts, strict=True):
+        assert len(count) == len(edges) + 1
+        assert count.sum() == len(side)
+        assert not len(side) or count.min() >= FEWEST
+        # By another road: how many lie below each edge.
+        below = [(side < edge).sum() for edge in edges]
+        assert np.cumsum(count)[:-1].tolist() == below
+
+
+def test_few_records_and_constants_have_no_bins():
+    assert histogram(np.arange(9.0)) is None
+    assert histogram(np.arange(100.0), np.arange(9.0)) is None
+    assert histogram(np.full(100, 3.5)) is None
+    assert histogram(np.empty(0), np.empty(0)) is None
+    assert histogram(np.repeat([-1.7e308, 1.7e308], 50)) is None
+
+
+def test_an_empty_side_is_drawn_as_none():
+    _, before, after = histogram(np.arange(100.0), np.empty(0))
+    assert before.sum() == 100
+    assert after.sum() == 0
+
+
+def test_values_that_heap_at_round_numbers_lie_inside_bins():
+    heaped = np.repeat(np.arange(0.0, 50_000.0, 1000.0), 20)
+    nudged = heaped - 0.01  # As a group's centre may come out.
+    _, before, after = histogram(np.append(heaped, 0.5), np.append(nudged, 0.5))
+    assert before.tolist() == after.tolist()
+
+
+@given(arrays(np.float64, st.integers(50, 100), elements=st.integers(0, 1000).map(float)))
+def test_no_edge_is_a_whole_value(values):
+    found = histogram(values)
+    if found is not None:
+        assert not np.isin(found[0], values).any()
+
+
+def test_far_values_fall_into_the_open_bins():
+    values = np.append(np.linspace(0.0, 100.0, 1000), [1e12] * 5)
+    edges, counts = histogram(values)
+    assert edges[-1] < 200
+    assert counts[-1] >= 5
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "some"),
+    [
+        ("1930-05-01", "2010-03-01", "1950-01-01"),
+        ("2019-01-05", "2020-11-03", "2019-06-01"),
+        ("2019-01-05", "2019-02-20", "2019-01-16T00:00"),
+    ],
+)
+def test_dates_are_cut_by_the_calendar(first, last, some):
+    ends = np.array([first, last], dtype="datetime64[s]").astype(np.float64)
+    values = np.linspace(*ends, 2000)
+    edges, _ = histogram(values, dates=True)
+    assert some in told(edges, dates=True)
+    assert (np.diff(edges) > 0).all()
+
+
+@given(sides, sides)
+def test_quantiles_have_ten_records_between_them(before, after):
+    found = quantiles(before, after)
+    if found is None:
+        assert min(len(before), len(after)) < 2 * FEWEST or np.abs(before).max() > 1e299
+        return
+    for side, levels in zip((before, after), found, strict=True):
+        assert len(levels) <= min(100, len(side) // FEWEST)
+        assert (np.diff(levels) >= 0).all()
+
+
+counts = st.dictionaries(st.text(max_size=3), st.integers(1, 40), max_size=40)
+
+
+@given(counts, counts)
+def test_rare_labels_are_pooled(before, after):
+    found = categories(before, after)
+    if found is None:
+        return
+    assert len(found["labels"]) == len(set(found["labels"])) <= 21
+    for name, side in (("before", before), ("after", after)):
+        assert all(n == 0 or n >= FEWEST for n in found[name])
+        assert sum(found[name]) == sum(side.values())
+        shown = dict(zip(found["labels"], found[name], strict=True))
+        for label in set(shown) & set(side) - {"other", "all other"}:
+            assert shown[label] == side[label]
+
+
+def test_a_label_called_other_stays_one():
+    found = categories({"other": 50, "rare": 3, "scarce": 9})
+    assert found == {"labels": ["other", "all other"], "counts": [50, 12]}
+
+
+def test_labels_of_one_record_each_tell_nothing():
+    assert categories({f"name {i}": 1 for i in range(9)}) is None
+    assert categories({f"name {i}": 1 for i in range(30)}) == {"labels": ["other"], "counts": [30]}

@@ -1,0 +1,78 @@
+"""Histograms, quantiles and bars: what is drawn is what was counted."""
+
+import re
+
+import numpy as np
+import pytest
+
+from discreet.report import pictures
+from discreet.report.pictures.distributions import Bins, shares
+
+
+def test_areas_of_bars_are_shares():
+    bins = Bins([10.0, 20.0, 50.0])
+    parts = shares([10, 20, 60, 10])
+    areas = bins.heights(parts) * np.diff(bins.drawn)
+    assert areas / areas.sum() == pytest.approx(parts)
+    # The first is drawn as wide as its neighbour, so is the last.
+    assert bins.drawn.tolist() == [0.0, 10.0, 20.0, 50.0, 80.0]
+    # A bin of the usual width is as high as its percent.
+    even = Bins([10.0, 20.0, 30.0])
+    assert even.heights(shares([10, 20, 60, 10])) == pytest.approx([10, 20, 60, 10])
+
+
+@pytest.mark.parametrize(("edges", "drawn"), [([], [0, 1]), ([7.0], [6, 7, 8])])
+def test_one_and_two_bins(edges, drawn):
+    assert Bins(edges).drawn.tolist() == drawn
+    n = len(edges) + 1
+    picture = pictures.histogram("x", {"edges": edges, "before": [10] * n, "after": [20] * n})
+    assert (">7<" in picture.svg) == bool(edges)
+
+
+def test_dates_are_dates():
+    figures = {"edges": ["2001-01-01", "2002-01-01", "2003-01-01"], "before": [10, 10, 10, 10]}
+    picture = pictures.histogram("born", figures | {"after": [10, 20, 10, 0]})
+    assert "2001-01-01 to 2002-01-01: 25.0 % and 50.0 %" in picture.alt
+    assert ">2002<" in picture.svg
+    assert "per 365 days" in picture.svg
+    minutes = {
+        "before": ["2020-05-01T10:00", "2020-05-01T11:30"],
+        "after": ["2020-05-02T10:00"] * 2,
+    }
+    assert "50 %: 2020-05-01 and 2020-05-02" in pictures.ecdf("seen", minutes).alt
+
+
+def test_a_side_without_records_is_drawn_as_nothing():
+    picture = pictures.histogram("x", {"edges": [1.0], "before": [0, 0], "after": [10, 10]})
+    assert "under 1: 0 % and 50.0 %" in picture.alt
+
+
+def test_a_released_picture_tells_of_one_side_only():
+    picture = pictures.released_histogram("x", {"edges": [1.0], "counts": [30, 10]})
+    assert picture.alt == "Share of records by x, as released: under 1: 75.0 %; 1 and more: 25.0 %."
+    assert "before" not in picture.svg
+    picture = pictures.released_categories("x", {"labels": ["a", "b"], "counts": [30, 10]})
+    assert picture.alt == "Share of records by x, as released: a: 75.0 %; b: 25.0 %."
+    assert "before" not in picture.svg
+
+
+def test_long_descriptions_end():
+    n = 200
+    figures = {"edges": list(map(float, range(n))), "before": [1] * (n + 1), "after": [1] * (n + 1)}
+    picture = pictures.histogram("x", figures)
+    assert picture.alt.endswith("and 141 bins more.")
+    assert picture.alt.count(";") == 60
+
+
+def test_quantiles_stand_in_the_middle_of_their_parts():
+    picture = pictures.ecdf("x", {"before": [0.0, 100.0], "after": [0.0, 100.0]})
+    line = next(
+        d for d in re.findall(r' d="([^"]+)"[^>]*stroke-width: 2.2', picture.svg) if "L" in d
+    )
+    (_, y0), (_, y1) = (map(float, p.split()) for p in re.split("[ML]", line)[1:])
+    ticks = {
+        int(t): float(y)
+        for y, t in re.findall(r'text-anchor: end" x="[\d.]+" y="([\d.]+)">(\d+)<', picture.svg)
+    }
+    per = (ticks[0] - ticks[100]) / 100
+    assert (y0 - y1) / per == pytest.approx(50, abs=0.2)

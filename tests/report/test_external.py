@@ -1,0 +1,182 @@
+"""The external report: what users need, and none of what would help an intruder."""
+
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet import Recipe, protect, read_table
+from discreet.registry import methods
+from discreet.release.evidence import Evidence
+from discreet.release.publication import public_facts, strength
+from discreet.release.reports import saved_report
+from discreet.report import external_report
+from discreet.report.caveats import caveat
+from tests.report.conftest import SECRETS, everything_recipe
+from tests.report.pages import Page, is_self_contained
+
+
+@pytest.fixture(scope="module")
+def html(everything_folder):
+    return (everything_folder / "public" / "report.html").read_text("utf-8")
+
+
+def numbers_in(html):
+    """Every number that the page tells, in its tables, texts and descriptions of pictures."""
+    return set(re.findall(r"(?<![\w.])-?\d[\d,]*\.?\d*", Page(html).text))
+
+
+def test_sections_and_words(html):
+    page = is_self_contained(html)
+    wanted = ["summary", "methods", "caveats", "columns", "suppressed", "distributions"]
+    assert [i for i in page.ids if i in wanted] == wanted
+    for name, method in methods().items():
+        if f"Step {name}" in page.text:
+            assert method.in_words in page.text
+    assert "strength medium (of low, medium, high)" in page.text
+    assert "random noise was added to each value" in page.text
+    assert "Values differ from the original in" in page.text
+
+
+def test_each_secret_is_searched_for(html, everything, everything_folder):
+    log = json.loads((everything_folder / "internal" / "log.json").read_text())
+    seeds = (everything.recipe.seed, everything.recipe.order_seed)
+    secrets = [text for seed in seeds for text in (str(seed), f"{seed:x}", f"{seed:,}")]
+    secrets += [log["hash_key"], log["input"]["hmac"], *log["files"].values()]
+    secrets += [f"{value:g}" for value in SECRETS.values() if isinstance(value, float)]
+    secrets += ["hmac", "seed", "riskiest", "row of the original", "before and after"]
+    assert len(secrets) > 20
+    assert [s for s in secrets if s in html] == []
+    # Percent too: 31.7 % of a standard deviation is as exact as 0.31717. Coordinates may be that.
+    percents = [f"{100 * SECRETS[name]:.{d}f}" for name in ("scale", "retention") for d in (2, 3)]
+    assert [s for s in percents if s in Page(html).text] == []
+
+
+def test_no_figure_of_the_plan_is_told(html, everything):
+    """Cuts, matrices, polynomials: none of them, by the figures that are not round."""
+    told = numbers_in(html)
+    secret = set()
+
+    def collect(value):
+        if isinstance(value, dict):
+            for item in value.values():
+                collect(item)
+        elif isinstance(value, list):
+            for item in value:
+                collect(item)
+        elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            collect(value.tolist())
+        elif isinstance(value, float) and len(f"{value:.6g}".replace(".", "").lstrip("-0")) >= 6:
+            secret.update({f"{value!r}", f"{value:.6g}", f"{value:,.6g}"})
+
+    collect(everything.plan)
+    released = {
+        text
+        for name in everything.protected.column_names
+        if pa.types.is_floating(everything.protected[name].type)
+        for x in everything.protected[name].drop_null().to_pylist()
+        for text in (f"{x!r}", f"{x:.6g}", f"{x:,.6g}")
+    }
+    assert len(secret) > 200
+    assert told & (secret - released) == set()
+
+
+def test_secrets_do_not_move_a_byte(everything):
+    """The same table with other seeds, keys and exact parameters gives the same page."""
+    given = everything_recipe()
+    given["steps"][2]["scale"] = 0.14999
+    given["steps"][3]["scale"] = 0.25
+    given["steps"][4]["p"] = 4.5
+    given["steps"][6] |= {"noise_scale": 0.99, "k": 50}
+    given["steps"][8]["retention"] = 0.77
+    other = Recipe.from_dict(given | {"seed": 2**100 + 17, "order_seed": 2**90 + 3})
+    log = everything.log | {
+        "hash_key": "00" * 32,
+        "input": everything.log["input"] | {"hmac": "1" * 64, "source": "secret-source.csv"},
+        "files": {"public/table.csv": "2" * 64},
+        "warnings": ["a warning that names row 77"],
+    }
+    one = external_report(public_facts(everything.recipe, everything.log, everything.protected))
+    assert external_report(public_facts(other, log, everything.protected)) == one
+
+
+def test_the_order_of_rows_does_not_move_a_byte(everything):
+    rows = np.random.default_rng(5).permutation(len(everything.protected))
+    mixed = everything.protected.take(pa.array(rows))
+    one = external_report(public_facts(everything.recipe, everything.log, everything.protected))
+    assert external_report(public_facts(everything.recipe, everything.log, mixed)) == one
+
+
+def test_pictures_come_from_the_released_table_alone(everything):
+    facts = public_facts(everything.recipe, everything.log, everything.protected)
+    for column in facts["columns"]:
+        figures = column["figures"] or {}
+        assert not set(figures) - {"kind", "unit", "released", "released_categories"}
+        for counts in ("released", "released_categories"):
+            if figures.get(counts):
+                assert min(figures[counts]["counts"]) >= 10
+
+
+def test_made_again_from_the_folder(everything_folder, html):
+    assert saved_report(everything_folder, external=True) == html
+    evidence = Evidence.load(everything_folder / "internal")
+    released = read_table(everything_folder / "public" / "table.csv", schema=evidence.schema)
+    facts = public_facts(evidence.recipe, evidence.log, released)
+    assert external_report(facts) == html
+
+
+def test_publish_noise_tells_the_parameters(everything):
+    given = Recipe.from_dict(everything_recipe() | {"publish_noise": True})
+    page = is_self_contained(
+        external_report(public_facts(given, everything.log, everything.protected))
+    ).text
+    for told in ("scale 0.3172", "p 7.538", "retention 0.8384", "noise_scale 0.7718"):
+        assert told in page, told
+    assert str(everything.recipe.seed) not in page
+    assert "307" not in page  # The moves of a search are of no use to anybody.
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"method": "noise", "scale": 0.1}, "low"),
+        ({"method": "noise", "scale": 0.11}, "medium"),
+        ({"method": "noise", "scale": {"x": 0.6}}, "high"),
+        ({"method": "rank-swap", "p": 2}, "low"),
+        ({"method": "rank-swap", "p": 10}, "medium"),
+        ({"method": "rank-swap", "p": 10.5}, "high"),
+        ({"method": "pram", "retention": 0.9}, "low"),
+        ({"method": "pram", "retention": 0.5}, "medium"),
+        ({"method": "pram", "matrix": {"x": {"a": {"a": 0.3, "b": 0.7}, "b": {"b": 1.0}}}}, "high"),
+        ({"method": "shuffle"}, "high"),
+        ({"method": "porop", "k": 20, "noise": "none"}, "low"),
+        ({"method": "porop", "k": 20, "noise_scale": 1.0}, "medium"),
+        ({"method": "oma", "k": 5}, None),
+        ({"method": "oma", "k": 5, "encoding": "stochastic"}, "medium"),
+    ],
+)
+def test_strength_in_words(step, said):
+    given = {"roles": {"confidential": ["x"]}, "steps": [step | {"columns": ["x"]}]}
+    assert strength(Recipe.from_dict(given).steps[0]) == said
+
+
+def test_every_method_has_a_caveat():
+    for name in methods():
+        for effect in ("coarsens", "perturbs"):
+            assert caveat(name, effect)[0].islower()
+    assert "variances come out too small" in caveat("oma", "coarsens").replace(
+        "and standard errors ", ""
+    )
+    assert caveat("oma", "perturbs") != caveat("oma", "coarsens")
+
+
+def test_a_release_without_steps():
+    table = pa.table({"age": [1, 2, 3]})
+    release = protect(table, {"roles": {"insensitive": ["age"]}})
+    page = is_self_contained(
+        external_report(public_facts(release.recipe, release.log, release.protected))
+    )
+    assert "No value differs from the original." in page.text
+    assert "No picture: all values are equal or missing" in page.text

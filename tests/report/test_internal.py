@@ -1,0 +1,164 @@
+"""The internal report tells all that a board asks, and runs and fetches nothing."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet import assess, protect
+from discreet.datasets import make_households
+from discreet.release.reports import saved_report
+from discreet.report import internal_report
+from tests.report.pages import is_self_contained
+
+SECTIONS = ["summary", "contents", "release", "roles", "nulls", "recipe", "steps", "risk", "utility",
+            "distributions", "checks", "warnings", "alternatives", "decision"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(everything_folder):
+    return is_self_contained((everything_folder / "internal" / "report.html").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def assessment(everything):
+    return everything.assess()
+
+
+def test_sections_in_order(page, everything):
+    assert [i for i in page.ids if i in SECTIONS] == SECTIONS
+    assert page.headings[0] == f"Release {everything.log['release']}"
+    assert "Never share this file" in page.text
+
+
+def test_identity_hashes_versions_and_seeds(page, everything, everything_folder):
+    log = json.loads((everything_folder / "internal" / "log.json").read_text())
+    seeds = [str(everything.recipe.seed), str(everything.recipe.order_seed)]
+    hashes = [h for name, h in log["files"].items() if name != "internal/report.html"]
+    versions = [f"discreet {log['discreet']}", f"numpy {log['packages']['numpy']}"]
+    for told in (log["release"], log["input"]["hmac"], *hashes, *seeds, *versions):
+        assert told in page.text, told
+    assert log["hash_key"] not in page.text
+
+
+def test_roles_and_the_recipe(page, everything):
+    assert "household_id household replaced by random numbers" in page.text
+    assert 'kind = "intervals"' in page.text
+    assert "The policy: in step 11 (generalize), records with and without nulls" in page.text
+
+
+def test_each_step_tells_what_it_decided(page, everything):
+    for number, step in enumerate(everything.recipe.steps, start=1):
+        assert f"Step {number}: {step.method}" in " ".join(page.headings)
+    plans = everything.plan["steps"]
+    points = plans[0]["columns"]["income"]["points"]
+    assert f"rounding set of income {len(points)} points from" in page.text
+    assert "multiples in assets" in page.text
+    scaled = plans[3]["columns"]["x2"]
+    assert f"standard deviation {scaled['scale'] * scaled['sd']:.1f}, which is 31.7 %" in page.text
+    assert f"values moved by {plans[4]['columns']['x3']['window']} ranks at most" in page.text
+    assert f"{everything.log['steps'][5]['groups']} groups of at least 4 records" in page.text
+    assert "after 307 moves of refinement" in page.text
+    chunks = len(plans[6]["joint"]["deviations"])
+    assert f"{chunks} chunks of 43 values or so, of degree 2" in page.text
+    assert "stay with a chance of 83.8 % to 83.8 %" in page.text
+    above = plans[9]["columns"]["x9"]["above"]
+    assert f"bounds of x9 {above} values above 5,000" in page.text
+    assert "proven optimal: found" in page.text
+    levels = plans[10]["joint"]["groups"][0]["rounds"][0]["levels"]
+    assert f"without nulls 1 {levels['age']} of 3 {levels['sex']} of 1" in page.text
+
+
+def test_dates_are_told_as_dates(page, everything):
+    plan = everything.plan["steps"][0]["columns"]["birth_date"]
+    first = np.datetime64("1970-01-01") + int(plan["points"][0])
+    assert f"from {first} to " in page.text
+    assert "birth_date" in page.text
+
+
+def test_risk_before_and_after_with_guide_values(page, assessment):
+    sizes = assessment.risk["class_sizes"]
+    for key, k in (("unique", 2), ("under_3", 3), ("under_5", 5)):
+        verdict = "met" if sizes["after"][key] == 0 else "not met"
+        row = f"≤ 0 {verdict} {sizes['before'][key]:,} {sizes['after'][key]:,}"
+        assert f"in classes under {k} (records)" in page.text
+        assert row in page.text
+    assert "European Medicines Agency (policy 0070)" in page.text
+    assert "interval disclosure" in page.text
+
+
+def test_the_riskiest_records_are_rows_of_the_original(page, assessment):
+    riskiest = assessment.figures["riskiest"]
+    assert len(riskiest) == 20
+    for record in riskiest:
+        assert f"{record['row']} {100 * record['risk']:.3g} %" in page.text
+
+
+def test_checks_warnings_and_what_was_left_out(page, everything, assessment):
+    for finding in everything.check.findings:
+        assert f"{finding.promise} verified {finding.detail}" in page.text
+    for told in (*everything.log["warnings"], *everything.check.notes):
+        assert told in page.text
+    for name, why in assessment.left_out.items():
+        assert f"{name} {why}" in page.text
+
+
+def test_pictures_and_their_captions(page):
+    titles = ["Rounding set of income", "Polynomials fitted", "Distribution of x2 before and after",
+              "Quantiles of x2 before and after", "Categories of disease before and after",
+              "Correlations before, after", "Records by the size of their class", "Nulls before",
+              "Loss in % against time"]  # fmt: skip
+    for title in titles:
+        assert title in page.text, title
+
+
+def test_the_same_release_gives_the_same_bytes(everything_folder):
+    written = (everything_folder / "internal" / "report.html").read_text("utf-8")
+    assert saved_report(everything_folder) == written
+
+
+def test_an_assessment_alone_is_a_report(tmp_path):
+    before = make_households(300, seed=2).select(["age", "income"])
+    release = protect(before, {
+        "roles": {"quasi": ["age"], "confidential": ["income"]},
+        "steps": [{"method": "oma", "columns": ["age", "income"], "k": 5}],
+    })  # fmt: skip
+    found = assess(before, release.table, {"quasi": ["age"], "confidential": ["income"]})
+    html = found.to_html(tmp_path / "a.html")
+    assert (tmp_path / "a.html").read_text("utf-8") == html
+    page = is_self_contained(html)
+    assert page.headings[0] == "Assessment"
+    assert "no release was made" in page.text
+    assert "Distribution of income before and after" in page.text
+    assert [i for i in page.ids if i in SECTIONS] == SECTIONS
+
+
+def test_asked_measures_alone_have_no_pictures():
+    before = make_households(300, seed=2).select(["age"])
+    found = assess(before, before, {"quasi": ["age"]}, measures=["class_sizes"])
+    page = is_self_contained(found.to_html())
+    assert page.count("figure") == 0
+    assert "in classes under 2" in page.text
+
+
+@pytest.mark.parametrize("far", [5, 7])  # Fewer than k are left out, more stay as stars.
+def test_suppressed_records_are_counted(far):
+    rng = np.random.default_rng(0)
+    table = pa.table({
+        "age": np.append(rng.integers(20, 30, 100 - far), 60 + 5 * np.arange(far)),
+        "pay": rng.gamma(2.0, 900.0, 100).round(),
+    })  # fmt: skip
+    release = protect(table, {
+        "roles": {"quasi": ["age"], "confidential": ["pay"]},
+        "steps": [{"method": "generalize", "columns": ["age"], "suppression_limit": 0.1,
+                   "privacy": [{"model": "k-anonymity", "k": 6}],
+                   "hierarchies": {"age": {"kind": "intervals", "widths": [5, 10]}}}],
+    })  # fmt: skip
+    counts = release.log["suppressed"]
+    assert counts["records"] > 0
+    text = is_self_contained(internal_report(release._facts())).text
+    told = f"{counts['records']} records were suppressed, {counts['left_out']} of them are not in"
+    assert told in text
+    left_out = f"; {counts['left_out']} records left out."
+    assert (left_out in text) == (counts["left_out"] > 0)

@@ -1,0 +1,53 @@
+"""What was done, how well it is protected, what it costs: for pages, notebooks and the terminal."""
+
+import pytest
+
+from discreet.report import key_figures, sentences
+from tests.report.pages import Page
+
+
+def test_three_sentences_from_the_figures(everything):
+    facts = everything._facts(everything.log, everything.assess())
+    done, protected, cost = sentences(facts)
+    n_columns = len(everything.log["input"]["columns"])
+    assert done.startswith(
+        f"800 records with 18 of {n_columns} columns are released, treated by oma"
+    )
+    assert "generalize (age, sex and region)." in done
+    unique = facts["assessment"]["risk"]["class_sizes"]["after"]["unique"]
+    assert protected.startswith(f"{unique} of 800 records")
+    assert protected.endswith("14 of 14 promises checked were verified.")
+    changed = sum(everything.log["changed_cells"].values()) / (18 * 800)
+    told, _, rest = cost.partition(" % of the released columns' cells differ")
+    assert float(told) == pytest.approx(100 * changed, abs=0.051)
+    assert rest.startswith("; a changed column's cell moves by ")
+
+
+def test_key_figures_beside_their_guide_values(everything):
+    rows = {row.name: row for row in key_figures({"assessment": everything.assess().to_dict()})}
+    assert rows["in classes under 2"].guide == 0
+    assert rows["individual risk, largest"].guide == 0.09
+    for row in rows.values():
+        expected = None if row.guide is None else row.after <= row.guide
+        assert row.met is expected
+
+
+def test_nothing_known_nothing_told():
+    assert sentences({}) == []
+    assert key_figures({}) == []
+
+
+def test_notebooks_show_what_was_done(everything):
+    page = Page(everything._repr_html_())
+    assert page.unclosed == []
+    assert "800 records with 18 of" in page.text
+    assert "14 of 14 promises checked were verified" in page.text
+    assert page.count("table") == 0  # Nothing is measured to show a release.
+
+
+def test_notebooks_show_an_assessment(everything):
+    page = Page(everything.assess()._repr_html_())
+    assert page.unclosed == []
+    assert page.text.startswith("Assessment")
+    assert page.count("tr") == 1 + len(key_figures({"assessment": everything.assess().to_dict()}))
+    assert page.count("svg") == page.count("style") == page.count("script") == 0
