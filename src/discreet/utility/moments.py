@@ -237,9 +237,12 @@ def second_moments_of(
     n: np.ndarray, sums: np.ndarray, products: np.ndarray, squares: np.ndarray
 ) -> Second:
     """Give covariances, and products of standard deviations, from `product_sums`."""
-    rows = np.maximum(n, 1.0)
-    v = (products - sums * sums.T / rows) / np.maximum(n - 1, 1.0)
-    spread = np.maximum(0.0, squares - sums * sums / rows) / np.maximum(n - 1, 1.0)
+    rows, free = np.maximum(n, 1.0), np.maximum(n - 1, 1.0)
+    v = products - sums * sums.T / rows
+    spread = squares - sums * sums / rows
+    # Where little is left of the sums it is rounding: of columns that do not vary in these rows.
+    v = np.where(np.abs(v) > ROUNDING * np.sqrt(squares) * np.sqrt(squares.T), v, 0.0) / free
+    spread = np.where(spread > ROUNDING * squares, spread, 0.0) / free
     return v, np.sqrt(spread * spread.T)
 
 
