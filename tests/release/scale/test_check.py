@@ -17,7 +17,7 @@ from discreet.release.evidence import Evidence
 from discreet.release.recipe import as_recipe
 from discreet.release.scale.check import check_frames
 
-PIECE = 37
+PIECE = 101
 
 
 @pytest.fixture(autouse=True)
@@ -200,9 +200,10 @@ def same(place, recipe, **given):
     return found
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_whole_release(releases, tmp_path, name, kind):
+def test_a_whole_release(releases, tmp_path, name):
+    # The two kinds of files are read in two ways, and from then on they are one.
+    kind = "csv" if list(RECIPES).index(name) % 3 == 0 else "parquet"
     place = shutil.copytree(releases(name, kind), tmp_path / "copy")
     assert same(place, rules(name)).verified
     same(place, rules(name), original=False)
@@ -290,13 +291,15 @@ EDITS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
+AS_CSV = ("a null filled", "a row lost", "a row of nulls", "a column lost")
+
+
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edited_table(releases, tmp_path, edit, kind):
+def test_an_edited_table(releases, tmp_path, edit):
+    kind = "csv" if edit in AS_CSV else "parquet"
     place = shutil.copytree(releases("generalize", kind), tmp_path / "copy")
     rewrite(place, EDITS[edit])
     assert not same(place, rules("generalize")).ok
-    same(place, rules("generalize"), original=False)
     same(place, rules("generalize"), internal=False, original=False)
 
 
@@ -394,7 +397,6 @@ def test_an_edited_plan(releases, tmp_path, edit):
     place = shutil.copytree(releases("generalize", "parquet"), tmp_path / "copy")
     edit_plan(place, PLANS[edit])
     assert not same(place, rules("generalize")).ok
-    same(place, rules("generalize"), original=False)
 
 
 @pytest.mark.parametrize("key", ["records", "left_out"])
@@ -452,10 +454,9 @@ def shorter(rows):
     return rows[:-3]
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("change", [roll, twice, outside, negative, shorter])
-def test_an_edited_row_map(releases, tmp_path, change, kind):
-    place = shutil.copytree(releases("generalize", kind), tmp_path / "copy")
+def test_an_edited_row_map(releases, tmp_path, change):
+    place = shutil.copytree(releases("generalize", "parquet"), tmp_path / "copy")
     path = place / "release" / "internal" / "rows.parquet"
     rows = parquet.read_table(path)["original_row"].to_numpy()
     parquet.write_table(pa.table({"original_row": change(rows)}), path)

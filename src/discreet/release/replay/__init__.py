@@ -30,7 +30,7 @@ from discreet.release.replay.generalization import (
 from discreet.release.replay.microaggregation import microaggregation
 from discreet.release.replay.mondrian import mondrian, verify_mondrian
 from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
-from discreet.release.replay.regression import ipso, porop
+from discreet.release.replay.regression import ipso, porop, prepare_porop
 from discreet.release.replay.rounding import clip, cuts, multiples
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.columns import numbers_like
@@ -71,6 +71,7 @@ VERIFY: dict[str, Callable[[dict[str, Any], Tally], None]] = {
 # Makes a step's plan ready to be applied many times, to pieces.
 PREPARE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "generalize": prepare_generalize,
+    "porop": prepare_porop,
 }
 # Kinds that a piece of rows is not enough for, and what they need. On pieces, steps of these kinds
 # are left out and their columns told as not verifiable, unless columns of the piece hold what they
@@ -93,18 +94,11 @@ def beyond_pieces(step: dict[str, Any]) -> str | None:
 
 
 def computed(number: int, name: str) -> tuple[str, str]:
-    """Name the columns for what a step gives for a column, and for how far off that may be."""
+    """Name the columns for what a step gives for a column, and for how far off that may be.
+
+    Where a table has them, the step is not applied to its pieces: see `release.scale.ordered`.
+    """
     return f"\0step {number} {name}", f"\0step {number} {name} slack"
-
-
-def _computed(step: dict[str, Any], piece: pa.Table) -> dict[str, Any] | None:
-    """Give what columns of a piece hold of a step: values, and how far off they may be."""
-    if computed(step["step"], next(iter(step["columns"]), ""))[0] not in piece.column_names:
-        return None
-    return {
-        name: tuple(piece[one].to_numpy() for one in computed(step["step"], name))
-        for name in step["columns"]
-    }
 
 
 def prepared(plan: Plan) -> Plan:
@@ -162,8 +156,8 @@ def replay(
     rows = rows if key is None else row_numbers(original[key], key)
     treated: dict[str, Any] = {}
     for step in plan["steps"]:
-        new = None if piece is None else _computed(step, original)
-        if piece is not None and new is None and _is_unknown(step, columns):
+        new = None if piece is None else _computed(step, columns)
+        if piece is not None and new is None and is_unknown(step, columns.unknown):
             columns.unknown |= set(step["columns"])
             continue
         if new is None:
@@ -189,8 +183,20 @@ def replay(
     return treated, columns
 
 
-def _is_unknown(step: dict[str, Any], columns: Columns) -> bool:
-    return beyond_pieces(step) is not None or bool(columns.unknown & set(step["columns"]))
+def is_unknown(step: dict[str, Any], unknown: set[str]) -> bool:
+    """Tell whether a piece does not say what a step gives, by columns of which this is so."""
+    return beyond_pieces(step) is not None or bool(unknown & set(step["columns"]))
+
+
+def _computed(step: dict[str, Any], columns: Columns) -> dict[str, Any] | None:
+    """Give what was computed of a step before, if it was."""
+    names = {name: computed(step["step"], name) for name in step["columns"]}
+    if not {name for pair in names.values() for name in pair} <= set(columns):
+        return None
+    return {
+        name: (columns.arrow(value).to_numpy(), columns.arrow(slack).to_numpy())
+        for name, (value, slack) in names.items()
+    }
 
 
 def verify_step(step: dict[str, Any], tally: Tally) -> None:

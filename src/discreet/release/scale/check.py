@@ -20,7 +20,7 @@ from discreet.release.check import (
     notes,
     within_groups,
 )
-from discreet.release.compared import UNREADABLE, Comparing, Seen, comparing_of
+from discreet.release.compared import UNREADABLE, Seen, comparing_of
 from discreet.release.comparison import (
     APPLIED,
     NOT_ONCE,
@@ -34,7 +34,7 @@ from discreet.release.evidence import Evidence, Plan
 from discreet.release.findings import CheckReport, Finding, Shown
 from discreet.release.privacy import Nulls, disclosed, judged_columns, pattern_bits, pattern_codes
 from discreet.release.recipe import Recipe, Step
-from discreet.release.replay import Piece, beyond_pieces, prepared, replay
+from discreet.release.replay import prepared
 from discreet.release.scale.counting import finer, sources_of
 from discreet.release.scale.ordered import with_computed
 from discreet.release.scale.shown import ShownFrame
@@ -170,49 +170,15 @@ def _cells(shown: ShownFrame, recipe: Recipe, evidence: Evidence, original: Fram
     needed = [name for name in original.schema.names if name in used]
     if problem is None:
         try:
-            before, needed = _computed(comparing, original, needed)
+            before = with_computed(original, plan, comparing.seed, sources, needed, comparing.key)
         except UNREADABLE as error:
             problem = 0, f"the plan cannot be applied: {error!r}"
-    seen = before.fold_pairs(placed, comparing.seen, Seen.joined, needed)
+    taken = needed if before is original else before.schema.names
+    seen = before.fold_pairs(placed, comparing.seen, Seen.joined, taken)
     if before is not original:
         before.remove()
     seen = replace(seen, problem=problem or seen.problem)
     return concluded(comparing, seen, shown, released.num_rows)
-
-
-def _computed(comparing: Comparing, original: Frame, needed: list[str]) -> tuple[Frame, list[str]]:
-    """Add to the original what steps give that look at all values in their order."""
-    frame, unknown = original, set[str]()
-    for place, step in enumerate(comparing.plan["steps"]):
-        names = set(step["columns"])
-        if step.get("joint", {}).get("kind") != "porop" or names & unknown:
-            unknown |= names if beyond_pieces(step) or names & unknown else set()
-            continue
-        earlier = comparing.plan | {"steps": comparing.plan["steps"][:place]}
-        treated = {name for one in earlier["steps"] for name in one["columns"]}
-        before = partial(_before, replace(comparing, plan=earlier), tuple(step["columns"]))
-        made = with_computed(
-            frame,
-            step,
-            comparing.seed,
-            needed,
-            comparing.key,
-            before if treated & names else None,
-        )
-        needed = made.schema.names
-        if frame is not original:
-            frame.remove()
-        frame = made
-    return frame, needed
-
-
-def _before(
-    comparing: Comparing, names: tuple[str, ...], piece: pa.Table, rows: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Give columns as the steps of a plan leave them."""
-    known = Piece(rows, comparing.sources or {})
-    _, columns = replay(comparing.plan, comparing.seed, piece, comparing.key, known)
-    return {name: columns[name] for name in names}
 
 
 def _sources(plan: Plan, original: Frame) -> dict[str, Numbers]:

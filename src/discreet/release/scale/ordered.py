@@ -6,7 +6,7 @@ cell's number is its row's times the number of columns, plus that of its column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.engines import Frame
+from discreet.release.evidence import Plan
 from discreet.release.keys import row_numbers
-from discreet.release.replay import computed
+from discreet.release.replay import Piece, computed, is_unknown, replay
 from discreet.release.replay.regression import porop_cells
-from discreet.table import float_values
+from discreet.table import Numbers
 
 # Cells that are looked at together, and rows that are put together from them, at least.
 _STRETCH, _ROWS = 1 << 18, 1 << 12
@@ -30,56 +31,87 @@ _Ends = list[tuple[np.ndarray, np.ndarray]]
 
 def with_computed(
     original: Frame,
-    step: dict[str, Any],
+    plan: Plan,
     seed: int,
-    columns: Sequence[str] | None = None,
+    sources: Mapping[str, Numbers],
+    columns: Sequence[str],
     key: str | None = None,
-    before: Before | None = None,
 ) -> Frame:
-    """Add to a table what a plan of kind porop makes of its cells.
+    """Add to a table what those steps of a plan that sort all values make of its cells.
 
     Parameters
     ----------
     original : Frame
-    step : dict
-        The plan.
+    plan : dict
+        Of the whole release.
     seed : int
         What the draws came from.
-    columns : sequence of str, optional
-        Of the original, which the result has too; all where not given.
+    sources : mapping of str to Numbers
+        Decimals and units of the numeric columns.
+    columns : sequence of str
+        Of the original, which the result has too: all that the steps use.
     key : str, optional
         The column that draws go by, and, where rows have no fixed place, equal values too.
-    before : callable, optional
-        Gives the columns as the steps before have left them; as in the table where not given.
 
     Returns
     -------
     Frame
-        With two float64 columns more for each that is treated, as `computed` names them: the
-        number before it is rounded, and how far off another arithmetic may be.
+        With two float64 columns more for each that is treated, as `replay.computed` names them:
+        the number before it is rounded, and how far off another arithmetic may be. The original
+        itself, where the plan has no such step.
     """
+    frame, unknown = original, set[str]()
+    for place, step in enumerate(plan["steps"]):
+        if step.get("joint", {}).get("kind") != "porop" or unknown & set(step["columns"]):
+            unknown |= set(step["columns"]) if is_unknown(step, unknown) else set()
+            continue
+        columns = frame.schema.names if frame is not original else list(columns)
+        before = partial(
+            _before,
+            plan | {"steps": plan["steps"][:place]},
+            seed,
+            sources,
+            list(step["columns"]),
+            key,
+        )
+        made = _beside(frame, step, seed, columns, key, before)
+        if frame is not original:
+            frame.remove()
+        frame = made
+    return frame
+
+
+def _beside(
+    frame: Frame,
+    step: dict[str, Any],
+    seed: int,
+    columns: Sequence[str],
+    key: str | None,
+    before: Before,
+) -> Frame:
+    """Add what one step makes of a table's cells."""
     names = list(step["columns"])
-    found = _by_row(_by_cell(original, step, seed, key, before), names)
+    found = _by_row(_by_cell(frame, step, seed, columns, key, before), names)
     added = [pa.field(c, pa.float64()) for name in names for c in computed(step["step"], name)]
-    columns = original.schema.names if columns is None else list(columns)
-    schema = pa.schema([*(original.schema.field(name) for name in columns), *added])
-    made = original.map_pairs(found, partial(_beside, schema), schema, columns)
+    schema = pa.schema([*(frame.schema.field(name) for name in columns), *added])
+    made = frame.map_pairs(found, partial(_joined, schema), schema, columns)
     found.remove()
     return made
 
 
 def _by_cell(
-    original: Frame, step: dict[str, Any], seed: int, key: str | None, before: Before | None
+    frame: Frame,
+    step: dict[str, Any],
+    seed: int,
+    columns: Sequence[str],
+    key: str | None,
+    before: Before,
 ) -> Frame:
     """Give what becomes of each cell, and how far off it may be."""
     keys = [] if key is None else [pa.field("key", pa.uint64())]
     schema = pa.schema([pa.field("value", pa.float64()), *keys])
-    names = list(step["columns"])
-    # The steps before may need any column.
-    read = [*names, *([] if key is None else [key])] if before is None else None
-    melt = partial(_cells, names, key, before or partial(_as_given, step))
-    cells = original.flat_map(melt, schema, read)
-    by = ["value"] if key is None or original.positioned else ["value", "key"]
+    cells = frame.flat_map(partial(_cells, list(step["columns"]), key, before), schema, columns)
+    by = ["value"] if key is None or frame.positioned else ["value", "key"]
     first = cells.ranked(by, was="cell", stretch=_STRETCH)
     cells.remove()
     n, k = first.num_rows, step["joint"]["k"]
@@ -120,11 +152,18 @@ def _refuse_plan(joint: dict[str, Any], n: int) -> None:
 # What goes to the rows
 
 
-def _as_given(step: dict[str, Any], piece: pa.Table, rows: np.ndarray) -> dict[str, np.ndarray]:
-    return {
-        name: float_values(piece[name], name, plan.get("unit_ns") or 10**9)
-        for name, plan in step["columns"].items()
-    }
+def _before(
+    plan: Plan,
+    seed: int,
+    sources: Mapping[str, Numbers],
+    names: list[str],
+    key: str | None,
+    piece: pa.Table,
+    rows: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Apply the steps before to some rows."""
+    _, columns = replay(plan, seed, piece, key, Piece(rows, sources))
+    return {name: columns[name] for name in names}
 
 
 def _cells(
@@ -205,7 +244,7 @@ def _rows(schema: pa.Schema, piece: pa.Table, cells: np.ndarray) -> tuple[pa.Tab
     return pa.table(arrays, schema=schema), rows
 
 
-def _beside(
+def _joined(
     schema: pa.Schema, piece: pa.Table, rows: np.ndarray, there: np.ndarray, found: pa.Table
 ) -> pa.Table:
     place = pa.array(np.cumsum(there) - 1, mask=~there)
