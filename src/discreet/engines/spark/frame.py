@@ -24,6 +24,7 @@ from discreet.engines.frame import (
     OfPiece,
     Part,
     plain_type,
+    refuse_type,
 )
 from discreet.engines.spark import source, workers
 from discreet.engines.spark.carried import from_spark, spark_name
@@ -74,7 +75,7 @@ class SparkFrame(Frame):
         span: int = 1,
         kept: bool = True,
     ) -> SparkFrame:
-        self.session, self.schema, self.num_rows = session, source.refused(schema), num_rows
+        self.session, self.schema, self.num_rows = session, schema, num_rows
         self.positioned = positioned
         session.make_room(num_rows // SPAN)
         # Rows as c0, c1, ... and their number; `workers._runs` says what the span is.
@@ -122,7 +123,6 @@ class SparkFrame(Frame):
         parts = [(found[path.stem], path) for path in maps]
         if schema is None:
             schema = schema_of(open_parquet(parts[0][0]).schema_arrow)
-        schema = source.refused(schema)
         num_rows = sum(open_parquet(path).metadata.num_rows for path in maps)
         places = session.spark.range(0, len(parts), 1, len(parts))
         reading = partial(workers.read_released, read, schema, parts)
@@ -410,6 +410,8 @@ class SparkFrame(Frame):
         )
 
     def _keys(self, columns: Sequence[str]) -> list[str]:
+        for name in columns:
+            refuse_type(self.schema.field(name))
         return [f"c{self.schema.names.index(name)}" for name in columns]
 
     def _schema(self, columns: Sequence[str]) -> pa.Schema:

@@ -71,6 +71,7 @@ class Session(Engine):
         given: Any = None,
     ) -> None:
         self.folder = folder.absolute()
+        self.folder.mkdir(parents=True, exist_ok=True)
         self._folders = 0
         started = _running(given) is None
         outer = spark_session(master, given, memory, self.folder)

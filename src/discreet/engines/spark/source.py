@@ -33,14 +33,16 @@ def footers(files: Sequence[Path]) -> tuple[pa.Schema, int]:
         num_rows += found.metadata.num_rows
         if not found.schema_arrow.equals(first):
             raise BadInput(f"{path} and {files[0]} differ in their columns or types")
-    return refused(schema_of(first)), num_rows
+    return schema_of(first), num_rows
 
 
-def refused(schema: pa.Schema) -> pa.Schema:
-    """Refuse a schema that has types that engines do not take, else give it back."""
-    for field in schema:
+def takes(field: pa.Field) -> bool:
+    """Tell whether engines take the column's type; others stay where they are."""
+    try:
         refuse_type(field)
-    return schema
+    except BadInput:
+        return False
+    return True
 
 
 def schema_of_spark(data: Any) -> pa.Schema:
@@ -54,7 +56,7 @@ def schema_of_spark(data: Any) -> pa.Schema:
             f"a column has a type that no engine takes ({str(error).splitlines()[0]}); drop it, or "
             "turn it into text or numbers"
         ) from None
-    return refused(schema_of(found))
+    return schema_of(found)
 
 
 def rows_of(
@@ -83,6 +85,8 @@ def rows_of(
     data = data.toDF(*(f"s{place}" for place in range(len(kinds))), "file", "place")
     chosen = []
     for number, (place, field) in enumerate(zip(places, schema, strict=True)):
+        if not takes(field):
+            continue
         cell = _as_carried(functions.col(f"s{place}"), kinds[place], field)
         chosen.append(_normalised(cell, field.type, markers).alias(f"c{number}"))
     start = functions.substring("file", 1, 19).cast("bigint")
