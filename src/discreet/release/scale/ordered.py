@@ -59,9 +59,12 @@ def with_computed(
         number before it is rounded, and how far off another arithmetic may be.
     """
     names = list(step["columns"])
-    found = _by_row(_by_cell(original, step, seed, key, before), names)
-    added = [pa.field(c, pa.float64()) for name in names for c in computed(step["step"], name)]
     columns = original.schema.names if columns is None else list(columns)
+    # The steps before may need any of the columns.
+    read = columns if before is not None else [*names, *([] if key is None else [key])]
+    before = partial(_as_given, step) if before is None else before
+    found = _by_row(_by_cell(original, read, step, seed, key, before), names)
+    added = [pa.field(c, pa.float64()) for name in names for c in computed(step["step"], name)]
     schema = pa.schema([*(original.schema.field(name) for name in columns), *added])
     made = original.map_pairs(found, partial(_beside, schema), schema, columns)
     found.remove()
@@ -69,16 +72,17 @@ def with_computed(
 
 
 def _by_cell(
-    original: Frame, step: dict[str, Any], seed: int, key: str | None, before: Before | None
+    original: Frame,
+    read: Sequence[str],
+    step: dict[str, Any],
+    seed: int,
+    key: str | None,
+    before: Before,
 ) -> Frame:
     """Give what becomes of each cell, and how far off it may be."""
     keys = [] if key is None else [pa.field("key", pa.uint64())]
     schema = pa.schema([pa.field("value", pa.float64()), *keys])
-    names = list(step["columns"])
-    # The steps before may need any column.
-    read = [*names, *([] if key is None else [key])] if before is None else None
-    melt = partial(_cells, names, key, before or partial(_as_given, step))
-    cells = original.flat_map(melt, schema, read)
+    cells = original.flat_map(partial(_cells, list(step["columns"]), key, before), schema, read)
     by = ["value"] if key is None or original.positioned else ["value", "key"]
     first = cells.ranked(by, was="cell", stretch=_STRETCH)
     cells.remove()
