@@ -140,7 +140,7 @@ def test_any_number_of_threads_gives_the_same(kind, monkeypatch):
     x = correlated_columns(100_000)
     found = []
     for cores in (1, 3):
-        monkeypatch.setattr("discreet.threads._cores", lambda cores=cores: cores)
+        monkeypatch.setattr("discreet.threads.cores", lambda cores=cores: cores)
         found.append(Noise(kind, random_state=6).fit_transform(x))
     assert (found[0] == found[1]).all()
 

@@ -70,6 +70,14 @@ def test_rows_are_written_once_in_the_order_of_their_words(frame, wanted, tmp_pa
         assert path.read_bytes() == (again / path.name).read_bytes()
 
 
+def test_ordered_by_a_column_then_by_row_number(frame):
+    made = frame.map(functions.treated, functions.TREATED)
+    found = made.ordered("label", without="out")._plan.toArrow()
+    kept = [row for row in range(N) if row % 4 != 2]
+    label = {row: f"town {row % 7}" if row % 5 else "" for row in kept}
+    assert found["number"].to_pylist() == sorted(kept, key=lambda row: (label[row], row))
+
+
 def test_written_parts_are_a_frame_again(frame, wanted, tmp_path):
     folder, maps = tmp_path / "public", tmp_path / "rows"
     made = frame.map(functions.treated, functions.TREATED)
@@ -92,6 +100,10 @@ def test_written_parts_are_a_frame_again(frame, wanted, tmp_path):
     parquet.write_table(longer, maps / "part-00000.parquet")
     with pytest.raises(BadInput, match="does not have the rows that its row map"):
         SparkFrame.released(frame.session, folder, maps).counts(["key"])
+    (folder / "part-00003.parquet").unlink()
+    with pytest.raises(BadInput) as refused:
+        SparkFrame.released(frame.session, folder, maps)
+    assert str(refused.value) == f"the parts in {folder} are not those that {maps} lists"
 
 
 def test_a_task_that_fails_once_is_tried_again_and_nothing_is_doubled(frame, wanted, tmp_path):
@@ -111,7 +123,8 @@ def test_a_task_that_fails_once_is_tried_again_and_nothing_is_doubled(frame, wan
     assert all(flag.exists() for flag in flags)
 
 
-def test_a_task_that_always_fails_leaves_no_parts(frame, tmp_path):
+def test_a_task_that_always_fails_leaves_no_parts(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PART_ROWS", N)
     made = frame.map(functions.treated, functions.TREATED)
     folder, maps = tmp_path / "public", tmp_path / "rows"
     with pytest.raises(Exception, match="no way"):

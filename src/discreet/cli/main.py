@@ -212,6 +212,10 @@ def check(
         Optional[Path],  # noqa: UP045
         typer.Option(help="Where there is no internal folder: what was promised."),
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="memory or duckdb; auto: memory if the tables fit.")
+    ] = "auto",
+    memory: Memory = None,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -223,6 +227,7 @@ def check(
     from discreet.release import Recipe, check_release
     from discreet.release.output import find_release
     from discreet.release.protection import read_original
+    from discreet.release.scale.files import check_files, engine_for
 
     table, internal = find_release(release)
     known = internal.is_dir()
@@ -230,8 +235,15 @@ def check(
         raise BadInput(f"{internal} is not there; give the recipe with --recipe")
     rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
-    before = original and read_original(original, rules, **dialect)
-    report = check_release(table, rules, internal if known else None, before)
+    kept = internal if known else None
+    if engine_for(engine, table, kept, original) == "memory":
+        before = original and read_original(original, rules, **dialect)
+        report = check_release(table, rules, kept, before, original)
+    else:
+        with show.stages() as tell:
+            report = check_files(
+                table, rules, kept, original, memory=memory, dialect=dialect, tell=tell
+            )
     if as_json:
         _print_json(report.to_dict())
     else:

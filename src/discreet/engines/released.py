@@ -46,9 +46,14 @@ def released_frame(
         Types of the columns; a column that it does not know has its own.
     """
     tables = [table] if table.is_file() else parquet_files(table)
-    if not table.is_file() or format_of(table) == "parquet":
-        if table.is_file():
-            check_content(table, "parquet")
+    kind = format_of(table) if table.is_file() else "parquet"
+    if table.is_file():
+        check_content(table, kind)
+    if not kind.startswith(("csv", "parquet")):
+        raise BadInput(
+            f"{table}: the engine duckdb reads CSV and Parquet, not {kind}; use --engine memory"
+        )
+    if kind == "parquet":
         source = DuckDBFrame(session, tables)
         kinds = pa.schema([pa.field(f.name, _kind(f, schema)) for f in source.schema])
         same = all(plain_type(f.type) == kinds.field(f.name).type for f in source.schema)
@@ -84,7 +89,6 @@ def _kind(field: pa.Field, schema: pa.Schema) -> pa.DataType:
 
 def _of_csv(session: Session, path: Path, schema: pa.Schema) -> DuckDBFrame:
     """Read a CSV, of which the types are known, into a temporary file."""
-    check_content(path, format_of(path))
     # As `write_table` writes it, and never guessed at.
     dialect = header_of(path, delimiter_of(path), '"', "utf-8")
     empty = pa.table({name: pa.array([], pa.string()) for name in dialect.header})

@@ -32,6 +32,7 @@ def check_release(
     recipe: Recipe | Mapping[str, Any] | str | Path,
     internal: Evidence | str | Path | None = None,
     original: Any = None,
+    source: str | Path | None = None,
 ) -> CheckReport:
     """Verify what a release promises, as far as the evidence goes.
 
@@ -44,6 +45,9 @@ def check_release(
         Adds: the file's hash, the plan's figures.
     original : table or path, optional
         Adds, together with `internal`: every cell equals the plan applied.
+    source : path, optional
+        The file that the original was read from, where that is a table: a release that was made
+        on an engine has the file's hash.
 
     Returns
     -------
@@ -76,9 +80,12 @@ def check_release(
     shown = _shown(table, path, evidence)
     findings = [*keeps_roles(table, recipe), *keeps_promises(shown, recipe, evidence)]
     findings += as_kept(shown, table.num_rows, path, recipe, evidence)
+    if isinstance(original, str | Path):
+        source = original
     if evidence is None or original is not evidence.original:
         original = _read_original(original, recipe)
-    findings += against_original(table, path, recipe, evidence, original)
+    file = None if source is None else Path(source)
+    findings += against_original(table, path, recipe, evidence, original, file)
     findings += within_groups(recipe, evidence, _nulls(shown, original))
     return CheckReport(tuple(findings), tuple(notes(shown, recipe)))
 

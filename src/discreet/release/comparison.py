@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from discreet.release.compared import (
     final_plans,
     rarest_allowed,
 )
-from discreet.release.evidence import Evidence, content_hmac, lists_rows
+from discreet.release.evidence import Evidence, lists_rows, pieces_hmac, source_hmac
 from discreet.release.findings import Finding, Shown, finding
 from discreet.release.privacy import same_spread
 from discreet.release.recipe import Recipe
@@ -39,14 +40,16 @@ def against_original(
     recipe: Recipe,
     evidence: Evidence | None,
     original: pa.Table | None,
+    source: Path | None = None,
 ) -> list[Finding]:
     """Verify that each cell is what the plan makes of the original, or the original itself."""
     if evidence is None or original is None:
         return no_original()
-    same = evidence.original is original or (
-        content_hmac(original, evidence.key) == evidence.log["input"].get("hmac")
-    )
-    findings = [finding(SAME_INPUT, None if same else "its keyed hash differs", "hash equal")]
+
+    def columns() -> Iterable[Iterable[pa.Table]]:
+        return ([original.select([name])] for name in original.column_names)
+
+    findings = [same_hash(evidence, original, source, columns)]
     in_order = np.arange(original.num_rows)
     rows = in_order if evidence.rows is None else evidence.rows
     cells = _cells(table, recipe, evidence, original, rows)
@@ -55,6 +58,36 @@ def against_original(
         unshuffled = _cells(table, recipe, evidence, original, in_order)
         cells = cells if any(f.status == "broken" for f in unshuffled) else unshuffled
     return findings + cells
+
+
+# A table's columns one after the other, each as pieces of its rows.
+Streams = Callable[[], Iterable[Iterable[pa.Table]]]
+
+
+def same_hash(
+    evidence: Evidence, original: Any, source: Path | None, columns: Streams | None
+) -> Finding:
+    """Verify the hash of the original: of its content, or of its file.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    original : pyarrow.Table or Frame
+    source : Path or None
+        The original's file.
+    columns : callable or None
+        Gives the columns one after the other; None where they cannot be had so.
+    """
+    known, same = evidence.log["input"], None
+    if evidence.original is original:
+        same = True
+    elif known.get("hmac") is not None and columns is not None:
+        same = pieces_hmac(columns(), evidence.key) == known["hmac"]
+    elif known.get("file_hmac") is not None and source is not None:
+        same = source_hmac(source, evidence.key) == known["file_hmac"]
+    if same is None:
+        return Finding(SAME_INPUT, "not verifiable", "needs the file that was protected")
+    return finding(SAME_INPUT, None if same else "its keyed hash differs", "hash equal")
 
 
 def no_original() -> list[Finding]:

@@ -196,7 +196,8 @@ def source_hmac(source: Path, key: bytes) -> str:
 
 def folder_hmacs(folder: Path, key: bytes) -> dict[str, str]:
     """Hash all files of a release's two folders, but the log, which holds the hashes."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    parts = (folder / "public", folder / "internal")
+    files = sorted(path for part in parts for path in part.rglob("*") if path.is_file())
     return {
         path.relative_to(folder).as_posix(): file_hmac(path, key)
         for path in files

@@ -57,6 +57,11 @@ class Paired:
                 "to original ones"
             )
         evidence = Evidence.load(internal)
+        if "engine" in evidence.log:
+            raise BadInput(
+                f"{one} was made on {evidence.log['engine']}; releases are compared in memory, so "
+                "make it with --engine memory, on a part of the table if need be"
+            )
         own = evidence.log["input"].get("dialect", {})
         chosen = own | {key: value for key, value in dialect.items() if value is not None}
         before = _read(original, evidence.recipe, chosen, read)

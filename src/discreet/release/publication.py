@@ -75,7 +75,9 @@ def strength(step: Step) -> str | None:
     return "low" if found <= 1 + 1e-9 else "medium" if found <= 5 + 1e-9 else "high"
 
 
-def public_facts(recipe: Recipe, log: Mapping[str, Any], released: pa.Table) -> dict[str, Any]:
+def public_facts(
+    recipe: Recipe, log: Mapping[str, Any], released: pa.Table, sample: pa.Table | None = None
+) -> dict[str, Any]:
     """Gather what the external report tells.
 
     Parameters
@@ -88,10 +90,16 @@ def public_facts(recipe: Recipe, log: Mapping[str, Any], released: pa.Table) -> 
         the null policy.
     released : pyarrow.Table
         As it is written.
+    sample : pyarrow.Table, optional
+        Some of its rows, where it is larger than memory. It then stands for a table that gives of
+        a column its distinct values or its ends, and in `null_counts` the number of its nulls.
     """
     # Numbers of households are names: there is nothing to see in them.
     data = [name for name in released.column_names if name != recipe.roles.household]
-    figures = released_figures(released.select(data))
+    figures = released_figures((released if sample is None else sample).select(data))
+    if sample is not None and len(sample) < released.num_rows:
+        figures["sampled"] = {"rows": len(sample), "of": released.num_rows}
+    nulls = getattr(released, "null_counts", None) or {c: _nulls(released[c]) for c in data}
     perturbed = {c for step in recipe.steps if _perturbs(step) for c in step.columns}
     hidden = set() if recipe.publish_noise else perturbed
     rows = log["input"]["rows"]
@@ -99,7 +107,7 @@ def public_facts(recipe: Recipe, log: Mapping[str, Any], released: pa.Table) -> 
     for entry in describe(recipe, released):
         name = entry["name"]
         changed = _changed(log["changed_cells"].get(name, 0), rows, name in hidden)
-        own = {"changed": changed, "nulls": _nulls(released[name])}
+        own = {"changed": changed, "nulls": nulls.get(name, 0)}
         columns.append(entry | own | {"figures": figures["columns"].get(name)})
     return {
         "release": log.get("release"),

@@ -39,6 +39,11 @@ def saved_facts(
         return internal_facts(
             evidence.recipe, evidence.plan, evidence.log, check, _read(folder / "assessment.json")
         )
+    if "engine" in evidence.log:
+        raise BadInput(
+            f"{release} was made on {evidence.log['engine']}, with all figures of its report; "
+            "leave the original out, or measure it anew with discreet assess"
+        )
     given = {name: value for name, value in dialect.items() if value is not None}
     read_as = evidence.log["input"].get("dialect", {}) | given
     before = read_original(original, evidence.recipe, **read_as)
@@ -66,10 +71,20 @@ def saved_report(
     """Write a report of a release that was written; parameters as for `saved_facts`."""
     if external:
         table, evidence = _saved(release)
+        if "engine" in evidence.log:
+            return _written(table)
         released = read_table(table, schema=evidence.schema)
         return external_report(public_facts(evidence.recipe, evidence.log, released))
     facts = saved_facts(release, original, **dialect)
     return internal_report(facts | {"comparison": comparison})
+
+
+def _written(table: Path) -> str:
+    """Give the page that an engine wrote beside its table, which may not fit in memory."""
+    page = table.parent / "report.html"
+    if not page.is_file():
+        raise BadInput(f"{page} is not there; an engine writes it with a release folder")
+    return page.read_text(encoding="utf-8")
 
 
 def _saved(release: str | Path) -> tuple[Path, Evidence]:

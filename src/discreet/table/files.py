@@ -240,7 +240,11 @@ def table_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table],
         return
     empty = schema.empty_table()
     kinds = pa.schema([(c, for_csv(c, empty[c]).type) for c in schema.names])
-    with _csv_stream(path) as file, arrow_csv.CSVWriter(file, kinds, _csv_options(path)) as csv:
+    options = _csv_options(path)
+    with (
+        _csv_stream(path) as file,
+        arrow_csv.CSVWriter(file, kinds, write_options=options) as csv,
+    ):
         yield lambda piece: csv.write_table(
             pa.table({c: for_csv(c, _nan_to_null(piece[c])) for c in schema.names})
         )

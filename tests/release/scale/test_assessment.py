@@ -1,4 +1,5 @@
 import datetime as dt
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -218,6 +219,54 @@ def test_weights_are_summed(session, low):
     for entry in (one, other):
         entry["individual_risk"].pop("notes", None)
     alike(one, other)
+
+
+def test_households_are_told_of(session):
+    table = people(90).append_column("home", pa.array(np.arange(90) // 3))
+    recipe = recipe_of(["sex"], [], household="home")
+    result = assess_frames(frame(session, table), frame(session, table), recipe)
+    assert "household" not in result.risk["individual_risk"]["after"]
+    assert result.notes() == ["the risk of households needs all records in memory and is left out"]
+
+
+def test_too_many_tuples_are_told_of(session, monkeypatch):
+    monkeypatch.setattr("discreet.release.scale.facts.MOST_TUPLES", 10)
+    table = people(300, nulls=False).append_column("w", pa.array(np.full(300, 2.0)))
+    after = table.set_column(1, "sex", pa.array(["f"] * 300))
+    recipe = recipe_of(["sex"], [], ["region", "works"])
+    before, after = frame(session, table), frame(session, after)
+    result = assess_frames(before, after, recipe)
+    assert result.risk["diversity"]["columns"].keys() == {"region", "works"}
+    assert result.left_out["contingency_loss"] == (
+        "to cross classes of sex, region, works it needs them in memory, and there are some 16"
+    )
+    weighted = recipe_of(["region", "works", "age"], [], weight="w")
+    assert (
+        assess_frames(before, after, weighted)
+        .left_out["attackers"]
+        .startswith(
+            "to sum weights over classes of region, works, age it needs them in memory, and there are"
+        )
+    )
+
+
+def test_what_goes_to_the_rows_can_be_pickled(session):
+    """As an engine does that sends functions away and gets their results back."""
+    table = people(200)
+    after = table.set_column(4, "hours", pa.array(np.round(table["hours"].to_numpy())))
+    recipe = recipe_of(["sex", "age"], [])
+    before, after = frame(session, table), frame(session, after)
+    expected = assess_frames(before, after, recipe).to_dict()
+
+    class Sent(DuckDBFrame):
+        def fold_pairs(self, after, function, merge, columns=None, columns_after=None):
+            def remote(*piece):
+                return pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(*piece)))
+
+            return super().fold_pairs(after, remote, merge, columns, columns_after)
+
+    before.__class__ = Sent
+    alike(assess_frames(before, after, recipe).to_dict(), expected)
 
 
 def test_a_weight_that_is_none_is_named(session):

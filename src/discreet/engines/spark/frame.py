@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from pathlib import Path
@@ -115,7 +116,9 @@ class SparkFrame(Frame):
             Reads a part in pieces; can be pickled.
         """
         maps = sorted(row_maps.glob("part-*.parquet"))
-        found = {path.stem: path for path in folder.glob("part-*")}
+        found = {path.name.split(".")[0]: path for path in folder.glob("part-*")}
+        if not maps or found.keys() != {path.stem for path in maps}:
+            raise BadInput(f"the parts in {folder} are not those that {row_maps} lists")
         parts = [(found[path.stem], path) for path in maps]
         if schema is None:
             schema = schema_of(open_parquet(parts[0][0]).schema_arrow)
@@ -368,7 +371,7 @@ class SparkFrame(Frame):
                     attempts[1] / f"{found['attempt']}.parquet", row_maps / f"{name}.parquet"
                 )
         finally:
-            shutil.rmtree(staging)
+            _remove(staging)
         if not written:
             none = np.arange(0)
             write([finish(self.schema.empty_table(), none)], folder / f"part-00000{suffix}")
@@ -460,6 +463,15 @@ def _functions() -> Any:
     from pyspark.sql import functions
 
     return functions
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder in which a task may write until it is told to stop."""
+    for _ in range(50):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
 
 
 def _names(number: int) -> list[str]:

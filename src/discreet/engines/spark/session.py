@@ -249,18 +249,21 @@ def _start(master: str, memory: str | None, folder: Path | None) -> Any:
         "spark.ui.showConsoleProgress": "false",
         "spark.ui.retainedStages": "100000",
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.pyspark.python": sys.executable,
     }
     if folder is not None:
         settings["spark.local.dir"] = str(folder / "spill")
         settings["spark.sql.warehouse.dir"] = str(folder / "warehouse")
-    if master.startswith("local"):
+    # Elsewhere it may be in another place, which only the user knows.
+    python = sys.executable
+    if not master.startswith("local"):
+        python = os.environ.get("PYSPARK_PYTHON", python)
+    else:
         # No name to look up.
         settings["spark.driver.host"] = settings["spark.driver.bindAddress"] = "127.0.0.1"
     log = folder / "spark.log" if folder is not None else Path(os.devnull)
     with (
         log.open("ab") as said,
-        _environment({"PYSPARK_PYTHON": sys.executable, **_java(folder)}),
+        _environment({"PYSPARK_PYTHON": python, **_java(folder)}),
     ):
         conf = SparkConf().setAll(list(settings.items()))
         try:

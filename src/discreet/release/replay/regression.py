@@ -23,12 +23,6 @@ _CURVE, _TERMS, _ULPS = 1e-9, 1e-12, 4
 Computed = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-def prepare_porop(step: dict[str, Any]) -> dict[str, Any]:
-    """Give the plan with its numbers as arrays."""
-    arrays = ("degrees", "coefficients", "deviations")
-    return step | {"joint": step["joint"] | {n: np.asarray(step["joint"][n]) for n in arrays}}
-
-
 def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> Computed:
     """Sort, cut, normalise, sort and cut again; give each value its fit and its noise."""
     plan, names = step["joint"], list(step["columns"])

@@ -24,14 +24,14 @@ from discreet.release.compared import UNREADABLE, Comparing, Seen, comparing_of
 from discreet.release.comparison import (
     APPLIED,
     NOT_ONCE,
-    SAME_INPUT,
     UNTOUCHED,
     cannot_compare,
     concluded,
     no_original,
+    same_hash,
 )
-from discreet.release.evidence import Evidence, Plan, pieces_hmac, source_hmac
-from discreet.release.findings import CheckReport, Finding, Shown, finding
+from discreet.release.evidence import Evidence, Plan
+from discreet.release.findings import CheckReport, Finding, Shown
 from discreet.release.privacy import Nulls, disclosed, judged_columns, pattern_bits, pattern_codes
 from discreet.release.recipe import Recipe, Step
 from discreet.release.replay import Piece, beyond_pieces, prepared, replay
@@ -102,25 +102,22 @@ def check_frames(
 
 def same_input(evidence: Evidence, original: Frame, source: Path | None) -> Finding:
     """Find out whether a table is the one that was protected, by its keyed hash."""
-    known = evidence.log["input"]
-    if evidence.original is original:
-        return Finding(SAME_INPUT, "verified", "hash equal")
-    if known.get("file_hmac") is not None and source is not None:
-        same = source_hmac(source, evidence.key) == known["file_hmac"]
-    elif known.get("hmac") is not None and isinstance(original, Streamed):
-        columns = ((p for p, _ in original.pieces([c])) for c in original.schema.names)
-        same = pieces_hmac(columns, evidence.key) == known["hmac"]
-    else:
-        return Finding(SAME_INPUT, "not verifiable", "needs the file that was protected")
-    return finding(SAME_INPUT, None if same else "its keyed hash differs", "hash equal")
+    columns = partial(_streams, original) if isinstance(original, Streamed) else None
+    return same_hash(evidence, original, source, columns)
 
 
 @runtime_checkable
 class Streamed(Protocol):
     """A frame whose pieces come here, one after the other in the order of rows."""
 
+    schema: pa.Schema
+
     def pieces(self, columns: Sequence[str]) -> Iterator[tuple[pa.Table, np.ndarray]]:
         """Give some columns a piece at a time, with the rows' numbers."""
+
+
+def _streams(original: Streamed) -> Iterator[Iterator[pa.Table]]:
+    return ((piece for piece, _ in original.pieces([c])) for c in original.schema.names)
 
 
 def _is_map(released: Frame, n: int) -> bool:

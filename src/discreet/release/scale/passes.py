@@ -206,7 +206,7 @@ def _both_looks(one: Look, other: Look) -> Look:
         quasi_nulls=one.quasi_nulls + other.quasi_nulls,
         gone=one.gone + other.gone,
         sample=one.sample + other.sample,
-        bad_weight=one.bad_weight or other.bad_weight,
+        bad_weight=min(filter(None, (one.bad_weight, other.bad_weight)), default=None),
     )
 
 
@@ -408,7 +408,7 @@ def with_smallest(sample: tuple[Drawn, ...], m: int) -> Drawn:
     """Give the rows with the m smallest words, in the order of the table."""
     words, rows = (np.concatenate([part[i] for part in sample]) for i in (0, 1))
     before, after = (pa.concat_tables([part[i] for part in sample]) for i in (2, 3))
-    if len(words) <= m:
-        return Drawn(words, rows, before, after)
-    at = np.sort(np.argsort(words, kind="stable")[:m])
+    at = np.argsort(words, kind="stable")[:m]
+    # Pieces may have come in any order.
+    at = at[np.argsort(rows[at])]
     return Drawn(words[at], rows[at], before.take(pa.array(at)), after.take(pa.array(at)))

@@ -20,8 +20,16 @@ from discreet.release.assessment import Assessment
 from discreet.release.cells import blank, differing, least_records, plain
 from discreet.release.check import CheckReport
 from discreet.release.codebook import codebook
-from discreet.release.evidence import Evidence, Plan, folder_hmacs, save_plan, source_hmac
+from discreet.release.evidence import (
+    Evidence,
+    Plan,
+    file_hmac,
+    folder_hmacs,
+    save_plan,
+    source_hmac,
+)
 from discreet.release.output import is_file_target, written_whole
+from discreet.release.publication import internal_facts, public_facts
 from discreet.release.recipe import Recipe
 from discreet.release.release import README, released_name, write_json
 from discreet.release.run import chooses_rarest, refuse_rare_point, refuse_suppression
@@ -29,7 +37,8 @@ from discreet.release.scale.applying import LEFT_OUT, ORDER, SUPPRESSED
 from discreet.release.scale.assessment import assess_frames
 from discreet.release.scale.check import check_frames
 from discreet.release.scale.deciding import Decided, Tell, applied
-from discreet.table.columns import ends_of, kind_of
+from discreet.release.scale.told import Told, first_rows
+from discreet.report import external_report, internal_report
 from discreet.table.files import format_of
 
 FORMATS = ("csv", "csv.gz", "csv.zst", "parquet")
@@ -124,8 +133,10 @@ class LargeRelease:
         self.log["seconds"]["write"] = round(time.perf_counter() - started, 4)
         released = self.engine.released(public / name, internal / "rows.parquet", self.schema)
         if not alone:
-            told: Any = _Told(released, self.schema, rows)
+            told: Any = Told.of(released, self.schema)
             (public / "codebook.md").write_text(codebook(self.recipe, told), "utf-8")
+            facts = public_facts(self.recipe, self.log, told, first_rows(public / name))
+            (public / "report.html").write_text(external_report(facts), "utf-8")
         self.tell("assessing")
         started = time.perf_counter()
         records = self.plan.get("suppressed", {}).get("records", 0)
@@ -134,7 +145,9 @@ class LargeRelease:
         self._save_internal(internal, assessment)
         self.log["output"] = {"format": format_of(Path(name)), "rows": rows}
         self.log["usage"] = self.engine.usage()
-        self._save_log(part)
+        key = bytes.fromhex(self.log["hash_key"])
+        log = self.log | {"files": folder_hmacs(part, key)}
+        write_json(internal / "log.json", log)
         self.tell("checking what was written")
         started = time.perf_counter()
         evidence = replace(Evidence.load(internal), original=self.original)
@@ -142,8 +155,16 @@ class LargeRelease:
         if not self.check.verified:
             raise BrokenPromise(f"the written release does not pass its check:\n{self.check}")
         write_json(internal / "check.json", self.check.to_dict())
+        log["files"]["internal/check.json"] = file_hmac(internal / "check.json", key)
         self.log["seconds"]["check"] = round(time.perf_counter() - started, 4)
-        self._save_log(part)
+        report = internal / "report.html"
+        told = internal_facts(
+            self.recipe, self.plan, log, self.check.to_dict(), assessment.to_dict()
+        )
+        report.write_text(internal_report(told), "utf-8")
+        # The report tells the hashes of all files but its own.
+        log["files"]["internal/report.html"] = file_hmac(report, key)
+        write_json(internal / "log.json", log)
         return assessment
 
     def _save_internal(self, folder: Path, assessment: Assessment) -> None:
@@ -152,11 +173,6 @@ class LargeRelease:
         save_plan(self.plan, folder)
         (folder / "schema.arrow").write_bytes(self.schema.serialize().to_pybytes())
         write_json(folder / "assessment.json", assessment.to_dict())
-
-    def _save_log(self, part: Path) -> None:
-        key = bytes.fromhex(self.log["hash_key"])
-        log = self.log | {"files": folder_hmacs(part, key)}
-        write_json(part / "internal" / "log.json", log)
 
     def close(self) -> None:
         """Let go of the engine and of what it holds in temporary files."""
@@ -193,37 +209,6 @@ def finish(
         found = pc.is_in(plain(columns[name]), value_set=values)
         columns[name] = blank(columns[name], pc.fill_null(found, False).to_numpy())
     return pa.table(columns).cast(schema)
-
-
-@dataclass(frozen=True)
-class _Told:
-    """What a codebook asks of a released table."""
-
-    released: Frame
-    schema: pa.Schema
-    num_rows: int
-
-    @property
-    def num_columns(self) -> int:
-        return len(self.schema)
-
-    def __getitem__(self, name: str) -> pa.ChunkedArray:
-        """Give a column's distinct values, or of numbers the ends."""
-        if kind_of(self.schema.field(name).type) != "numeric":
-            return self.released.counts([name], by_value=True)[0][name]
-        return self.released.fold(partial(_ends, name), _both_ends, [name])
-
-
-def _ends(name: str, piece: pa.Table, rows: np.ndarray) -> pa.ChunkedArray:
-    column = piece[name].drop_null()
-    if not len(column):
-        return column
-    return pa.chunked_array([pa.array(ends_of(column), column.type)])
-
-
-def _both_ends(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
-    both = pa.chunked_array([*one.chunks, *other.chunks], one.type)
-    return pa.chunked_array([pa.array(ends_of(both), both.type)]) if len(both) else both
 
 
 def treat(
