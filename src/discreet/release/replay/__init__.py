@@ -30,7 +30,7 @@ from discreet.release.replay.generalization import (
 from discreet.release.replay.microaggregation import microaggregation
 from discreet.release.replay.mondrian import mondrian, verify_mondrian
 from discreet.release.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
-from discreet.release.replay.regression import ipso, porop, prepare_porop
+from discreet.release.replay.regression import ipso, porop
 from discreet.release.replay.rounding import clip, cuts, multiples
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.columns import numbers_like
@@ -71,7 +71,6 @@ VERIFY: dict[str, Callable[[dict[str, Any], Tally], None]] = {
 # Makes a step's plan ready to be applied many times, to pieces.
 PREPARE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "generalize": prepare_generalize,
-    "porop": prepare_porop,
 }
 # Kinds that a piece of rows is not enough for, and what they need. On pieces, steps of these kinds
 # are left out and their columns told as not verifiable, unless columns of the piece hold what they
