@@ -11,10 +11,9 @@ from pyarrow import parquet
 from discreet.draws import Draws
 from discreet.engines.spark import SparkFrame
 from discreet.regression import PoROP
-from discreet.release.scale.ordered import with_computed
 from tests.engines.order import whole
 from tests.regression.test_porop_on_engines import as_float, assert_same, example
-from tests.release.scale.test_ordered import count_others
+from tests.release.scale.test_ordered import count_others, derived
 
 pytestmark = [
     pytest.mark.spark,
@@ -62,7 +61,7 @@ def test_plan_and_values_are_those_in_memory_and_are_derived_again(frame_of, opt
             np.testing.assert_array_equal(table[name].to_numpy(), values[rows])
 
     step = {"step": 2, "columns": outcome.plans, "joint": outcome.joint}
-    both, names = with_computed(frame, step, 7), list(columns)
+    both, names = derived(frame, step, 7), list(columns)
     count = partial(count_others, names)
     assert both.fold_pairs(new, count, add, None, names) == 0
-    assert both.fold_pairs(frame, count, add, None, names) > 100
+    assert both.fold_pairs(frame, count, add, None, names) > 1000

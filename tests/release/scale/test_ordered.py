@@ -11,8 +11,9 @@ from pyarrow import parquet
 from discreet.draws import Draws
 from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.regression import PoROP
-from discreet.release.replay import computed
+from discreet.release.replay import computed, prepared
 from discreet.release.scale.ordered import with_computed
+from discreet.table import Numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*came out unchanged:UserWarning")
 SEED = 2**70 + 1
@@ -68,9 +69,16 @@ def count_others(names, piece, rows, there, found):
     return others
 
 
-def others(session, original, step, found, seed=SEED, **options):
+def derived(frame, step, seed=SEED, key=None, before=()):
+    """The table and what the plan makes of it."""
+    sources = {name: Numbers(np.empty(0), pa.float64(), 1) for name in step["columns"]}
+    plan = prepared({"steps": [*before, step]})
+    return with_computed(frame, plan, seed, sources, frame.schema.names, key)
+
+
+def others(session, original, step, found, **options):
     after = frame_of(session, found)
-    frame = with_computed(frame_of(session, original), step, seed, **options)
+    frame = derived(frame_of(session, original), step, **options)
     names = list(found)
     return frame.fold_pairs(after, partial(count_others, names), add, None, names)
 
@@ -161,31 +169,43 @@ def test_draws_by_a_key(session, positioned):
     frame = frame_of(session, shuffled)
     frame.positioned = False
     after = frame_of(session, {name: values[order] for name, values in found.items()})
-    count, both = partial(count_others, list(found)), with_computed(frame, step, SEED, key="id")
+    count, both = partial(count_others, list(found)), derived(frame, step, key="id")
     assert both.fold_pairs(after, count, add, None, list(found)) == 0
 
 
-def doubled(piece, rows):
-    return {name: 2 * piece[name].to_numpy() for name in ("x", "y", "a.b")}
+CLIP = {
+    "step": 1,
+    "columns": {"x": {"kind": "clip", "lower": None, "upper": 1_000_020.0, "precision": "full"}},
+}
 
 
-def test_a_step_after_others(session):
+def test_a_step_after_another(session):
     columns = example()
-    step, found = released({name: 2 * values for name, values in columns.items()})
-    assert others(session, columns, step, found, before=doubled) == 0
-    assert others(session, columns, step, found) > 1000
+    clipped = columns | {"x": np.minimum(columns["x"], 1_000_020.0)}
+    step, found = released(clipped)
+    assert others(session, columns, step, found, before=[CLIP]) == 0
+    assert others(session, columns, step, found) > 100
 
 
-def test_some_columns_only(session):
-    step, _ = released(example())
-    frame = frame_of(session, example() | {"other": np.arange(500)})
-    made = with_computed(frame, step, SEED, columns=["x", "other"])
-    assert made.schema.names[:3] == ["x", "other", computed(2, "x")[0]]
+def test_two_steps_each_on_what_the_one_before_left(session):
+    columns = example()
+    first, between = released(columns, number=1, degree=1)
+    for plan in first["columns"].values():
+        plan["precision"] = "input"
+    second, found = released({name: np.round(values, 1) for name, values in between.items()})
+    assert others(session, columns, second, found, before=[first]) == 0
+    second, found = released({name: np.round(values, 2) for name, values in between.items()})
+    assert others(session, columns, second, found, before=[first]) > 100
 
 
 def test_no_temporary_file_is_left(session):
     step, _ = released(example())
     frame = frame_of(session, example())
-    made = with_computed(frame, step, SEED)
+    made = derived(frame, step)
     left = {path for path in session.folder.iterdir() if path.suffix == ".parquet"}
     assert left == {*frame.files, *made.files}
+
+
+def test_a_plan_without_such_steps_adds_nothing(session):
+    frame = frame_of(session, example())
+    assert derived(frame, CLIP) is frame
