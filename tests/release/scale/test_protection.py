@@ -1,12 +1,23 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 import discreet
+from discreet.datasets import make_households
+from discreet.errors import BadInput
 from discreet.release.evidence import load_plan
+from discreet.release.scale import counting
 from discreet.table import read_table
-from tests.release.scale.recipes import RECIPES, people, same_plan, same_table
+from tests.release.scale.recipes import RECIPES, people, recipe, rounding, same_plan, same_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -59,3 +70,261 @@ def test_rows_are_written_in_the_order_that_memory_writes_them(table, file, tmp_
         for name in ("memory", "duckdb")
     )
     assert one.equals(other.cast(one.schema))
+
+
+# Sources
+
+
+SMALL = rounding("oma", "income", "assets", k=5)
+
+
+def released(release, folder):
+    release.save(folder)
+    release.close()
+    return saved(folder)[0]
+
+
+@pytest.fixture(scope="module")
+def small():
+    return make_households(3000, seed=7, null_rate=0.05)
+
+
+@pytest.fixture(scope="module")
+def wanted(small):
+    return discreet.protect(small, SMALL).protected
+
+
+def test_a_csv_with_markers_and_decimal_commas(small, tmp_path):
+    """Types are found by the cells, as the memory engine finds them."""
+    frame = small.select(["name", "income", "assets", "postcode"]).to_pandas()
+    frame["income"] = [f"{x:.2f}".replace(".", ",") if x == x else "?" for x in frame["income"]]
+    frame["assets"] = [f"{x:.2f}".replace(".", ",") if x == x else "" for x in frame["assets"]]
+    frame.to_csv(tmp_path / "people.csv", sep=";", index=False)
+    rules = SMALL.model_copy(update={"null_markers": ["?"]})
+    one = discreet.protect(tmp_path / "people.csv", rules, "memory")
+    other = discreet.protect(tmp_path / "people.csv", rules, engine="duckdb")
+    same_plan(one.plan["steps"], other.plan["steps"])
+    same_table(one.protected, released(other, tmp_path / "out"))
+
+
+def test_a_folder_of_parquet_files(small, wanted, tmp_path):
+    (tmp_path / "in").mkdir()
+    for number, start in enumerate((0, 1100, 1101)):
+        stop = (1100, 1101, 3000)[number]
+        parquet.write_table(small.slice(start, stop - start), tmp_path / "in" / f"{number}.parquet")
+    release = discreet.protect(tmp_path / "in", SMALL, engine="duckdb")
+    same_table(wanted, released(release, tmp_path / "out"))
+
+
+def test_a_relation_and_a_table_in_memory(small, wanted, tmp_path):
+    relation = duckdb.arrow(small)
+    release = discreet.protect(relation, SMALL)
+    rows = released(release, tmp_path / "relation")
+    assert sorted(rows["income"].to_pylist(), key=str) == sorted(
+        wanted["income"].to_pylist(), key=str
+    )
+    release = discreet.protect(small.to_pandas(), SMALL, engine="duckdb")
+    same_table(wanted, released(release, tmp_path / "pandas"))
+
+
+def test_names_that_sql_would_mix_up(small, tmp_path):
+    odd = {"income": "A", "assets": "a", "age": 'say "x"; --', "name": "n.m"}
+    table = small.select(list(odd)).rename_columns(list(odd.values()))
+    rules = recipe(
+        {"method": "oma", "columns": ["A", "a", 'say "x"; --'], "k": 5},
+        confidential=["A", "a", 'say "x"; --'],
+        identifiers=["n.m"],
+    )
+    parquet.write_table(table, tmp_path / "odd.parquet")
+    one = discreet.protect(table, rules)
+    other = discreet.protect(tmp_path / "odd.parquet", rules, engine="duckdb")
+    same_table(one.protected, released(other, tmp_path / "out"))
+
+
+def test_the_table_of_a_release_is_a_relation(small, wanted, tmp_path):
+    parquet.write_table(small, tmp_path / "a.parquet")
+    release = discreet.protect(tmp_path / "a.parquet", SMALL, engine="duckdb")
+    found = release.table.to_arrow_table()
+    assert found.column_names == ["income", "assets"]
+    assert found.num_rows == 3000
+    assert repr(release) == "<Release of 3,000 rows and 2 columns on duckdb, not checked yet>"
+    release.close()
+
+
+def test_more_values_than_fit_are_grouped_by_ranges(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(counting, "MOST_VALUES", 800)
+    parquet.write_table(small, tmp_path / "a.parquet")
+    for method in ("oma", "mdav", "vmdav"):
+        rules = rounding(method, "income", k=5)
+        release = discreet.protect(tmp_path / "a.parquet", rules, engine="duckdb")
+        plan = release.plan["steps"][0]["columns"]["income"]
+        one = discreet.protect(small, rules).plan["steps"][0]["columns"]["income"]
+        assert plan["counts"].min() >= 5
+        assert plan["counts"].sum() == one["counts"].sum()
+        if method == "oma":
+            # Groups that are carried over bring back the optimum.
+            same_plan(one, plan)
+        release.save(tmp_path / method)
+        assert release.check.verified
+        release.close()
+    with pytest.raises(BadInput, match="oma, mdav and vmdav take them by ranges"):
+        discreet.protect(
+            tmp_path / "a.parquet", rounding("kmeans", n_points=5, min_count=3), engine="duckdb"
+        )
+
+
+# Refusals, before any work
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        (
+            {"method": "rank-swap", "columns": ["income"], "p": 5.0},
+            "step 1 (rank-swap) cannot run on duckdb: it looks at the rows themselves; use "
+            "--engine memory",
+        ),
+        (
+            {"method": "oma", "columns": ["income"], "k": 3, "keep_ties": False},
+            "step 1 (oma) cannot run on duckdb: keep_ties = false splits equal values in row order;"
+            " use --engine memory",
+        ),
+        (
+            {"method": "microaggregation", "columns": ["income"], "k": 3},
+            "step 1 (microaggregation) cannot run on duckdb: it looks at the rows themselves; use "
+            "--engine memory",
+        ),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused_before_the_file_is_opened(step, why, tmp_path):
+    with pytest.raises(BadInput) as error:
+        discreet.protect(
+            tmp_path / "not there.parquet", recipe(step, confidential=["income"]), engine="duckdb"
+        )
+    assert str(error.value) == why
+
+
+def test_draws_by_row_need_a_place_or_a_key(small, tmp_path):
+    rules = rounding("noise", "income")
+    with pytest.raises(BadInput) as error:
+        discreet.protect(duckdb.arrow(small), rules)
+    assert str(error.value) == (
+        "step 1 (noise) draws by row, but the rows of this table have no fixed place; give a "
+        "column with a value of its own in each row the role row_key"
+    )
+    keyed = recipe(
+        {"method": "noise", "columns": ["income"]}, confidential=["income"], row_key="name"
+    )
+    keyed = keyed.model_copy(update={"roles": keyed.roles.model_copy(update={"identifiers": []})})
+    unique = small.set_column(0, "name", pa.array([f"p{i}" for i in range(3000)]))
+    found = released(discreet.protect(duckdb.arrow(unique), keyed), tmp_path / "out")
+    wanted = discreet.protect(unique, keyed).protected
+    assert sorted(found["income"].drop_null().to_pylist()) == sorted(
+        wanted["income"].drop_null().to_pylist()
+    )
+    double = unique.set_column(0, "name", pa.array(["twice"] * 3000))
+    for engine in ("memory", "duckdb"):
+        with pytest.raises(BadInput, match="the row key 'name' is the same in several rows"):
+            discreet.protect(double, keyed, engine=engine)
+
+
+def test_formats_that_engines_do_not_know(small, tmp_path):
+    parquet.write_table(small, tmp_path / "a.parquet")
+    release = discreet.protect(tmp_path / "a.parquet", SMALL, engine="duckdb")
+    with pytest.raises(BadInput, match=r"the engine duckdb writes csv, .*, not xlsx"):
+        release.save(tmp_path / "out", format="xlsx")
+    release.close()
+    (tmp_path / "a.xlsx").write_bytes(b"PK\x03\x04")
+    with pytest.raises(BadInput, match="reads CSV and Parquet, not xlsx"):
+        discreet.protect(tmp_path / "a.xlsx", SMALL, engine="duckdb")
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([1.0] * 9 + [float("inf")], "column 'x', row 10: inf is infinite"),
+        ([None] * 10, "column 'x' holds only nulls"),
+        (["7"] * 9 + ["seven"], "column 'x', row 10: 'seven' is not a number"),
+    ],
+)
+def test_bad_cells_are_named_by_their_row(column, message, tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.engines.duckdb.PIECE", 4)
+    kind = pa.string() if isinstance(column[0], str) else pa.float64()
+    parquet.write_table(pa.table({"x": pa.array(column, kind)}), tmp_path / "a.parquet")
+    rules = recipe({"method": "oma", "columns": ["x"], "k": 3}, confidential=["x"], identifiers=[])
+    with pytest.raises(BadInput, match=message):
+        discreet.protect(tmp_path / "a.parquet", rules, engine="duckdb")
+
+
+# The command
+
+
+@pytest.fixture
+def written(small, tmp_path):
+    parquet.write_table(small, tmp_path / "people.parquet")
+    SMALL.dump(tmp_path / "recipe.toml")
+    return tmp_path
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "discreet", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+
+@pytest.mark.parametrize("out", ["release", "release.csv"])
+def test_the_commands_from_protect_to_report(out, written):
+    done = run(
+        "protect", "people.parquet", "--recipe", "recipe.toml", "--out", out, "--engine", "duckdb",
+        "--memory", "1GB", "--json", cwd=written,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["log"]["engine"] == "duckdb"
+    assert told["log"]["usage"]["rows_read"] > 3000
+    assert told["log"]["usage"]["bytes_shuffled"] > 0
+    again = run("check", out, "--original", "people.parquet", cwd=written)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "not verifiable" not in again.stdout
+    measured = run("assess", "people.parquet", out, "--recipe", "recipe.toml", cwd=written)
+    assert measured.returncode == 0, measured.stderr
+    report = run("report", out, "--out", "report.html", cwd=written)
+    assert report.returncode == 0, report.stderr
+    left = {path.name for path in written.iterdir()}
+    internal = {"release.internal"} if out == "release.csv" else set()
+    assert left == {"people.parquet", "recipe.toml", "report.html", out} | internal
+
+
+def test_a_changed_cell_is_found(written):
+    run(
+        "protect", "people.parquet", "--recipe", "recipe.toml", "--out", "release", "--engine",
+        "duckdb", cwd=written,
+    )  # fmt: skip
+    path = written / "release" / "public" / "table.parquet"
+    table = parquet.read_table(path)
+    cells = table["income"].to_pylist()
+    place = next(i for i, cell in enumerate(cells) if cell is not None)
+    cells[place] += 1
+    parquet.write_table(table.set_column(0, "income", pa.array(cells)), path)
+    done = run("check", "release", "--original", "people.parquet", cwd=written)
+    assert done.returncode == 1
+    assert "its keyed hash differs" in done.stdout
+
+
+def test_a_run_that_is_killed_leaves_nothing_and_no_lock(written):
+    command = [
+        sys.executable, "-m", "discreet", "protect", "people.parquet", "--recipe", "recipe.toml",
+        "--out", "release", "--engine", "duckdb",
+    ]  # fmt: skip
+    running = subprocess.Popen(command, cwd=written, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    # Once there are temporary files, it is at work.
+    while not list(written.glob(".release.*.part/work/*.parquet")):
+        assert time.monotonic() < deadline
+        assert running.poll() is None
+        time.sleep(0.005)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    assert not (written / "release").exists()
+    done = run(*command[3:], cwd=written)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in written.iterdir()} == {"people.parquet", "recipe.toml", "release"}
