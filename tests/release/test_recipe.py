@@ -1,4 +1,5 @@
 import copy
+import pickle
 
 import pytest
 from hypothesis import given
@@ -149,3 +150,13 @@ def test_json_schema_knows_every_method():
     assert oma["required"] == ["method", "columns", "k"]
     assert oma["additionalProperties"] is False
     assert "random_state" not in oma["properties"]
+
+
+def test_steps_can_be_pickled(recipe_text):
+    recipe = Recipe.from_toml(recipe_text)
+    again = pickle.loads(pickle.dumps(recipe))
+    assert again == recipe
+    assert [step.model_fields_set for step in again.steps] == [
+        step.model_fields_set for step in recipe.steps
+    ]
+    assert type(again.steps[0]) is type(recipe.steps[0])

@@ -9,6 +9,7 @@ import pytest
 import discreet
 from discreet.release.check import check_release
 from discreet.release.evidence import Evidence
+from discreet.release.replay import generalization, rounding
 
 STEPS = {
     "porop": {"k": 20},
@@ -152,3 +153,35 @@ def test_units_are_not_pooled():
     said = "puts its columns together, but 'x' holds plain numbers and 'y' days since 1970-01-01"
     with pytest.raises(discreet.errors.BadInput, match=said):
         discreet.protect(given, recipe(("porop", {})))
+
+
+def test_many_cuts_are_found_as_few_are(monkeypatch):
+    draw = np.random.default_rng(8)
+    plan = {"encoding": "group", "cuts": np.sort(draw.random(500)), "points": np.arange(501.0)}
+    x = np.append(draw.random(2000), plan["cuts"][::7])
+    few = rounding.cuts(plan, x, np.arange(len(x)), None)
+    monkeypatch.setattr(rounding, "_MANY", 0)
+    np.testing.assert_array_equal(rounding.cuts(plan, x, np.arange(len(x)), None), few)
+    below = [sum(cut <= value for cut in plan["cuts"]) for value in x]
+    np.testing.assert_array_equal(few, below)
+
+
+@pytest.mark.parametrize("few", [0, 100])
+def test_rows_of_the_same_leaves_may_be_looked_at_once(few, monkeypatch):
+    monkeypatch.setattr(generalization, "_FEW_ROUNDS", few)
+    draw = np.random.default_rng(9)
+    people = pa.table(
+        {
+            "age": pa.array(draw.integers(20, 60, 200), mask=draw.random(200) < 0.1),
+            "zip": draw.choice(
+                ["1011", "1012", "2011", "2012", "9999"], 200, p=[0.3] * 3 + [0.09, 0.01]
+            ),
+        }
+    )
+    step = {
+        "method": "generalize", "columns": ["age", "zip"], "local": True, "suppression_limit": 0.3,
+        "privacy": [{"model": "k-anonymity", "k": 3}],
+        "hierarchies": {"age": {"kind": "intervals", "widths": [5, 20]}, "zip": {"kind": "prefix"}},
+    }  # fmt: skip
+    rules = {"roles": {"quasi": ["age", "zip"]}, "steps": [step]}
+    assert discreet.protect(people, rules).check.verified

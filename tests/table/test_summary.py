@@ -1,4 +1,5 @@
 from collections import Counter
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.table import summarise, tuple_counts
+from discreet.table.summary import Tuples
 
 
 @given(st.lists(st.floats(allow_infinity=False) | st.sampled_from([0.0, -0.0, 1.0, 2.0])))
@@ -31,3 +33,15 @@ def test_names_that_look_like_paths_are_names():
     tuples, counts = tuple_counts(pa.table({".a": [1, 1], "[0]": ["x", "x"]}), [".a", "[0]"])
     assert tuples.to_pylist() == [{".a": 1, "[0]": "x"}]
     assert counts.tolist() == [2]
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 2)))))
+def test_tuples_of_pieces_put_together(pieces):
+    def table(rows):
+        return pa.table([pa.array([r[0] for r in rows], pa.string()),
+                         pa.array([r[1] for r in rows], pa.int64())], names=[".s", "i"])  # fmt: skip
+
+    whole = reduce(Tuples.joined, (Tuples.of(table(rows)) for rows in pieces), Tuples.of(table([])))
+    tuples, counts = whole.result()
+    found = {(r[".s"], r["i"]): int(c) for r, c in zip(tuples.to_pylist(), counts, strict=True)}
+    assert found == Counter(row for rows in pieces for row in rows)

@@ -69,6 +69,15 @@ class Step(BaseModel):
         self.build().check_params()
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The model of a method is made at run time, so that no module has it.
+        return _step_again, (self.method, dict(self.__dict__), set(self.model_fields_set))
+
+
+def _step_again(method: str, values: dict[str, Any], given: set[str]) -> Step:
+    """Make a step of what was pickled."""
+    return _step_models()[method].model_construct(given, **values)
+
 
 @cache
 def _step_models() -> dict[str, type[Step]]:

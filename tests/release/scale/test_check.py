@@ -1,6 +1,7 @@
 """The check on an engine finds what the check in memory finds, of releases whole and broken."""
 
 import json
+import pickle
 import shutil
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet import check_release, read_table, write_table
 from discreet.engines import duckdb
 from discreet.engines.released import released_frame
 from discreet.engines.sources import duckdb_frame
+from discreet.release.compared import comparing_of
 from discreet.release.evidence import Evidence
 from discreet.release.recipe import as_recipe
 from discreet.release.scale.check import check_frames
@@ -533,3 +535,10 @@ def test_a_table_in_parts(releases, tmp_path):
     hashes = ("the released file", "plan, recipe")
     for found, known in zip(report.findings, expected.findings, strict=True):
         assert found == known or found.promise.startswith(hashes)
+
+
+def test_what_goes_to_the_rows_can_be_pickled(releases):
+    evidence = Evidence.load(releases("generalize", "parquet") / "release" / "internal")
+    comparing = comparing_of(evidence, rules("generalize"), released=("age",), complete=True)
+    again = pickle.loads(pickle.dumps(comparing.seen))
+    assert again.__self__.recipe == comparing.recipe
