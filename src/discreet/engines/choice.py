@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +89,20 @@ def free_memory() -> int:
     except OSError:
         pass
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def megabytes(memory: str | None) -> int:
+    """Read an amount of memory, in powers of 1000 or 1024; 40 % of the machine's if there is none.
+
+    Examples
+    --------
+    >>> megabytes("4GiB"), megabytes("512 mb")
+    (4096, 488)
+    """
+    if memory is None:
+        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.4) >> 20
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", memory, re.IGNORECASE)
+    if not found:
+        raise BadInput(f"'{memory}' is no amount of memory; give one such as 4GB")
+    power = " KMGT".index(found[2].upper() or " ")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** power) >> 20

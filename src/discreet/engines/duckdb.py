@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from discreet.engines.choice import megabytes
 from discreet.engines.files import open_parquet, schema_of
 from discreet.engines.frame import (
     Engine,
@@ -44,7 +45,8 @@ class Session(Engine):
     folder : Path
         For temporary files; whoever made it removes it.
     memory : str, optional
-        DuckDB's limit, such as "4GB"; 40 % of the machine's where not given.
+        Such as "4GB", of which DuckDB gets three quarters, and the pieces of tables that Arrow and
+        numpy work on the rest; 40 % of the machine's where not given.
     """
 
     name = "duckdb"
@@ -59,10 +61,7 @@ class Session(Engine):
         self.run("SET preserve_insertion_order = false")
         self.run(f"SET threads = {cores()}")
         self.run(f"SET temp_directory = {quoted(str(folder / 'spill'))}")
-        try:
-            self.run(f"SET memory_limit = {quoted(memory or '40%')}")
-        except duckdb.Error:
-            raise BadInput(f"'{memory}' is no amount of memory; give one such as 4GB") from None
+        self.run(f"SET memory_limit = '{megabytes(memory) * 3 // 4} MiB'")
 
     def run(self, sql: str) -> None:
         """Execute a statement."""
@@ -436,6 +435,8 @@ class DuckDBFrame(Frame):
         """Write the result of a query, in its order, to a temporary file."""
         path = self.session.new_file()
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(self.schema.names))
+        # DuckDB will need what the pieces before have left to Arrow.
+        pa.default_memory_pool().release_unused()
         # Sorted, DuckDB keeps the order in the file only if it is told to.
         self.session.run("SET preserve_insertion_order = true")
         self.session.run(f"COPY ({sql}) TO {quoted(str(path))} (FORMAT parquet, COMPRESSION lz4)")

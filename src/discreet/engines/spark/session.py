@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.engines.choice import megabytes
 from discreet.engines.frame import Engine, Frame, OfPiece
 from discreet.errors import BadInput, BrokenPromise
 
@@ -244,7 +245,7 @@ def _start(master: str, memory: str | None, folder: Path | None) -> Any:
     settings = {
         "spark.master": master,
         "spark.app.name": "discreet",
-        "spark.driver.memory": f"{_megabytes(memory)}m",
+        "spark.driver.memory": f"{megabytes(memory)}m",
         "spark.driver.maxResultSize": "0",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -357,19 +358,6 @@ def _version(java: Path) -> int:
         return 0
     found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
     return int(found[1]) if found else 0
-
-
-def _megabytes(memory: str | None) -> int:
-    """Read an amount of memory as DuckDB does; 40 % of the machine's where there is none."""
-    if memory is None:
-        if not hasattr(os, "sysconf"):
-            return 4096
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.4) >> 20
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", memory, re.IGNORECASE)
-    if not found:
-        raise BadInput(f"'{memory}' is no amount of memory; give one such as 4GB")
-    power = " KMGT".index(found[2].upper() or " ")
-    return int(float(found[1]) * (1024 if found[3] else 1000) ** power) >> 20
 
 
 def _reason(message: str, log: Path) -> str:
