@@ -4,7 +4,7 @@ import pytest
 from pyarrow import parquet
 
 from discreet.engines import choice
-from discreet.engines.choice import choose, free_memory, memory_needed
+from discreet.engines.choice import choose, free_memory, megabytes, memory_needed
 from discreet.errors import BadInput
 
 
@@ -47,3 +47,16 @@ def test_an_unknown_engine_is_refused():
 
 def test_free_memory_is_some_of_the_machines():
     assert 1 << 20 < free_memory() < 1 << 50
+
+
+@pytest.mark.parametrize(
+    ("memory", "wanted"), [("4GB", 3814), ("4GiB", 4096), ("512 mb", 488), ("1.5g", 1430)]
+)
+def test_amounts_of_memory(memory, wanted):
+    assert megabytes(memory) == wanted
+
+
+def test_no_amount_of_memory():
+    with pytest.raises(BadInput) as refused:
+        megabytes("much")
+    assert str(refused.value) == "'much' is no amount of memory; give one such as 4GB"

@@ -111,19 +111,6 @@ def test_without_java(monkeypatch, tmp_path):
     assert module._java(tmp_path) == {}
 
 
-@pytest.mark.parametrize(
-    ("memory", "megabytes"), [("4GB", 3814), ("4GiB", 4096), ("512 mb", 488), ("1.5g", 1430)]
-)
-def test_amounts_of_memory(memory, megabytes):
-    assert module._megabytes(memory) == megabytes
-
-
-def test_no_amount_of_memory():
-    with pytest.raises(BadInput) as refused:
-        module._megabytes("much")
-    assert str(refused.value) == "'much' is no amount of memory; give one such as 4GB"
-
-
 OWN = """
 import sys
 sys.path[:0] = {paths!r}
