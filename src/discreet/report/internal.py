@@ -24,6 +24,7 @@ _BECOMES = {
     "household": "replaced by random numbers, the same for all members",
     "weight": "used to measure risk",
     "target": "what supervised steps aim at",
+    "row_key": "what random draws go by",
     "unit": "dropped",
     "drop": "dropped",
 }

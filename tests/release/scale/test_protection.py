@@ -244,7 +244,7 @@ def test_formats_that_engines_do_not_know(small, tmp_path):
     [
         ([1.0] * 9 + [float("inf")], "column 'x', row 10: inf is infinite"),
         ([None] * 10, "column 'x' holds only nulls"),
-        (["7"] * 9 + ["seven"], "column 'x', row 10: 'seven' is not a number"),
+        (["7", "7", "seven"] * 3, "column 'x', row 3: 'seven' is not a number"),
     ],
 )
 def test_bad_cells_are_named_by_their_row(column, message, tmp_path, monkeypatch):
