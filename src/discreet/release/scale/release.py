@@ -270,7 +270,7 @@ def _blanked(decided: Decided) -> list[str]:
     starred = {
         column
         for one in decided.applying.treatments
-        if "null_policy" in one.step.parameters()
+        if one.decision.figures.get("suppressed")
         for column in one.step.columns
     }
     quasi = decided.recipe.roles.quasi
