@@ -15,7 +15,8 @@ from discreet.table.native import normalise, to_arrow
 def open_parquet(path: Path) -> parquet.ParquetFile:
     """Read a file's footer."""
     try:
-        return parquet.ParquetFile(path)
+        # Read ahead, what was read would stay in memory until the last row.
+        return parquet.ParquetFile(path, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
 
