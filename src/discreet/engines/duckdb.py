@@ -399,7 +399,11 @@ class DuckDBFrame(Frame):
                 # Numbers may be too many to list, which is found out slowly.
                 listed = [f.name for f in table.schema if not _is_long(f.type)]
                 writer = parquet.ParquetWriter(
-                    path, table.schema, compression="lz4", use_dictionary=listed
+                    path,
+                    table.schema,
+                    compression="lz4",
+                    use_dictionary=listed,
+                    write_statistics=False,
                 )
             writer.write_table(table)
         if writer is not None:

@@ -84,8 +84,9 @@ class Rounding(ColumnMethod):
         """Replace each value by a rounding point, as the encoding says."""
         points = plan["points"]
         if plan["encoding"] == "group":
-            # In order, neighbouring values are looked up in the same part of memory.
-            order = np.argsort(values)
+            # In order, neighbouring values are looked up in the same part of memory. Infinity in
+            # place of NaN, with which sorting is slow.
+            order = np.argsort(np.where(np.isnan(values), np.inf, values))
             part = np.searchsorted(plan["cuts"], values[order], side="right")
             new = np.empty(len(values))
             new[order] = points[part.clip(max=len(points) - 1)]
