@@ -34,6 +34,8 @@ from discreet.threads import cores, spread
 
 # Rows at a time: their numpy arrays are out of the way before memory notices.
 PIECE = 1 << 18
+# And of wide tables fewer rows, so that no more cells than these are at hand.
+CELLS = 1 << 24
 _ROW = "number"
 
 
@@ -305,9 +307,10 @@ class DuckDBFrame(Frame):
     def _read(self, columns: Sequence[str]) -> Iterator[Numbered]:
         stored = [self._stored(name) for name in columns]
         schema = pa.schema([self.schema.field(name) for name in columns])
+        size = max(1, min(PIECE, CELLS // max(1, len(columns))))
         for path, start in zip(self.files, self.starts, strict=False):
             wanted = [*stored, _ROW] if self.numbered else stored
-            for batch in open_parquet(path).iter_batches(PIECE, columns=wanted or None):
+            for batch in open_parquet(path).iter_batches(size, columns=wanted or None):
                 table = pa.table(batch)
                 if self.numbered:
                     rows = table[_ROW].to_numpy()
