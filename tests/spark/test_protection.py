@@ -8,83 +8,9 @@ from pyarrow import parquet
 import discreet
 from discreet.errors import BadInput
 from discreet.table import read_table
-from tests.release.scale.recipes import (
-    K5,
-    generalize,
-    people,
-    recipe,
-    rounding,
-    same_plan,
-    same_table,
-)
+from tests.release.scale.recipes import TOGETHER, recipe, rounding, same_plan, same_table, wide
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::UserWarning")]
-
-
-def wide(rows=200_000):
-    """Give the table with more columns of numbers, so that each method has its own."""
-    table = people(rows)
-    extra = {f"income {i}": table["income"] for i in range(8)}
-    for name, column in extra.items():
-        table = table.append_column(name, column)
-    return table
-
-
-# Steps by column, so that one run shows many methods.
-RECIPES = {
-    "rounding": recipe(
-        {"method": "oma", "columns": ["income", "assets"], "k": 5},
-        {"method": "mdav", "columns": ["income 0"], "k": 5},
-        {"method": "vmdav", "columns": ["income 1"], "k": 4},
-        {"method": "equal-width", "columns": ["income 2"], "n_points": 8, "min_count": 5},
-        {"method": "equal-frequency", "columns": ["birth_date"], "n_points": 8},
-        {
-            "method": "kmeans",
-            "columns": ["income 3"],
-            "n_points": 8,
-            "min_count": 3,
-            "encoding": "stochastic",
-        },
-        {
-            "method": "resampling",
-            "columns": ["income 4"],
-            "n_points": 4,
-            "min_count": 3,
-            "n_quantiles": 4,
-            "max_draws": 20,
-        },
-        {"method": "base", "columns": ["income 5"], "base": 1000.0},
-        {"method": "mdlp", "columns": ["age"], "min_count": 3},
-        {"method": "chimerge", "columns": ["hours"], "min_count": 3},
-        confidential=[
-            "income", "assets", "birth_date", "age", "hours", *(f"income {i}" for i in range(6)),
-        ],
-        target="household_size",
-    ),
-    "noise": recipe(
-        {"method": "top-bottom", "columns": ["income"], "upper": 80_000},
-        {"method": "noise", "columns": ["income 0", "income 1"], "kind": "correlated"},
-        {"method": "pram", "columns": ["disease", "education"], "retention": 0.8},
-        {"method": "porop", "columns": ["income 2", "assets"], "k": 100},
-        {"method": "lirop", "columns": ["income 3"], "k": 50, "noise": "perturbative"},
-        confidential=["income", "assets", "disease", "education",
-                      *(f"income {i}" for i in range(4))],
-        row_key="key",
-    ),
-    "segregate": generalize(
-        ["age", "sex", "education"],
-        [*K5, {"model": "t-closeness", "t": 0.5, "column": "disease"}],
-        {"method": "oma", "columns": ["income"], "k": 20},
-    ),
-    "match": generalize(["age", "sex"], null_policy="match"),
-    "value": generalize(["age", "postcode", "sex"], null_policy="value"),
-    "suppress": generalize(["age", "sex"], null_policy="suppress"),
-    "mondrian": recipe(
-        {"method": "mondrian", "columns": ["age", "postcode", "sex"], "privacy": K5},
-        quasi=["age", "postcode", "sex"],
-        confidential=["income"],
-    ),
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +25,9 @@ def file(table, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", TOGETHER)
 def test_spark_decides_and_releases_what_memory_does(name, session, table, file, tmp_path):
-    rules = RECIPES[name]
+    rules = TOGETHER[name]
     wanted = discreet.protect(table, rules)
     release = discreet.protect(file, rules, engine="spark")
     same_plan(wanted.plan["steps"], release.plan["steps"])

@@ -17,22 +17,34 @@ from discreet.errors import BadInput
 from discreet.release.evidence import load_plan
 from discreet.release.scale import counting
 from discreet.table import read_table
-from tests.release.scale.recipes import RECIPES, people, recipe, rounding, same_plan, same_table
+from tests.release.scale.recipes import (
+    RECIPES,
+    TOGETHER,
+    people,
+    recipe,
+    rounding,
+    same_plan,
+    same_table,
+    wide,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-@pytest.fixture(scope="module")
-def table():
-    return people()
+def written_to(table, folder):
+    """Write a table in small row groups, so that pieces end at odd places."""
+    parquet.write_table(table, folder / "people.parquet", row_group_size=len(table) // 3 - 1)
+    return table, folder / "people.parquet"
 
 
 @pytest.fixture(scope="module")
-def file(table, tmp_path_factory):
-    path = tmp_path_factory.mktemp("scale") / "people.parquet"
-    # Small row groups, so that pieces end at odd places.
-    parquet.write_table(table, path, row_group_size=60_001)
-    return path
+def large(tmp_path_factory):
+    return written_to(wide(), tmp_path_factory.mktemp("large"))
+
+
+@pytest.fixture(scope="module")
+def medium(tmp_path_factory):
+    return written_to(people(8000), tmp_path_factory.mktemp("medium"))
 
 
 def saved(folder):
@@ -42,26 +54,36 @@ def saved(folder):
     return released.take(pa.array(np.argsort(rows))), np.sort(rows)
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_duckdb_decides_and_releases_what_memory_does(name, table, file, tmp_path):
-    rules = RECIPES[name]
+def compare(rules, table, file, folder):
+    """Protect in memory and on DuckDB: plans, tables, logs and what was written are the same."""
     wanted = discreet.protect(table, rules)
     release = discreet.protect(file, rules, engine="duckdb", memory="1GB")
     same_plan(wanted.plan["steps"], release.plan["steps"])
-    release.save(tmp_path / "out")
+    release.save(folder)
     release.close()
     assert release.check.verified
-    found, rows = saved(tmp_path / "out")
+    found, rows = saved(folder)
     left = np.delete(np.arange(table.num_rows), wanted.left_out)
     np.testing.assert_array_equal(rows, left)
     same_table(wanted.protected.take(pa.array(left)), found)
     assert release.log["changed_cells"] == wanted.log["changed_cells"]
     if "suppressed" in wanted.log:
         assert release.log["suppressed"] == wanted.log["suppressed"]
-    same_plan(wanted.plan["steps"], load_plan(tmp_path / "out" / "internal")["steps"])
+    same_plan(wanted.plan["steps"], load_plan(folder / "internal")["steps"])
 
 
-def test_rows_are_written_in_the_order_that_memory_writes_them(table, file, tmp_path):
+@pytest.mark.parametrize("name", TOGETHER)
+def test_all_methods_on_200_000_rows(name, large, tmp_path):
+    compare(TOGETHER[name], *large, tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_duckdb_decides_and_releases_what_memory_does(name, medium, tmp_path):
+    compare(RECIPES[name], *medium, tmp_path / "out")
+
+
+def test_rows_are_written_in_the_order_that_memory_writes_them(medium, tmp_path):
+    table, file = medium
     rules = RECIPES["oma"]
     discreet.protect(table, rules).save(tmp_path / "memory", format="parquet")
     discreet.protect(file, rules, engine="duckdb").save(tmp_path / "duckdb")
