@@ -12,6 +12,8 @@ from discreet.errors import BadInput, nearest
 ENGINES = ("auto", "memory", "duckdb", "spark")
 # A table is copied and sorted on the way, so that it needs about three times its size.
 _SHARE = 3
+# In megabytes.
+LEAST_MEMORY = 64
 
 
 def choose(engine: str, table: Any) -> str:
@@ -105,4 +107,7 @@ def megabytes(memory: str | None) -> int:
     if not found:
         raise BadInput(f"'{memory}' is no amount of memory; give one such as 4GB")
     power = " KMGT".index(found[2].upper() or " ")
-    return int(float(found[1]) * (1024 if found[3] else 1000) ** power) >> 20
+    amount = int(float(found[1]) * (1024 if found[3] else 1000) ** power) >> 20
+    if amount < LEAST_MEMORY:
+        raise BadInput(f"{memory} of memory is too little; give {LEAST_MEMORY} MB or more")
+    return amount

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial, reduce
 from itertools import chain
 from pathlib import Path
@@ -67,17 +70,20 @@ class Session(Engine):
 
     def run(self, sql: str) -> None:
         """Execute a statement."""
-        try:
+        with _telling():
             self.connection.execute(sql)
-        except duckdb.OutOfMemoryException as error:
-            raise BadInput(_say_full(error)) from None
 
     def table(self, sql: str) -> pa.Table:
         """Give the result of a query, which must fit in memory."""
-        try:
+        with _telling():
             return self.connection.sql(sql).to_arrow_table()
-        except duckdb.OutOfMemoryException as error:
-            raise BadInput(_say_full(error)) from None
+
+    def stream(self, sql: str) -> Iterator[pa.Table]:
+        """Give the result of a query some rows at a time."""
+        # A cursor of its own: other queries may be made while this one is read.
+        with _telling():
+            for batch in self.connection.cursor().sql(sql).to_arrow_reader(1 << 20):
+                yield pa.table(batch)
 
     def new_file(self) -> Path:
         """Name a temporary file."""
@@ -204,11 +210,7 @@ class DuckDBFrame(Frame):
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes([column]))
         query = f"SELECT c0, count(*) AS n FROM ({self.sql([column])}) GROUP BY c0 ORDER BY c0"
         kind = plain_type(self.schema.field(column).type)
-        reader = (
-            self.session.connection.cursor().sql(f"{query} NULLS LAST").to_arrow_reader(1 << 20)
-        )
-        for batch in reader:
-            part = pa.table(batch)
+        for part in self.session.stream(f"{query} NULLS LAST"):
             yield part["c0"].cast(kind), part["n"].to_numpy().astype(np.int64)
 
     def is_unique(self, column: str) -> bool:
@@ -257,8 +259,7 @@ class DuckDBFrame(Frame):
             chosen = [f"{self.cell(name)} AS c{i}" for i, name in enumerate(columns)]
             parts.append(
                 f"SELECT {', '.join([*chosen, f'{number} AS {_ROW}'])} FROM "
-                f"read_parquet({quoted(str(path))}, file_row_number = true) "
-                f"AS t({', '.join([*names, 'place'])})"
+                f"{numbered(path)} AS t({', '.join([*names, 'place'])})"
             )
         return " UNION ALL ".join(parts)
 
@@ -521,10 +522,38 @@ def quoted(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def numbered(path: Path) -> str:
+    """Give a Parquet file's rows, with their places after all columns, as SQL.
+
+    It is this file and no other that its name would match as a pattern, and its columns are its
+    own, whatever the folders above it are called.
+    """
+    exact = re.sub(r"([*?\[])", r"[\1]", str(path))
+    return f"read_parquet({quoted(exact)}, file_row_number = true, hive_partitioning = false)"
+
+
+def takes_duckdbs_name(names: Sequence[str]) -> bool:
+    """Tell whether a column has the name that DuckDB gives the places of rows."""
+    return any(name.lower() == "file_row_number" for name in names)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Tell in a sentence that memory is not enough, and stop where the user wants to."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise BadInput(_say_full(error)) from None
+    except RuntimeError as error:
+        if "interrupted" in str(error):
+            raise KeyboardInterrupt from None
+        raise
+
+
 def _literal(value: Any) -> str:
     """Write a value as SQL."""
-    if isinstance(value, str):
-        return quoted(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"'{value}'::DOUBLE"
     if isinstance(value, int | float):
         return repr(value)
     return quoted(str(value))

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.engines.duckdb import DuckDBFrame, Session, quoted
+from discreet.engines.duckdb import DuckDBFrame, Session, numbered, quoted, takes_duckdbs_name
+from discreet.engines.files import open_parquet
 from discreet.engines.frame import POSITION, plain_type
 from discreet.errors import BadInput
 from discreet.table.csv import cast, header_of, stream_text
@@ -57,7 +58,7 @@ def released_frame(
         source = DuckDBFrame(session, tables)
         kinds = pa.schema([pa.field(f.name, _kind(f, schema)) for f in source.schema])
         same = all(plain_type(f.type) == kinds.field(f.name).type for f in source.schema)
-        if not same:
+        if not same or takes_duckdbs_name(source.schema.names):
             source = _converted(session, source, kinds, table)
     else:
         source = _of_csv(session, table, schema)
@@ -134,6 +135,10 @@ def _maps(
     if rows is None:
         return None
     maps = [rows] if rows.is_file() else parquet_files(rows)
+    for path in maps:
+        found = open_parquet(path).schema_arrow
+        if found.names != ["original_row"] or not pa.types.is_integer(found.types[0]):
+            raise BadInput(f"{path} is no row map: it must hold whole numbers, original_row, alone")
     sizes = [parquet.read_metadata(path).num_rows for path in maps]
     if sum(sizes) != source.num_rows:
         return None
@@ -157,14 +162,10 @@ def _beside(source: DuckDBFrame, maps: Sequence[Path] | None) -> str:
         if maps is not None:
             # Both are read from their beginning; each row is where it was written.
             number = "if(place = entry, coalesce(original, -1), error('rows out of order'))"
-            beside = (
-                f" POSITIONAL JOIN read_parquet({quoted(str(maps[i]))}, file_row_number = true) "
-                "AS m(original, entry)"
-            )
+            beside = f" POSITIONAL JOIN {numbered(maps[i])} AS m(original, entry)"
         chosen = [*cells, f"{place} AS c{len(cells)}", f"{number} AS {source.row}"]
         parts.append(
             f"SELECT {', '.join(chosen)} FROM "
-            f"read_parquet({quoted(str(path))}, file_row_number = true) "
-            f"AS t({', '.join([*names, 'place'])}){beside}"
+            f"{numbered(path)} AS t({', '.join([*names, 'place'])}){beside}"
         )
     return " UNION ALL ".join(parts)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.engines.duckdb import DuckDBFrame, Session
+from discreet.engines.duckdb import DuckDBFrame, Session, takes_duckdbs_name
 from discreet.engines.files import plain_files
 from discreet.errors import BadInput
 from discreet.table.csv import header_of, parse_text, stream_text, text_types
@@ -21,6 +21,8 @@ from discreet.table.native import check_names, normalise, to_arrow
 from discreet.table.signatures import check_content
 
 # Given the columns of a table, names those that are needed.
+# Distinct cells of a CSV's column that its type is found by.
+MOST_CELLS = 4_000_000
 Needed = Callable[[Sequence[str]], Sequence[str]]
 
 
@@ -72,7 +74,7 @@ def _of_table(session: Session, table: pa.Table) -> DuckDBFrame:
         raise BadInput("the table has no rows")
     path = session.new_file()
     parquet.write_table(table, path, compression="lz4")
-    return DuckDBFrame(session, [path])
+    return _of_parquet(session, path, [path], ())
 
 
 def _of_parquet(
@@ -81,6 +83,8 @@ def _of_parquet(
     frame = DuckDBFrame(session, files, null_markers)
     if frame.num_rows == 0:
         raise BadInput(f"{path} has no rows")
+    if takes_duckdbs_name(frame.schema.names):
+        return frame.map(_as_it_is, frame.schema)
     for file in files[1:]:
         if DuckDBFrame(session, [file]).schema != frame.schema:
             raise BadInput(
@@ -90,16 +94,21 @@ def _of_parquet(
     return frame
 
 
+def _as_it_is(piece: pa.Table, rows: np.ndarray) -> pa.Table:
+    return piece
+
+
 def _of_relation(
     session: Session, relation: duckdb.DuckDBPyRelation, null_markers: Sequence[str]
 ) -> DuckDBFrame:
     """Write a relation to a file: it belongs to a connection of its own, and has no order."""
     check_names(relation.columns)
     path = session.new_file()
-    relation.write_parquet(str(path), compression="lz4")
-    frame = DuckDBFrame(session, [path], null_markers)
-    if frame.num_rows == 0:
-        raise BadInput("the table has no rows")
+    try:
+        relation.write_parquet(str(path), compression="lz4")
+    except duckdb.Error as error:
+        raise BadInput(f"the relation cannot be read: {str(error).splitlines()[0]}") from None
+    frame = _of_parquet(session, path, [path], null_markers)
     frame.positioned = False
     return frame
 
@@ -129,8 +138,8 @@ def _of_csv(
             lambda batch: writer.write_batch(batch.rename_columns(schema.names)),
         )
     frame = DuckDBFrame(session, [text])
-    stored = zip(schema.names, columns, strict=True)
-    texts = {name: frame.counts([c])[0][c] for c, name in stored if name in typed}
+    stored = {name: c for c, name in zip(schema.names, columns, strict=True) if name in typed}
+    texts = {name: _distinct(frame, c) for name, c in stored.items()}
     types = dict.fromkeys(columns, (pa.string(), False))
     types |= text_types(path, texts, found, decimal, numeric)
     kinds = pa.schema([(name, types[name][0]) for name in columns])
@@ -139,11 +148,32 @@ def _of_csv(
     return parsed
 
 
+def _distinct(frame: DuckDBFrame, column: str) -> pa.ChunkedArray:
+    """Give the distinct cells of a column of text, as far as its type depends on them.
+
+    Of very many, one for each of some shapes: digits as 0 and letters as a, apart from the first
+    cells of all. Whether a column is numbers, dates or text is a matter of shapes.
+    """
+    if frame.about_how_many([column]) <= MOST_CELLS:
+        return frame.counts([column])[0][column]
+    shaped = "regexp_replace(regexp_replace(c0, '[1-9]', '1', 'g'), '[A-Za-z]', 'a', 'g')"
+    query = (
+        f"SELECT arg_min(c0, {frame.row}) AS cell FROM ({frame.sql([column])}) "
+        f"WHERE c0 IS NOT NULL GROUP BY {shaped} ORDER BY min({frame.row}) LIMIT {MOST_CELLS}"
+    )
+    return frame.session.table(query)["cell"].cast(pa.string())
+
+
 def _parsed(
     types: Mapping[str, tuple[pa.DataType, bool]], piece: pa.Table, rows: np.ndarray
 ) -> pa.Table:
-    columns = {
-        name: parse_text(column, *kind)
-        for column, (name, kind) in zip(piece.columns, types.items(), strict=True)
-    }
+    columns = {}
+    for column, (name, kind) in zip(piece.columns, types.items(), strict=True):
+        try:
+            columns[name] = parse_text(column, *kind)
+        except pa.ArrowInvalid as error:
+            raise BadInput(
+                f"column '{name}' looks like {kind[0]} and holds other cells ({error}); convert "
+                "the file to Parquet with the types that you mean"
+            ) from None
     return pa.table(columns)

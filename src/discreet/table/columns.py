@@ -113,8 +113,10 @@ class Numbers:
     def _always_rounds(self) -> bool:
         return pa.types.is_temporal(self.type) or pa.types.is_decimal(self.type)
 
-    def restore(self, values: np.ndarray, precision: str = "input") -> pa.Array:
+    def restore(self, values: np.ndarray, precision: str = "input", start: int = 0) -> pa.Array:
         """Give numbers back in the column's own type; with `"full"`, integers become floats.
+
+        Messages count rows from `start`.
 
         Decimals get more digits before the point where they need them: the type that they came in
         is often a guess from the values themselves.
@@ -124,22 +126,24 @@ class Numbers:
         kind = self.type
         if pa.types.is_floating(kind) or (precision == "full" and pa.types.is_integer(kind)):
             kind = kind if pa.types.is_floating(kind) else pa.float64()
-            self._refuse_outside(np.isinf(rounded), values, kind)
+            self._refuse_outside(np.isinf(rounded), values, kind, start)
             return pa.array(rounded, pa.float64(), mask=mask).cast(kind, safe=False)
         whole = np.where(mask, 0.0, rounded)
         if pa.types.is_decimal(kind):
             unscaled = np.rint(whole * 10.0**kind.scale)
-            self._refuse_outside(np.abs(unscaled) > LARGEST_EXACT_INTEGER, values, kind)
+            self._refuse_outside(np.abs(unscaled) > LARGEST_EXACT_INTEGER, values, kind, start)
             return _shift(pa.array(unscaled.astype(np.int64), mask=mask), kind)
         low, high = limits(kind, self.scale)
-        self._refuse_outside((whole < low) | (whole > high), whole, kind)
+        self._refuse_outside((whole < low) | (whole > high), whole, kind, start)
         integers = np.rint(whole).astype(np.int64) * self.scale
         return pa.array(integers, pa.int64(), mask=mask).cast(_storage(kind)).cast(kind)
 
-    def _refuse_outside(self, outside: np.ndarray, values: np.ndarray, kind: pa.DataType) -> None:
+    def _refuse_outside(
+        self, outside: np.ndarray, values: np.ndarray, kind: pa.DataType, start: int
+    ) -> None:
         if outside.any():
             row = int(np.argmax(outside))
-            raise BadInput(say_outside(kind, self.scale, float(values[row]), row + 1))
+            raise BadInput(say_outside(kind, self.scale, float(values[row]), start + row + 1))
 
 
 def _shift(unscaled: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -350,3 +350,98 @@ def test_a_run_that_is_killed_leaves_nothing_and_no_lock(written):
     done = run(*command[3:], cwd=written)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in written.iterdir()} == {"people.parquet", "recipe.toml", "release"}
+
+
+# Found in review: each went wrong once
+
+
+def test_a_folder_that_looks_like_a_partition_changes_nothing(small, wanted, tmp_path):
+    """DuckDB takes income=5 in a path as a column of that value unless it is told not to."""
+    folder = tmp_path / "income=5"
+    folder.mkdir()
+    parquet.write_table(small, folder / "a.parquet")
+    release = discreet.protect(folder / "a.parquet", SMALL, engine="duckdb")
+    same_table(wanted, released(release, folder / "out"))
+
+
+def test_a_name_that_is_a_pattern_is_a_name(small, wanted, tmp_path):
+    parquet.write_table(small, tmp_path / "a[1]*.parquet")
+    parquet.write_table(small.slice(0, 50), tmp_path / "a1.parquet")
+    release = discreet.protect(tmp_path / "a[1]*.parquet", SMALL, engine="duckdb")
+    same_table(wanted, released(release, tmp_path / "o[1]?"))
+
+
+@pytest.mark.parametrize("marker", ["inf", "nan", "1e400"])
+def test_markers_that_are_no_finite_numbers(marker, tmp_path):
+    table = pa.table({"x": [1.0, 2.0, 3.0, float("inf"), 5.0, 6.0]})
+    rules = recipe({"method": "oma", "columns": ["x"], "k": 2}, confidential=["x"], identifiers=[])
+    rules = rules.model_copy(update={"null_markers": [marker, "inf"]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    one = discreet.protect(table, rules)
+    other = discreet.protect(tmp_path / "a.parquet", rules, engine="duckdb")
+    same_table(one.protected, released(other, tmp_path / "out"))
+
+
+def test_a_column_with_a_name_of_duckdbs_own(small, tmp_path):
+    table = small.select(["income", "age"]).rename_columns(["income", "File_Row_Number"])
+    rules = recipe(
+        {"method": "oma", "columns": ["income", "File_Row_Number"], "k": 5},
+        confidential=["income", "File_Row_Number"],
+        identifiers=[],
+    )
+    parquet.write_table(table, tmp_path / "a.parquet")
+    one = discreet.protect(table, rules)
+    other = discreet.protect(tmp_path / "a.parquet", rules, engine="duckdb")
+    same_table(one.protected, released(other, tmp_path / "out"))
+
+
+def test_decimals_keep_their_type_unless_they_need_more_digits(tmp_path):
+    table = people(3000).select(["name", "hours"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    for scale in (0.1, 1e7):
+        rules = rounding("noise", "hours", scale=scale)
+        one = discreet.protect(table, rules)
+        other = discreet.protect(tmp_path / "a.parquet", rules, engine="duckdb")
+        assert other.schema.field("hours").type == one.protected.schema.field("hours").type
+        other.close()
+
+
+def test_nothing_is_left_of_what_cannot_be_opened(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("none.parquet", "none.xyz"):
+        with pytest.raises(BadInput):
+            discreet.protect(tmp_path / name, SMALL, engine="duckdb")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_row_key_without_a_value_is_told(small):
+    table = small.select(["income", "postcode"])
+    rules = recipe(
+        {"method": "noise", "columns": ["income"]},
+        confidential=["income"],
+        identifiers=[],
+        row_key="postcode",
+    )
+    for engine in ("memory", "duckdb"):
+        with pytest.raises(BadInput, match="the row key 'postcode' holds nulls; every row needs"):
+            discreet.protect(table, rules, engine=engine)
+
+
+def test_a_damaged_row_map_is_told(written):
+    run(
+        "protect", "people.parquet", "--recipe", "recipe.toml", "--out", "release", "--engine",
+        "duckdb", cwd=written,
+    )  # fmt: skip
+    path = written / "release" / "internal" / "rows.parquet"
+    parquet.write_table(pa.table({"original_row": ["0"] * 3000}), path)
+    done = run("check", "release", "--original", "people.parquet", cwd=written)
+    assert done.returncode == 2
+    assert "is no row map: it must hold whole numbers, original_row, alone" in done.stderr
+
+
+def test_types_of_a_csv_with_very_many_cells_go_by_shapes(small, tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.engines.sources.MOST_CELLS", 100)
+    small.to_pandas().to_csv(tmp_path / "a.csv", index=False)
+    one = discreet.protect(tmp_path / "a.csv", SMALL, "memory")
+    other = discreet.protect(tmp_path / "a.csv", SMALL, engine="duckdb")
+    same_table(one.protected, released(other, tmp_path / "out"))

@@ -154,7 +154,10 @@ class _State:
         if name not in self.values:
             return self.replaced.get(name, self.piece[name])
         source = self.plan.sources[name]
-        restored = source.restore(self.values[name], self.precision[name])
+        try:
+            restored = source.restore(self.values[name], self.precision[name], self.start)
+        except BadInput as error:
+            raise BadInput(f"column '{name}': {error}") from None
         if pa.types.is_decimal(restored.type):
             # How many digits a piece needs differs from piece to piece.
             restored = restored.cast(pa.decimal128(38, restored.type.scale))

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,8 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
         refuse_strange(frame.schema.field(column).type, column)
         refuse_type(frame.schema.field(column))
     key = recipe.roles.row_key
+    if key is not None and frame.fold(partial(_nulls, key), add, [key]):
+        raise BadInput(f"the row key '{key}' holds nulls; every row needs one")
     if key is not None and not frame.is_unique(key):
         raise BadInput(f"the row key '{key}' is the same in several rows; each needs its own")
     for number, step in enumerate(recipe.steps, start=1):
@@ -134,6 +137,10 @@ class _Look:
     nulls: dict[str, int]
     ends: dict[str, Range | None]
     sources: dict[str, Numbers]
+
+
+def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:
+    return piece[name].null_count
 
 
 def _is_number(frame: Frame, recipe: Recipe, column: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from discreet.engines.choice import free_memory, memory_needed
@@ -12,6 +13,7 @@ from discreet.errors import BadInput, nearest
 from discreet.release.evidence import Evidence
 from discreet.release.findings import CheckReport
 from discreet.release.recipe import Recipe
+from discreet.release.scale.columns import needed_columns
 from discreet.table.files import format_of
 
 CHECKING = ("auto", "memory", "duckdb")
@@ -96,8 +98,9 @@ def check_files(
         before = None
         if original is not None:
             tell("opening the original")
+            needed = partial(needed_columns, recipe)
             before = duckdb_frame(
-                session, original, list, recipe.null_markers, recipe.numeric, dialect
+                session, original, needed, recipe.null_markers, recipe.numeric, dialect
             )
         tell("checking")
         return check_frames(released, recipe, evidence, before, table, original)

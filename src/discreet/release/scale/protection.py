@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Mapping
 from functools import partial
@@ -48,7 +49,11 @@ def protect_large(
     """
     refuse(recipe, engine)
     work = Path(tempfile.mkdtemp(prefix="discreet-")) if folder is None else folder
-    worker, original = _open(table, recipe, engine, memory, master, dialect, work, tell)
+    try:
+        worker, original = _open(table, recipe, engine, memory, master, dialect, work, tell)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
     try:
         decided = decide(original, recipe, engine, tell)
         source = Path(table) if isinstance(table, str | Path) else None
@@ -100,8 +105,14 @@ def _open(
         from discreet.engines.sources import duckdb_frame
 
         session = Session(work, memory)
-        needed = partial(needed_columns, recipe)
-        frame = duckdb_frame(session, table, needed, recipe.null_markers, recipe.numeric, dialect)
+        try:
+            needed = partial(needed_columns, recipe)
+            frame = duckdb_frame(
+                session, table, needed, recipe.null_markers, recipe.numeric, dialect
+            )
+        except BaseException:
+            session.close()
+            raise
         return session, frame
     from discreet.engines.spark import Session as SparkSession
     from discreet.engines.spark import spark_frame

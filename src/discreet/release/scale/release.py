@@ -295,20 +295,21 @@ def _rare(decided: Decided, treated: Frame) -> dict[str, tuple[pa.Array, int]]:
 
 
 def _public(decided: Decided, original: Frame, treated: Frame) -> pa.Schema:
-    """Give the types that are released: those of the input where they hold what was computed."""
-    perturbed = {
-        column
-        for one in decided.applying.treatments
-        if one.method.effect == "perturbs"
-        for column in one.step.columns
-    }
+    """Give the types that are released: those of the input, or wider decimals if need be."""
     fields = []
     for name in decided.released:
         kind, own = treated.schema.field(name).type, original.schema.field(name).type
-        if pa.types.is_decimal(kind) and name not in perturbed:
-            kind = own
+        if pa.types.is_decimal(kind):
+            digits = treated.fold(partial(_digits, name), max, [name])
+            kind = pa.decimal128(max(own.precision, digits), own.scale)
         fields.append(pa.field(name, plain_type(kind)))
     return pa.schema(fields)
+
+
+def _digits(name: str, piece: pa.Table, rows: np.ndarray) -> int:
+    """Count the digits that a column of decimals needs."""
+    largest = pc.max(pc.abs(piece[name])).as_py()
+    return 0 if largest is None else len(str(int(largest.scaleb(piece[name].type.scale))))
 
 
 def _changes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +31,8 @@ class Told:
     null_counts : dict of str to int
     ends : dict of str to pyarrow.ChunkedArray
         The smallest and the largest value of columns of numbers.
+    listed : dict of str to pyarrow.ChunkedArray
+        The distinct values of other columns that were asked for.
     """
 
     released: Frame
@@ -38,6 +40,7 @@ class Told:
     num_rows: int
     null_counts: dict[str, int]
     ends: dict[str, pa.ChunkedArray]
+    listed: dict[str, pa.ChunkedArray] = field(default_factory=dict)
 
     @classmethod
     def of(cls, released: Frame, schema: pa.Schema) -> Told:
@@ -59,7 +62,9 @@ class Told:
         """Give a column's distinct values, or of numbers the ends."""
         if name in self.ends:
             return self.ends[name]
-        return self.released.counts([name], by_value=True)[0][name]
+        if name not in self.listed:
+            self.listed[name] = self.released.counts([name], by_value=True)[0][name]
+        return self.listed[name]
 
 
 Look = tuple[dict[str, int], dict[str, pa.ChunkedArray]]
