@@ -195,7 +195,9 @@ def methods(out: Console, rows: list[dict[str, Any]]) -> None:
 
 def comparison(out: Console, found: Comparison) -> None:
     """Print compared releases side by side."""
-    marks = {None: "not on the map", True: "dominated", False: "[green]not dominated[/green]"}
+    from discreet.report.compare import VERDICTS
+
+    marks = VERDICTS | {False: f"[green]{VERDICTS[False]}[/green]"}
     table = Table(title="Releases compared")
     table.add_column("", min_width=26)
     for one in found.releases:

@@ -10,10 +10,6 @@ from discreet.report.measures import measured
 from discreet.report.page import Table, counted, figure, named, render, share
 
 Facts = Mapping[str, Any]
-_AXES = {
-    "linkage": "share of records found",
-    "information_loss": "share of information lost",
-}
 # As the tables of measures call them.
 _ATTACKS = {
     "attackers.marketer": "marketer, average",
@@ -50,10 +46,11 @@ def _parts(comparison: Facts) -> dict[str, Any]:
     """Lay out the map, the releases and their measures."""
     releases = comparison["releases"]
     shown = [one for one in releases if one["dominated"] is not None]
-    named_by = [(axis, comparison[axis]["measure"]) for axis in ("risk", "loss")]
-    axes = [f"{axis}: {_AXES.get(measure, measure)}" for axis, measure in named_by]
+    axes = {axis: comparison[axis] for axis in ("risk", "loss")}
+    labels = [f"{name}: {axis['said']}{_unit(axis)}" for name, axis in axes.items()]
+    turned = [name for name, axis in axes.items() if axis["more_is_better"]]
     return {
-        "map": pictures.risk_utility(shown, *axes) if shown else None,
+        "map": pictures.risk_utility(shown, *labels, turned) if shown else None,
         "releases": _releases(comparison),
         "risk": _side_by_side(releases, "risk"),
         "utility": _side_by_side(releases, "utility"),
@@ -78,18 +75,37 @@ def _sentences(comparison: Facts) -> list[str]:
         said.append(f"Dominated, and so hard to defend: {named(beaten)}.")
     known = [one for one in releases if one["dominated"] is not None]
     if known:
-        safest = min(known, key=lambda one: (one["risk"], one["loss"]))
-        nearest = min(known, key=lambda one: (one["loss"], one["risk"]))
+        best = {}
+        for name, other in (("risk", "loss"), ("loss", "risk")):
+            signs = {n: -1 if comparison[n]["more_is_better"] else 1 for n in (name, other)}
+            best[name] = min(known, key=lambda one: [sign * one[n] for n, sign in signs.items()])
+        safest, nearest = best["risk"], best["loss"]
         said.append(
-            f"{named([safest['name']])} has the least risk ({_told(safest['risk'])}), "
-            f"{named([nearest['name']])} loses least ({_told(nearest['loss'])})."
+            f"{named([safest['name']])} has the least risk "
+            f"({_told(safest['risk'], comparison['risk'])}), {named([nearest['name']])} loses "
+            f"least ({_told(nearest['loss'], comparison['loss'])})."
         )
     return said
 
 
-def _told(value: float | None) -> str:
-    """Write a figure of an axis: most are shares."""
-    return share(value) if value is not None and 0 <= value <= 1 else figure(value)
+def _told(value: float | None, axis: Facts) -> str:
+    """Write a figure of an axis with its unit.
+
+    Examples
+    --------
+    >>> _told(0.5, {"unit": "%"}), _told(0.5, {"unit": "percent"}), _told(0.5, {"unit": "people"})
+    ('50 %', '0.5 %', '0.5 people')
+    """
+    if value is None or axis["unit"] == "%":
+        return share(value)
+    if axis["unit"] == "percent":
+        return share(value / 100)
+    return f"{figure(value)} {axis['unit']}".rstrip()
+
+
+def _unit(axis: Facts) -> str:
+    """Give the unit as a label has it; a share is said in words, and drawn from 0 to 1."""
+    return "" if axis["unit"] in ("", "%") else f" ({axis['unit']})"
 
 
 def _done(steps: Sequence[Facts]) -> str:
@@ -120,15 +136,21 @@ def _releases(comparison: Facts) -> Table:
             _ATTACKS.get(one["risk_by"], one["risk_by"] or "–"),
             f"{one['rows']:,}",
             f"{one['suppressed']:,}",
-            _told(one["risk"]),
-            _told(one["loss"]),
+            _told(one["risk"], comparison["risk"]),
+            _told(one["loss"], comparison["loss"]),
         )
         for one in comparison["releases"]
     ]
     head = ("release", "what was done", "", "risk by", "records", "suppressed", "risk", "loss")
+    over = "; over the columns of all the releases, so that one not released counts as lost"
     reading = (
-        f"Risk: {comparison['risk']['means']}. Loss: {comparison['loss']['means']}; over the "
-        "columns of all the releases, so that one not released counts as lost."
+        f"Risk: {comparison['risk']['means']}. Loss: {comparison['loss']['means']}"
+        + over * (comparison["loss"]["measure"] == "information_loss")
+        + "."
+        + "".join(
+            f" Of {axis}, the larger figure is the better." * comparison[axis]["more_is_better"]
+            for axis in ("risk", "loss")
+        )
     )
     return Table(head, rows, 4, reading)
 

@@ -20,7 +20,10 @@ from discreet.report.pictures.drawing import (
 
 
 def risk_utility(
-    releases: Sequence[Mapping[str, Any]], risk: str = "risk", loss: str = "loss"
+    releases: Sequence[Mapping[str, Any]],
+    risk: str = "risk",
+    loss: str = "loss",
+    turned: Sequence[str] = (),
 ) -> Picture:
     """Draw releases by risk and loss, those that no other beats in both marked.
 
@@ -31,6 +34,8 @@ def risk_utility(
         and better in one.
     risk, loss : str
         What the two are, with their units.
+    turned : list of str
+        `"risk"` and `"loss"` where a larger figure is better: that axis runs the other way.
 
     Examples
     --------
@@ -65,6 +70,8 @@ def risk_utility(
                 label="dominated",
             )
         axis.margins(0.12)
+        axis.xaxis.set_inverted("loss" in turned)
+        axis.yaxis.set_inverted("risk" in turned)
         axis.set(xlabel=clipped(loss, BELOW), ylabel=clipped(risk, 22.0))
         _name(axis, releases)
         legend(axis)
@@ -80,7 +87,8 @@ def risk_utility(
         "Risk and loss of the compared releases",
         f"{loss} and {risk} of {len(releases)} releases: {'; '.join(told)}.",
         "Lower is safer, further left keeps more information; a hollow square is dominated: "
-        "another release is at least as good in both and better in one.",
+        "another release is at least as good in both and better in one."
+        + "".join(f" The axis of {axis} is turned, since more is better." for axis in turned),
     )
 
 
