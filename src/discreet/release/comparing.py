@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ class Compared:
     ----------
     name : str
     steps : list of dict
-        Method, columns and the parameters that were given.
+        Method, columns and the parameters that one of the releases sets other than by default.
     rows : int
         Records in the released file.
     suppressed : int
@@ -48,6 +48,8 @@ class Compared:
         The measure that the risk is of.
     dominated : bool or None
         True where another release is at least as good in both and better in one.
+    release : str
+        The number that its log and its report have.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Compared:
     loss: float | None
     columns: dict[str, float] = field(default_factory=dict)
     dominated: bool | None = None
+    release: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the release as plain data, without the figures of its pictures."""
@@ -189,8 +192,9 @@ def compare(
         if any(column in s.after.column_names for s in sources.values())
         and column != first.household
     ]
+    shown = _set_by_any(sources.values())
     compared = [
-        _measured(name, source, first, columns, risk, loss, measures)
+        _measured(name, source, first, columns, shown, risk, loss, measures)
         for name, source in sources.items()
     ]
     notes = _notes(sources, compared, {"risk": risk, "loss": loss})
@@ -224,6 +228,7 @@ def _measured(
     source: Paired,
     roles: Any,
     columns: list[str],
+    shown: set[tuple[str, str]],
     risk: str,
     loss: str,
     measures: Sequence[str] | None,
@@ -242,7 +247,11 @@ def _measured(
     return Compared(
         name=name,
         steps=[
-            step.model_dump(exclude_none=True, exclude_defaults=True, exclude=_NOT_SHOWN)
+            {
+                name: value
+                for name, value in step.model_dump(exclude_none=True).items()
+                if (step.method, name) in shown
+            }
             | {"method": step.method, "columns": step.columns}
             for step in source.recipe.without_seeds().steps
         ],
@@ -253,7 +262,18 @@ def _measured(
         risk_by=by,
         loss=lost.value if loss == INFORMATION else _figure(assessment, loss),
         columns=lost.columns,
+        release=source.release,
     )
+
+
+def _set_by_any(sources: Iterable[Paired]) -> set[tuple[str, str]]:
+    """Find the parameters, by method, that a release sets: a default is told beside them."""
+    return {
+        (step.method, name)
+        for source in sources
+        for step in source.recipe.steps
+        for name in step.model_dump(exclude_none=True, exclude_defaults=True, exclude=_NOT_SHOWN)
+    }
 
 
 def _risk(assessment: Assessment, risk: str) -> tuple[float | None, str | None]:

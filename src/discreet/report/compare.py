@@ -16,6 +16,7 @@ _ATTACKS = {
     "distance_linkage": "linkage by distance",
     "probabilistic_linkage": "linkage by probability",
 }
+LONGEST_SAID = 60
 VERDICTS = {None: "not on the map", True: "dominated", False: "not dominated"}
 
 
@@ -38,7 +39,14 @@ def comparison_page(comparison: Facts) -> str:
 
 
 def alternatives(comparison: Facts) -> str:
-    """Give the releases, their map and their measures as a part of a page."""
+    """Give the releases, their map and their measures as a part of a page.
+
+    Parameters
+    ----------
+    comparison : dict
+        As `Comparison.to_dict` gives it, and `reported`: the number of the release that the page
+        is about.
+    """
     return render("alternatives.html", sentences=_sentences(comparison), **_parts(comparison))
 
 
@@ -65,6 +73,9 @@ def _sentences(comparison: Facts) -> list[str]:
         f"{counted(len(releases), 'release')} of one table were measured alike, by risk "
         f"({comparison['risk']['means']}) and loss ({comparison['loss']['means']})."
     ]
+    own = [one["name"] for one in releases if _reported(one, comparison)]
+    if own:
+        said.append(f"The release of this report is {named(own)} among them.")
     beaten = [one["name"] for one in releases if one["dominated"]]
     if front:
         verb = "is" if len(front) == 1 else "are"
@@ -108,30 +119,64 @@ def _unit(axis: Facts) -> str:
     return "" if axis["unit"] in ("", "%") else f" ({axis['unit']})"
 
 
-def _done(steps: Sequence[Facts]) -> str:
-    """Say what each step did, with the parameters that are one word or number.
+def _reported(one: Facts, comparison: Facts) -> bool:
+    return bool(one.get("release")) and one["release"] == comparison.get("reported")
+
+
+def done(steps: Sequence[Facts]) -> list[str]:
+    """Say what each step did, with its parameters.
 
     Examples
     --------
-    >>> _done([{"method": "oma", "columns": ["age", "pay"], "k": 5}])
-    'oma of age and pay (k = 5)'
+    >>> done([{"method": "oma", "columns": ["age", "pay"], "k": 5}])
+    ['oma of age and pay (k = 5)']
+    >>> done([{"method": "mondrian", "columns": ["age"],
+    ...        "privacy": [{"k": 10, "model": "k-anonymity"}]}])
+    ['mondrian of age (k-anonymity with k = 10)']
     """
     said = []
     for step in steps:
-        rest = {key: value for key, value in step.items() if key not in ("method", "columns")}
-        simple = {k: v for k, v in rest.items() if isinstance(v, int | float | str)}
-        asked = ", ".join(f"{key} = {value}" for key, value in simple.items())
+        asked = "; ".join(
+            _asked(name, value) for name, value in step.items() if name not in ("method", "columns")
+        )
         said.append(
             f"{step['method']} of {named(step['columns'], 3)}" + (f" ({asked})" * bool(asked))
         )
-    return "; ".join(said) or "no step"
+    return said
+
+
+def _asked(name: str, value: Any) -> str:
+    """Say a parameter: one value, one for each column, or models of privacy."""
+    if name == "privacy":
+        return " and ".join(_model(one) for one in value)
+    if isinstance(value, Mapping):
+        told = ", ".join(f"{column}: {_inner(own)}" for column, own in value.items())
+        return f"{name} {told}"
+    return f"{name} = {_inner(value)}"
+
+
+def _model(model: Facts) -> str:
+    rest = [f"{k} = {_inner(v)}" for k, v in model.items() if k != "model" and v is not None]
+    return model["model"] + (f" with {', '.join(rest)}" * bool(rest))
+
+
+def _inner(value: Any) -> str:
+    """Say a value; of one with parts, as a hierarchy or a matrix, as much as a cell can hold."""
+    if isinstance(value, Mapping):
+        parts = {k: v for k, v in value.items() if v is not None}
+        said = " ".join(_inner(v) if k == "kind" else f"{k} {_inner(v)}" for k, v in parts.items())
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        said = "/".join(_inner(one) for one in value)
+    else:
+        said = figure(value)
+    return said if len(said) <= LONGEST_SAID else f"{said[: LONGEST_SAID - 1]}…"
 
 
 def _releases(comparison: Facts) -> Table:
     rows = [
         (
-            one["name"],
-            _done(one["steps"]),
+            one["name"] + " (this release)" * _reported(one, comparison),
+            "; ".join(done(one["steps"])) or "no step",
             VERDICTS[one["dominated"]],
             _ATTACKS.get(one["risk_by"], one["risk_by"] or "–"),
             f"{one['rows']:,}",
