@@ -152,3 +152,15 @@ def test_the_release_of_the_report_is_marked(content):
     assert "coarse (this release)" in part
     assert part.count("(this release)") == 1
     assert "this release" not in alternatives(content)
+
+
+def test_every_measure_has_its_sentence_and_the_score_is_there(content):
+    for html in (comparison_page(content), alternatives(content)):
+        for words in (
+            "the k of k-anonymity that the table reaches",
+            "squares lost in percent of all, columns weighing alike",
+            "risk and loss in one: the lower, the better the trade",
+        ):
+            assert words in html
+        for one in content["releases"]:
+            assert f">{share(one['assessment']['score'] / 100)}<" in html

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.report import pictures
-from discreet.report.measures import measured
+from discreet.report.measures import measured, scored
 from discreet.report.page import Table, counted, figure, named, render, share
 
 Facts = Mapping[str, Any]
@@ -55,10 +55,10 @@ def _parts(comparison: Facts) -> dict[str, Any]:
     releases = comparison["releases"]
     shown = [one for one in releases if one["dominated"] is not None]
     axes = {axis: comparison[axis] for axis in ("risk", "loss")}
-    labels = [f"{name}: {axis['said']}{_unit(axis)}" for name, axis in axes.items()]
+    risk, loss = (f"{name}: {axis['said']}{_unit(axis)}" for name, axis in axes.items())
     turned = [name for name, axis in axes.items() if axis["more_is_better"]]
     return {
-        "map": pictures.risk_utility(shown, *labels, turned) if shown else None,
+        "map": pictures.risk_utility(shown, risk, loss, turned) if shown else None,
         "releases": _releases(comparison),
         "risk": _side_by_side(releases, "risk"),
         "utility": _side_by_side(releases, "utility"),
@@ -202,7 +202,12 @@ def _releases(comparison: Facts) -> Table:
 
 def _side_by_side(releases: list[Facts], family: str) -> Table | None:
     """Lay out every measure that a release has, after, beside the others'."""
-    found = [{row.name: row for row in measured(one["assessment"], family)} for one in releases]
+    found = []
+    for one in releases:
+        rows_of = measured(one["assessment"], family)
+        if family == "utility":
+            rows_of += scored(one["assessment"])
+        found.append({row.name: row for row in rows_of})
     rows = []
     for name in dict.fromkeys(name for table in found for name in table):
         sides = [table.get(name) for table in found]
@@ -211,6 +216,7 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
         rows.append(
             (
                 first.title,
+                first.reading,
                 before.pop() if len(before) == 1 else "differs",
                 *("–" if row is None else row.told(row.after) for row in sides),
             )
@@ -222,7 +228,7 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
         "Before, and after in each release; – where it was left out. Before differs where a "
         "measure looks at the columns that a release changed: then it is not the same measure."
     )
-    return Table(("measure", "before", *names), rows, 1 + len(names), reading)
+    return Table(("measure", "how to read it", "before", *names), rows, 1 + len(names), reading)
 
 
 def _columns(releases: list[Facts]) -> Table | None:
