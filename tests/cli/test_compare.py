@@ -59,7 +59,7 @@ def test_what_is_refused(place, run):
         (("k5", "k50", "--out", "no/c.html"), "no/c.html: the folder no is not there"),
         (("k5", "k50", "--out", "k5/public/compare.html"), inside),
         (("k5", "k50", "--out", "there.html"), "there.html exists; choose another place, or replace it with --force"),
-        (("k5", "k50", "--risk", "guess"), "there is no measure 'guess' to rank by; known here: "),
+        (("k5", "k50", "--risk", "guess"), "'guess' is no risk to rank by; choose from linkage, "),
     ):  # fmt: skip
         code, out, err = run("compare", "in.csv", *arguments)
         assert (code, out) == (2, "")

@@ -124,3 +124,23 @@ def test_the_alternatives_of_a_comparison(place, tmp_path):
     assert "The releases that were compared" in html
     assert "No comparison with other releases" not in html
     assert "The releases that were compared" not in saved_report(place / "out")
+    assert "out (this release)" in html
+
+
+def test_a_comparison_without_the_release_is_refused(place, tmp_path, recipe_text):
+    for k in (7, 8):
+        recipe = Recipe.from_toml(recipe_text.replace("k = 5", f"k = {k}"))
+        protect(place / "in.csv", recipe).save(tmp_path / f"k{k}")
+    found = compare(place / "in.csv", [tmp_path / "k7", tmp_path / "k8"])
+    compared = tmp_path / "compare.json"
+    compared.write_text(found.to_json())
+    asked = ["report", place / "out", "--out", tmp_path / "x.html", "--compared", compared]
+    error = CliRunner().invoke(app, [str(part) for part in asked]).exception
+    assert isinstance(error, BadInput)
+    assert str(error) == (
+        f"{place / 'out'} is not among the releases of the comparison (k7, k8); compare it with "
+        "them by `discreet compare`, or leave --compared out"
+    )
+    assert not (tmp_path / "x.html").exists()
+    invoke("report", tmp_path / "k7", "--out", tmp_path / "y.html", "--compared", compared)
+    assert "k7 (this release)" in (tmp_path / "y.html").read_text("utf-8")

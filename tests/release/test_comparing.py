@@ -12,6 +12,7 @@ from discreet import compare, protect, write_table
 from discreet.datasets import make_households
 from discreet.errors import BadInput
 from discreet.release.assessment import Assessment
+from discreet.release.axes import Axis
 from discreet.release.comparing import Compared, _ranked
 
 ROLES = {"quasi": ["age", "sex"], "confidential": ["income"], "untouched": ["sex"]}
@@ -50,7 +51,13 @@ def test_dominated_against_the_definition(points):
         Compared(str(i), [], 1, 0, nothing, float(r), None, float(c))
         for i, (r, c) in enumerate(points)
     ]
-    for i, one in enumerate(_ranked(given_)):
+    falling, rising = Axis("", ""), Axis("", "", more_is_better=True)
+    # The other way round, the figures negated rank alike.
+    turned = [Compared(**(vars(one) | {"risk": -one.risk})) for one in given_]
+    assert [one.dominated for one in _ranked(turned, rising, falling)] == [
+        one.dominated for one in _ranked(given_, falling, falling)
+    ]
+    for i, one in enumerate(_ranked(given_, falling, falling)):
         beaten = False
         for j, (r, c) in enumerate(points):
             as_good = r <= points[i][0] and c <= points[i][1]
@@ -125,6 +132,31 @@ def test_ranking_by_other_measures(people, releases):
                for note in found.notes)  # fmt: skip
 
 
+def test_where_more_is_better_the_larger_figure_ranks_first():
+    people = make_households(400, seed=2).select(["age", "income"])
+    roles = {"quasi": ["age"], "confidential": ["income"]}
+    two = {f"k{k}": protect(people, recipe(k=k, roles=roles)) for k in (3, 30)}
+    found = compare(people, two, risk="class_sizes.smallest", loss="entropy")
+    fine, coarse = found.releases
+    assert fine.risk < 30 <= coarse.risk
+    assert fine.loss > coarse.loss
+    assert found.front == ["k3", "k30"]
+    # No cell is null in either, so the coarser is as good in that and safer.
+    found = compare(people, two, risk="class_sizes.smallest", loss="null_rates")
+    assert found.front == ["k30"]
+    told = found.to_dict()["risk"]
+    assert (told["unit"], told["more_is_better"]) == ("records", True)
+
+
+def test_a_measure_that_was_not_taken_leaves_the_map_empty(people, releases):
+    two = {name: releases[name] for name in ("fine", "coarse")}
+    found = compare(people, two, risk="suda2.scored")
+    assert found.front == []
+    assert found.notes[0].startswith(
+        "fine is not on the map, because it has no figure for risk (suda2: it looks at all sets"
+    )
+
+
 def test_the_dict_is_json_without_seeds_and_pictures(people, releases):
     text = compare(people, releases).to_json()
     content = json.loads(text)
@@ -175,12 +207,17 @@ def test_what_cannot_be_compared_is_refused(tmp_path, people, releases):
         compare(people.slice(1), [tmp_path / "a", tmp_path / "b"])
     with pytest.raises(BadInput, match=r"a is given twice$"):
         compare(people, [tmp_path / "a", f"{tmp_path / 'a'}/"])
-    with pytest.raises(
-        BadInput, match=r"^there is no measure 'il2' to rank by; known here: class_sizes, "
+    for axis, measure, first in (
+        ("loss", "il2", "information_loss, il_metrics, "),
+        ("loss", "mean_absolute_correlation", "information_loss, "),
+        ("loss", "interval_disclosure", "information_loss, "),
+        ("risk", "il1s", "linkage, class_sizes.smallest, "),
+        ("risk", "class_sizes.classes", "linkage, "),
+        ("risk", "individual_risk", "linkage, "),
     ):
-        compare(people, releases, loss="il2")
-    with pytest.raises(BadInput, match=r"^'individual_risk' is not one figure; choose from "):
-        compare(people, releases, risk="individual_risk")
+        message = f"^'{measure}' is no {axis} to rank by; choose from {first}"
+        with pytest.raises(BadInput, match=message):
+            compare(people, releases, **{axis: measure})
     (tmp_path / "alone.csv").write_text("age\n1\n")
     with pytest.raises(
         BadInput, match=r"alone.internal is not there; a comparison needs it, because it maps"

@@ -3,24 +3,34 @@
 import re
 
 import pytest
+from rich.console import Console
 
 from discreet import compare, protect
+from discreet.cli import show
 from discreet.datasets import make_households
-from discreet.report.compare import alternatives, comparison_page
+from discreet.report.compare import alternatives, comparison_page, done
+from discreet.report.page import figure, share
 
 HOSTILE = '<script>x</script> & "k" 🏠'
 
 
+PEOPLE = make_households(300, seed=2).select(["age", "income"])
+ROLES = {"quasi": ["age"], "confidential": ["income"]}
+
+
+def made(k):
+    step = {"method": "oma", "columns": ["age", "income"], "k": k}
+    return protect(PEOPLE, {"roles": ROLES, "steps": [step]})
+
+
 @pytest.fixture(scope="module")
-def content():
-    people = make_households(300, seed=2).select(["age", "income"])
-    roles = {"quasi": ["age"], "confidential": ["income"]}
+def releases():
+    return {HOSTILE: made(3), "coarse": made(50), "as fine": made(3)}
 
-    def made(k):
-        step = {"method": "oma", "columns": ["age", "income"], "k": k}
-        return protect(people, {"roles": roles, "steps": [step]})
 
-    return compare(people, {HOSTILE: made(3), "coarse": made(50), "as fine": made(3)}).to_dict()
+@pytest.fixture(scope="module")
+def content(releases):
+    return compare(PEOPLE, releases).to_dict()
 
 
 def test_every_release_and_measure_is_there(content):
@@ -56,3 +66,101 @@ def test_a_report_tells_the_alternatives(content):
     assert "The releases that were compared" in part
     assert part.count("<svg") == 1
     assert "&lt;script&gt;" in part
+
+
+@pytest.mark.parametrize(
+    ("risk", "loss", "said"),
+    [
+        ("linkage", "information_loss", ("risk: share of records found", "loses least (")),
+        ("class_sizes.smallest", "sse_ratio",
+         ("coarse has the least risk (50 records)", "loss: squares lost (percent)",
+          "The axis of risk is turned, since more is better.",
+          "Of risk, the larger figure is the better.")),
+        ("individual_risk.expected", "il1s",
+         (" people)", "expected finds (people)", " × 1.41 sd)", "IL1s (× 1.41 sd)")),
+        ("individual_risk.mean", "entropy", (" %), ", " bits).", "The axis of loss is turned")),
+    ],
+)  # fmt: skip
+def test_figures_have_their_unit_and_their_direction(releases, risk, loss, said):
+    found = compare(PEOPLE, releases, risk=risk, loss=loss).to_dict()
+    page = comparison_page(found)
+    for words in said:
+        assert words in page
+    one = found["releases"][1]
+    if loss == "sse_ratio":
+        assert f"<td>{share(one['loss'] / 100)}</td>" in re.sub("<td[^>]*>", "<td>", page)
+    if risk == "individual_risk.expected":
+        assert f"<td>{figure(one['risk'])} people</td>" in re.sub("<td[^>]*>", "<td>", page)
+
+
+def general(k, widths, **more):
+    step = {
+        "method": "generalize",
+        "columns": ["age"],
+        "privacy": [{"model": "k-anonymity", "k": k}],
+        "hierarchies": {"age": {"kind": "intervals", "widths": widths}},
+        **more,
+    }
+    return protect(PEOPLE, {"roles": ROLES, "steps": [step]})
+
+
+def noisy(**more):
+    step = {"method": "noise", "columns": ["age", "income"], **more}
+    return protect(PEOPLE, {"roles": ROLES, "steps": [step]})
+
+
+def test_what_tells_releases_apart_is_said():
+    found = compare(
+        PEOPLE,
+        {
+            "k3": general(3, [10, 20]),
+            "k10": general(10, [20, 40], suppression_limit=0.1),
+            "by column": noisy(scale={"age": 0.5, "income": 0.2}),
+            "by default": noisy(),
+        },
+    )
+    said = [done(one.steps) for one in found.releases]
+    assert said == [
+        ["generalize of age (hierarchies age: intervals widths 10/20; "
+         "k-anonymity with k = 3; suppression_limit = 0.05)"],
+        ["generalize of age (hierarchies age: intervals widths 20/40; "
+         "k-anonymity with k = 10; suppression_limit = 0.1)"],
+        ["noise of age and income (scale age: 0.5, income: 0.2)"],
+        ["noise of age and income (scale = 0.1)"],
+    ]  # fmt: skip
+    page = comparison_page(found.to_dict())
+    console = Console(record=True, width=300)
+    show.comparison(console, found)
+    printed = " ".join(console.export_text().split())
+    for words in ("k-anonymity with k = 10", "scale age: 0.5, income: 0.2", "scale = 0.1"):
+        assert words in page
+        assert words in printed
+
+
+def test_what_is_too_long_for_a_cell_is_cut():
+    matrix = {"a": {str(i): {str(j): 0.25 for j in range(9)} for i in range(9)}}
+    (said,) = done([{"method": "pram", "columns": ["a"], "matrix": matrix}])
+    assert said.startswith("pram of a (matrix a: 0 0 0.25 1 0.25")
+    assert said.endswith("…)")
+    assert len(said) < 90
+
+
+def test_the_release_of_the_report_is_marked(content):
+    own = content["releases"][1]
+    part = alternatives(content | {"reported": own["release"]})
+    assert "The release of this report is coarse among them." in part
+    assert "coarse (this release)" in part
+    assert part.count("(this release)") == 1
+    assert "this release" not in alternatives(content)
+
+
+def test_every_measure_has_its_sentence_and_the_score_is_there(content):
+    for html in (comparison_page(content), alternatives(content)):
+        for words in (
+            "the k of k-anonymity that the table reaches",
+            "squares lost in percent of all, columns weighing alike",
+            "risk and loss in one: the lower, the better the trade",
+        ):
+            assert words in html
+        for one in content["releases"]:
+            assert f">{share(one['assessment']['score'] / 100)}<" in html

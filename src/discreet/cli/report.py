@@ -73,7 +73,8 @@ def _check_target(target: Path, external: bool, force: bool) -> None:
 def _comparison(path: Path) -> Any:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        _ = found["releases"], found["front"], found["notes"], found["risk"]["means"]
+        _ = found["front"], found["notes"], [one["release"] for one in found["releases"]]
+        _ = [found[axis]["more_is_better"] for axis in ("risk", "loss")]
     except (OSError, ValueError, KeyError, TypeError):
         raise BadInput(
             f"{path} is not a comparison; make one with `discreet compare ... --out {path}`"

@@ -195,14 +195,14 @@ def methods(out: Console, rows: list[dict[str, Any]]) -> None:
 
 def comparison(out: Console, found: Comparison) -> None:
     """Print compared releases side by side."""
-    marks = {None: "not on the map", True: "dominated", False: "[green]not dominated[/green]"}
+    from discreet.report.compare import VERDICTS, done
+
+    marks = VERDICTS | {False: f"[green]{VERDICTS[False]}[/green]"}
     table = Table(title="Releases compared")
     table.add_column("", min_width=26)
     for one in found.releases:
         table.add_column(escape(one.name), justify="right")
-    table.add_row(
-        "steps", *(escape(", ".join(s["method"] for s in one.steps)) for one in found.releases)
-    )
+    table.add_row("steps", *(escape("\n".join(done(one.steps))) for one in found.releases))
     table.add_row("records", *(f"{one.rows:,}" for one in found.releases))
     table.add_row("suppressed", *(f"{one.suppressed:,}" for one in found.releases))
     for axis in ("risk", "loss"):

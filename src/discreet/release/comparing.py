@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.release.assessment import Assessment, assess
+from discreet.release.axes import INFORMATION, LINKAGE, Axis, axis_of
 from discreet.release.paired import Paired
 from discreet.release.release import Release
+from discreet.report.compare import VERDICTS
 from discreet.utility import information_loss
 
-LINKAGE, INFORMATION = "linkage", "information_loss"
 # The measures of linkage have one unit, the share of records found, so that the worst can be taken.
 ATTACKS = ("attackers.marketer", "distance_linkage", "probabilistic_linkage")
 MEANS = {
@@ -35,7 +36,7 @@ class Compared:
     ----------
     name : str
     steps : list of dict
-        Method, columns and the parameters that were given.
+        Method, columns and the parameters that one of the releases sets other than by default.
     rows : int
         Records in the released file.
     suppressed : int
@@ -47,6 +48,8 @@ class Compared:
         The measure that the risk is of.
     dominated : bool or None
         True where another release is at least as good in both and better in one.
+    release : str
+        The number that its log and its report have.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Compared:
     loss: float | None
     columns: dict[str, float] = field(default_factory=dict)
     dominated: bool | None = None
+    release: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the release as plain data, without the figures of its pictures."""
@@ -93,8 +97,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Give the comparison as plain data."""
         return {
-            "risk": {"measure": self.risk, "means": _means(self.risk, self.releases)},
-            "loss": {"measure": self.loss, "means": _means(self.loss, self.releases)},
+            "risk": _told(self.risk, axis_of(self.risk, "risk"), self.releases),
+            "loss": _told(self.loss, axis_of(self.loss, "loss"), self.releases),
             "front": self.front,
             "notes": self.notes,
             "releases": [one.to_dict() for one in self.releases],
@@ -121,9 +125,8 @@ class Comparison:
     def __str__(self) -> str:
         lines = ["release: risk, loss"]
         for one in self.releases:
-            mark = {None: "not on the map", True: "dominated", False: "not dominated"}
             figures = ", ".join("-" if v is None else f"{v:.4f}" for v in (one.risk, one.loss))
-            lines.append(f"{one.name}: {figures} ({mark[one.dominated]})")
+            lines.append(f"{one.name}: {figures} ({VERDICTS[one.dominated]})")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -147,7 +150,8 @@ def compare(
     risk, loss : str
         What to rank by: `"linkage"`, the share of records found by the best of the intruders that
         were measured, and `"information_loss"`, which all methods can be compared by; or a measure
-        of `assess` by its name, with the figure's after a dot (`"individual_risk.mean"`).
+        of `assess` by its name, with the figure's after a dot (`"individual_risk.mean"`). Where
+        more is better, as of `"class_sizes.smallest"`, the larger figure ranks first.
     measures : sequence of str, optional
         Measures of `assess` to take, and no others.
     **dialect
@@ -175,6 +179,7 @@ def compare(
     >>> found.front
     ['k = 3', 'k = 30']
     """
+    axes = axis_of(risk, "risk"), axis_of(loss, "loss")
     given = _named(releases)
     sources = {}
     texts: dict[Any, pa.Table] = {}
@@ -187,11 +192,13 @@ def compare(
         if any(column in s.after.column_names for s in sources.values())
         and column != first.household
     ]
+    shown = _set_by_any(sources.values())
     compared = [
-        _measured(name, source, first, columns, risk, loss, measures)
+        _measured(name, source, first, columns, shown, risk, loss, measures)
         for name, source in sources.items()
     ]
-    return Comparison(_ranked(compared), risk, loss, _notes(sources, compared))
+    notes = _notes(sources, compared, {"risk": risk, "loss": loss})
+    return Comparison(_ranked(compared, *axes), risk, loss, notes)
 
 
 def _named(releases: Any) -> dict[str, Release | str | Path]:
@@ -221,6 +228,7 @@ def _measured(
     source: Paired,
     roles: Any,
     columns: list[str],
+    shown: set[tuple[str, str]],
     risk: str,
     loss: str,
     measures: Sequence[str] | None,
@@ -239,7 +247,11 @@ def _measured(
     return Compared(
         name=name,
         steps=[
-            step.model_dump(exclude_none=True, exclude_defaults=True, exclude=_NOT_SHOWN)
+            {
+                name: value
+                for name, value in step.model_dump(exclude_none=True).items()
+                if (step.method, name) in shown
+            }
             | {"method": step.method, "columns": step.columns}
             for step in source.recipe.without_seeds().steps
         ],
@@ -250,7 +262,18 @@ def _measured(
         risk_by=by,
         loss=lost.value if loss == INFORMATION else _figure(assessment, loss),
         columns=lost.columns,
+        release=source.release,
     )
+
+
+def _set_by_any(sources: Iterable[Paired]) -> set[tuple[str, str]]:
+    """Find the parameters, by method, that a release sets: a default is told beside them."""
+    return {
+        (step.method, name)
+        for source in sources
+        for step in source.recipe.steps
+        for name in step.model_dump(exclude_none=True, exclude_defaults=True, exclude=_NOT_SHOWN)
+    }
 
 
 def _risk(assessment: Assessment, risk: str) -> tuple[float | None, str | None]:
@@ -261,39 +284,38 @@ def _risk(assessment: Assessment, risk: str) -> tuple[float | None, str | None]:
 
 
 def _figure(assessment: Assessment, path: str) -> float | None:
-    """Find a figure by its measure's name; None where it was left out."""
+    """Find a figure by its measure's name; None where it was not taken."""
     name, _, key = path.partition(".")
     entry = (assessment.risk | assessment.utility).get(name)
     if entry is None:
-        if name in assessment.left_out:
-            return None
-        known = ", ".join(assessment.risk | assessment.utility)
-        raise BadInput(f"there is no measure '{name}' to rank by; known here: {known}")
+        return None
     value = entry["after"] if "after" in entry else entry.get("value")
     if isinstance(value, dict):
-        if key not in value:
-            known = ", ".join(f"{name}.{one}" for one in value)
-            raise BadInput(f"'{path}' is not one figure; choose from {known}")
-        value = value[key]
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise BadInput(f"'{path}' is not one figure that releases can be ranked by")
+        value = value.get(key)
     return None if value is None else float(value)
 
 
-def _ranked(compared: list[Compared]) -> list[Compared]:
+def _ranked(compared: list[Compared], risk: Axis, loss: Axis) -> list[Compared]:
     """Mark the releases that another dominates."""
-    points = [(one.risk, one.loss) for one in compared]
-    known = [(r, c) for r, c in points if r is not None and c is not None]
+    signs = [-1 if axis.more_is_better else 1 for axis in (risk, loss)]
+    points = [
+        None if one.risk is None or one.loss is None else (signs[0] * one.risk, signs[1] * one.loss)
+        for one in compared
+    ]
+    known = [point for point in points if point is not None]
     ranked = []
-    for one, (r, c) in zip(compared, points, strict=True):
+    for one, point in zip(compared, points, strict=True):
         dominated = None
-        if r is not None and c is not None:
+        if point is not None:
+            r, c = point
             dominated = any(a <= r and b <= c and (a, b) != (r, c) for a, b in known)
         ranked.append(Compared(**(vars(one) | {"dominated": dominated})))
     return ranked
 
 
-def _notes(sources: Mapping[str, Paired], compared: list[Compared]) -> list[str]:
+def _notes(
+    sources: Mapping[str, Paired], compared: list[Compared], axes: Mapping[str, str]
+) -> list[str]:
     first, *others = sources.items()
     notes = []
     for name, source in others:
@@ -310,7 +332,7 @@ def _notes(sources: Mapping[str, Paired], compared: list[Compared]) -> list[str]
     for one in compared:
         for axis, value in (("risk", one.risk), ("loss", one.loss)):
             if value is None:
-                why = _why(one.assessment)
+                why = _why(one.assessment, axes[axis])
                 notes.append(
                     f"{one.name} is not on the map, because it has no figure for {axis}{why}"
                 )
@@ -321,19 +343,21 @@ def _notes(sources: Mapping[str, Paired], compared: list[Compared]) -> list[str]
     return notes
 
 
-def _why(assessment: Assessment) -> str:
-    left_out = [n for n in assessment.left_out if n in {a.split(".")[0] for a in ATTACKS}]
+def _why(assessment: Assessment, measure: str) -> str:
+    names = [path.partition(".")[0] for path in (ATTACKS if measure == LINKAGE else (measure,))]
+    left_out = [name for name in names if name in assessment.left_out]
     return f" ({left_out[0]}: {assessment.left_out[left_out[0]]})" if left_out else ""
 
 
-def _means(measure: str, compared: list[Compared]) -> str:
-    if measure in MEANS:
-        return MEANS[measure]
+def _told(measure: str, axis: Axis, compared: list[Compared]) -> dict[str, Any]:
+    """Give an axis as plain data."""
+    means = MEANS.get(measure, axis.said)
     for one in compared:
-        entry = (one.assessment.risk | one.assessment.utility).get(measure.partition(".")[0])
+        entry = (one.assessment.risk | one.assessment.utility).get(measure)
         if entry is not None:
-            return str(entry["means"])
-    return measure
+            means = str(entry["means"])
+            break
+    return {"measure": measure, "means": means, **vars(axis)}
 
 
 def _rows(assessment: Assessment) -> Iterator[tuple[str, str]]:

@@ -32,6 +32,8 @@ class Paired:
     suppressed : ndarray of int
         The original's rows that were suppressed.
     recipe : Recipe
+    release : str
+        Its number, as the log has it.
     """
 
     original: pa.Table
@@ -39,6 +41,7 @@ class Paired:
     rows: np.ndarray
     suppressed: np.ndarray
     recipe: Recipe
+    release: str
 
     @classmethod
     def of(cls, one: Any, original: Any, dialect: Mapping[str, Any], read: dict) -> Paired:
@@ -49,7 +52,8 @@ class Paired:
                 raise BadInput("a release was made from another table than the original given")
             there = np.delete(np.arange(len(one.protected)), one.left_out)
             after = one.protected.take(pa.array(there)) if len(one.left_out) else one.protected
-            return cls(before, after, there, suppressed_rows(one.plan), one.recipe)
+            number = one.log["release"]
+            return cls(before, after, there, suppressed_rows(one.plan), one.recipe, number)
         table, internal = find_release(one)
         if not internal.is_dir():
             raise BadInput(
@@ -70,7 +74,14 @@ class Paired:
             raise BadInput(f"{shown} is not the table that {one} was made from")
         assert evidence.rows is not None  # What was written has a map.
         after = read_table(table, schema=evidence.schema)
-        return cls(before, after, evidence.rows, suppressed_rows(evidence.plan), evidence.recipe)
+        return cls(
+            before,
+            after,
+            evidence.rows,
+            suppressed_rows(evidence.plan),
+            evidence.recipe,
+            evidence.log["release"],
+        )
 
     def whole(self) -> pa.Table:
         """Give the release in the original's order, with nulls for the records that it lacks."""

@@ -76,6 +76,15 @@ def saved_report(
         released = read_table(table, schema=evidence.schema)
         return external_report(public_facts(evidence.recipe, evidence.log, released))
     facts = saved_facts(release, original, **dialect)
+    if comparison is not None:
+        number = facts["log"]["release"]
+        if number not in [one.get("release") for one in comparison["releases"]]:
+            others = ", ".join(one["name"] for one in comparison["releases"])
+            raise BadInput(
+                f"{release} is not among the releases of the comparison ({others}); compare it "
+                "with them by `discreet compare`, or leave --compared out"
+            )
+        comparison = {**comparison, "reported": number}
     return internal_report(facts | {"comparison": comparison})
 
 

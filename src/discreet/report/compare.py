@@ -6,20 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.report import pictures
-from discreet.report.measures import measured
+from discreet.report.measures import measured, scored
 from discreet.report.page import Table, counted, figure, named, render, share
 
 Facts = Mapping[str, Any]
-_AXES = {
-    "linkage": "share of records found",
-    "information_loss": "share of information lost",
-}
 # As the tables of measures call them.
 _ATTACKS = {
     "attackers.marketer": "marketer, average",
     "distance_linkage": "linkage by distance",
     "probabilistic_linkage": "linkage by probability",
 }
+LONGEST_SAID = 60
 VERDICTS = {None: "not on the map", True: "dominated", False: "not dominated"}
 
 
@@ -42,7 +39,14 @@ def comparison_page(comparison: Facts) -> str:
 
 
 def alternatives(comparison: Facts) -> str:
-    """Give the releases, their map and their measures as a part of a page."""
+    """Give the releases, their map and their measures as a part of a page.
+
+    Parameters
+    ----------
+    comparison : dict
+        As `Comparison.to_dict` gives it, and `reported`: the number of the release that the page
+        is about.
+    """
     return render("alternatives.html", sentences=_sentences(comparison), **_parts(comparison))
 
 
@@ -50,10 +54,11 @@ def _parts(comparison: Facts) -> dict[str, Any]:
     """Lay out the map, the releases and their measures."""
     releases = comparison["releases"]
     shown = [one for one in releases if one["dominated"] is not None]
-    named_by = [(axis, comparison[axis]["measure"]) for axis in ("risk", "loss")]
-    axes = [f"{axis}: {_AXES.get(measure, measure)}" for axis, measure in named_by]
+    axes = {axis: comparison[axis] for axis in ("risk", "loss")}
+    risk, loss = (f"{name}: {axis['said']}{_unit(axis)}" for name, axis in axes.items())
+    turned = [name for name, axis in axes.items() if axis["more_is_better"]]
     return {
-        "map": pictures.risk_utility(shown, *axes) if shown else None,
+        "map": pictures.risk_utility(shown, risk, loss, turned) if shown else None,
         "releases": _releases(comparison),
         "risk": _side_by_side(releases, "risk"),
         "utility": _side_by_side(releases, "utility"),
@@ -68,6 +73,9 @@ def _sentences(comparison: Facts) -> list[str]:
         f"{counted(len(releases), 'release')} of one table were measured alike, by risk "
         f"({comparison['risk']['means']}) and loss ({comparison['loss']['means']})."
     ]
+    own = [one["name"] for one in releases if _reported(one, comparison)]
+    if own:
+        said.append(f"The release of this report is {named(own)} among them.")
     beaten = [one["name"] for one in releases if one["dominated"]]
     if front:
         verb = "is" if len(front) == 1 else "are"
@@ -78,64 +86,128 @@ def _sentences(comparison: Facts) -> list[str]:
         said.append(f"Dominated, and so hard to defend: {named(beaten)}.")
     known = [one for one in releases if one["dominated"] is not None]
     if known:
-        safest = min(known, key=lambda one: (one["risk"], one["loss"]))
-        nearest = min(known, key=lambda one: (one["loss"], one["risk"]))
+        best = {}
+        for name, other in (("risk", "loss"), ("loss", "risk")):
+            signs = {n: -1 if comparison[n]["more_is_better"] else 1 for n in (name, other)}
+            best[name] = min(known, key=lambda one: [sign * one[n] for n, sign in signs.items()])
+        safest, nearest = best["risk"], best["loss"]
         said.append(
-            f"{named([safest['name']])} has the least risk ({_told(safest['risk'])}), "
-            f"{named([nearest['name']])} loses least ({_told(nearest['loss'])})."
+            f"{named([safest['name']])} has the least risk "
+            f"({_told(safest['risk'], comparison['risk'])}), {named([nearest['name']])} loses "
+            f"least ({_told(nearest['loss'], comparison['loss'])})."
         )
     return said
 
 
-def _told(value: float | None) -> str:
-    """Write a figure of an axis: most are shares."""
-    return share(value) if value is not None and 0 <= value <= 1 else figure(value)
-
-
-def _done(steps: Sequence[Facts]) -> str:
-    """Say what each step did, with the parameters that are one word or number.
+def _told(value: float | None, axis: Facts) -> str:
+    """Write a figure of an axis with its unit.
 
     Examples
     --------
-    >>> _done([{"method": "oma", "columns": ["age", "pay"], "k": 5}])
-    'oma of age and pay (k = 5)'
+    >>> _told(0.5, {"unit": "%"}), _told(0.5, {"unit": "percent"}), _told(0.5, {"unit": "people"})
+    ('50 %', '0.5 %', '0.5 people')
+    """
+    if value is None or axis["unit"] == "%":
+        return share(value)
+    if axis["unit"] == "percent":
+        return share(value / 100)
+    return f"{figure(value)} {axis['unit']}".rstrip()
+
+
+def _unit(axis: Facts) -> str:
+    """Give the unit as a label has it; a share is said in words, and drawn from 0 to 1."""
+    return "" if axis["unit"] in ("", "%") else f" ({axis['unit']})"
+
+
+def _reported(one: Facts, comparison: Facts) -> bool:
+    return bool(one.get("release")) and one["release"] == comparison.get("reported")
+
+
+def done(steps: Sequence[Facts]) -> list[str]:
+    """Say what each step did, with its parameters.
+
+    Examples
+    --------
+    >>> done([{"method": "oma", "columns": ["age", "pay"], "k": 5}])
+    ['oma of age and pay (k = 5)']
+    >>> done([{"method": "mondrian", "columns": ["age"],
+    ...        "privacy": [{"k": 10, "model": "k-anonymity"}]}])
+    ['mondrian of age (k-anonymity with k = 10)']
     """
     said = []
     for step in steps:
-        rest = {key: value for key, value in step.items() if key not in ("method", "columns")}
-        simple = {k: v for k, v in rest.items() if isinstance(v, int | float | str)}
-        asked = ", ".join(f"{key} = {value}" for key, value in simple.items())
+        asked = "; ".join(
+            _asked(name, value) for name, value in step.items() if name not in ("method", "columns")
+        )
         said.append(
             f"{step['method']} of {named(step['columns'], 3)}" + (f" ({asked})" * bool(asked))
         )
-    return "; ".join(said) or "no step"
+    return said
+
+
+def _asked(name: str, value: Any) -> str:
+    """Say a parameter: one value, one for each column, or models of privacy."""
+    if name == "privacy":
+        return " and ".join(_model(one) for one in value)
+    if isinstance(value, Mapping):
+        told = ", ".join(f"{column}: {_inner(own)}" for column, own in value.items())
+        return f"{name} {told}"
+    return f"{name} = {_inner(value)}"
+
+
+def _model(model: Facts) -> str:
+    rest = [f"{k} = {_inner(v)}" for k, v in model.items() if k != "model" and v is not None]
+    return model["model"] + (f" with {', '.join(rest)}" * bool(rest))
+
+
+def _inner(value: Any) -> str:
+    """Say a value; of one with parts, as a hierarchy or a matrix, as much as a cell can hold."""
+    if isinstance(value, Mapping):
+        parts = {k: v for k, v in value.items() if v is not None}
+        said = " ".join(_inner(v) if k == "kind" else f"{k} {_inner(v)}" for k, v in parts.items())
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        said = "/".join(_inner(one) for one in value)
+    else:
+        said = figure(value)
+    return said if len(said) <= LONGEST_SAID else f"{said[: LONGEST_SAID - 1]}…"
 
 
 def _releases(comparison: Facts) -> Table:
     rows = [
         (
-            one["name"],
-            _done(one["steps"]),
+            one["name"] + " (this release)" * _reported(one, comparison),
+            "; ".join(done(one["steps"])) or "no step",
             VERDICTS[one["dominated"]],
             _ATTACKS.get(one["risk_by"], one["risk_by"] or "–"),
             f"{one['rows']:,}",
             f"{one['suppressed']:,}",
-            _told(one["risk"]),
-            _told(one["loss"]),
+            _told(one["risk"], comparison["risk"]),
+            _told(one["loss"], comparison["loss"]),
         )
         for one in comparison["releases"]
     ]
     head = ("release", "what was done", "", "risk by", "records", "suppressed", "risk", "loss")
+    over = "; over the columns of all the releases, so that one not released counts as lost"
     reading = (
-        f"Risk: {comparison['risk']['means']}. Loss: {comparison['loss']['means']}; over the "
-        "columns of all the releases, so that one not released counts as lost."
+        f"Risk: {comparison['risk']['means']}. Loss: {comparison['loss']['means']}"
+        + over * (comparison["loss"]["measure"] == "information_loss")
+        + "."
+        + "".join(
+            f" Of {axis}, the larger figure is the better." * comparison[axis]["more_is_better"]
+            for axis in ("risk", "loss")
+        )
     )
     return Table(head, rows, 4, reading)
 
 
 def _side_by_side(releases: list[Facts], family: str) -> Table | None:
     """Lay out every measure that a release has, after, beside the others'."""
-    found = [{row.name: row for row in measured(one["assessment"], family)} for one in releases]
+    found = []
+    for one in releases:
+        rows_of = measured(one["assessment"], family)
+        if family == "utility":
+            rows_of += scored(one["assessment"])
+        found.append({row.name: row for row in rows_of})
     rows = []
     for name in dict.fromkeys(name for table in found for name in table):
         sides = [table.get(name) for table in found]
@@ -144,6 +216,7 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
         rows.append(
             (
                 first.title,
+                first.reading,
                 before.pop() if len(before) == 1 else "differs",
                 *("–" if row is None else row.told(row.after) for row in sides),
             )
@@ -155,7 +228,7 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
         "Before, and after in each release; – where it was left out. Before differs where a "
         "measure looks at the columns that a release changed: then it is not the same measure."
     )
-    return Table(("measure", "before", *names), rows, 1 + len(names), reading)
+    return Table(("measure", "how to read it", "before", *names), rows, 1 + len(names), reading)
 
 
 def _columns(releases: list[Facts]) -> Table | None:

@@ -164,12 +164,16 @@ def risk_table(assessment: Entry) -> Table | None:
     return Table(HEAD, rows, 2, GUIDES_SAID) if rows else None
 
 
+def scored(assessment: Entry) -> list[Measured]:
+    """Give the score, where there is one."""
+    score = assessment.get("score")
+    reading = "risk and loss in one: the lower, the better the trade"
+    return [] if score is None else [Measured("score", "percent", None, score, None, reading)]
+
+
 def utility_table(assessment: Entry) -> Table | None:
     """Lay out the utility of the table as a whole, before and after."""
-    found = measured(assessment, "utility")
-    if assessment.get("score") is not None:
-        reading = "risk and loss in one: the lower, the better the trade"
-        found.append(Measured("score", "percent", None, assessment["score"], None, reading))
+    found = [*measured(assessment, "utility"), *scored(assessment)]
     rows = [(row.title, row.reading, *row.cells()[-2:]) for row in found]
     said = "A loss is 0 where nothing was changed. Each measure is defined in docs/measures.md."
     return Table((*HEAD[:2], *HEAD[-2:]), rows, 2, said) if rows else None

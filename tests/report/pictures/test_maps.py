@@ -1,5 +1,6 @@
 """The risk-utility map."""
 
+import itertools
 import re
 
 import numpy as np
@@ -41,3 +42,27 @@ def test_names_of_near_points_do_not_overlap():
         for b in boxes[:i]:
             apart = a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] + 1 or b[3] <= a[2] + 1
             assert apart
+
+
+def test_names_stand_off_the_line():
+    # Right of the last point there is no room, and the line comes from the left.
+    releases = [
+        {"name": f"release number {i}", "risk": r, "loss": c, "dominated": False}
+        for i, (r, c) in enumerate([(0.9, 0.1), (0.52, 0.3), (0.45, 0.6), (0.38, 0.9)])
+    ]
+    svg = pictures.risk_utility(releases).svg
+    names = re.findall(r'text-anchor: (\w+)" x="([\d.]+)" y="([\d.]+)">(release number \d)<', svg)
+    assert len(names) == 4
+    dashed = next(path for path in re.findall(r"<path [^>]*>", svg) if "stroke-dasharray" in path)
+    numbers = [float(part) for part in re.findall(r"[\d.]+", re.search(r' d="([^"]*)"', dashed)[1])]
+    line = np.array(numbers).reshape(-1, 2)
+    assert len(line) == 4
+    along = np.linspace(0, 1, 500)[:, None]
+    for anchor, x, y, name in names:
+        wide = TEXT * width(name)
+        left = float(x) - (wide if anchor == "end" else 0)
+        for start, end in itertools.pairwise(line):
+            on = start + along * (end - start)
+            inside = (on[:, 0] > left) & (on[:, 0] < left + wide)
+            inside &= (on[:, 1] > float(y) - TEXT + 1) & (on[:, 1] < float(y))
+            assert not inside.any(), name

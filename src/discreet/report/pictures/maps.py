@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,10 @@ from discreet.report.pictures.drawing import (
 
 
 def risk_utility(
-    releases: Sequence[Mapping[str, Any]], risk: str = "risk", loss: str = "loss"
+    releases: Sequence[Mapping[str, Any]],
+    risk: str = "risk",
+    loss: str = "loss",
+    turned: Sequence[str] = (),
 ) -> Picture:
     """Draw releases by risk and loss, those that no other beats in both marked.
 
@@ -31,6 +35,8 @@ def risk_utility(
         and better in one.
     risk, loss : str
         What the two are, with their units.
+    turned : list of str
+        `"risk"` and `"loss"` where a larger figure is better: that axis runs the other way.
 
     Examples
     --------
@@ -65,8 +71,10 @@ def risk_utility(
                 label="dominated",
             )
         axis.margins(0.12)
+        axis.xaxis.set_inverted("loss" in turned)
+        axis.yaxis.set_inverted("risk" in turned)
         axis.set(xlabel=clipped(loss, BELOW), ylabel=clipped(risk, 22.0))
-        _name(axis, releases)
+        _name(axis, releases, front)
         legend(axis)
 
     told = [
@@ -80,28 +88,37 @@ def risk_utility(
         "Risk and loss of the compared releases",
         f"{loss} and {risk} of {len(releases)} releases: {'; '.join(told)}.",
         "Lower is safer, further left keeps more information; a hollow square is dominated: "
-        "another release is at least as good in both and better in one.",
+        "another release is at least as good in both and better in one."
+        + "".join(f" The axis of {axis} is turned, since more is better." for axis in turned),
     )
 
 
-def _name(axis: Any, releases: Sequence[Mapping[str, Any]]) -> None:
-    """Write the names beside their points, where there is room: no two on top of each other."""
+def _name(
+    axis: Any, releases: Sequence[Mapping[str, Any]], front: Sequence[tuple[float, float]]
+) -> None:
+    """Write the names beside their points, where there is room: off each other and the line."""
     axis.autoscale_view()  # else not done before all is drawn
     points = axis.transData.transform([(one["loss"], one["risk"]) for one in releases])
     scale = 72 / axis.figure.dpi
     points *= scale
+    line = axis.transData.transform(front) * scale if front else []
+    parts = list(itertools.pairwise(line))
     inside = [side * scale for side in (axis.bbox.x0, axis.bbox.x1, axis.bbox.y0)]
     # What is taken, as left, right, bottom and top in points: the marks to begin with.
     taken = [(x - 5, x + 5, y - 5, y + 5) for x, y in points]
     for one, (x, y) in zip(releases, points, strict=True):
         name = clipped(one["name"])
         wide = TEXT * width(name)
+        free = []
         for right, up in _PLACES:
             left = x + 7 if right else x - 7 - wide
             box = (left, left + wide, y + up - 2, y + up + TEXT)
             fits = inside[0] < left and box[1] < inside[1] and inside[2] < box[2]
             if fits and not any(_overlap(box, other) for other in taken):
-                break
+                free.append((right, up, box))
+        # Where every place that is free lies on the line, the nearest of them.
+        off = (place for place in free if not any(_crossed(place[2], *part) for part in parts))
+        right, up, box = next(off, free[0] if free else (right, up, box))
         taken.append(box)
         axis.annotate(
             name,
@@ -121,3 +138,22 @@ Box = tuple[float, float, float, float]
 
 def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
+
+
+def _crossed(box: Box, start: Sequence[float], end: Sequence[float]) -> bool:
+    """Tell whether a straight line goes through a box.
+
+    Examples
+    --------
+    >>> _crossed((0, 2, 0, 1), (-1, -1), (3, 2)), _crossed((0, 2, 0, 1), (-1, 0), (1, 3))
+    (True, False)
+    """
+    enters, leaves = 0.0, 1.0
+    for low, high, a, b in ((*box[:2], start[0], end[0]), (*box[2:], start[1], end[1])):
+        if a == b:
+            if not low < a < high:
+                return False
+            continue
+        first, last = sorted(((low - a) / (b - a), (high - a) / (b - a)))
+        enters, leaves = max(enters, first), min(leaves, last)
+    return enters < leaves
