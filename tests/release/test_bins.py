@@ -80,7 +80,7 @@ def test_far_values_fall_into_the_open_bins():
     [
         ("1930-05-01", "2010-03-01", "1950-01-01"),
         ("2019-01-05", "2020-11-03", "2019-06-01"),
-        ("2019-01-05", "2019-02-20", "2019-01-16T00:00"),
+        ("2019-01-05", "2019-02-20", "2019-01-16"),
     ],
 )
 def test_dates_are_cut_by_the_calendar(first, last, some):
@@ -89,6 +89,39 @@ def test_dates_are_cut_by_the_calendar(first, last, some):
     edges, _ = histogram(values, dates=True)
     assert some in told(edges, dates=True)
     assert (np.diff(edges) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        12345678901234560.0 + np.repeat(np.arange(30.0), 20),
+        1e8 + np.random.default_rng(0).random(100) * 1e-7,
+        -1e9 + np.random.default_rng(0).random(500) * 1e-3,
+    ],
+)
+def test_large_numbers_close_together(values):
+    edges, counts = histogram(values)
+    assert (np.diff(edges) > 0).all()
+    assert len(counts) >= 2
+    assert counts.sum() == len(values)
+    assert values.min() <= edges[0] <= edges[-1] <= values.max()
+
+
+def test_times_within_minutes_are_told_apart():
+    start = float(np.datetime64("2024-01-01T10:00", "s").astype(int))
+    edges, _ = histogram(start + np.linspace(0, 300, 400), dates=True)
+    said = told(edges, dates=True)
+    assert "2024-01-01T10:00:40" in said
+    assert len(set(said)) == len(edges) > 10
+
+
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+def test_the_ends_of_the_calendar_are_told(day):
+    far = float(np.datetime64(day, "s").astype(int))
+    values = np.append(np.linspace(0.0, 1e9, 50), np.full(50, far))
+    edges, _ = histogram(values, dates=True)
+    assert len(told(edges, dates=True)) == len(edges)
+    assert told(np.array([far, 0.0]), dates=True) == [day, "1970-01-01"]
 
 
 @given(sides, sides)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
+
+from discreet.clock import clock_unit, written
 
 FEWEST = 10  # records behind each bin and each label
 MOST_BINS = 30
@@ -67,16 +68,23 @@ def _edges(values: np.ndarray, dates: bool) -> np.ndarray:
     if dates:
         return _calendar(low, high)
     whole = bool((values == np.rint(values)).all())
-    edges = _multiples(low, high, least=1.0 if whole else 0.0)
-    scale = _scale(edges[1] - edges[0])
-    return edges + (scale // 2 - 0.5 if whole else scale / 2)
+    # Large numbers lie so far apart that edges would fall together between them.
+    spacing = 4 * float(np.spacing(max(abs(low), abs(high))))
+    step = _step(low, high, least=max(spacing, 1.0 if whole else 0.0))
+    scale = _scale(step * (1 + 1e-9))
+    edges = _multiples(low, high, step) + (scale // 2 - 0.5 if whole else scale / 2)
+    return np.unique(edges)
 
 
-def _multiples(low: float, high: float, least: float = 0.0) -> np.ndarray:
-    """Give multiples of a round number, some thirty between two ends and one on either side."""
+def _step(low: float, high: float, least: float) -> float:
+    """Give a round number of which some thirty multiples lie between two ends."""
     wanted = max((high - low) / MOST_BINS, least)
     scale = _scale(wanted * (1 + 1e-9))
-    step = next(s * scale for s in (1.0, 2.0, 5.0, 10.0) if s * scale >= wanted * (1 - 1e-9))
+    return next(s * scale for s in (1.0, 2.0, 5.0, 10.0) if s * scale >= wanted * (1 - 1e-9))
+
+
+def _multiples(low: float, high: float, step: float) -> np.ndarray:
+    """Give the multiples of a number between two ends, and one on either side."""
     return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
 
 
@@ -86,13 +94,13 @@ def _scale(number: float) -> float:
 
 
 def _calendar(low: float, high: float) -> np.ndarray:
-    """Give the beginnings of years, months, days or hours, whichever are enough to see a shape."""
+    """Give the beginnings of years, months, days, ..., whichever are enough to see a shape."""
     ends = np.array([low, high]).astype("int64").astype("datetime64[s]")
-    for unit in ("Y", "M", "D", "h", "s"):
+    for unit in ("Y", "M", "D", "h", "m", "s"):
         first, last = (int(end.astype(f"datetime64[{unit}]").astype(int)) for end in ends)
         if last - first >= _FEWEST_UNITS or unit == "s":
             break
-    edges = _multiples(first, last + 1, least=1.0).astype("int64")
+    edges = _multiples(first, last + 1, _step(first, last + 1, least=1.0)).astype("int64")
     return edges.astype(f"datetime64[{unit}]").astype("datetime64[s]").astype(np.float64)
 
 
@@ -173,10 +181,7 @@ def told(values: np.ndarray, dates: bool, digits: int = 12) -> list[Any]:
     >>> told(np.array([0.0, 1e8]), dates=True), told(np.array([1 / 3]), dates=False, digits=6)
     (['1970-01-01', '1973-03-03'], [0.333333])
     """
-    if not dates:
-        return [float(f"{value:.{digits}g}") + 0.0 for value in values]
-    start = datetime(1970, 1, 1, tzinfo=UTC)
-    moments = [(start + timedelta(seconds=float(v))).replace(tzinfo=None) for v in values]
-    if np.ptp(values) > 60 * 86_400:
-        return [moment.date().isoformat() for moment in moments]
-    return [moment.isoformat(timespec="minutes") for moment in moments]
+    if dates:
+        return written(values, clock_unit(values))
+    # No number holds more than seventeen.
+    return [float(f"{value:.{min(17, digits)}g}") + 0.0 for value in values]

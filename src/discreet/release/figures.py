@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.clock import leading
 from discreet.errors import BadInput
 from discreet.release.bins import FEWEST, categories, histogram, quantiles, told
 from discreet.release.tables import Facts, LeftOut, Tables
@@ -124,7 +125,7 @@ def _column(t: Tables, name: str, used: np.ndarray | None) -> Figures:
         entry["histogram"] = _bins(histogram(*sides, dates=dates), dates, ("before", "after"))
         found = quantiles(*sides)
         entry["quantiles"] = found and {
-            when: told(side, dates, digits=6)
+            when: told(side, dates, digits=6 + leading(np.concatenate(found)))
             for when, side in zip(("before", "after"), found, strict=True)
         }
         return entry
@@ -162,7 +163,7 @@ def _bins(found: tuple[np.ndarray, ...] | None, dates: bool, names: tuple[str, .
         return None
     edges, *counts = found
     sides = {name: side.tolist() for name, side in zip(names, counts, strict=True)}
-    return {"edges": told(edges, dates), **sides}
+    return {"edges": told(edges, dates, digits=12 + leading(edges)), **sides}
 
 
 def _label_counts(column: pa.ChunkedArray) -> dict[str, int] | None:
