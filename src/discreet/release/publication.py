@@ -136,6 +136,8 @@ def _step(step: Step, publish_noise: bool) -> dict[str, Any]:
         "in_words": step.build().in_words,
         "effect": step.build().effect,
         "strength": strength(step),
+        # What is done, not how strongly: users must know which of their figures it distorts.
+        "encoding": given.get("encoding"),
         "parameters": {name: value for name, value in given.items() if name in told},
     }
 

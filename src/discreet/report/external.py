@@ -51,8 +51,9 @@ def _sentences(facts: Facts) -> list[str]:
         if changed
         else ("No value differs from the original")
     )
-    strengths = sorted({s["strength"] for s in facts["steps"] if s["strength"]})
-    second += f"; random changes are {named(strengths)}" if strengths else ""
+    found = {s["strength"] for s in facts["steps"]}
+    strengths = [said for said in ("low", "medium", "high") if said in found]
+    second += f"; the strength of perturbation is {named(strengths)}" if strengths else ""
     third = "Read the caveats below before you analyse the treated columns"
     return [f"{sentence}." for sentence in (first, second, third)]
 
@@ -92,7 +93,7 @@ def _step(number: int, step: Facts) -> list[tuple[str, str]]:
 def _caveats(facts: Facts) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for step in facts["steps"]:
-        found.setdefault(caveat(step["method"], step["effect"]), []).extend(step["columns"])
+        found.setdefault(caveat(step["method"], step["encoding"]), []).extend(step["columns"])
     told = [(named(list(dict.fromkeys(columns))), said) for said, columns in found.items()]
     if facts["household"]:
         said = "numbers of households are random: they tell who lives together, and nothing else"

@@ -94,5 +94,8 @@ def test_many_borders_would_hide_the_density():
 
     assert ">borders<" in drawn(61).svg
     assert ">borders<" not in drawn(62).svg
-    assert "between the middles of neighbouring points" in drawn(62).caption
+    # Borders lie between groups of values, wherever their points are.
+    assert "all values between two dotted borders are released as" in drawn(61).caption
+    assert "fall into 62 groups, whose borders are too many to draw" in drawn(62).caption
+    assert "middles" not in drawn(62).caption
     assert len(drawn(5000).svg) < 15_000

@@ -61,7 +61,12 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
         legend(axis)
 
     few = len(cuts) <= _BORDERS
-    between = "two dotted borders" if few else "the middles of neighbouring points"
+    held_together = (
+        "all values between two dotted borders"
+        if few
+        else f"the values fall into {len(points):,} groups, whose borders are too many to draw, "
+        "and all of a group"
+    )
     counts = np.asarray(plan.get("counts", ()))
     held = f", of {counts.min():,} to {counts.max():,} records" if len(counts) else ""
     outside = int(((points < bins.drawn[0]) | (points > bins.drawn[-1])).sum())
@@ -73,7 +78,7 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
         (WIDE, HIGH),
         f"Rounding set of {clipped(column, BELOW)}",
         f"{column} is rounded to {len(points):,} points{held}: {first}.",
-        f"The grey area is the original; all values between {between} are released as the point "
+        f"The grey area is the original; {held_together} are released as the point "
         f"marked below them, so where points are far apart much is lost{beyond}.",
     )
 
