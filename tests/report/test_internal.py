@@ -142,6 +142,31 @@ def test_asked_measures_alone_have_no_pictures():
     assert "in classes under 2" in page.text
 
 
+def bare(**figures):
+    return {"assessment": {"risk": {}, "utility": {}, "left_out": {}, "figures": figures}}
+
+
+def test_why_no_record_is_named():
+    sizes = {"sizes": ["1", "2"], "before": [10, 10], "after": [0, 20], "columns": ["age"]}
+    sampled = {"rows": 100_000, "of": 200_000}
+    page = is_self_contained(internal_report(bare(class_sizes=sizes, sampled=sampled))).text
+    assert "Not given: records are not sought one by one in a table larger than memory." in page
+    page = is_self_contained(internal_report(bare(class_sizes=None, sampled=sampled))).text
+    assert "Not given: there is no quasi column, or one was perturbed" in page
+
+
+def test_only_changed_columns_are_missed():
+    def columns(changed, same):
+        own = {"kind": "categorical", "categories": None}
+        drawn = {f"c{i}": own | {"changed": True} for i in range(changed)}
+        return drawn | {f"u{i}": own | {"changed": False} for i in range(same)}
+
+    page = is_self_contained(internal_report(bare(columns=columns(60, 40)))).text
+    assert "not drawn." not in page.replace("Unchanged, and so not drawn", "")
+    page = is_self_contained(internal_report(bare(columns=columns(62, 40)))).text
+    assert "2 more changed columns are not drawn." in page
+
+
 @pytest.mark.parametrize("far", [5, 7])  # Fewer than k are left out, more stay as stars.
 def test_suppressed_records_are_counted(far):
     rng = np.random.default_rng(0)

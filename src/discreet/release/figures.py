@@ -285,8 +285,8 @@ def _common(*sides: Patterns) -> list[Figures]:
             found.setdefault(null, [0, 0])[i] = count
     common = {null: n for null, n in found.items() if max(n) >= FEWEST}
     order = sorted(common, key=lambda null: (-sum(common[null]), null))[:MOST_PATTERNS]
-    # Fewer than ten are told as none, as bins tell none of them.
-    shown = {null: [n if n >= FEWEST else 0 for n in common[null]] for null in order}
+    # Of a few records no number is told: None stands for fewer than ten.
+    shown = {null: [None if 0 < n < FEWEST else n for n in common[null]] for null in order}
     return [{"columns": list(c), "before": n[0], "after": n[1]} for c, n in shown.items()]
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from discreet.report import pictures
 from discreet.report.caveats import caveat
-from discreet.report.page import Table, counted, figure, named, render, share
+from discreet.report.page import MOST_DRAWN, Table, counted, figure, named, render, share
 from discreet.report.pictures import Picture
 
 Facts = Mapping[str, Any]
-MOST_DRAWN = 60
 
 
 def external_report(facts: Facts) -> str:
