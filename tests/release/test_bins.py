@@ -148,13 +148,42 @@ def test_rare_labels_are_pooled(before, after):
         assert all(n == 0 or n >= FEWEST for n in found[name])
         assert sum(found[name]) == sum(side.values())
         shown = dict(zip(found["labels"], found[name], strict=True))
-        for label in set(shown) & set(side) - {"other", "all other"}:
+        for label in {name for name in shown if "other" not in name} & set(side):
             assert shown[label] == side[label]
 
 
 def test_a_label_called_other_stays_one():
     found = categories({"other": 50, "rare": 3, "scarce": 9})
     assert found == {"labels": ["other", "all other"], "counts": [50, 12]}
+
+
+def test_no_two_labels_have_one_name():
+    given = {"other": 50, "all other": 40, "rare": 3, "scarce": 9}
+    found = categories(given)
+    assert found["labels"] == ["other", "all other", "all other (2)"]
+    assert found["counts"] == [50, 40, 12]
+    found = categories(given | {"all other (2)": 30})
+    assert found["labels"][-1] == "all other (3)"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["0-9", "10-19", "20-29", "100-109", "*"],
+        ["<20", "20-29", "30-39", "north", "south"],
+        ["[-20, -10)", "[-10, 0)", "[0, 5.5)", "[5.5, 10)"],
+        ["500-999", "1,000-1,999", "2,000-2,999", "10,000 and more"],
+    ],
+)
+def test_intervals_stay_in_their_order(labels):
+    counts = {label: 20 + i for i, label in enumerate(labels)}
+    words = sorted((x for x in labels if x[0].isalpha()), key=lambda x: -counts[x])
+    expected = [x for x in labels if not x[0].isalpha()] + words
+    found = categories(counts)
+    assert found["labels"] == expected
+    assert found["counts"] == [counts[label] for label in expected]
+    # The commonest are kept, wherever they stand; what is pooled comes last.
+    assert categories(counts | {"5": 3, "6": 8})["labels"] == [*expected, "other"]
 
 
 def test_labels_of_one_record_each_tell_nothing():

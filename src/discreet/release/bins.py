@@ -7,6 +7,7 @@ no edge comes from a record.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -145,6 +146,9 @@ def quantiles(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.nda
 def categories(*sides: Mapping[str, int]) -> dict[str, Any] | None:
     """Count the labels of one or two sides; rare ones are pooled as `other`.
 
+    Those that begin with a number, as intervals do, come first and in their order; the others the
+    commonest first.
+
     Examples
     --------
     >>> categories({"north": 40, "south": 12, "Thule": 1}, {"north": 41, "south": 12})
@@ -158,15 +162,28 @@ def categories(*sides: Mapping[str, int]) -> dict[str, Any] | None:
     other = sum((counts[label] for label in pooled), np.zeros(len(sides), dtype=np.int64))
     while kept and not _enough(other):
         other = other + counts[kept.pop()]
+    kept.sort(key=_place)
     rows = [counts[label] for label in kept]
     if other.any() and _enough(other):
-        # A label of that very name stays one of its own.
-        kept.append("other" if "other" not in kept else "all other")
+        # Labels of such a name stay as they are.
+        names = ("other", "all other", *(f"all other ({i})" for i in range(2, len(kept) + 2)))
+        kept.append(next(name for name in names if name not in kept))
         rows.append(other)
     if not kept:
         return None
-    names = ("counts",) if len(sides) == 1 else ("before", "after")
-    return {"labels": kept} | dict(zip(names, np.array(rows).T.tolist(), strict=True))
+    parts = ("counts",) if len(sides) == 1 else ("before", "after")
+    return {"labels": kept} | dict(zip(parts, np.array(rows).T.tolist(), strict=True))
+
+
+_FIRST_NUMBER = re.compile(r"[\s\[(]*([<≤]?)[=\s]*(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)")
+
+
+def _place(label: str) -> tuple[float, bool]:
+    """Give what labels are sorted by: the number that they begin with; others stay in order."""
+    found = _FIRST_NUMBER.match(label)
+    if found is None:
+        return math.inf, False
+    return float(found[2].replace(",", "")), not found[1]
 
 
 def _enough(count: np.ndarray) -> bool:
