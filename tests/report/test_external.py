@@ -211,6 +211,26 @@ def test_strengths_are_told_in_their_order(html):
     assert "; the strength of perturbation is medium and high." in Page(html).text
 
 
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (None, "No record was suppressed and no cell was blanked."),
+        ((18, 0, {}), "18 records suppressed: 18 with * in age and sex."),
+        ((18, 18, {}), "18 records suppressed: 18 left out of the file."),
+        ((18, 5, {"pay": 3}), "18 records suppressed: 5 left out of the file, 13 with * in age and "
+                              "sex. In all, 3 cells blanked in pay."),
+        ((1, 0, {"age": 1, "sex": 1}), "1 record suppressed: 1 with empty quasi columns. In all, "
+                                       "2 cells blanked in age and sex."),
+    ],
+)  # fmt: skip
+def test_it_is_said_what_became_of_suppressed_records(everything, found, said):
+    facts = public_facts(everything.recipe, everything.log, everything.protected.slice(0, 1))
+    steps = [s | {"columns": ["age", "sex"]} for s in facts["steps"] if s["method"] == "generalize"]
+    counts = found and dict(zip(("records", "left_out", "blanked_cells"), found, strict=True))
+    page = external_report(facts | {"steps": steps, "suppressed": counts})
+    assert said in Page(page).text
+
+
 def test_a_release_without_steps():
     table = pa.table({"age": [1, 2, 3]})
     release = protect(table, {"roles": {"insensitive": ["age"]}})

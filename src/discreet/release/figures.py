@@ -238,7 +238,7 @@ def _size_name(low: int, end: int | None) -> str:
 
 
 def _nulls(t: Tables) -> Figures | None:
-    masks = [np.array([_is_null(table[c]) for c in t.shared]) for table in (t.before, t.after)]
+    masks = [np.array([is_null(table[c]) for c in t.shared]) for table in (t.before, t.after)]
     before, after = (_patterns(t.shared, side) for side in masks)
     return _told_nulls(t.shared, before, after)
 
@@ -260,7 +260,8 @@ def _told_nulls(names: list[str], *sides: Patterns) -> Figures | None:
     }
 
 
-def _is_null(column: pa.ChunkedArray) -> np.ndarray:
+def is_null(column: pa.ChunkedArray) -> np.ndarray:
+    """Say of each cell whether it is null or not a number."""
     nan_is_null = pa.types.is_floating(column.type)
     return column.is_null(nan_is_null=nan_is_null).to_numpy()
 

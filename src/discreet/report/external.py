@@ -104,13 +104,17 @@ def _suppressed(facts: Facts) -> str:
     found = facts["suppressed"]
     if not found:
         return "No record was suppressed and no cell was blanked."
-    said = f"{counted(found['records'], 'record')} suppressed: their quasi columns hold * or are "
-    said += f"empty, or the record is left out ({found['left_out']:,})."
-    blanked = sum(found["blanked_cells"].values())
+    records, gone, blanked = found["records"], found["left_out"], found["blanked_cells"]
+    fates = [f"{gone:,} left out of the file"] if gone else []
+    if gone < records:
+        coded = (s["columns"] for s in facts["steps"] if s["method"] in ("generalize", "mondrian"))
+        stars = [name for columns in coded for name in columns if name not in blanked]
+        fate = f"* in {named(stars)}" if stars else "empty quasi columns"
+        fates.append(f"{records - gone:,} with {fate}")
+    said = f"{counted(records, 'record')} suppressed: {', '.join(fates)}."
     if blanked:
-        said += (
-            f" {counted(blanked, 'more cell')} blanked in {named(list(found['blanked_cells']))}."
-        )
+        cells = counted(sum(blanked.values()), "cell")
+        said += f" In all, {cells} blanked in {named(list(blanked))}."
     return said
 
 
