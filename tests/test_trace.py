@@ -1,6 +1,7 @@
 """The course of a search, as the log keeps it."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet import protect
 from discreet.datasets import make_households
+from discreet.kernels.refine import search
 from discreet.trace import MOST, Trace
 
 
@@ -23,6 +25,34 @@ def test_a_trace_is_short_in_order_and_has_both_ends(n):
     assert found["moves"] == sorted(set(found["moves"]))
     assert found["seconds"] == sorted(found["seconds"])
     assert found["loss"] == [-moves for moves in found["moves"]]
+
+
+def test_the_clock_starts_with_the_first_point(monkeypatch):
+    now = iter([12.0, 12.5, 14.0])
+    trace = Trace("moves", "loss")  # What is compiled now is no part of the search.
+    monkeypatch.setattr("discreet.trace.time.perf_counter", lambda: next(now))
+    for moves in range(3):
+        trace.add(moves, 1.0)
+    assert trace.to_dict()["seconds"] == [0.0, 0.5, 2.0]
+
+
+def test_a_refinement_is_compiled_before_the_clock_starts(monkeypatch):
+    def compiled(points, own, groups, k, tries, *rest):
+        if tries == 0:  # The call that compiles.
+            time.sleep(1.0)
+        return search(points, own, groups, k, tries, *rest)
+
+    search(np.zeros((1, 2)), np.zeros(1, np.int64), 1, 1, 0, 1, np.uint64(0))
+    monkeypatch.setattr("discreet.microaggregation._refine.search", compiled)
+    people = make_households(60, seed=3).select(["income", "assets"])
+    step = {"method": "microaggregation", "columns": ["income", "assets"], "k": 5}
+    recipe = {
+        "roles": {"confidential": ["income", "assets"]},
+        "steps": [step | {"refine_moves": 20}],
+    }
+    trace = protect(people, recipe).log["steps"][0]["trace"]
+    assert trace["moves"][0] == 0 < trace["moves"][1]
+    assert trace["seconds"][1] < 1.0
 
 
 def test_what_a_log_cannot_hold_is_left_out():

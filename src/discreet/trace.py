@@ -29,18 +29,21 @@ class Trace:
     def __init__(self, work: str, reached: str) -> None:
         self.names = ("seconds", work, reached)
         self.points: list[tuple[float, int, float]] = []
-        self._start = time.perf_counter()
+        self._start: float | None = None
 
     def add(self, work: int, reached: float) -> None:
         """Note a point; where there are too many, every second one goes.
 
+        The clock starts with the first: what was compiled before is no part of the search.
         What is not finite is none: a log could not hold it.
         """
         if not math.isfinite(reached):
             return
         if len(self.points) == MOST:
             self.points = self.points[::2]
-        self.points.append((round(time.perf_counter() - self._start, 4), work, reached))
+        now = time.perf_counter()
+        self._start = now if self._start is None else self._start
+        self.points.append((round(now - self._start, 4), work, reached))
 
     def to_dict(self) -> dict[str, list[float]]:
         """Give the points as one list for each of the three."""

@@ -80,7 +80,7 @@ def test_far_values_fall_into_the_open_bins():
     [
         ("1930-05-01", "2010-03-01", "1950-01-01"),
         ("2019-01-05", "2020-11-03", "2019-06-01"),
-        ("2019-01-05", "2019-02-20", "2019-01-16T00:00"),
+        ("2019-01-05", "2019-02-20", "2019-01-16"),
     ],
 )
 def test_dates_are_cut_by_the_calendar(first, last, some):
@@ -89,6 +89,39 @@ def test_dates_are_cut_by_the_calendar(first, last, some):
     edges, _ = histogram(values, dates=True)
     assert some in told(edges, dates=True)
     assert (np.diff(edges) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        12345678901234560.0 + np.repeat(np.arange(30.0), 20),
+        1e8 + np.random.default_rng(0).random(100) * 1e-7,
+        -1e9 + np.random.default_rng(0).random(500) * 1e-3,
+    ],
+)
+def test_large_numbers_close_together(values):
+    edges, counts = histogram(values)
+    assert (np.diff(edges) > 0).all()
+    assert len(counts) >= 2
+    assert counts.sum() == len(values)
+    assert values.min() <= edges[0] <= edges[-1] <= values.max()
+
+
+def test_times_within_minutes_are_told_apart():
+    start = float(np.datetime64("2024-01-01T10:00", "s").astype(int))
+    edges, _ = histogram(start + np.linspace(0, 300, 400), dates=True)
+    said = told(edges, dates=True)
+    assert "2024-01-01T10:00:40" in said
+    assert len(set(said)) == len(edges) > 10
+
+
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+def test_the_ends_of_the_calendar_are_told(day):
+    far = float(np.datetime64(day, "s").astype(int))
+    values = np.append(np.linspace(0.0, 1e9, 50), np.full(50, far))
+    edges, _ = histogram(values, dates=True)
+    assert len(told(edges, dates=True)) == len(edges)
+    assert told(np.array([far, 0.0]), dates=True) == [day, "1970-01-01"]
 
 
 @given(sides, sides)
@@ -115,13 +148,42 @@ def test_rare_labels_are_pooled(before, after):
         assert all(n == 0 or n >= FEWEST for n in found[name])
         assert sum(found[name]) == sum(side.values())
         shown = dict(zip(found["labels"], found[name], strict=True))
-        for label in set(shown) & set(side) - {"other", "all other"}:
+        for label in {name for name in shown if "other" not in name} & set(side):
             assert shown[label] == side[label]
 
 
 def test_a_label_called_other_stays_one():
     found = categories({"other": 50, "rare": 3, "scarce": 9})
     assert found == {"labels": ["other", "all other"], "counts": [50, 12]}
+
+
+def test_no_two_labels_have_one_name():
+    given = {"other": 50, "all other": 40, "rare": 3, "scarce": 9}
+    found = categories(given)
+    assert found["labels"] == ["other", "all other", "all other (2)"]
+    assert found["counts"] == [50, 40, 12]
+    found = categories(given | {"all other (2)": 30})
+    assert found["labels"][-1] == "all other (3)"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["0-9", "10-19", "20-29", "100-109", "*"],
+        ["<20", "20-29", "30-39", "north", "south"],
+        ["[-20, -10)", "[-10, 0)", "[0, 5.5)", "[5.5, 10)"],
+        ["500-999", "1,000-1,999", "2,000-2,999", "10,000 and more"],
+    ],
+)
+def test_intervals_stay_in_their_order(labels):
+    counts = {label: 20 + i for i, label in enumerate(labels)}
+    words = sorted((x for x in labels if x[0].isalpha()), key=lambda x: -counts[x])
+    expected = [x for x in labels if not x[0].isalpha()] + words
+    found = categories(counts)
+    assert found["labels"] == expected
+    assert found["counts"] == [counts[label] for label in expected]
+    # The commonest are kept, wherever they stand; what is pooled comes last.
+    assert categories(counts | {"5": 3, "6": 8})["labels"] == [*expected, "other"]
 
 
 def test_labels_of_one_record_each_tell_nothing():

@@ -56,8 +56,19 @@ def test_labels_and_nulls_by_brute_force(tables, found):
             for r in tables[1].to_pylist()]  # fmt: skip
     for pattern in nulls["patterns"]:
         n = rows.count(tuple(pattern["columns"]))
-        assert pattern["after"] == (n if n >= 10 else 0)
-        assert max(pattern["before"], pattern["after"]) >= 10
+        assert pattern["after"] == (n if n >= 10 or n == 0 else None)
+        assert max(pattern["before"] or 0, pattern["after"] or 0) >= 10
+
+
+def test_few_records_with_a_pattern_are_not_numbered():
+    before = pa.table({"age": [None] * 12 + [*range(28)], "pay": [*range(39), None]})
+    after = pa.table({"age": [None] * 9 + [*range(31)], "pay": [*range(40)]})
+    found = assess(before, after, {"insensitive": ["age", "pay"]}).figures["nulls"]["patterns"]
+    assert {"columns": ["age"], "before": 12, "after": None} in found
+    none = assess(before, before.set_column(0, "age", after["age"].fill_null(1)),
+                  {"insensitive": ["age", "pay"]})  # fmt: skip
+    found = none.figures["nulls"]["patterns"]
+    assert {"columns": ["age"], "before": 12, "after": 0} in found
 
 
 def test_correlations_as_numpy_gives_them(tables, found):

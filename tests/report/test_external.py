@@ -32,9 +32,11 @@ def test_sections_and_words(html):
     page = is_self_contained(html)
     wanted = ["summary", "methods", "caveats", "columns", "suppressed", "distributions"]
     assert [i for i in page.ids if i in wanted] == wanted
-    for name, method in methods().items():
-        if f"Step {name}" in page.text:
-            assert method.in_words in page.text
+    steps = everything_recipe()["steps"]
+    for number, step in enumerate(steps, start=1):
+        assert f"Step {number}: {step['method']}" in page.headings
+        said = f"what was done {methods()[step['method']].in_words}"
+        assert f"{', '.join(step['columns'])} {said}" in page.text
     assert "strength medium (of low, medium, high)" in page.text
     assert "random noise was added to each value" in page.text
     assert "Values differ from the original in" in page.text
@@ -164,12 +166,69 @@ def test_strength_in_words(step, said):
 
 def test_every_method_has_a_caveat():
     for name in methods():
-        for effect in ("coarsens", "perturbs"):
-            assert caveat(name, effect)[0].islower()
-    assert "variances come out too small" in caveat("oma", "coarsens").replace(
-        "and standard errors ", ""
-    )
-    assert caveat("oma", "perturbs") != caveat("oma", "coarsens")
+        for encoding in (None, "group", "nearest", "stochastic"):
+            assert caveat(name, encoding)[0].islower()
+    assert "variances and standard errors come out too small" in caveat("oma", "group")
+    assert caveat("oma", "group") == caveat("oma")
+
+
+def rounded_page(step):
+    values = np.random.default_rng(2).gamma(2.0, 900.0, 400)
+    recipe = {"roles": {"confidential": ["pay"]}, "steps": [step | {"columns": ["pay"]}]}
+    release = protect(pa.table({"pay": values}), recipe)
+    after = release.protected["pay"].to_numpy()
+    facts = public_facts(release.recipe, release.log, release.protected)
+    return external_report(facts), after.var() / values.var()
+
+
+@pytest.mark.parametrize(
+    "method", [{"method": "oma", "k": 20}, {"method": "kmeans", "n_points": 9}]
+)
+def test_caveats_of_encodings_are_true(method):
+    page, ratio = rounded_page(method | {"encoding": "nearest"})
+    assert ratio < 1
+    assert "the nearest of some typical values" in page
+    assert "variances and standard errors come out somewhat too small" in page
+    assert "at random:" not in page
+    # The draws add variance, and the cut at the ends takes some.
+    page, _ = rounded_page(method | {"encoding": "stochastic"})
+    assert "one of the two neighbouring points, at random" in page
+    assert "values beyond the outermost points, which are cut off" in page
+    assert "variances may come out too large or too small" in page
+
+
+def test_caveats_of_multiples_are_true():
+    page, ratio = rounded_page({"method": "base", "base": 2000.0, "encoding": "stochastic"})
+    assert ratio > 1
+    assert "one of the two neighbouring points, at random" in page
+    assert "variances come out too large" in page
+    assert "cut off" not in page
+    page, _ = rounded_page({"method": "base", "base": 2000.0, "encoding": "nearest"})
+    assert "values are multiples of a base" in page
+
+
+def test_strengths_are_told_in_their_order(html):
+    assert "; the strength of perturbation is medium and high." in Page(html).text
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (None, "No record was suppressed and no cell was blanked."),
+        ((18, 0, {}), "18 records suppressed: 18 with * in age and sex."),
+        ((18, 18, {}), "18 records suppressed: 18 left out of the file."),
+        ((18, 5, {"pay": 3}), "18 records suppressed: 5 left out of the file, 13 with * in age and "
+                              "sex. In all, 3 cells blanked in pay."),
+        ((1, 0, {"age": 1, "sex": 1}), "1 record suppressed: 1 with empty quasi columns. In all, "
+                                       "2 cells blanked in age and sex."),
+    ],
+)  # fmt: skip
+def test_it_is_said_what_became_of_suppressed_records(everything, found, said):
+    facts = public_facts(everything.recipe, everything.log, everything.protected.slice(0, 1))
+    steps = [s | {"columns": ["age", "sex"]} for s in facts["steps"] if s["method"] == "generalize"]
+    counts = found and dict(zip(("records", "left_out", "blanked_cells"), found, strict=True))
+    page = external_report(facts | {"steps": steps, "suppressed": counts})
+    assert said in Page(page).text
 
 
 def test_a_release_without_steps():

@@ -76,3 +76,27 @@ def test_a_page_with_a_script_would_be_noticed():
     with pytest.raises(AssertionError):
         is_self_contained('<html><a href="https://example.org">x</a></html>')
     assert Page("<p>a &lt;b&gt;</p>").text == "a <b>"
+
+
+def test_hostile_values_do_not_cost_the_release(tmp_path):
+    n = 60
+    days = np.array(["2001-01-01", "9999-12-31", "0001-01-01"] * (n // 3), "datetime64[D]")
+    table = pa.table({
+        "since": pa.array(days),
+        "until": pa.array(np.array(["2001-01-01", "9999-12-31"] * (n // 2), "datetime64[D]")),
+        "code": 12345678901234560 + np.arange(n) % 30,
+        "pay": 1e8 + np.random.default_rng(0).random(n) * 1e-7,
+        "seen": pa.array(1_700_000_000 + 5 * np.arange(n), pa.int64()).cast(pa.timestamp("s")),
+    })  # fmt: skip
+    names = ["since", "until", "pay", "seen"]
+    recipe = {
+        "roles": {"confidential": [*names, "code"]},
+        "steps": [{"method": "oma", "columns": names, "k": 5}],
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        protect(table, recipe).save(tmp_path / "out")
+    text = is_self_contained((tmp_path / "out/internal/report.html").read_text("utf-8")).text
+    assert "9999-12-31" in text
+    assert "of records per 0 days" not in text
+    assert "2023-11-14 22:1" in text

@@ -62,7 +62,8 @@ def test_each_step_tells_what_it_decided(page, everything):
     assert "after 307 moves of refinement" in page.text
     chunks = len(plans[6]["joint"]["deviations"])
     assert f"{chunks} chunks of 43 values or so, of degree 2" in page.text
-    assert "stay with a chance of 83.8 % to 83.8 %" in page.text
+    assert "stay with a chance of 83.8 %" in page.text
+    assert "83.8 % to 83.8 %" not in page.text
     above = plans[9]["columns"]["x9"]["above"]
     assert f"bounds of x9 {above} values above 5,000" in page.text
     assert "proven optimal: found" in page.text
@@ -140,6 +141,42 @@ def test_asked_measures_alone_have_no_pictures():
     page = is_self_contained(found.to_html())
     assert page.count("figure") == 0
     assert "in classes under 2" in page.text
+
+
+def test_a_range_of_one_is_told_once():
+    table = pa.table({"x": [2.0] * 30, "y": np.arange(30.0)})
+    recipe = {
+        "roles": {"confidential": ["x", "y"]},
+        "steps": [{"method": "oma", "columns": ["x", "y"], "k": 5}],
+    }
+    text = is_self_contained(internal_report(protect(table, recipe)._facts())).text
+    assert "rounding set of x 1 point at 2;" in text
+    assert "rounding set of y 6 points from 2 to 27;" in text
+
+
+def bare(**figures):
+    return {"assessment": {"risk": {}, "utility": {}, "left_out": {}, "figures": figures}}
+
+
+def test_why_no_record_is_named():
+    sizes = {"sizes": ["1", "2"], "before": [10, 10], "after": [0, 20], "columns": ["age"]}
+    sampled = {"rows": 100_000, "of": 200_000}
+    page = is_self_contained(internal_report(bare(class_sizes=sizes, sampled=sampled))).text
+    assert "Not given: records are not sought one by one in a table larger than memory." in page
+    page = is_self_contained(internal_report(bare(class_sizes=None, sampled=sampled))).text
+    assert "Not given: there is no quasi column, or one was perturbed" in page
+
+
+def test_only_changed_columns_are_missed():
+    def columns(changed, same):
+        own = {"kind": "categorical", "categories": None}
+        drawn = {f"c{i}": own | {"changed": True} for i in range(changed)}
+        return drawn | {f"u{i}": own | {"changed": False} for i in range(same)}
+
+    page = is_self_contained(internal_report(bare(columns=columns(60, 40)))).text
+    assert "not drawn." not in page.replace("Unchanged, and so not drawn", "")
+    page = is_self_contained(internal_report(bare(columns=columns(62, 40)))).text
+    assert "2 more changed columns are not drawn." in page
 
 
 @pytest.mark.parametrize("far", [5, 7])  # Fewer than k are left out, more stay as stars.

@@ -56,6 +56,7 @@ class Refinement:
         search(self.points[:1], np.zeros(1, np.int64), 1, 1, 0, 1, np.uint64(0))
         end = time.monotonic() + seconds
         try:
+            say(self)
             while True:
                 chunks = [c for rows in self.parts for c in self._chunks(rows)]
                 if not chunks:

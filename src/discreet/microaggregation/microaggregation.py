@@ -331,7 +331,6 @@ class Microaggregation(RowBound):
         total = sum(float(((x - x.mean()) ** 2).sum()) for x in points.T)
         at_first = loss(encoded, labels)
         trace = Trace("moves", "loss")
-        trace.add(0, at_first)
         with progress(at_first, total) as say:
 
             def note(refinement: Refinement) -> None:

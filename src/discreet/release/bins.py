@@ -7,11 +7,13 @@ no edge comes from a record.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
+
+from discreet.clock import clock_unit, written
 
 FEWEST = 10  # records behind each bin and each label
 MOST_BINS = 30
@@ -67,16 +69,23 @@ def _edges(values: np.ndarray, dates: bool) -> np.ndarray:
     if dates:
         return _calendar(low, high)
     whole = bool((values == np.rint(values)).all())
-    edges = _multiples(low, high, least=1.0 if whole else 0.0)
-    scale = _scale(edges[1] - edges[0])
-    return edges + (scale // 2 - 0.5 if whole else scale / 2)
+    # Large numbers lie so far apart that edges would fall together between them.
+    spacing = 4 * float(np.spacing(max(abs(low), abs(high))))
+    step = _step(low, high, least=max(spacing, 1.0 if whole else 0.0))
+    scale = _scale(step * (1 + 1e-9))
+    edges = _multiples(low, high, step) + (scale // 2 - 0.5 if whole else scale / 2)
+    return np.unique(edges)
 
 
-def _multiples(low: float, high: float, least: float = 0.0) -> np.ndarray:
-    """Give multiples of a round number, some thirty between two ends and one on either side."""
+def _step(low: float, high: float, least: float) -> float:
+    """Give a round number of which some thirty multiples lie between two ends."""
     wanted = max((high - low) / MOST_BINS, least)
     scale = _scale(wanted * (1 + 1e-9))
-    step = next(s * scale for s in (1.0, 2.0, 5.0, 10.0) if s * scale >= wanted * (1 - 1e-9))
+    return next(s * scale for s in (1.0, 2.0, 5.0, 10.0) if s * scale >= wanted * (1 - 1e-9))
+
+
+def _multiples(low: float, high: float, step: float) -> np.ndarray:
+    """Give the multiples of a number between two ends, and one on either side."""
     return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
 
 
@@ -86,13 +95,13 @@ def _scale(number: float) -> float:
 
 
 def _calendar(low: float, high: float) -> np.ndarray:
-    """Give the beginnings of years, months, days or hours, whichever are enough to see a shape."""
+    """Give the beginnings of years, months, days, ..., whichever are enough to see a shape."""
     ends = np.array([low, high]).astype("int64").astype("datetime64[s]")
-    for unit in ("Y", "M", "D", "h", "s"):
+    for unit in ("Y", "M", "D", "h", "m", "s"):
         first, last = (int(end.astype(f"datetime64[{unit}]").astype(int)) for end in ends)
         if last - first >= _FEWEST_UNITS or unit == "s":
             break
-    edges = _multiples(first, last + 1, least=1.0).astype("int64")
+    edges = _multiples(first, last + 1, _step(first, last + 1, least=1.0)).astype("int64")
     return edges.astype(f"datetime64[{unit}]").astype("datetime64[s]").astype(np.float64)
 
 
@@ -137,6 +146,9 @@ def quantiles(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.nda
 def categories(*sides: Mapping[str, int]) -> dict[str, Any] | None:
     """Count the labels of one or two sides; rare ones are pooled as `other`.
 
+    Those that begin with a number, as intervals do, come first and in their order; the others the
+    commonest first.
+
     Examples
     --------
     >>> categories({"north": 40, "south": 12, "Thule": 1}, {"north": 41, "south": 12})
@@ -150,15 +162,28 @@ def categories(*sides: Mapping[str, int]) -> dict[str, Any] | None:
     other = sum((counts[label] for label in pooled), np.zeros(len(sides), dtype=np.int64))
     while kept and not _enough(other):
         other = other + counts[kept.pop()]
+    kept.sort(key=_place)
     rows = [counts[label] for label in kept]
     if other.any() and _enough(other):
-        # A label of that very name stays one of its own.
-        kept.append("other" if "other" not in kept else "all other")
+        # Labels of such a name stay as they are.
+        names = ("other", "all other", *(f"all other ({i})" for i in range(2, len(kept) + 2)))
+        kept.append(next(name for name in names if name not in kept))
         rows.append(other)
     if not kept:
         return None
-    names = ("counts",) if len(sides) == 1 else ("before", "after")
-    return {"labels": kept} | dict(zip(names, np.array(rows).T.tolist(), strict=True))
+    parts = ("counts",) if len(sides) == 1 else ("before", "after")
+    return {"labels": kept} | dict(zip(parts, np.array(rows).T.tolist(), strict=True))
+
+
+_FIRST_NUMBER = re.compile(r"[\s\[(]*([<≤]?)[=\s]*(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)")
+
+
+def _place(label: str) -> tuple[float, bool]:
+    """Give what labels are sorted by: the number that they begin with; others stay in order."""
+    found = _FIRST_NUMBER.match(label)
+    if found is None:
+        return math.inf, False
+    return float(found[2].replace(",", "")), not found[1]
 
 
 def _enough(count: np.ndarray) -> bool:
@@ -173,10 +198,7 @@ def told(values: np.ndarray, dates: bool, digits: int = 12) -> list[Any]:
     >>> told(np.array([0.0, 1e8]), dates=True), told(np.array([1 / 3]), dates=False, digits=6)
     (['1970-01-01', '1973-03-03'], [0.333333])
     """
-    if not dates:
-        return [float(f"{value:.{digits}g}") + 0.0 for value in values]
-    start = datetime(1970, 1, 1, tzinfo=UTC)
-    moments = [(start + timedelta(seconds=float(v))).replace(tzinfo=None) for v in values]
-    if np.ptp(values) > 60 * 86_400:
-        return [moment.date().isoformat() for moment in moments]
-    return [moment.isoformat(timespec="minutes") for moment in moments]
+    if dates:
+        return written(values, clock_unit(values))
+    # No number holds more than seventeen.
+    return [float(f"{value:.{min(17, digits)}g}") + 0.0 for value in values]

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.clock import leading
 from discreet.errors import BadInput
 from discreet.release.bins import FEWEST, categories, histogram, quantiles, told
 from discreet.release.tables import Facts, LeftOut, Tables
@@ -124,7 +125,7 @@ def _column(t: Tables, name: str, used: np.ndarray | None) -> Figures:
         entry["histogram"] = _bins(histogram(*sides, dates=dates), dates, ("before", "after"))
         found = quantiles(*sides)
         entry["quantiles"] = found and {
-            when: told(side, dates, digits=6)
+            when: told(side, dates, digits=6 + leading(np.concatenate(found)))
             for when, side in zip(("before", "after"), found, strict=True)
         }
         return entry
@@ -162,7 +163,7 @@ def _bins(found: tuple[np.ndarray, ...] | None, dates: bool, names: tuple[str, .
         return None
     edges, *counts = found
     sides = {name: side.tolist() for name, side in zip(names, counts, strict=True)}
-    return {"edges": told(edges, dates), **sides}
+    return {"edges": told(edges, dates, digits=12 + leading(edges)), **sides}
 
 
 def _label_counts(column: pa.ChunkedArray) -> dict[str, int] | None:
@@ -237,7 +238,7 @@ def _size_name(low: int, end: int | None) -> str:
 
 
 def _nulls(t: Tables) -> Figures | None:
-    masks = [np.array([_is_null(table[c]) for c in t.shared]) for table in (t.before, t.after)]
+    masks = [np.array([is_null(table[c]) for c in t.shared]) for table in (t.before, t.after)]
     before, after = (_patterns(t.shared, side) for side in masks)
     return _told_nulls(t.shared, before, after)
 
@@ -259,7 +260,8 @@ def _told_nulls(names: list[str], *sides: Patterns) -> Figures | None:
     }
 
 
-def _is_null(column: pa.ChunkedArray) -> np.ndarray:
+def is_null(column: pa.ChunkedArray) -> np.ndarray:
+    """Say of each cell whether it is null or not a number."""
     nan_is_null = pa.types.is_floating(column.type)
     return column.is_null(nan_is_null=nan_is_null).to_numpy()
 
@@ -284,8 +286,8 @@ def _common(*sides: Patterns) -> list[Figures]:
             found.setdefault(null, [0, 0])[i] = count
     common = {null: n for null, n in found.items() if max(n) >= FEWEST}
     order = sorted(common, key=lambda null: (-sum(common[null]), null))[:MOST_PATTERNS]
-    # Fewer than ten are told as none, as bins tell none of them.
-    shown = {null: [n if n >= FEWEST else 0 for n in common[null]] for null in order}
+    # Of a few records no number is told: None stands for fewer than ten.
+    shown = {null: [None if 0 < n < FEWEST else n for n in common[null]] for null in order}
     return [{"columns": list(c), "before": n[0], "after": n[1]} for c, n in shown.items()]
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from discreet.release.codebook import describe
-from discreet.release.figures import released_figures
+from discreet.release.figures import is_null, released_figures
 from discreet.release.recipe import Recipe, Step
 
 # Parameters of steps that coarsen: they say what a released value stands for.
@@ -99,7 +98,8 @@ def public_facts(
     figures = released_figures((released if sample is None else sample).select(data))
     if sample is not None and len(sample) < released.num_rows:
         figures["sampled"] = {"rows": len(sample), "of": released.num_rows}
-    nulls = getattr(released, "null_counts", None) or {c: _nulls(released[c]) for c in data}
+    nulls = getattr(released, "null_counts", None)
+    nulls = nulls or {c: int(is_null(released[c]).sum()) for c in data}
     perturbed = {c for step in recipe.steps if _perturbs(step) for c in step.columns}
     hidden = set() if recipe.publish_noise else perturbed
     rows = log["input"]["rows"]
@@ -136,13 +136,10 @@ def _step(step: Step, publish_noise: bool) -> dict[str, Any]:
         "in_words": step.build().in_words,
         "effect": step.build().effect,
         "strength": strength(step),
+        # What is done, not how strongly: users must know which of their figures it distorts.
+        "encoding": given.get("encoding"),
         "parameters": {name: value for name, value in given.items() if name in told},
     }
-
-
-def _nulls(column: pa.ChunkedArray) -> int:
-    nan = pa.types.is_floating(column.type)
-    return int(np.count_nonzero(column.is_null(nan_is_null=nan).to_numpy()))
 
 
 def _changed(cells: int, rows: int, hidden: bool) -> float | str:

@@ -56,11 +56,32 @@ CAVEATS = {
 }
 
 
-def caveat(method: str, effect: str) -> str:
-    """Say what an analyst must know of a method's result."""
-    if effect == "perturbs" and method not in CAVEATS:
-        return (
-            "values were rounded to one of two points at random: means are kept on average, and "
-            "variances come out too large"
-        )
+_NEAREST = (
+    "values are the nearest of some typical values: means are kept nearly, variances and standard "
+    "errors come out somewhat too small, and the spread around a point is gone"
+)
+_STOCHASTIC = "values are one of the two neighbouring points, at random: means are kept on average"
+_BEYOND = (
+    ", but for values beyond the outermost points, which are cut off there; variances may come out "
+    "too large or too small"
+)
+_BASE_STOCHASTIC = (
+    "; variances come out too large, differences smaller than the base mean nothing, and counts "
+    "heap at its multiples"
+)
+
+
+def caveat(method: str, encoding: str | None = None) -> str:
+    """Say what an analyst must know of a method's result.
+
+    Parameters
+    ----------
+    method : str
+    encoding : {"group", "nearest", "stochastic"}, optional
+        Of a method that rounds.
+    """
+    if encoding == "stochastic":
+        return _STOCHASTIC + (_BASE_STOCHASTIC if method == "base" else _BEYOND)
+    if encoding == "nearest" and method not in CAVEATS:
+        return _NEAREST
     return CAVEATS.get(method, _GROUPED)

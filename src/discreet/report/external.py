@@ -7,11 +7,10 @@ from typing import Any
 
 from discreet.report import pictures
 from discreet.report.caveats import caveat
-from discreet.report.page import Table, counted, figure, named, render, share
+from discreet.report.page import MOST_DRAWN, Table, counted, figure, named, render, share
 from discreet.report.pictures import Picture
 
 Facts = Mapping[str, Any]
-MOST_DRAWN = 60
 
 
 def external_report(facts: Facts) -> str:
@@ -51,8 +50,9 @@ def _sentences(facts: Facts) -> list[str]:
         if changed
         else ("No value differs from the original")
     )
-    strengths = sorted({s["strength"] for s in facts["steps"] if s["strength"]})
-    second += f"; random changes are {named(strengths)}" if strengths else ""
+    found = {s["strength"] for s in facts["steps"]}
+    strengths = [said for said in ("low", "medium", "high") if said in found]
+    second += f"; the strength of perturbation is {named(strengths)}" if strengths else ""
     third = "Read the caveats below before you analyse the treated columns"
     return [f"{sentence}." for sentence in (first, second, third)]
 
@@ -92,7 +92,7 @@ def _step(number: int, step: Facts) -> list[tuple[str, str]]:
 def _caveats(facts: Facts) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for step in facts["steps"]:
-        found.setdefault(caveat(step["method"], step["effect"]), []).extend(step["columns"])
+        found.setdefault(caveat(step["method"], step["encoding"]), []).extend(step["columns"])
     told = [(named(list(dict.fromkeys(columns))), said) for said, columns in found.items()]
     if facts["household"]:
         said = "numbers of households are random: they tell who lives together, and nothing else"
@@ -104,13 +104,17 @@ def _suppressed(facts: Facts) -> str:
     found = facts["suppressed"]
     if not found:
         return "No record was suppressed and no cell was blanked."
-    said = f"{counted(found['records'], 'record')} suppressed: their quasi columns hold * or are "
-    said += f"empty, or the record is left out ({found['left_out']:,})."
-    blanked = sum(found["blanked_cells"].values())
+    records, gone, blanked = found["records"], found["left_out"], found["blanked_cells"]
+    fates = [f"{gone:,} left out of the file"] if gone else []
+    if gone < records:
+        coded = (s["columns"] for s in facts["steps"] if s["method"] in ("generalize", "mondrian"))
+        stars = [name for columns in coded for name in columns if name not in blanked]
+        fate = f"* in {named(stars)}" if stars else "empty quasi columns"
+        fates.append(f"{records - gone:,} with {fate}")
+    said = f"{counted(records, 'record')} suppressed: {', '.join(fates)}."
     if blanked:
-        said += (
-            f" {counted(blanked, 'more cell')} blanked in {named(list(found['blanked_cells']))}."
-        )
+        cells = counted(sum(blanked.values()), "cell")
+        said += f" In all, {cells} blanked in {named(list(blanked))}."
     return said
 
 

@@ -8,14 +8,12 @@ from typing import Any
 from discreet.report import pictures
 from discreet.report.compare import alternatives
 from discreet.report.measures import column_table, moment_table, risk_table, utility_table
-from discreet.report.page import Table, named, render
+from discreet.report.page import MOST_DRAWN, Table, named, render
 from discreet.report.pictures import Picture
 from discreet.report.steps import step_parts
 from discreet.report.summary import key_figures, sentences, title_of
 
 Facts = Mapping[str, Any]
-# A page of more columns than this shows the first ones; the tables have all.
-MOST_DRAWN = 60
 _BECOMES = {
     "identifiers": "dropped",
     "quasi": "could identify together with others",
@@ -62,6 +60,7 @@ def internal_report(facts: Facts) -> str:
         suppressed=log.get("suppressed") if log else None,
         risk=risk_table(assessment) if assessment else None,
         riskiest=_riskiest(drawn),
+        no_riskiest=_no_riskiest(drawn),
         utility=utility_table(assessment) if assessment else None,
         columns=_columns(assessment, log) if assessment else None,
         moments=moment_table(assessment) if assessment else None,
@@ -70,7 +69,7 @@ def internal_report(facts: Facts) -> str:
         left_out=(assessment or {}).get("left_out", {}),
         alternatives=alternatives(facts["comparison"]) if facts.get("comparison") else None,
         sampled=drawn.get("sampled"),
-        undrawn=max(0, len(drawn.get("columns", {})) - MOST_DRAWN),
+        undrawn=max(0, len(_changed(drawn.get("columns", {}))) - MOST_DRAWN),
         **_pictures(drawn),
     )
 
@@ -150,6 +149,18 @@ def _riskiest(drawn: Facts) -> Table | None:
     return Table(head, rows, 4, reading) if rows else None
 
 
+def _no_riskiest(drawn: Facts) -> str:
+    """Say why there is no list of the riskiest records."""
+    if not drawn:
+        return "no figures were taken"
+    if drawn.get("class_sizes"):
+        return "records are not sought one by one in a table larger than memory"
+    return (
+        "there is no quasi column, or one was perturbed, so that classes of equal values mean "
+        "nothing"
+    )
+
+
 def _warnings(facts: Facts) -> list[str]:
     log, check = facts.get("log") or {}, facts.get("check") or {}
     assessment = facts.get("assessment") or {}
@@ -173,10 +184,14 @@ def _pictures(drawn: Facts) -> dict[str, Any]:
     }
 
 
+def _changed(columns: Facts) -> list[str]:
+    return [name for name, own in columns.items() if own["changed"]]
+
+
 def _distributions(columns: Facts) -> Iterator[tuple[str, list[Picture], str]]:
     """Draw each column that changed, before and after; say why where there is no picture."""
-    changed = [(name, own) for name, own in columns.items() if own["changed"]]
-    for name, own in changed[:MOST_DRAWN]:
+    for name in _changed(columns)[:MOST_DRAWN]:
+        own = columns[name]
         drawn = []
         if own.get("histogram"):
             drawn.append(pictures.histogram(name, own["histogram"]))

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from discreet.clock import clock_unit, length_unit, written
 from discreet.report.page import Table, figure, share
 
 Entry = Mapping[str, Any]
@@ -208,17 +207,24 @@ def moment_table(assessment: Entry) -> Table | None:
     rows = []
     for name, own in assessment["utility"].get("columns", {}).get("columns", {}).items():
         dates = drawn.get(name, {}).get("kind") == "date"
-        means = (_date(side) if dates else figure(side) for side in own["mean"])
-        spreads = (_days(side) if dates else figure(side) for side in own["sd"])
+        spread = max((sd for sd in own["sd"] if sd is not None), default=0.0)
+        means = (_date(side, spread) if dates else figure(side) for side in own["mean"])
+        spreads = (_length(side) if dates else figure(side) for side in own["sd"])
         rows.append((name, *means, *spreads))
     head = ("column", "mean before", "mean after", "sd before", "sd after")
     reading = "Mean and standard deviation (sd) of the values that are there, in the column's unit."
     return Table(head, rows, 4, reading) if rows else None
 
 
-def _date(seconds: float | None) -> str:
-    return "–" if seconds is None else str(np.datetime64(round(seconds), "s").astype("M8[D]"))
+def _date(seconds: float | None, spread: float) -> str:
+    if seconds is None:
+        return "–"
+    # Ten standard deviations are about what a column spans.
+    return written([seconds], clock_unit([seconds], span=10 * spread))[0].replace("T", " ")
 
 
-def _days(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{figure(seconds / 86_400)} days"
+def _length(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    name, length = length_unit(seconds)
+    return f"{figure(seconds / length)} {name}"

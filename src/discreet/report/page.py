@@ -11,6 +11,8 @@ from typing import Any
 from discreet.report.pictures.drawing import number, percent, printable
 
 LONGEST_NAME = 60
+# A page of more columns than this shows the first ones; the tables have all.
+MOST_DRAWN = 60
 # What HTML may not hold, not even escaped; names of columns may.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 

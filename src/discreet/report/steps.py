@@ -98,7 +98,7 @@ def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
 
 def _cuts(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     points, counts = np.asarray(plan["points"]), np.asarray(plan["counts"])
-    ends = f"from {_value(plan, points[0])} to {_value(plan, points[-1])}"
+    ends = _range(_value(plan, points[0]), _value(plan, points[-1]), "from ", "at ")
     rarest = f"the rarest stands for {counted(int(counts.min()), 'record')}"
     said = f"{counted(len(points), 'point')} {ends}; {rarest}, on average {counts.mean():.1f}"
     part.facts.append((f"rounding set of {column}", said))
@@ -149,7 +149,7 @@ def _pram(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
         (
             f"transitions of {column}",
             f"{counted(len(names), 'category', 'categories')}, which stay with a chance of "
-            f"{share(stay.min())} to {share(stay.max())}",
+            f"{_range(share(stay.min()), share(stay.max()))}",
         )
     )
     if len(names) <= 12:
@@ -174,6 +174,11 @@ _COLUMN: dict[str, _Told] = {
     "pram": _pram,
     "sources": _sources,
 }
+
+
+def _range(low: str, high: str, several: str = "", one: str = "") -> str:
+    """Write a range; its ends once where they are the same."""
+    return f"{one}{low}" if low == high else f"{several}{low} to {high}"
 
 
 def _value(plan: Plan, value: Any, length: bool = False) -> str:
@@ -248,7 +253,7 @@ def _mondrian(part: StepPart, plan: Plan, done: Plan) -> None:
     sizes = np.asarray(plan["sizes"])
     said = counted(len(sizes), "class", "classes")
     if len(sizes):
-        said += f" of {int(sizes.min()):,} to {int(sizes.max()):,} records"
+        said += f" of {_range(f'{int(sizes.min()):,}', f'{int(sizes.max()):,}')} records"
     part.facts.append(("classes", said))
     _suppressed(part, done)
 

@@ -19,10 +19,14 @@ _KEY_RISK = (
     "in classes under 5",
     "individual risk, largest",
     "individual risk, average",
+    "prosecutor, largest",
+    "marketer, average",
     "linkage by distance",
     "linkage by probability",
     "interval disclosure",
 )
+# Each finds a share of the records, so that the worst can be told.
+_ATTACKS = ("marketer, average", "linkage by distance", "linkage by probability")
 _KEY_UTILITY = (
     "information loss IL1s",
     "squares lost",
@@ -39,7 +43,8 @@ def key_figures(facts: Facts) -> list[Measured]:
     if not assessment:
         return []
     rows = {row.name: row for family in ("risk", "utility") for row in measured(assessment, family)}
-    return [rows[name] for name in (*_KEY_RISK, *_KEY_UTILITY) if name in rows]
+    shares = [name for name in rows if name.startswith("alpha of ")]
+    return [rows[name] for name in (*_KEY_RISK, *shares, *_KEY_UTILITY) if name in rows]
 
 
 def sentences(facts: Facts) -> list[str]:
@@ -74,10 +79,14 @@ def _protected(facts: Facts) -> str:
             f"{'is' if unique.after == 1 else 'are'} unique on {named(quasi)}, "
             f"{unique.before:,} before"
         )
-    linkage = rows.get("linkage by distance") or rows.get("linkage by probability")
-    if linkage is not None:
-        found = f"an intruder who links records finds {share(linkage.after)} of them"
-        parts.append(f"{found}, {share(linkage.before)} before")
+    attacks = [rows[name] for name in _ATTACKS if name in rows and rows[name].after is not None]
+    if attacks:
+        worst = max(attacks, key=lambda row: row.after)
+        found = f"the best intruder measured ({worst.name.partition(',')[0]}) finds "
+        found += f"{share(worst.after)} of the records"
+        parts.append(
+            found + (f", {share(worst.before)} before" if worst.before is not None else "")
+        )
     elif (near := rows.get("interval disclosure")) is not None:
         parts.append(f"{share(near.after)} of the changed columns' cells stay near their original")
     check = facts.get("check")
@@ -92,8 +101,9 @@ def _cost(facts: Facts) -> str:
     parts = []
     log = facts.get("log")
     if log:
-        cells = sum(log["changed_cells"].values())
-        total = len(log["changed_cells"]) * log["input"]["rows"]
+        # New numbers of households are no loss.
+        changed = {c: n for c, n in log["changed_cells"].items() if log["roles"][c] != "household"}
+        cells, total = sum(changed.values()), len(changed) * log["input"]["rows"]
         parts.append(f"{share(cells / max(1, total))} of the released columns' cells differ")
     rows = {row.name: row for row in key_figures(facts)}
     if (lost := rows.get("information loss IL1s")) is not None and lost.after is not None:

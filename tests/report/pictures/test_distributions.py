@@ -39,7 +39,30 @@ def test_dates_are_dates():
         "before": ["2020-05-01T10:00", "2020-05-01T11:30"],
         "after": ["2020-05-02T10:00"] * 2,
     }
-    assert "50 %: 2020-05-01 and 2020-05-02" in pictures.ecdf("seen", minutes).alt
+    assert "50 %: 2020-05-01 10:45 and 2020-05-02 10:00" in pictures.ecdf("seen", minutes).alt
+
+
+def test_times_within_minutes_are_told_to_the_second():
+    edges = [f"2024-01-01T10:0{s // 60}:{s % 60:02d}" for s in range(0, 300, 10)]
+    counts = [10] * (len(edges) + 1)
+    picture = pictures.histogram("seen", {"edges": edges, "before": counts, "after": counts})
+    assert "% of records per 10 seconds" in picture.svg
+    assert "2024-01-01 10:00:10 to 2024-01-01 10:00:20: " in picture.alt
+
+
+@pytest.mark.parametrize("far", ["0001-01-01", "9999-12-31", "10000-01-01"])
+def test_the_ends_of_the_calendar_are_drawn(far):
+    days = sorted(["2001-01-01", "2002-01-01", far], key=lambda day: int(day.split("-")[0]))
+    picture = pictures.histogram("d", {"edges": days, "before": [10] * 4, "after": [10] * 4})
+    assert far in picture.alt
+    assert far in pictures.ecdf("d", {"before": days, "after": days}).alt
+    assert far in pictures.ecdf("d", {"before": [far] * 3, "after": [far] * 3}).alt
+
+
+def test_large_numbers_close_together_are_told_apart():
+    edges = [12345678901234560.0 + 10 * i for i in range(3)]
+    picture = pictures.histogram("code", {"edges": edges, "before": [10] * 4, "after": [10] * 4})
+    assert "12,345,678,901,234,560 to 12,345,678,901,234,570: 25.0 %" in picture.alt
 
 
 def test_a_side_without_records_is_drawn_as_nothing():

@@ -54,6 +54,12 @@ def test_rounding_sets_of_a_fitted_method():
     assert (f"{outside} points lie beyond" in picture.caption) == bool(outside)
 
 
+def test_one_point_is_told_as_one():
+    plan = {"points": [2.0], "cuts": [], "counts": [40]}
+    picture = pictures.rounding_sets("x", plan, {"edges": [1.0], "before": [20, 20]})
+    assert picture.alt == "x is rounded to 1 point, of 40 records: 2."
+
+
 def test_points_on_top_of_each_other_are_drawn_once():
     values = np.linspace(0, 1, 5000)
     shown = _apart(values, 0.0, 1.0)
@@ -94,5 +100,8 @@ def test_many_borders_would_hide_the_density():
 
     assert ">borders<" in drawn(61).svg
     assert ">borders<" not in drawn(62).svg
-    assert "between the middles of neighbouring points" in drawn(62).caption
+    # Borders lie between groups of values, wherever their points are.
+    assert "all values between two dotted borders are released as" in drawn(61).caption
+    assert "fall into 62 groups, whose borders are too many to draw" in drawn(62).caption
+    assert "middles" not in drawn(62).caption
     assert len(drawn(5000).svg) < 15_000

@@ -63,7 +63,9 @@ def test_patterns_are_told():
     patterns = [
         {"columns": [], "before": 80, "after": 70},
         {"columns": ["a", "b"], "before": 1200, "after": 0},
+        {"columns": ["b"], "before": 30, "after": None},
     ]
     picture = pictures.nulls(figures | {"patterns": patterns})
-    assert "no null: 80 and 70; a with b: 1,200 and 0." in picture.alt
+    assert "no null: 80 and 70; a with b: 1,200 and 0; b: 30 and fewer than 10." in picture.alt
     assert "1,200 → 0" in picture.svg
+    assert "30 → &lt;10" in picture.svg

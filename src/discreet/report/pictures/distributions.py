@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.clock import clock_unit, leading, length_unit, written
 from discreet.report.pictures.drawing import (
     AFTER_BARS,
     AFTER_LINE,
@@ -100,20 +101,21 @@ def ecdf(column: str, figures: Mapping[str, Any]) -> Picture:
     Quantiles of age, before and after: 10 %: 20 and 25; 25 %: 25 and 25; 50 %: 35 and 35; 75 %: 45
     and 45; 90 %: 50 and 45.
     """
+    both_sides = Axis.of([*figures["before"], *figures["after"]])
     sides = {side: Axis.of(figures[side]) for side in ("before", "after")}
-    dates = sides["before"].dates
 
     def paint(canvas: Any) -> None:
         axis = room(canvas)
         for (side, values), style in zip(sides.items(), (BEFORE_LINE, AFTER_LINE), strict=True):
             axis.plot(values.numbers, _levels(values.numbers), label=side, **style)
         axis.set(ylim=(0, 100), ylabel="% of records at most")
-        label_values(axis, column, dates)
+        label_values(axis, column, both_sides)
         legend(axis)
 
     told = []
     for p in (10, 25, 50, 75, 90):
-        both = [v.said(np.interp(p, _levels(v.numbers), v.numbers)) for v in sides.values()]
+        at = [np.interp(p, _levels(v.numbers), v.numbers) for v in sides.values()]
+        both = [both_sides.said(value) for value in at]
         told.append(f"{p} %: {both[0]} and {both[1]}")
     return draw(
         paint,
@@ -218,16 +220,18 @@ class Axis:
     def of(cls, values: Sequence[Any]) -> Axis:
         """Take numbers, or ISO texts of dates and times."""
         if any(isinstance(value, str) for value in values):
-            moments = np.array([str(value).replace("Z", "") for value in values], "datetime64[us]")
-            return cls(moments.astype(np.int64) / 86_400e6, True)
+            moments = np.array([str(value).replace("Z", "") for value in values], "datetime64[ms]")
+            return cls(moments.astype(np.int64) / 86_400e3, True)
         return cls(np.asarray(values, dtype=np.float64), False)
 
     def said(self, value: float) -> str:
         """Write one of the values, or one between them."""
         if not self.dates:
-            return number(float(value))
-        moment = np.datetime64(0, "us") + np.timedelta64(int(value * 86_400e6), "us")
-        return str(moment.astype("datetime64[D]"))
+            shared = leading(self.numbers)
+            close = f"{float(value):,.{min(17, shared + 3)}g}"
+            return number(float(value)) if shared < 3 else close
+        unit = clock_unit(np.rint(self.numbers * 86_400e3) / 1000)
+        return written([value * 86_400], unit)[0].replace("T", " ")
 
 
 class Bins:
@@ -257,9 +261,10 @@ class Bins:
             axis.set(ylabel="% of records", xlabel=clipped(column, BELOW))
             axis.set_xticks(self.axis.numbers, [self.axis.said(v) for v in self.axis.numbers])
             return
-        unit = f"{number(float(f'{self.unit:.3g}'))}{' days' if self.axis.dates else ''}"
-        axis.set_ylabel(f"% of records per {unit}")
-        label_values(axis, column, self.axis.dates)
+        name, length = length_unit(self.unit * 86_400) if self.axis.dates else ("", 86_400.0)
+        unit = number(float(f"{self.unit * 86_400 / length:.3g}"))
+        axis.set_ylabel(f"% of records per {unit} {name}".rstrip())
+        label_values(axis, column, self.axis)
 
     def told(self, *sides: np.ndarray) -> str:
         """Say what is in each bin."""
@@ -277,19 +282,27 @@ class Bins:
         return "; ".join(parts[:_TOLD]) + (f"; and {more} bins more" if more > 0 else "")
 
 
-def label_values(axis: Any, column: str, dates: bool) -> None:
+# Days since 1970 of the years that matplotlib knows, 2 to 9998.
+_CALENDAR = (-718_797, 2_932_166)
+
+
+def label_values(axis: Any, column: str, values: Axis) -> None:
     """Name the axis of a column's values; thousands are set apart where there is room."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_xlabel(clipped(column, BELOW))
-    if dates:
+    low, high = axis.get_xlim()
+    if values.dates and _CALENDAR[0] <= low and high <= _CALENDAR[1]:
         # Days since 1970, as matplotlib has them by default too.
         locator = AutoDateLocator(maxticks=8)
         axis.xaxis.set_major_locator(locator)
         axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
         return
-    low, high = axis.get_xlim()
+    if values.dates:
+        axis.xaxis.set_major_locator(MaxNLocator(5))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: values.said(x)))
+        return
     largest = max(abs(low), abs(high))
     axis.xaxis.set_major_locator(MaxNLocator(7))
     if 1e-3 < largest < 1e7 and high - low > 1e-3 * largest:

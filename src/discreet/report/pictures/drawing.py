@@ -283,6 +283,18 @@ def number(value: float) -> str:
     return "0" if text in ("-0", "0") else text
 
 
+def span(low: float, high: float) -> str:
+    """Write a range; its ends once where they are the same.
+
+    Examples
+    --------
+    >>> span(3, 1200), span(2.0, 2.0)
+    ('3 to 1,200', '2')
+    """
+    ends = number(low), number(high)
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
 def percent(share: float) -> str:
     """Write a share as percent.
 

@@ -18,6 +18,7 @@ from discreet.report.pictures.drawing import (
     draw,
     legend,
     number,
+    span,
     strokes,
 )
 
@@ -61,9 +62,14 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
         legend(axis)
 
     few = len(cuts) <= _BORDERS
-    between = "two dotted borders" if few else "the middles of neighbouring points"
+    held_together = (
+        "all values between two dotted borders"
+        if few
+        else f"the values fall into {len(points):,} groups, whose borders are too many to draw, "
+        "and all of a group"
+    )
     counts = np.asarray(plan.get("counts", ()))
-    held = f", of {counts.min():,} to {counts.max():,} records" if len(counts) else ""
+    held = f", of {span(counts.min(), counts.max())} records" if len(counts) else ""
     outside = int(((points < bins.drawn[0]) | (points > bins.drawn[-1])).sum())
     beyond = f"; {outside:,} points lie beyond what is drawn" if outside else ""
     said = [bins.axis.said(point) for point in points]
@@ -72,8 +78,8 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
         paint,
         (WIDE, HIGH),
         f"Rounding set of {clipped(column, BELOW)}",
-        f"{column} is rounded to {len(points):,} points{held}: {first}.",
-        f"The grey area is the original; all values between {between} are released as the point "
+        f"{column} is rounded to {len(points):,} point{'s' * (len(points) != 1)}{held}: {first}.",
+        f"The grey area is the original; {held_together} are released as the point "
         f"marked below them, so where points are far apart much is lost{beyond}.",
     )
 
@@ -111,7 +117,7 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
     >>> plan = {"second_k": 3, "degrees": [1], "coefficients": [0.6, 0.2], "deviations": [0.1]}
     >>> print(polynomials(["pay"], plan).alt)
     1 chunk of 3 values of pay, fitted with polynomials of degree 1; standard deviations of what
-    they miss, in parts of a chunk's width: 0.1 to 0.1, on average 0.1.
+    they miss, in parts of a chunk's width: 0.1, on average 0.1.
     """
     k, deviations = int(plan["second_k"]), np.asarray(plan["deviations"], dtype=np.float64)
     chunks = len(deviations)
@@ -146,7 +152,7 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
         below.set(xlim=(0.5, chunks + 0.5), ylim=(0, None), xlabel="chunk", ylabel="missed (sd)")
 
     degree = f"{degrees.min()}" if np.ptp(degrees) == 0 else f"{degrees.min()} to {degrees.max()}"
-    spread = f"{number(deviations.min())} to {number(deviations.max())}"
+    spread = span(deviations.min(), deviations.max())
     some = f"; {len(shown)} of the {chunks:,} chunks are drawn" if len(shown) < chunks else ""
     return draw(
         paint,

@@ -170,7 +170,8 @@ def nulls(figures: Mapping[str, Any]) -> Picture:
     ----------
     figures : dict
         `columns`, their shares of nulls `before` and `after`, and optionally `patterns`: a list of
-        {"columns": the null ones, "before": records, "after": records}.
+        {"columns": the null ones, "before": records, "after": records}, where None stands for
+        fewer than ten.
     """
     before, after = (np.asarray(figures[side], dtype=np.float64) for side in ("before", "after"))
     shown = np.sort(np.argsort(-np.maximum(before, after), kind="stable")[:_MOST_NULLS])
@@ -210,7 +211,7 @@ def nulls(figures: Mapping[str, Any]) -> Picture:
     ]
     said = [
         f"{' with '.join(clipped(c) for c in p['columns']) or 'no null'}: "
-        f"{p['before']:,} and {p['after']:,}"
+        f"{_records(p['before'])} and {_records(p['after'])}"
         for p in patterns
     ]
     more = f" Records by their null columns, before and after: {'; '.join(said)}." if said else ""
@@ -230,6 +231,10 @@ def nulls(figures: Mapping[str, Any]) -> Picture:
     )
 
 
+def _records(n: int | None, few: str = "fewer than ") -> str:
+    return f"{few}10" if n is None else number(n)
+
+
 def _patterns(axis: Any, columns: Sequence[str], patterns: Sequence[Mapping[str, Any]]) -> None:
     """Draw the patterns of nulls side by side, with their numbers of records below."""
     place = {name: i for i, name in enumerate(columns)}
@@ -238,7 +243,7 @@ def _patterns(axis: Any, columns: Sequence[str], patterns: Sequence[Mapping[str,
     axis.hlines(np.arange(len(columns)), -0.5, len(patterns) - 0.5, color="#dddddd", linewidth=0.5)
     if cells:
         axis.plot(*zip(*cells, strict=True), "s", color=DARK, markersize=5)
-    counts = [f"{number(p['before'])} → {number(p['after'])}" for p in patterns]
+    counts = [f"{_records(p['before'], '<')} → {_records(p['after'], '<')}" for p in patterns]
     axis.set_xticks(range(len(patterns)), counts, rotation=90, fontsize=7)
     axis.set_yticks([])
     axis.tick_params(length=0)
