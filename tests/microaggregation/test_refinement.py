@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(monkeypatch
     x = cloud(3000)
     found = []
     for cores in (1, 2, 5):
-        monkeypatch.setattr(threads, "_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(threads, "cores", lambda cores=cores: cores)
         found.append(
             Microaggregation(3, refine_moves=400, random_state=7).fit_transform(x).tobytes()
         )
