@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines import Frame
-from discreet.engines.frame import POSITION
+from discreet.engines.frame import POSITION, plain_type
+from discreet.release.cells import plain
 from discreet.release.check import (
     as_kept,
     keeps_promises,
@@ -43,6 +44,8 @@ from discreet.table.summary import Tuples
 
 # The column of patterns of nulls, among a step's own.
 _PATTERN = "\0pattern"
+# Tells which of them are judged.
+_SHOWN = "\0shown"
 
 
 def check_frames(
@@ -207,14 +210,12 @@ def _nulls(shown: ShownFrame, original: Frame, step: Step, plan: Mapping[str, An
         seen = shown.without(raw).over(columns)
         alike = np.zeros(len(seen.table), np.int64)
         return Nulls(bits, records, np.array([len(raw)]), seen, alike)
-    function = partial(_patterns, names, tuple(columns), raw)
-    found = original.fold_pairs(shown.source, function, _Patterns.joined, names, columns)
+    table, counts = _by_pattern(shown, original, names, tuple(columns), raw)
     codes = patterns[_PATTERN].to_numpy()
     place = {code: i for i, code in enumerate(codes.tolist())}
     hidden = np.zeros(len(codes), np.int64)
-    for code, count in zip(*_listed(found.disclosed), strict=True):
-        hidden[place[code]] = count
-    table, counts = found.shown.result()
+    for row, count in zip(*_disclosed(original, names, raw), strict=True):
+        hidden[place[row]] = count
     of_row = [place[code] for code in table[_PATTERN].to_pylist()]
     return Nulls(
         pattern_bits(codes, len(step.columns)),
@@ -225,24 +226,58 @@ def _nulls(shown: ShownFrame, original: Frame, step: Step, plan: Mapping[str, An
     )
 
 
-def _listed(found: Tuples) -> tuple[list[int], list[int]]:
+def _by_pattern(
+    shown: ShownFrame,
+    original: Frame,
+    names: tuple[str, ...],
+    columns: tuple[str, ...],
+    raw: tuple[int, ...],
+) -> tuple[pa.Table, np.ndarray]:
+    """Count the tuples that are shown by the pattern of nulls that their records had."""
+    kinds = [plain_type(shown.source.schema.field(name).type) for name in columns]
+    schema = pa.schema([*zip(columns, kinds, strict=True), (_PATTERN, pa.int64())])
+    schema = schema.append(pa.field(_SHOWN, pa.bool_()))
+    function = partial(_with_pattern, names, raw, schema)
+    # Counted where the rows are: tuples may be millions, and in every piece others.
+    made = original.map_pairs(shown.source, function, schema, names, columns)
+    tuples, counts = made.counts([*columns, _PATTERN, _SHOWN])
+    made.remove()
+    kept = tuples[_SHOWN].to_numpy()
+    return tuples.filter(pa.array(kept)).drop_columns([_SHOWN]), counts[kept]
+
+
+def _with_pattern(
+    names: tuple[str, ...],
+    raw: tuple[int, ...],
+    schema: pa.Schema,
+    before: pa.Table,
+    rows: np.ndarray,
+    there: np.ndarray,
+    after: pa.Table,
+) -> pa.Table:
+    """Give what is shown of each record, its pattern of nulls, and whether it is to be judged."""
+    place = pa.array(np.cumsum(there) - 1, mask=~there)
+    columns = [plain(column).take(place) for column in after.columns]
+    judged = there & ~np.isin(rows, raw) if raw else there
+    return pa.table([*columns, pa.array(_codes(names, before)), pa.array(judged)], schema=schema)
+
+
+def _disclosed(
+    original: Frame, names: tuple[str, ...], raw: tuple[int, ...]
+) -> tuple[list[int], list[int]]:
+    """Count the records that are released as they are, by their pattern of nulls."""
+    if not raw:
+        return [], []
+    found = original.fold(partial(_raw_patterns, names, raw), Tuples.joined, names)
     patterns, counts = found.result()
     return patterns[_PATTERN].to_pylist(), counts.tolist()
 
 
-@dataclass(frozen=True)
-class _Patterns:
-    """Patterns of nulls in the original: of disclosed records, and of those that are shown."""
-
-    disclosed: Tuples
-    shown: Tuples
-
-    def joined(self, other: _Patterns) -> _Patterns:
-        """Put those of two pieces together."""
-        return _Patterns(
-            self.disclosed.joined(other.disclosed),
-            self.shown.joined(other.shown),
-        )
+def _raw_patterns(
+    names: tuple[str, ...], raw: tuple[int, ...], before: pa.Table, rows: np.ndarray
+) -> Tuples:
+    hidden = np.isin(rows, raw)
+    return Tuples.of(pa.table({_PATTERN: _codes(names, before)[hidden]}))
 
 
 def _codes(names: tuple[str, ...], before: pa.Table) -> np.ndarray:
@@ -252,20 +287,3 @@ def _codes(names: tuple[str, ...], before: pa.Table) -> np.ndarray:
 
 def _null_patterns(names: tuple[str, ...], before: pa.Table, rows: np.ndarray) -> Tuples:
     return Tuples.of(pa.table({_PATTERN: _codes(names, before)}))
-
-
-def _patterns(
-    names: tuple[str, ...],
-    columns: tuple[str, ...],
-    raw: tuple[int, ...],
-    before: pa.Table,
-    rows: np.ndarray,
-    there: np.ndarray,
-    after: pa.Table,
-) -> _Patterns:
-    codes, hidden = _codes(names, before), np.isin(rows, raw)
-    kept = after.select(columns).append_column(_PATTERN, pa.array(codes[there]))
-    return _Patterns(
-        Tuples.of(pa.table({_PATTERN: codes[hidden]})),
-        Tuples.of(kept.filter(pa.array(~hidden[there])) if raw else kept),
-    )
