@@ -72,8 +72,9 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
     held = f", of {span(counts.min(), counts.max())} records" if len(counts) else ""
     outside = int(((points < bins.drawn[0]) | (points > bins.drawn[-1])).sum())
     beyond = f"; {outside:,} points lie beyond what is drawn" if outside else ""
-    said = [bins.axis.said(point) for point in points]
-    first = ", ".join(said) if len(said) <= 30 else f"{', '.join(said[:15])} ... {said[-1]}"
+    told = points if len(points) <= 30 else [*points[:15], points[-1]]
+    said = [bins.axis.said(point) for point in told]
+    first = ", ".join(said) if len(points) <= 30 else f"{', '.join(said[:-1])} ... {said[-1]}"
     return draw(
         paint,
         (WIDE, HIGH),
