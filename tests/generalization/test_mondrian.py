@@ -469,7 +469,7 @@ def test_each_models_own_hierarchy_is_kept_for_the_check(make):
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
-        (("tuples", "classes", 0), 1, "sizes that the plan gives"),
+        (("tuples", "classes", 0), 1, "the label 45-52 does not cover 31"),
         (("tuples", "codes", "age", 0), 2, "the plan's tuples are not those of the rows, each once"),
         (("tuples", "codes", "job", 1), 4, "column 'job': the plan's tuples are not what its values"),
         (("tuples", "values", "age", 0), 30.0, "column 'age' holds '31.0', which the plan does not know"),
