@@ -64,4 +64,4 @@ def test_plan_and_values_are_those_in_memory_and_are_derived_again(frame_of, opt
     both, names = derived(frame, step, 7), list(columns)
     count = partial(count_others, names)
     assert both.fold_pairs(new, count, add, None, names) == 0
-    assert both.fold_pairs(frame, count, add, None, names) > 1000
+    assert both.fold_pairs(frame, count, add, None, names) > 500
