@@ -125,7 +125,7 @@ folder = Path({folder!r})
 folder.mkdir()
 parquet.write_table(pa.table({{"x": [1, 2, 3]}}), folder / "in.parquet")
 try:
-    Session(folder, memory="70MB", master="local[1]")
+    Session(folder, memory="900TB", master="local[1]")
 except BadInput as error:
     print(error)
 with Session(folder, master="local[1]") as session:
