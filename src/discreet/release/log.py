@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -63,6 +65,14 @@ def begin_log(
             f"seed = {recipe.seed} can be found by trying, and then undoes the random steps"
         )
     return log
+
+
+@contextmanager
+def timed(log: dict[str, Any], stage: str) -> Iterator[None]:
+    """Put the seconds that a stage takes into a log."""
+    started = time.perf_counter()
+    yield
+    log["seconds"][stage] = round(time.perf_counter() - started, 4)
 
 
 def with_seeds(recipe: Recipe) -> Recipe:

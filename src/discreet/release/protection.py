@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -13,6 +12,7 @@ from discreet.engines.choice import choose
 from discreet.errors import BadInput, BrokenPromise
 from discreet.release.check import check_release
 from discreet.release.evidence import Evidence, left_out
+from discreet.release.log import timed
 from discreet.release.markers import doubtful_markers
 from discreet.release.recipe import Recipe, as_recipe
 from discreet.release.release import Release
@@ -114,9 +114,8 @@ def protect_read(table: Any, recipe: Recipe, source: Path | None = None) -> Rele
     protected, changed = run.result()
     protected = released_labels(original, protected, run.seen, left_out(run.plan))
     evidence = Evidence(run.plan, run.log, run.recipe, original=original)
-    started = time.perf_counter()
-    report = check_release(protected, run.recipe, evidence, original)
-    run.log["seconds"]["check"] = round(time.perf_counter() - started, 4)
+    with timed(run.log, "check"):
+        report = check_release(protected, run.recipe, evidence, original)
     if not report.verified:
         raise BrokenPromise(f"the release does not pass its check:\n{report}")
     # Null markers became nulls, so columns that no step treats may have changed too.

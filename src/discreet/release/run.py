@@ -17,7 +17,7 @@ from discreet.method import Method, Outcome
 from discreet.release.cells import blank, differing, rare_cells
 from discreet.release.evidence import Plan, content_hmac
 from discreet.release.keys import row_numbers
-from discreet.release.log import begin_log, tell_null_policy, with_seeds
+from discreet.release.log import begin_log, tell_null_policy, timed, with_seeds
 from discreet.release.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of, numbers
 
@@ -55,16 +55,16 @@ class Run:
         self._begin(recipe)
 
     def _begin(self, recipe: Recipe) -> None:
-        started = time.perf_counter()
         original = self.original
         nulls = {c: original[c].null_count for c in self.released}
         self.log = begin_log(recipe, self.roles, self.released, nulls)
+        with timed(self.log, "hash"):
+            hmac = content_hmac(original, bytes.fromhex(self.log["hash_key"]))
         self.log["input"] = {
             "rows": original.num_rows,
             "columns": original.column_names,
-            "hmac": content_hmac(original, bytes.fromhex(self.log["hash_key"])),
+            "hmac": hmac,
         }
-        self.log["seconds"]["hash"] = round(time.perf_counter() - started, 4)
         self.recipe = with_seeds(recipe)
 
     @property

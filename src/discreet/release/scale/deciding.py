@@ -179,9 +179,9 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
     target = decided.recipe.roles.target if method.supervised else None
     refuse_units(method, step.columns, applying.sources, where)
     looked = [*looked_at(step), *filter(None, [target, applying.key])]
+    started = time.perf_counter()
     if applying.touched & set(looked):
         frame = applied(frame, applying.needed(looked), partial(applying.columns, tuple(looked)))
-    started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:

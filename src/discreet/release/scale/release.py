@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,6 +27,7 @@ from discreet.release.evidence import (
     save_plan,
     source_hmac,
 )
+from discreet.release.log import timed
 from discreet.release.output import is_file_target, written_whole
 from discreet.release.publication import internal_facts, public_facts
 from discreet.release.recipe import Recipe
@@ -41,6 +41,7 @@ from discreet.release.scale.told import Told, first_rows
 from discreet.report import external_report, internal_report
 from discreet.table.files import format_of
 
+ROWS = "rows.parquet"
 FORMATS = ("csv", "csv.gz", "csv.zst", "parquet")
 
 
@@ -125,23 +126,25 @@ class LargeRelease:
         public, internal = part / "public", part / "internal"
         public.mkdir()
         internal.mkdir(mode=0o700)
-        started = time.perf_counter()
         self.tell("writing the rows in random order")
-        rows = self.engine.write(
-            self.treated, ORDER, LEFT_OUT, self._finish, public / name, internal / "rows.parquet"
-        )
-        self.log["seconds"]["write"] = round(time.perf_counter() - started, 4)
-        released = self.engine.released(public / name, internal / "rows.parquet", self.schema)
+        with timed(self.log, "write"):
+            rows = self.engine.write(
+                self.treated, ORDER, LEFT_OUT, self._finish, public / name, internal / ROWS
+            )
+        self.tell("reading back what was written")
+        with timed(self.log, "read back"):
+            released = self.engine.released(public / name, internal / ROWS, self.schema)
         if not alone:
-            told: Any = Told.of(released, self.schema)
-            (public / "codebook.md").write_text(codebook(self.recipe, told), "utf-8")
-            facts = public_facts(self.recipe, self.log, told, first_rows(public / name))
-            (public / "report.html").write_text(external_report(facts), "utf-8")
+            self.tell("describing it")
+            with timed(self.log, "describe"):
+                told: Any = Told.of(released, self.schema)
+                (public / "codebook.md").write_text(codebook(self.recipe, told), "utf-8")
+                facts = public_facts(self.recipe, self.log, told, first_rows(public / name))
+                (public / "report.html").write_text(external_report(facts), "utf-8")
         self.tell("assessing")
-        started = time.perf_counter()
         records = self.plan.get("suppressed", {}).get("records", 0)
-        assessment = assess_frames(self.original, released, self.recipe, suppressed=records)
-        self.log["seconds"]["assess"] = round(time.perf_counter() - started, 4)
+        with timed(self.log, "assess"):
+            assessment = assess_frames(self.original, released, self.recipe, suppressed=records)
         self._save_internal(internal, assessment)
         self.log["output"] = {"format": format_of(Path(name)), "rows": rows}
         self.log["usage"] = self.engine.usage()
@@ -149,14 +152,13 @@ class LargeRelease:
         log = self.log | {"files": folder_hmacs(part, key)}
         write_json(internal / "log.json", log)
         self.tell("checking what was written")
-        started = time.perf_counter()
-        evidence = replace(Evidence.load(internal), original=self.original)
-        self.check = check_frames(released, self.recipe, evidence, self.original, public / name)
+        with timed(self.log, "check"):
+            evidence = replace(Evidence.load(internal), original=self.original)
+            self.check = check_frames(released, self.recipe, evidence, self.original, public / name)
         if not self.check.verified:
             raise BrokenPromise(f"the written release does not pass its check:\n{self.check}")
         write_json(internal / "check.json", self.check.to_dict())
         log["files"]["internal/check.json"] = file_hmac(internal / "check.json", key)
-        self.log["seconds"]["check"] = round(time.perf_counter() - started, 4)
         report = internal / "report.html"
         told = internal_facts(
             self.recipe, self.plan, log, self.check.to_dict(), assessment.to_dict()
@@ -215,45 +217,34 @@ def treat(
     decided: Decided, engine: Engine, original: Frame, source: Path | None, tell: Tell
 ) -> LargeRelease:
     """Apply what was decided to all rows, and see what becomes of rare values."""
-    log, recipe, plan = decided.log, decided.recipe, decided.plan
+    log, recipe = decided.log, decided.recipe
     tell("treating the rows")
-    started = time.perf_counter()
-    treated = _treated(decided)
-    log["seconds"]["apply"] = round(time.perf_counter() - started, 4)
-    for number, step in enumerate(recipe.steps, start=1):
-        for column in step.columns if chooses_rarest(step) else ():
-            values, counts = treated.counts([column])
-            present = counts[values[column].is_valid().to_numpy()]
-            refuse_rare_point(f"step {number} ({step.method})", column, int(present.min()))
-    rare = {}
-    states, numbers = treated.counts([SUPPRESSED, LEFT_OUT])
-    suppressed = int(numbers[states[SUPPRESSED].to_numpy()].sum())
-    gone = int(numbers[states[LEFT_OUT].to_numpy()].sum())
-    if suppressed:
-        refuse_suppression(recipe, suppressed, gone == original.num_rows)
-        blanked = dict.fromkeys(_blanked(decided), suppressed - gone)
-        for column, (values, cells) in _rare(decided, treated).items():
-            rare[column] = values
-            blanked[column] = blanked.get(column, 0) + cells
-        blanked = {name: cells for name, cells in blanked.items() if cells}
-        plan["suppressed"] = {"records": suppressed, "left_out": gone, "blanked": blanked}
-        log["suppressed"] = {"records": suppressed, "left_out": gone, "blanked_cells": blanked}
-    schema = _public(decided, original, treated)
+    with timed(log, "apply"):
+        treated = _treated(decided)
+    tell("looking for rare values")
+    with timed(log, "rare"):
+        rare = _without_rare(decided, original, treated)
+        schema = _public(decided, original, treated)
     tell("counting the cells that changed")
     taken = [name for name in decided.released if name in decided.applying.touched]
     function = partial(_changes, partial(finish, schema, rare), tuple(taken))
-    changed = original.fold_pairs(treated, function, _sum, taken)
+    with timed(log, "compare"):
+        changed = original.fold_pairs(treated, function, _sum, taken)
     log["changed_cells"] |= changed
     for entry, step in zip(log["steps"], recipe.steps, strict=True):
         entry["changed_cells"] = {c: changed[c] for c in step.columns}
     key = bytes.fromhex(log["hash_key"])
+    with timed(log, "hash"):
+        hmac = None if source is None else source_hmac(source, key)
     log["input"] = {
         "rows": original.num_rows,
         "columns": original.schema.names,
-        "file_hmac": None if source is None else source_hmac(source, key),
+        "file_hmac": hmac,
         "source": None if source is None else source.name,
     }
-    return LargeRelease(plan, log, recipe, engine, original, treated, rare, schema, source, tell)
+    return LargeRelease(
+        decided.plan, log, recipe, engine, original, treated, rare, schema, source, tell
+    )
 
 
 def _treated(decided: Decided) -> Frame:
@@ -275,6 +266,31 @@ def _blanked(decided: Decided) -> list[str]:
     }
     quasi = decided.recipe.roles.quasi
     return [name for name in decided.released if name in quasi and name not in starred]
+
+
+def _without_rare(decided: Decided, original: Frame, treated: Frame) -> dict[str, pa.Array]:
+    """Say what is suppressed, and give the values that are blanked for it; refuse a rare point."""
+    for number, step in enumerate(decided.recipe.steps, start=1):
+        for column in step.columns if chooses_rarest(step) else ():
+            values, counts = treated.counts([column])
+            present = counts[values[column].is_valid().to_numpy()]
+            refuse_rare_point(f"step {number} ({step.method})", column, int(present.min()))
+    states, numbers = treated.counts([SUPPRESSED, LEFT_OUT])
+    suppressed = int(numbers[states[SUPPRESSED].to_numpy()].sum())
+    gone = int(numbers[states[LEFT_OUT].to_numpy()].sum())
+    if not suppressed:
+        return {}
+    refuse_suppression(decided.recipe, suppressed, gone == original.num_rows)
+    rare = {}
+    blanked = dict.fromkeys(_blanked(decided), suppressed - gone)
+    for column, (values, cells) in _rare(decided, treated).items():
+        rare[column] = values
+        blanked[column] = blanked.get(column, 0) + cells
+    blanked = {name: cells for name, cells in blanked.items() if cells}
+    told = {"records": suppressed, "left_out": gone}
+    decided.plan["suppressed"] = told | {"blanked": blanked}
+    decided.log["suppressed"] = told | {"blanked_cells": blanked}
+    return rare
 
 
 def _rare(decided: Decided, treated: Frame) -> dict[str, tuple[pa.Array, int]]:
