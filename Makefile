@@ -18,7 +18,7 @@ demo: setup
 	$(BIN)/discreet demo --force
 
 test: setup
-	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser and not spark'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser and not spark'
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow

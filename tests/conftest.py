@@ -1,9 +1,11 @@
 import os
+import sys
 
 import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from discreet.cli import main
 from discreet.datasets import make_households
 
 # Machines differ too much for a deadline per example; the suite as a whole has one.
@@ -42,3 +44,17 @@ def households() -> pa.Table:
 @pytest.fixture(scope="session")
 def recipe_text() -> str:
     return RECIPE
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command in this process; give its exit code, output and errors."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["discreet", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return ended.value.code or 0, captured.out, captured.err
+
+    return run

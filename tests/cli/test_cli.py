@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from discreet import read_table, write_table
-from discreet.cli import main
 
 
 @pytest.fixture
@@ -20,20 +19,6 @@ def place(tmp_path, monkeypatch, households, recipe_text):
     write_table(households, "in.csv")
     (tmp_path / "recipe.toml").write_text(recipe_text)
     return tmp_path
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run a command in this process; give its exit code, output and errors."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["discreet", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 PROTECT = ("protect", "in.csv", "--recipe", "recipe.toml", "--out", "out")

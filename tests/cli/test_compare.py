@@ -1,24 +1,10 @@
 """The compare command: what it prints and writes, and what it refuses before any work."""
 
 import json
-import sys
 
 import pytest
 
 from discreet import write_table
-from discreet.cli import main
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["discreet", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 
 import openpyxl
 import pytest
@@ -15,19 +16,11 @@ from discreet.release import Recipe
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run a command in a folder with a table; give its exit code, output and errors."""
+def run(run, monkeypatch, tmp_path):
+    """Run `inspect` in a folder with a table."""
     monkeypatch.chdir(tmp_path)
     write_table(make_households(1000, seed=3, null_rate=0.02), "in.csv")
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["discreet", "inspect", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
+    return partial(run, "inspect")
 
 
 def test_plain_in_a_pipe(run):

@@ -3,26 +3,17 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
-from discreet.cli import main
-
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
+def run(run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     # No process of its own: the pieces here are small.
     monkeypatch.setattr("discreet.cli.reproduce._processes", lambda: 1)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["discreet", "reproduce", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
+    return partial(run, "reproduce")
 
 
 SMALL = ("rounding", "--table", "1", "--seeds", "1")

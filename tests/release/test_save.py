@@ -266,10 +266,26 @@ CASES += [("out.csv", "table", False)]
 CASES += [("out.csv", s, True) for s in ("first rename", "second rename", "table", "tidy")]
 
 
+@pytest.fixture
+def one_column(tmp_path, households):
+    """A table of few pictures: what is looked at is when files are where."""
+    write_table(households.slice(0, 100).select(["name", "income"]), tmp_path / "in.csv")
+    (tmp_path / "recipe.toml").write_text(
+        """\
+[roles]
+identifiers = ["name"]
+confidential = ["income"]
+
+[[steps]]
+method = "oma"
+columns = ["income"]
+k = 5
+"""
+    )
+
+
 @pytest.mark.parametrize(("target", "stop", "existing"), CASES)
-def test_killed_at_any_moment(tmp_path, households, recipe_text, target, stop, existing):
-    write_table(households.slice(0, 100), tmp_path / "in.csv")
-    (tmp_path / "recipe.toml").write_text(recipe_text)
+def test_killed_at_any_moment(tmp_path, one_column, target, stop, existing):
     before = (tmp_path / "in.csv").read_bytes()
     if existing:
         protect(tmp_path / "in.csv", tmp_path / "recipe.toml").save(tmp_path / target)
@@ -298,9 +314,7 @@ def test_killed_at_any_moment(tmp_path, households, recipe_text, target, stop, e
     assert {p.name for p in tmp_path.iterdir()} == names
 
 
-def test_killed_at_random_moments(tmp_path, households, recipe_text):
-    write_table(households, tmp_path / "in.csv")
-    (tmp_path / "recipe.toml").write_text(recipe_text)
+def test_killed_at_random_moments(tmp_path, one_column):
     command = [sys.executable, "-m", "discreet", "protect", str(tmp_path / "in.csv"), "--recipe",
                str(tmp_path / "recipe.toml"), "--out", str(tmp_path / "out")]  # fmt: skip
     started = time.perf_counter()

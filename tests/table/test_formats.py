@@ -114,8 +114,13 @@ def test_a_release_in_every_format_passes_its_check(tmp_path, households, recipe
     internal = tmp_path / "people.x.internal"
     report = discreet.check_release(written, release.recipe, internal, households)
     assert report.verified
-    folder = release.save(tmp_path / "folder", format=FORMATS[suffix])
-    assert folder.name == f"table.{FORMATS[suffix]}"
+
+
+def test_a_format_by_name(tmp_path, households, recipe_text):
+    (tmp_path / "recipe.toml").write_text(recipe_text)
+    release = discreet.protect(households, tmp_path / "recipe.toml")
+    for name in ("csv.gz", "sav"):
+        assert release.save(tmp_path / name, format=name).name == f"table.{name}"
 
 
 @pytest.mark.parametrize("suffix", READ_ONLY)

@@ -1,29 +1,14 @@
 """Which engine checks a release, and the command that has it checked."""
 
 import json
-import sys
 
 import pyarrow as pa
 import pytest
 
 from discreet import write_table
-from discreet.cli import main
 from discreet.errors import BadInput
 from discreet.release.scale import files
 from discreet.release.scale.files import engine_for
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["discreet", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
-
 
 RULES = """\
 [roles]

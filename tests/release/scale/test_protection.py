@@ -282,61 +282,52 @@ def test_bad_cells_are_named_by_their_row(column, message, tmp_path, monkeypatch
 
 
 @pytest.fixture
-def written(small, tmp_path):
+def written(small, tmp_path, monkeypatch):
+    """A folder with a table and a recipe, as the working folder."""
+    monkeypatch.chdir(tmp_path)
     parquet.write_table(small, tmp_path / "people.parquet")
     SMALL.dump(tmp_path / "recipe.toml")
     return tmp_path
 
 
-def run(*arguments, **options):
-    command = [sys.executable, "-m", "discreet", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+PROTECT = ("protect", "people.parquet", "--recipe", "recipe.toml", "--engine", "duckdb", "--out")
 
 
 @pytest.mark.parametrize("out", ["release", "release.csv"])
-def test_the_commands_from_protect_to_report(out, written):
-    done = run(
-        "protect", "people.parquet", "--recipe", "recipe.toml", "--out", out, "--engine", "duckdb",
-        "--memory", "1GB", "--json", cwd=written,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+def test_the_commands_from_protect_to_report(out, written, run):
+    code, told, errors = run(*PROTECT, out, "--memory", "1GB", "--json")
+    assert code == 0, errors
+    told = json.loads(told)
     assert told["log"]["engine"] == "duckdb"
     assert told["log"]["usage"]["rows_read"] > 3000
     assert told["log"]["usage"]["bytes_shuffled"] > 0
-    again = run("check", out, "--original", "people.parquet", cwd=written)
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert "not verifiable" not in again.stdout
-    measured = run("assess", "people.parquet", out, "--recipe", "recipe.toml", cwd=written)
-    assert measured.returncode == 0, measured.stderr
-    report = run("report", out, "--out", "report.html", cwd=written)
-    assert report.returncode == 0, report.stderr
+    code, told, errors = run("check", out, "--original", "people.parquet")
+    assert code == 0, told + errors
+    assert "not verifiable" not in told
+    code, _, errors = run("assess", "people.parquet", out, "--recipe", "recipe.toml")
+    assert code == 0, errors
+    code, _, errors = run("report", out, "--out", "report.html")
+    assert code == 0, errors
     left = {path.name for path in written.iterdir()}
     internal = {"release.internal"} if out == "release.csv" else set()
     assert left == {"people.parquet", "recipe.toml", "report.html", out} | internal
 
 
-def test_a_changed_cell_is_found(written):
-    run(
-        "protect", "people.parquet", "--recipe", "recipe.toml", "--out", "release", "--engine",
-        "duckdb", cwd=written,
-    )  # fmt: skip
+def test_a_changed_cell_is_found(written, run):
+    run(*PROTECT, "release")
     path = written / "release" / "public" / "table.parquet"
     table = parquet.read_table(path)
     cells = table["income"].to_pylist()
     place = next(i for i, cell in enumerate(cells) if cell is not None)
     cells[place] += 1
     parquet.write_table(table.set_column(0, "income", pa.array(cells)), path)
-    done = run("check", "release", "--original", "people.parquet", cwd=written)
-    assert done.returncode == 1
-    assert "its keyed hash differs" in done.stdout
+    code, told, _ = run("check", "release", "--original", "people.parquet")
+    assert code == 1
+    assert "its keyed hash differs" in told
 
 
-def test_a_run_that_is_killed_leaves_nothing_and_no_lock(written):
-    command = [
-        sys.executable, "-m", "discreet", "protect", "people.parquet", "--recipe", "recipe.toml",
-        "--out", "release", "--engine", "duckdb",
-    ]  # fmt: skip
+def test_a_run_that_is_killed_leaves_nothing_and_no_lock(written, run):
+    command = [sys.executable, "-m", "discreet", *PROTECT, "release"]
     running = subprocess.Popen(command, cwd=written, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     # Once there are temporary files, it is at work.
@@ -347,8 +338,8 @@ def test_a_run_that_is_killed_leaves_nothing_and_no_lock(written):
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     assert not (written / "release").exists()
-    done = run(*command[3:], cwd=written)
-    assert done.returncode == 0, done.stderr
+    code, _, errors = run(*PROTECT, "release")
+    assert code == 0, errors
     assert {path.name for path in written.iterdir()} == {"people.parquet", "recipe.toml", "release"}
 
 
@@ -427,16 +418,13 @@ def test_a_row_key_without_a_value_is_told(small):
             discreet.protect(table, rules, engine=engine)
 
 
-def test_a_damaged_row_map_is_told(written):
-    run(
-        "protect", "people.parquet", "--recipe", "recipe.toml", "--out", "release", "--engine",
-        "duckdb", cwd=written,
-    )  # fmt: skip
+def test_a_damaged_row_map_is_told(written, run):
+    run(*PROTECT, "release")
     path = written / "release" / "internal" / "rows.parquet"
     parquet.write_table(pa.table({"original_row": ["0"] * 3000}), path)
-    done = run("check", "release", "--original", "people.parquet", cwd=written)
-    assert done.returncode == 2
-    assert "is no row map: it must hold whole numbers, original_row, alone" in done.stderr
+    code, _, errors = run("check", "release", "--original", "people.parquet")
+    assert code == 2
+    assert "is no row map: it must hold whole numbers, original_row, alone" in errors
 
 
 def test_types_of_a_csv_with_very_many_cells_go_by_shapes(small, tmp_path, monkeypatch):
