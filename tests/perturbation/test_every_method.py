@@ -82,7 +82,7 @@ def test_a_release_is_checked_against_its_original(name, people, tmp_path):
 
 @every_step
 def test_the_same_seed_gives_the_same_bytes(name, people, tmp_path):
-    written = []
+    people, written = people.select(STEPS[name][1]), []
     for run in range(2):
         recipe = Recipe.from_dict(recipe_of(name, 2**100 + 7) | {"order_seed": 2**101})
         path = discreet.protect(people, recipe).save(tmp_path / f"{run}.csv")

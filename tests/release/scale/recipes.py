@@ -49,10 +49,14 @@ def rounding(method: str, *columns: str, **parameters: Any) -> Recipe:
     return recipe(step, confidential=columns)
 
 
-def generalize(columns: Any, privacy: Any = K5, *more: Any, **parameters: Any) -> Recipe:
+def generalizing(columns: Any, privacy: Any = K5, **parameters: Any) -> dict[str, Any]:
     named = {name: HIERARCHIES[name] for name in columns}
     step = {"method": "generalize", "columns": list(columns), "privacy": privacy}
-    step |= {"hierarchies": named, **parameters}
+    return step | {"hierarchies": named, **parameters}
+
+
+def generalize(columns: Any, privacy: Any = K5, *more: Any, **parameters: Any) -> Recipe:
+    step = generalizing(columns, privacy, **parameters)
     confidential = {model.get("column") for model in privacy} - {None} or {"income"}
     confidential |= {column for one in more for column in one["columns"]}
     return recipe(step, *more, quasi=columns, confidential=sorted(confidential))
@@ -126,9 +130,13 @@ def wide(rows: int = ROWS) -> pa.Table:
     return table
 
 
-# Steps by column, so that one run shows many methods.
+# Steps by column, so that one run shows many methods: on Spark a run costs more than a step.
 TOGETHER = {
-    "rounding": recipe(
+    "rounding, segregate": recipe(
+        generalizing(
+            ["postcode", "sex", "education"],
+            [*K5, {"model": "t-closeness", "t": 0.5, "column": "disease"}],
+        ),
         {"method": "oma", "columns": ["income", "assets"], "k": 5},
         {"method": "mdav", "columns": ["income 0"], "k": 5},
         {"method": "vmdav", "columns": ["income 1"], "k": 4},
@@ -150,36 +158,32 @@ TOGETHER = {
             "max_draws": 20,
         },
         {"method": "base", "columns": ["income 5"], "base": 1000.0},
+        {"method": "oma", "columns": ["income 6"], "k": 20, "encoding": "nearest"},
         {"method": "mdlp", "columns": ["age"], "min_count": 3},
         {"method": "chimerge", "columns": ["hours"], "min_count": 3},
+        quasi=["postcode", "sex", "education"],
         confidential=[
-            "income", "assets", "birth_date", "age", "hours", *(f"income {i}" for i in range(6)),
+            "income", "assets", "birth_date", "age", "hours", "disease",
+            *(f"income {i}" for i in range(7)),
         ],
         target="household_size",
     ),
-    "noise": recipe(
+    "noise, mondrian": recipe(
+        {"method": "mondrian", "columns": ["age", "postcode", "sex"], "privacy": K5},
         {"method": "top-bottom", "columns": ["income"], "upper": 80_000},
+        {"method": "noise", "columns": ["income 2"], "scale": 0.1},
         {"method": "noise", "columns": ["income 0", "income 1"], "kind": "correlated"},
         {"method": "pram", "columns": ["disease", "education"], "retention": 0.8},
-        {"method": "porop", "columns": ["income 2", "assets"], "k": 100},
+        {"method": "porop", "columns": ["assets"], "k": 100},
         {"method": "lirop", "columns": ["income 3"], "k": 50, "noise": "perturbative"},
+        quasi=["age", "postcode", "sex"],
         confidential=["income", "assets", "disease", "education",
                       *(f"income {i}" for i in range(4))],
         row_key="key",
     ),
-    "segregate": generalize(
-        ["age", "sex", "education"],
-        [*K5, {"model": "t-closeness", "t": 0.5, "column": "disease"}],
-        {"method": "oma", "columns": ["income"], "k": 20},
-    ),
     "match": generalize(["age", "sex"], null_policy="match"),
     "value": generalize(["age", "postcode", "sex"], null_policy="value"),
-    "suppress": generalize(["age", "sex"], null_policy="suppress"),
-    "mondrian": recipe(
-        {"method": "mondrian", "columns": ["age", "postcode", "sex"], "privacy": K5},
-        quasi=["age", "postcode", "sex"],
-        confidential=["income"],
-    ),
+    "suppress": generalize(["age", "sex"], null_policy="suppress", local=True),
 }  # fmt: skip
 
 
