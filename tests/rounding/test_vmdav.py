@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
@@ -40,12 +40,17 @@ def textbook(values, k, gamma, keep_ties):
     groups = [list(group) for group in (*low, *high[::-1])]
     centroids = [sum(group) / len(group) for group in groups]
     for value in rest:
-        nearest = min(range(len(groups)), key=lambda g: (abs(value - centroids[g]), centroids[g]))
+        # Of groups with one centroid, the innermost: records stay in their order.
+        nearest = min(
+            range(len(groups)),
+            key=lambda g: (abs(value - centroids[g]), centroids[g], abs(g - len(low) + 0.5)),
+        )
         groups[nearest].append(value)
     return [len(group) for group in groups]
 
 
 @given(values=columns | uneven, k=st.integers(1, 5), gamma=gammas, keep_ties=st.booleans())
+@example(values=[0.0] * 6, k=2, gamma=0.0, keep_ties=False)
 def test_groups_are_those_of_the_textbook(values, k, gamma, keep_ties):
     if len(values) < k:
         return
