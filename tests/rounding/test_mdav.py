@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadInput
 from discreet.rounding import MDAV
+from tests.rounding.strategies import columns
 
-# Small whole numbers make ties in value and in distance; the rest are ordinary floats.
-columns = st.lists(st.integers(-6, 6).map(float) | st.floats(-1e6, 1e6), min_size=1, max_size=30)
 far = st.lists(st.integers(0, 50).map(lambda i: 1e9 + i * 1e-3), min_size=1, max_size=30)
 
 

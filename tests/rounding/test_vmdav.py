@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadInput
 from discreet.rounding import VMDAV
+from tests.rounding.strategies import columns
 
-# No smaller steps than a millionth: of two ends as far from the mean but for the 33rd digit, the
-# textbook finds the farther one and sums of two floats do not.
-fine = st.integers(-(10**12), 10**12).map(lambda i: i / 1e6)
-columns = st.lists(st.integers(-6, 6).map(float) | fine, min_size=1, max_size=30)
 # Doubling gaps: the next value is often near to the group and far from its neighbour.
 uneven = st.lists(
     st.sampled_from([0.0, 1.0, 2.0, 4.0, 8.0, 64.0, 65.0, 512.0, 514.0]), min_size=1, max_size=25
