@@ -84,10 +84,13 @@ class Draws:
         """The generator's key, for compiled code that draws as it goes."""
         return self._key[0], self._key[1]
 
+    def numbers(self, rows: np.ndarray) -> np.ndarray:
+        """Give the numbers that some rows draw by: their own, or those that `at` was given."""
+        return rows if self._rows is None else self._rows[rows]
+
     def words(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:
         """Give one 64-bit word per row number; `stream` numbers several draws of one row."""
-        rows = rows if self._rows is None else self._rows[rows]
-        counters = np.ascontiguousarray(rows, dtype=np.uint64)
+        counters = np.ascontiguousarray(self.numbers(rows), dtype=np.uint64)
         return philox(*self.key, counters, np.uint64(stream))
 
     def uniform(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:

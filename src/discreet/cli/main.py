@@ -40,7 +40,9 @@ def main() -> None:
     """Run a command: exit 0 when done, 1 for a failed promise or check, 2 for bad input."""
     warnings.showwarning = _warn
     # Temporary files hold rows of people; whoever is asked to stop removes them first.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda number, frame: sys.exit(128 + number))
     if hasattr(signal, "SIGPIPE"):
         # A reader that stops listening, such as `head`, is no failed check.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)

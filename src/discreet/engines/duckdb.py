@@ -393,7 +393,13 @@ class DuckDBFrame(Frame):
 
         path = self.session.new_file()
         self.write(stored(), path)
-        return DuckDBFrame(self.session, [path], schema=schema, in_order=ascend)
+        return self._like(path, schema, in_order=ascend)
+
+    def _like(self, path: Path, schema: pa.Schema, **how: Any) -> DuckDBFrame:
+        """Take a temporary file that was made of this frame."""
+        frame = DuckDBFrame(self.session, [path], schema=schema, **how)
+        frame.positioned = self.positioned
+        return frame
 
     def write(self, tables: Iterable[pa.Table], path: Path) -> None:
         """Write tables of one kind to one file."""
@@ -420,7 +426,7 @@ class DuckDBFrame(Frame):
         key = _ROW if by == _ROW else f"c{columns.index(by)}, {_ROW}"
         kept = "" if without is None else f" WHERE NOT c{columns.index(without)}"
         path = self._copied(f"SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}")
-        return DuckDBFrame(self.session, [path], schema=self.schema, in_order=by == _ROW)
+        return self._like(path, self.schema, in_order=by == _ROW)
 
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> DuckDBFrame:
         """Sort into a temporary file, where a row's number is its place."""
@@ -431,7 +437,7 @@ class DuckDBFrame(Frame):
             f"SELECT * RENAME ({_ROW} AS {old}) FROM ({self.sql(columns)}) ORDER BY {keys}"
         )
         schema = self.schema.append(pa.field(was, pa.int64()))
-        return DuckDBFrame(self.session, [path], schema=schema, stretch=stretch)
+        return self._like(path, schema, stretch=stretch)
 
     def arranged(self, stretch: int) -> DuckDBFrame:
         """Sort into a temporary file."""
@@ -539,11 +545,14 @@ def takes_duckdbs_name(names: Sequence[str]) -> bool:
 
 @contextmanager
 def _telling() -> Iterator[None]:
-    """Tell in a sentence that memory is not enough, and stop where the user wants to."""
+    """Tell in a sentence what went wrong with memory or files; stop where the user wants to."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:
         raise BadInput(_say_full(error)) from None
+    except (duckdb.InvalidInputException, duckdb.IOException) as error:
+        # A damaged file, a full disk.
+        raise BadInput(f"the engine duckdb stopped: {str(error).splitlines()[0]}") from None
     except RuntimeError as error:
         if "interrupted" in str(error):
             raise KeyboardInterrupt from None

@@ -56,6 +56,12 @@ def released_frame(
         )
     if kind == "parquet":
         source = DuckDBFrame(session, tables)
+        for part in tables[1:]:
+            if DuckDBFrame(session, [part]).schema != source.schema:
+                raise BadInput(
+                    f"{part} does not have the columns and types of {tables[0].name}; the parts of "
+                    "a release must have the same"
+                )
         kinds = pa.schema([pa.field(f.name, _kind(f, schema)) for f in source.schema])
         same = all(plain_type(f.type) == kinds.field(f.name).type for f in source.schema)
         if not same or takes_duckdbs_name(source.schema.names):

@@ -218,6 +218,8 @@ class PoROP(RowBound):
             frame, columns, as_float, key, n, int(self.k), STRETCH
         )
         joint = self._fit(n, _ordered.on_engine(order))
+        if key is not None and not frame.positioned:
+            joint["ties"] = "key"
         sources = [draws(name) for name in columns] if self.is_random else []
         release = _ordered.Releasing(n, joint, plans, lows, widths, sources, rounded)
         new = _ordered.released_rows(order, release, columns, STRETCH)

@@ -167,7 +167,7 @@ def test_draws_by_a_key(session, positioned):
     order = np.random.default_rng(1).permutation(500)
     shuffled = {name: values[order] for name, values in (columns | {"id": keys}).items()}
     frame = frame_of(session, shuffled)
-    frame.positioned = False
+    step["joint"]["ties"] = "key"
     after = frame_of(session, {name: values[order] for name, values in found.items()})
     count, both = partial(count_others, list(found)), derived(frame, step, key="id")
     assert both.fold_pairs(after, count, add, None, list(found)) == 0

@@ -1,21 +1,28 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 
 import discreet
 from discreet.datasets import make_households
+from discreet.engines.duckdb import Session
+from discreet.engines.released import released_frame
 from discreet.errors import BadInput
 from discreet.release.evidence import load_plan
 from discreet.release.scale import counting
+from discreet.release.scale.protection import protect_to
+from discreet.release.scale.told import first_rows
 from discreet.table import read_table
 from tests.release.scale.recipes import (
     RECIPES,
@@ -433,3 +440,129 @@ def test_types_of_a_csv_with_very_many_cells_go_by_shapes(small, tmp_path, monke
     one = discreet.protect(tmp_path / "a.csv", SMALL, "memory")
     other = discreet.protect(tmp_path / "a.csv", SMALL, engine="duckdb")
     same_table(one.protected, released(other, tmp_path / "out"))
+
+
+def test_equal_values_go_by_key_wherever_the_rows_are(small, tmp_path):
+    """Rows of a relation have no place; a check of the file must sort as the release did."""
+    table = small.select(["income", "assets"]).append_column(
+        "key", pa.array(np.random.default_rng(4).permutation(3000) + 7)
+    )
+    tied = pc.round(table["income"], -3)
+    table = table.set_column(0, "income", tied)
+    parquet.write_table(table, tmp_path / "a.parquet")
+    rules = recipe(
+        {"method": "top-bottom", "columns": ["income"], "upper": 60_000, "promise": False},
+        {"method": "porop", "columns": ["income"], "k": 50},
+        confidential=["income"],
+        identifiers=[],
+        row_key="key",
+    )
+    release = discreet.protect(duckdb.arrow(table), rules)
+    release.save(tmp_path / "out")
+    release.close()
+    for engine in ("memory", "duckdb"):
+        findings = check_folder(tmp_path / "out", tmp_path / "a.parquet", engine)
+        assert "broken" not in findings, findings
+
+
+def check_folder(folder, original, engine):
+    command = [
+        sys.executable, "-m", "discreet", "check", str(folder), "--original", str(original),
+        "--engine", engine, "--json",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert not done.stderr
+    return {
+        one["status"]: one["detail"]
+        for one in json.loads(done.stdout)["findings"]
+        if "original is the one" not in one["promise"]
+    }
+
+
+@pytest.mark.parametrize("cells", [["x"], ["a\nb", "c"], ["007", "A7"], ["12", "12.5"]])
+def test_a_csv_of_which_the_first_rows_mislead(cells, small, tmp_path):
+    """The public report shows first rows by the types that are known, not by guesses."""
+    column = pa.array([None] * (3000 - len(cells)) + cells, pa.string())
+    table = small.select(["income"]).append_column("note", column)
+    parquet.write_table(table, tmp_path / "a.parquet")
+    rules = recipe(
+        {"method": "oma", "columns": ["income"], "k": 5},
+        confidential=["income"], identifiers=[], rest="insensitive",
+    )  # fmt: skip
+    release = discreet.protect(tmp_path / "a.parquet", rules, engine="duckdb")
+    release.save(tmp_path / "out", format="csv")
+    release.close()
+    rows = first_rows(tmp_path / "out" / "public" / "table.csv", release.schema)
+    assert rows.schema == release.schema
+    assert sorted(filter(None, rows["note"].to_pylist())) == sorted(cells)
+
+
+def test_a_rare_point_is_refused_by_what_its_own_step_makes(tmp_path):
+    """A later step hides a point of one record, or makes values of one record each."""
+    values = [*range(100), 10.0**6]
+    table = pa.table({"x": pa.array(values, pa.float64())})
+    kmeans = {"method": "kmeans", "columns": ["x"], "n_points": 3, "promise": False}
+    oma = {"method": "oma", "columns": ["x"], "k": 20}
+    hidden = recipe(kmeans, oma, confidential=["x"], identifiers=[])
+    for engine in ("memory", "duckdb"):
+        with pytest.raises(BadInput, match="step 1 \\(kmeans\\)"):
+            discreet.protect(table, hidden, engine=engine)
+    noise = {"method": "noise", "columns": ["x"]}
+    shown = recipe(kmeans, noise, confidential=["x"], identifiers=[])
+    even = table.slice(0, 100)
+    wanted = discreet.protect(even, shown)
+    release = discreet.protect(even, shown, engine="duckdb")
+    same_table(wanted.protected, released(release, tmp_path / "out"))
+
+
+def test_rows_of_the_original_are_not_published_with_the_release(written, monkeypatch):
+    """Where temporary files cannot be removed, nothing is published."""
+    remove = shutil.rmtree
+
+    def stubborn(path, *given, **more):
+        if Path(path).name == "work":
+            if more.get("ignore_errors"):
+                return
+            raise PermissionError(13, "in use", str(path))
+        remove(path, *given, **more)
+
+    monkeypatch.setattr(shutil, "rmtree", stubborn)
+    with pytest.raises(BadInput, match="cannot write to release"):
+        protect_to(Path("people.parquet"), SMALL, "duckdb", Path("release"))
+    assert not (written / "release").exists()
+
+
+def test_a_release_that_nobody_closes_leaves_no_rows(written):
+    code = (
+        "import discreet, tempfile; tempfile.tempdir = '.';"
+        "release = discreet.protect('people.parquet', 'recipe.toml', engine='duckdb')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert {path.name for path in written.iterdir()} == {"people.parquet", "recipe.toml"}
+
+
+def test_parts_of_a_release_must_be_alike(small, tmp_path):
+    parts, maps = tmp_path / "table.parquet", tmp_path / "rows.parquet"
+    for folder in (parts, maps):
+        folder.mkdir()
+    table = small.select(["income", "assets"])
+    for number, part in enumerate((table, table.rename_columns(["assets", "income"]))):
+        parquet.write_table(part, parts / f"part-{number}.parquet")
+        rows = pa.table({"original_row": np.arange(3000) + 3000 * number})
+        parquet.write_table(rows, maps / f"part-{number}.parquet")
+    with (
+        Session(tmp_path / "work") as session,
+        pytest.raises(BadInput, match=r"does not have the columns and types of part-0\.parquet"),
+    ):
+        released_frame(session, parts, maps, table.schema)
+
+
+def test_a_damaged_page_is_told_in_a_sentence(written, run):
+    run(*PROTECT, "release")
+    path = written / "release" / "public" / "table.parquet"
+    data = bytearray(path.read_bytes())
+    data[100:400] = bytes(300)
+    path.write_bytes(data)
+    code, _, errors = run("check", "release", "--engine", "duckdb")
+    assert code in (1, 2)
+    assert errors.count("\n") <= 1

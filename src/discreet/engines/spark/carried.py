@@ -91,3 +91,21 @@ def from_spark(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
         chunks = [pc.bit_wise_xor(chunk.view(kind), half) for chunk in column.chunks]
         return pa.chunked_array(chunks, kind)
     return column.cast(kind)
+
+
+def shown(cell: str, kind: pa.DataType) -> str:
+    """Give, as Spark's SQL, a cell that it carries as the nearest that Spark itself can show.
+
+    Examples
+    --------
+    >>> shown("c0", pa.uint8()), shown("c0", pa.uint64())
+    ('c0', 'CAST(CAST(c0 AS DECIMAL(20, 0)) + 9223372036854775808 AS DECIMAL(20, 0))')
+    """
+    if pa.types.is_dictionary(kind):
+        return shown(cell, kind.value_type)
+    if pa.types.is_uint64(kind):
+        return f"CAST(CAST({cell} AS DECIMAL(20, 0)) + {HALF} AS DECIMAL(20, 0))"
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        moment = f"timestamp_micros(({cell} - pmod({cell}, 1000)) div 1000)"
+        return moment if kind.tz else f"CAST({moment} AS TIMESTAMP_NTZ)"
+    return cell

@@ -27,7 +27,7 @@ from discreet.engines.frame import (
     refuse_type,
 )
 from discreet.engines.spark import source, workers
-from discreet.engines.spark.carried import from_spark, spark_name
+from discreet.engines.spark.carried import from_spark, shown, spark_name
 from discreet.engines.spark.session import Session
 from discreet.engines.spark.workers import ROW
 from discreet.errors import BadInput
@@ -88,7 +88,7 @@ class SparkFrame(Frame):
         schema = source.schema_of_spark(data)
         folder = session.new_folder()
         with session.telling():
-            data.toDF(*_names(len(schema))).write.parquet(str(folder))
+            data.toDF(*_names(len(schema))).write.parquet(source.local(folder))
         files = sorted(folder.glob("*.parquet"))
         _, num_rows = source.footers(files)
         with session.telling():
@@ -156,7 +156,7 @@ class SparkFrame(Frame):
         folder = self.session.new_folder()
         with self.session.telling():
             found = self._rows().groupBy(key).agg(functions.count("*").alias("n"))
-            found.sort(functions.col(key).asc_nulls_last()).write.parquet(str(folder))
+            found.sort(functions.col(key).asc_nulls_last()).write.parquet(source.local(folder))
         for path in sorted(folder.glob("*.parquet")):
             for batch in open_parquet(path).iter_batches(1 << 20):
                 table = pa.table(batch)
@@ -170,6 +170,29 @@ class SparkFrame(Frame):
         with self.session.telling():
             found = self._rows().agg(functions.count_distinct(*self._keys([column]))).first()
         return bool(found[0] == self.num_rows)
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """Count where the tuples are."""
+        sizes, repeats = self.sizes(columns)
+        return int(repeats[sizes == 1].sum())
+
+    def sizes(
+        self, columns: Sequence[str], without: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count by two groupBys, so that only the sizes come here."""
+        functions = _functions()
+        rows = self._rows()
+        if without is not None and len(without):
+            gone = self.session.spark.createDataFrame(
+                pa.table({ROW: pa.array(without, pa.int64())})
+            )
+            rows = rows.join(gone, ROW, "left_anti")
+        with self.session.telling():
+            tuples = rows.groupBy(*self._keys(columns)).agg(functions.count("*").alias("size"))
+            found = tuples.groupBy("size").agg(functions.count("*").alias("repeats")).toArrow()
+        found = found.sort_by("size")
+        sizes, repeats = (found[name].to_numpy().astype(np.int64) for name in found.column_names)
+        return sizes, repeats
 
     def about_how_many(self, columns: Sequence[str]) -> int:
         """Estimate by a sketch."""
@@ -385,8 +408,8 @@ class SparkFrame(Frame):
         """Give a DataFrame with the columns' own names."""
         functions = _functions()
         named = [
-            functions.col(key).alias(name)
-            for key, name in zip(self._keys(self.schema.names), self.schema.names, strict=True)
+            functions.expr(shown(key, field.type)).alias(field.name)
+            for key, field in zip(self._keys(self.schema.names), self.schema, strict=True)
         ]
         return self._rows().select(*named)
 
@@ -397,9 +420,9 @@ class SparkFrame(Frame):
         if not self._kept:
             self._folder = self.session.new_folder()
             with self.session.telling():
-                self._plan.write.parquet(str(self._folder))
+                self._plan.write.parquet(source.local(self._folder))
             read = self.session.spark.read.schema(self._plan.schema)
-            self._plan = read.parquet(str(self._folder))
+            self._plan = read.parquet(source.local(self._folder))
             self._kept = True
         return self._plan
 

@@ -59,6 +59,17 @@ def schema_of_spark(data: Any) -> pa.Schema:
     return schema_of(found)
 
 
+def local(path: Path) -> str:
+    """Name a path to Spark, for which one without a scheme is on the cluster's own file system.
+
+    Examples
+    --------
+    >>> local(Path("/tmp/a b"))
+    'file:///tmp/a b'
+    """
+    return f"file://{path}"
+
+
 def rows_of(
     session: Session,
     files: Sequence[Path],
@@ -77,7 +88,7 @@ def rows_of(
         places = [stored.index(name) for name in schema.names]
     data = session.spark.read.options(
         datetimeRebaseMode="CORRECTED", int96RebaseMode="CORRECTED", mergeSchema="false"
-    ).parquet(str(_linked(session, files)))
+    ).parquet(local(_linked(session, files)))
     kinds = [field.dataType.simpleString() for field in data.schema.fields]
     hidden = data.metadataColumn("_metadata")
     data = data.select("*", hidden.getField("file_name"), hidden.getField("row_index"))

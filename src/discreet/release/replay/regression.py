@@ -34,7 +34,10 @@ def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> 
     plan, names = step["joint"], list(step["columns"])
     table = np.column_stack([columns[name] for name in names])
     cells = np.flatnonzero(~np.isnan(table))
-    cells = cells[np.argsort(table.flat[cells], kind="stable")]
+    by = [table.flat[cells]]
+    if plan.get("ties") == "key":
+        by.insert(0, draws(names[0]).numbers(cells // len(names)))
+    cells = cells[np.lexsort(by)]
     values = table.flat[cells]
     n = len(values)
 

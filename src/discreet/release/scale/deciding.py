@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import add
@@ -25,8 +25,10 @@ from discreet.release.markers import Range, doubtful, plain_range
 from discreet.release.recipe import Recipe, Step
 from discreet.release.run import (
     check_columns,
+    chooses_rarest,
     looked_at,
     plan_entry,
+    refuse_rare_point,
     refuse_strange,
     refuse_units,
 )
@@ -209,10 +211,25 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
         plan_entry(number, step, decision.plans, decision.joint, applying.sources)
     )
     decided.applying = applying.after(Treatment(number, step, decision))
+    if chooses_rarest(step):
+        _refuse_rare_points(decided, where, step.columns)
     if decision.fixed:
         steps = list(decided.recipe.steps)
         steps[number - 1] = step.model_copy(update=decision.fixed)
         decided.recipe = decided.recipe.model_copy(update={"steps": steps})
+
+
+def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) -> None:
+    """Refuse points of one or two records, as the last step has left them."""
+    applying = decided.applying
+    after = applied(
+        decided.frame, applying.needed(columns), partial(applying.columns, tuple(columns))
+    )
+    for column in columns:
+        values, counts = after.counts([column])
+        present = counts[values[column].is_valid().to_numpy()]
+        refuse_rare_point(where, column, int(present.min()))
+    after.remove()
 
 
 def _in_order(

@@ -51,7 +51,7 @@ def with_computed(
     columns : sequence of str
         Of the original, which the result has too: all that the steps use.
     key : str, optional
-        The column that draws go by, and, where rows have no fixed place, equal values too.
+        The column that draws go by, and equal values too where the plan says so.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def _by_cell(
     keys = [] if key is None else [pa.field("key", pa.uint64())]
     schema = pa.schema([pa.field("value", pa.float64()), *keys])
     cells = frame.flat_map(partial(_cells, list(step["columns"]), key, before), schema, columns)
-    by = ["value"] if key is None or frame.positioned else ["value", "key"]
+    by = ["value", "key"] if keys and step["joint"].get("ties") == "key" else ["value"]
     first = cells.ranked(by, was="cell", stretch=_STRETCH)
     cells.remove()
     n, k = first.num_rows, step["joint"]["k"]

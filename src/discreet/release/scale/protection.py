@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -48,7 +49,10 @@ def protect_large(
         Is told what is under way.
     """
     refuse(recipe, engine)
-    work = Path(tempfile.mkdtemp(prefix="discreet-")) if folder is None else folder
+    work = folder or Path(tempfile.mkdtemp(prefix="discreet-"))
+    if folder is None:
+        # Of a release that nobody closes.
+        atexit.register(shutil.rmtree, work, ignore_errors=True)
     try:
         worker, original = _open(table, recipe, engine, memory, master, dialect, work, tell)
     except BaseException:
@@ -86,6 +90,9 @@ def protect_to(
             assessment = release.write(part, name, is_file_target(out))
         finally:
             release.close()
+        # Rows of the original must not be published with the rest; what fails here is told.
+        if work.exists():
+            shutil.rmtree(work)
     return release, assessment, out if is_file_target(out) else out / "public" / name
 
 

@@ -32,7 +32,7 @@ from discreet.release.output import is_file_target, written_whole
 from discreet.release.publication import internal_facts, public_facts
 from discreet.release.recipe import Recipe
 from discreet.release.release import README, released_name, write_json
-from discreet.release.run import chooses_rarest, refuse_rare_point, refuse_suppression
+from discreet.release.run import refuse_suppression
 from discreet.release.scale.applying import LEFT_OUT, ORDER, SUPPRESSED
 from discreet.release.scale.assessment import assess_frames
 from discreet.release.scale.check import check_frames
@@ -139,7 +139,9 @@ class LargeRelease:
             with timed(self.log, "describe"):
                 told: Any = Told.of(released, self.schema)
                 (public / "codebook.md").write_text(codebook(self.recipe, told), "utf-8")
-                facts = public_facts(self.recipe, self.log, told, first_rows(public / name))
+                facts = public_facts(
+                    self.recipe, self.log, told, first_rows(public / name, self.schema)
+                )
                 (public / "report.html").write_text(external_report(facts), "utf-8")
         self.tell("assessing")
         records = self.plan.get("suppressed", {}).get("records", 0)
@@ -269,12 +271,7 @@ def _blanked(decided: Decided) -> list[str]:
 
 
 def _without_rare(decided: Decided, original: Frame, treated: Frame) -> dict[str, pa.Array]:
-    """Say what is suppressed, and give the values that are blanked for it; refuse a rare point."""
-    for number, step in enumerate(decided.recipe.steps, start=1):
-        for column in step.columns if chooses_rarest(step) else ():
-            values, counts = treated.counts([column])
-            present = counts[values[column].is_valid().to_numpy()]
-            refuse_rare_point(f"step {number} ({step.method})", column, int(present.min()))
+    """Say what is suppressed, and give the values that are blanked for it."""
     states, numbers = treated.counts([SUPPRESSED, LEFT_OUT])
     suppressed = int(numbers[states[SUPPRESSED].to_numpy()].sum())
     gone = int(numbers[states[LEFT_OUT].to_numpy()].sum())

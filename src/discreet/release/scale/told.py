@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from discreet.engines import Frame
 from discreet.table.columns import ends_of, kind_of
+from discreet.table.csv import cast
 from discreet.table.files import delimiter_of, format_of, parquet_files
 
 # Rows of a released table that pictures are made of.
@@ -88,8 +89,15 @@ def _ends(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(ends_of(column), column.type)]) if len(column) else column
 
 
-def first_rows(path: Path) -> pa.Table:
-    """Read the first rows of a released file or folder, which are any rows: the order is random."""
+def first_rows(path: Path, schema: pa.Schema) -> pa.Table:
+    """Read the first rows of a released file or folder, which are any rows: the order is random.
+
+    Parameters
+    ----------
+    path : Path
+    schema : pyarrow.Schema
+        Types of the columns, of which a CSV says nothing.
+    """
     if path.is_dir() or format_of(path) == "parquet":
         files = parquet_files(path) if path.is_dir() else [path]
         pieces, rows = [], 0
@@ -100,11 +108,16 @@ def first_rows(path: Path) -> pa.Table:
                 if rows >= _SHOWN:
                     return pa.concat_tables(pieces).slice(0, _SHOWN)
         return pa.concat_tables(pieces)
-    options = arrow_csv.ParseOptions(delimiter=delimiter_of(path))
-    with arrow_csv.open_csv(path, parse_options=options) as reader:
+    parse = arrow_csv.ParseOptions(delimiter=delimiter_of(path), newlines_in_values=True)
+    text = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(schema.names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+    )
+    with arrow_csv.open_csv(path, parse_options=parse, convert_options=text) as reader:
         pieces, rows = [], 0
         for batch in reader:
-            pieces.append(pa.table(batch))
+            pieces.append(cast(pa.table(batch), schema, path))
             rows += len(batch)
             if rows >= _SHOWN:
                 break
