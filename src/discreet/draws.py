@@ -69,6 +69,20 @@ class Draws:
         placed._rows = rows if self._rows is None else self._rows[rows]
         return placed
 
+    def apart(self) -> Draws:
+        """Give the draws by plain numbers, for what is not drawn row by row.
+
+        Examples
+        --------
+        >>> draws, numbers = Draws(2024, 1, "income"), np.arange(2)
+        >>> apart = draws.at(np.array([7, 3])).apart()
+        >>> bool((apart.uniform(numbers) == draws.uniform(numbers)).all())
+        True
+        """
+        plain = copy(self)
+        plain._rows = None
+        return plain
+
     @classmethod
     def from_random_state(cls, random_state: Any, *scope: int | str) -> Draws:
         """Make draws from scikit-learn's `random_state`; None takes a fresh secret."""

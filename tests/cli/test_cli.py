@@ -387,3 +387,11 @@ def test_a_million_households_in_15_seconds_and_3_gigabytes(tmp_path, recipe_tex
     print(f"{min(seconds):.1f} s, {peak:.2f} GB")
     assert min(seconds) < 15
     assert peak < 3
+
+
+def test_a_full_disk_is_no_failed_check(run, monkeypatch):
+    def full():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sys.modules["discreet.cli.main"], "app", full)
+    assert run("check", "out") == (2, "", "discreet: [Errno 28] No space left on device\n")

@@ -4,10 +4,12 @@ import time
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet
 from discreet import threads
 from discreet.draws import Draws
 from discreet.errors import BadInput
@@ -157,3 +159,17 @@ def test_refinement_crosses_the_borders_of_blocks():
     exact = Microaggregation(5).fit(x).loss_
     refined = Microaggregation(5, block_size=200, refine_moves=1500, random_state=1).fit(x)
     assert refined.loss_ < 0.92 * exact
+
+
+def test_a_row_key_does_not_move_the_search():
+    """What the search draws is not of rows, and there are more draws than rows."""
+    rng = np.random.default_rng(3)
+    table = pa.table({"x": rng.random(40), "y": rng.random(40), "key": rng.permutation(40) + 5})
+    step = {"method": "microaggregation", "columns": ["x", "y"], "k": 3, "refine_moves": 200}
+    roles = {"confidential": ["x", "y"], "identifiers": ["key"]}
+    keyed = {"confidential": ["x", "y"], "row_key": "key"}
+    found = [
+        discreet.protect(table, {"seed": 2**100, "roles": given, "steps": [step]}).table
+        for given in (roles, keyed)
+    ]
+    assert found[0].select(["x", "y"]).equals(found[1].select(["x", "y"]))

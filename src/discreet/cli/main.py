@@ -50,7 +50,7 @@ def main() -> None:
         app()
     except BrokenPromise as error:
         sys.exit(_fail(str(error), 1))
-    except (BadInput, FileNotFoundError) as error:
+    except (BadInput, OSError) as error:
         sys.exit(_fail(str(error), 2))
 
 

@@ -109,5 +109,5 @@ def megabytes(memory: str | None) -> int:
     power = " KMGT".index(found[2].upper() or " ")
     amount = int(float(found[1]) * (1024 if found[3] else 1000) ** power) >> 20
     if amount < LEAST_MEMORY:
-        raise BadInput(f"{memory} of memory is too little; give {LEAST_MEMORY} MB or more")
+        raise BadInput(f"{memory} of memory is too little; give {LEAST_MEMORY}MiB or more")
     return amount

@@ -311,7 +311,7 @@ class DuckDBFrame(Frame):
         size = max(1, min(PIECE, CELLS // max(1, len(columns))))
         for path, start in zip(self.files, self.starts, strict=False):
             wanted = [*stored, _ROW] if self.numbered else stored
-            for batch in open_parquet(path).iter_batches(size, columns=wanted or None):
+            for batch in _batches(path, size, wanted or None):
                 table = pa.table(batch)
                 if self.numbered:
                     rows = table[_ROW].to_numpy()
@@ -477,6 +477,13 @@ class DuckDBFrame(Frame):
         names = [f'c{i} AS "{name}"' for i, name in enumerate(quoted)]
         query = f"SELECT {', '.join(names)} FROM ({self.sql(self.schema.names)})"
         return self.session.connection.sql(query)
+
+
+def _batches(path: Path, size: int, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from open_parquet(path).iter_batches(size, columns=columns)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
 
 
 def _is_long(kind: pa.DataType) -> bool:

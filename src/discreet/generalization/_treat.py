@@ -70,6 +70,9 @@ class Treatment:
     ) -> None:
         # Distinct values are looked for several times, which is quick where they are listed.
         columns = {name: _listed(column) for name, column in columns.items()}
+        for name, column in columns.items():
+            if len(column) and column.null_count == len(column):
+                raise BadInput(f"column '{name}' holds only nulls")
         if weights is not None:
             weights = np.ascontiguousarray(weights, np.int64)
         self.method, self.columns, self.others, self.weights = method, columns, others, weights

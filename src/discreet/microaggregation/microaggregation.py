@@ -327,7 +327,7 @@ class Microaggregation(RowBound):
         points = coordinates(encoded)
         if not len(points) or not rows:
             return None, None
-        search = Refinement(points, labels, rows, self.k, draws("refinement"))
+        search = Refinement(points, labels, rows, self.k, draws("refinement").apart())
         total = sum(float(((x - x.mean()) ** 2).sum()) for x in points.T)
         at_first = loss(encoded, labels)
         trace = Trace("moves", "loss")

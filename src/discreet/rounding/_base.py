@@ -78,7 +78,7 @@ class Rounding(ColumnMethod):
             warnings.warn(f"column '{column}' is constant: it gets one point", stacklevel=2)
         if draws is None:
             draws = Draws.from_random_state(self.random_state, column)
-        return self.plan(summary, column, draws) | {"encoding": self.encoding}
+        return self.plan(summary, column, draws.apart()) | {"encoding": self.encoding}
 
     def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Replace each value by a rounding point, as the encoding says."""

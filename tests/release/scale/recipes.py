@@ -112,6 +112,11 @@ RECIPES: dict[str, Recipe] = {
         {"method": "oma", "columns": ["income"], "k": 10},
         confidential=["income"],
     ),
+    "resampling by key": recipe(
+        {"method": "resampling", "columns": ["income"], "n_points": 4, "n_quantiles": 4},
+        confidential=["income"],
+        row_key="key",
+    ),
     "key": recipe(
         {"method": "noise", "columns": ["income"], "scale": 0.1},
         {"method": "pram", "columns": ["disease"], "retention": 0.8},

@@ -479,7 +479,11 @@ def check_folder(folder, original, engine):
     }
 
 
-@pytest.mark.parametrize("cells", [["x"], ["a\nb", "c"], ["007", "A7"], ["12", "12.5"]])
+@pytest.mark.parametrize(
+    "cells",
+    [["x"], ["a\nb", "c"], ["007", "A7"], ["12", "12.5"], ["z" * 2_000_000]],
+    ids=["rare", "lines", "codes", "numbers", "long"],
+)
 def test_a_csv_of_which_the_first_rows_mislead(cells, small, tmp_path):
     """The public report shows first rows by the types that are known, not by guesses."""
     column = pa.array([None] * (3000 - len(cells)) + cells, pa.string())
@@ -555,6 +559,21 @@ def test_parts_of_a_release_must_be_alike(small, tmp_path):
         pytest.raises(BadInput, match=r"does not have the columns and types of part-0\.parquet"),
     ):
         released_frame(session, parts, maps, table.schema)
+
+
+def test_a_damaged_page_of_the_original_is_told_as_such(written, run):
+    data = bytearray((written / "people.parquet").read_bytes())
+    group = parquet.read_metadata("people.parquet").row_group(0)
+    column = next(
+        one for one in map(group.column, range(group.num_columns)) if one.path_in_schema == "income"
+    )
+    end = column.data_page_offset + column.total_compressed_size // 2
+    data[column.data_page_offset + 40 : end] = bytes(end - column.data_page_offset - 40)
+    (written / "people.parquet").write_bytes(data)
+    code, _, errors = run(*PROTECT, "release")
+    assert code == 2
+    assert "cannot write" not in errors
+    assert errors.count("\n") == 1
 
 
 def test_a_damaged_page_is_told_in_a_sentence(written, run):

@@ -114,7 +114,9 @@ def first_rows(path: Path, schema: pa.Schema) -> pa.Table:
         null_values=[""],
         strings_can_be_null=True,
     )
-    with arrow_csv.open_csv(path, parse_options=parse, convert_options=text) as reader:
+    # A row must fit into a block.
+    read = arrow_csv.ReadOptions(block_size=1 << 26)
+    with arrow_csv.open_csv(path, read, parse, text) as reader:
         pieces, rows = [], 0
         for batch in reader:
             pieces.append(cast(pa.table(batch), schema, path))
