@@ -157,6 +157,27 @@ class Contract:
         found = listed(tuples, counts)
         assert [(cell[1:], cell[0]) for cell in found] == list(wanted.items())
 
+    def test_sizes_of_tuples_with_and_without_some_rows(self, frame, expected):
+        columns = ["A", HOSTILE]
+        cells = [cell[1:] for cell in listed(expected.select(columns), np.arange(1000))]
+        gone = np.array([0, 17, 999])
+        left = [cell for row, cell in enumerate(cells) if row not in gone]
+        for without, wanted in ((None, cells), (gone, left)):
+            sizes, repeats = frame.sizes(columns, without)
+            counted = Counter(Counter(wanted).values())
+            assert list(zip(sizes, repeats, strict=True)) == sorted(counted.items())
+        keyed = Counter(zip(cells, expected["key"].to_pylist(), strict=True))
+        once = sum(count == 1 for count in keyed.values())
+        assert frame.unique_rows([*columns, "key"]) == once > 0
+
+    def test_frames_made_of_another_have_places_where_it_has(self, frame):
+        places = frame.positioned
+        try:
+            frame.positioned = False
+            assert not frame.map(unchanged, frame.schema).positioned
+        finally:
+            frame.positioned = places
+
     def test_counts_by_value_have_nulls_last(self, frame, expected):
         columns = ["A", "number"]
         tuples, counts = frame.counts(columns, by_value=True)

@@ -120,3 +120,17 @@ def test_files_are_read_in_their_order_however_spark_packs_them(session, tmp_pat
         start += size
     found = cells(SparkFrame(session, paths))
     assert found == [(row, row) for row in range(sum(sizes))]
+
+
+def test_what_spark_has_no_type_for_is_shown_as_the_nearest(session, tmp_path):
+    moments = pa.array([-1_001, 1_999_999_999, None], pa.timestamp("ns"))
+    large = pa.array([0, 2**64 - 1, None], pa.uint64())
+    parquet.write_table(pa.table({"large": large, "at": moments}), tmp_path / "a.parquet")
+    frame = SparkFrame(session, [tmp_path / "a.parquet"])
+    rows = frame.native().collect()
+    assert [row["large"] for row in rows] == [0, 2**64 - 1, None]
+    assert [row["at"] for row in rows] == [
+        dt.datetime(1969, 12, 31, 23, 59, 59, 999_998),
+        dt.datetime(1970, 1, 1, 0, 0, 1, 999_999),
+        None,
+    ]
