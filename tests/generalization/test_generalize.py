@@ -593,16 +593,3 @@ def test_beta_uses_the_distribution_of_all_records_in_every_group():
         {"a": Hierarchy.flat()}, BetaLikeness(0.9, column="ill"), suppression_limit=1.0
     )
     assert method.fit(people).suppressed_mask_.tolist() == [False] * 6 + [True] * 4
-
-
-@pytest.mark.parametrize("null_policy", ["segregate", "value", "match", "suppress"])
-def test_a_column_of_nulls_is_told(null_policy):
-    table = pa.table({"a": ["x", "y"] * 10, "b": pa.nulls(20, pa.string())})
-    step = {
-        "method": "generalize", "columns": ["a", "b"], "null_policy": null_policy,
-        "privacy": [{"model": "k-anonymity", "k": 3}],
-        "hierarchies": {"a": {"kind": "prefix"}, "b": {"kind": "auto"}},
-    }  # fmt: skip
-    for engine in ("memory", "duckdb"):
-        with pytest.raises(BadInput, match="column 'b' holds only nulls"):
-            discreet.protect(table, {"roles": {"quasi": ["a", "b"]}, "steps": [step]}, engine)

@@ -1,6 +1,7 @@
 """What generalization refuses, and in which words."""
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import discreet
@@ -126,3 +127,16 @@ def test_a_treated_column_without_a_hierarchy_is_refused():
         "step 1 (generalize): column 'age' has no hierarchy; give it one under hierarchies, such as "
         'age = { kind = "auto" }'
     )
+
+
+@pytest.mark.parametrize("null_policy", ["segregate", "value", "match", "suppress"])
+def test_a_column_of_nulls_is_told(null_policy):
+    table = pa.table({"a": ["x", "y"] * 10, "b": pa.nulls(20, pa.string())})
+    step = {
+        "method": "generalize", "columns": ["a", "b"], "null_policy": null_policy,
+        "privacy": [{"model": "k-anonymity", "k": 3}],
+        "hierarchies": {"a": {"kind": "prefix"}, "b": {"kind": "auto"}},
+    }  # fmt: skip
+    for engine in ("memory", "duckdb"):
+        with pytest.raises(BadInput, match="column 'b' holds only nulls"):
+            discreet.protect(table, {"roles": {"quasi": ["a", "b"]}, "steps": [step]}, engine)

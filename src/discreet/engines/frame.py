@@ -278,3 +278,23 @@ def _chosen(numbers: np.ndarray, piece: pa.Table, rows: np.ndarray) -> pa.Table:
 
 def _stacked(one: pa.Table, other: pa.Table) -> pa.Table:
     return pa.concat_tables([one, other])
+
+
+def in_rows(after: pa.Table, there: np.ndarray) -> list[pa.ChunkedArray]:
+    """Give the columns of a pair's second table by the rows of the first; null where it has none.
+
+    Examples
+    --------
+    >>> [column] = in_rows(pa.table({"x": [5, 6]}), np.array([True, False, True]))
+    >>> column.to_pylist()
+    [5, None, 6]
+    """
+    place = pa.array(np.cumsum(there) - 1, mask=~there)
+    return [column.take(place) for column in after.columns]
+
+
+def joined(
+    schema: pa.Schema, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
+) -> pa.Table:
+    """Put the columns of a pair side by side, by the names and types of a schema."""
+    return pa.table([*before.columns, *in_rows(after, there)], schema=schema)

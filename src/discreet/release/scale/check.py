@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines import Frame
-from discreet.engines.frame import POSITION, plain_type
+from discreet.engines.frame import POSITION, in_rows, plain_type
 from discreet.release.cells import plain
 from discreet.release.check import (
     as_kept,
@@ -256,8 +256,7 @@ def _with_pattern(
     after: pa.Table,
 ) -> pa.Table:
     """Give what is shown of each record, its pattern of nulls, and whether it is to be judged."""
-    place = pa.array(np.cumsum(there) - 1, mask=~there)
-    columns = [plain(column).take(place) for column in after.columns]
+    columns = [plain(column) for column in in_rows(after, there)]
     judged = there & ~np.isin(rows, raw) if raw else there
     return pa.table([*columns, pa.array(_codes(names, before)), pa.array(judged)], schema=schema)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.engines import Frame
-from discreet.engines.frame import OfPiece, refuse_type
+from discreet.engines.frame import OfPiece, joined, refuse_type
 from discreet.errors import BadInput
 from discreet.method import Decision, Rounder
 from discreet.release.evidence import Plan
@@ -249,22 +249,8 @@ def _in_order(
     schema = decided.frame.schema
     for name in names:
         schema = schema.append(pa.field(name, pa.float64()))
-    decided.frame = decided.frame.map_pairs(new, partial(_put_beside, tuple(names)), schema)
+    decided.frame = decided.frame.map_pairs(new, partial(joined, schema), schema)
     return Decision(outcome.plans, as_computed_before, outcome.joint, outcome.figures)
-
-
-def _put_beside(
-    names: tuple[str, ...],
-    before: pa.Table,
-    rows: np.ndarray,
-    there: np.ndarray,
-    after: pa.Table,
-) -> pa.Table:
-    """Add columns to a piece; null where there is no row."""
-    place = pa.array(np.cumsum(there) - 1, mask=~there)
-    for name, column in zip(names, after.columns, strict=True):
-        before = before.append_column(name, column.take(place))
-    return before
 
 
 def _as_float(sources: Mapping[str, Numbers], column: str, cells: pa.ChunkedArray) -> np.ndarray:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.engines import Frame
+from discreet.engines.frame import joined
 from discreet.release.evidence import Plan
 from discreet.release.keys import row_numbers
 from discreet.release.replay import Piece, computed, is_unknown, replay
@@ -94,7 +95,7 @@ def _beside(
     found = _by_row(_by_cell(frame, step, seed, columns, key, before), names)
     added = [pa.field(c, pa.float64()) for name in names for c in computed(step["step"], name)]
     schema = pa.schema([*(frame.schema.field(name) for name in columns), *added])
-    made = frame.map_pairs(found, partial(_joined, schema), schema, columns)
+    made = frame.map_pairs(found, partial(joined, schema), schema, columns)
     found.remove()
     return made
 
@@ -242,11 +243,3 @@ def _rows(schema: pa.Schema, piece: pa.Table, cells: np.ndarray) -> tuple[pa.Tab
     made[2 * column + 1, place] = piece["slack"].to_numpy()
     arrays = [pa.array(values, from_pandas=True) for values in made]
     return pa.table(arrays, schema=schema), rows
-
-
-def _joined(
-    schema: pa.Schema, piece: pa.Table, rows: np.ndarray, there: np.ndarray, found: pa.Table
-) -> pa.Table:
-    place = pa.array(np.cumsum(there) - 1, mask=~there)
-    added = [column.take(place) for column in found.columns]
-    return pa.table([*piece.columns, *added], schema=schema)
