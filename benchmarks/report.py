@@ -30,16 +30,16 @@ RECIPE = {
 def reported(n: int) -> Case:
     """What the reports add to a release whose risk and utility are measured already."""
     from discreet import Recipe
-    from discreet.release.assessment import paired
-    from discreet.release.protection import protect_read
+    from discreet.assessment.assessment import paired
+    from discreet.flow.protection import protect_read
 
     release = protect_read(people(n), Recipe.from_dict(RECIPE))
     assessment = release.assess()
     given = (release.original, release.protected, release.recipe.roles, release.recipe)
 
     def ours() -> Any:
-        from discreet.release.figures import figures_of
-        from discreet.release.publication import public_facts
+        from discreet.assessment.figures import figures_of
+        from discreet.flow.publication import public_facts
         from discreet.report import external_report, internal_report
 
         figures = figures_of(paired(*given))

@@ -17,7 +17,10 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
     ["cli", "reproduce"],
     ["inspection"],
-    ["release"],
+    ["flow"],
+    ["assessment"],
+    ["check"],
+    ["recipe"],
     [
         "rounding",
         "microaggregation",

@@ -13,13 +13,13 @@ __version__ = "0.1.0"
 
 # Imported on first use, so that `discreet --help` does not wait for numpy, pyarrow and numba.
 _HOME = {
-    "protect": "discreet.release",
-    "assess": "discreet.release",
-    "check_release": "discreet.release",
-    "compare": "discreet.release",
+    "protect": "discreet.flow",
+    "assess": "discreet.assessment",
+    "check_release": "discreet.check",
+    "compare": "discreet.assessment",
     "inspect": "discreet.inspection",
-    "Recipe": "discreet.release",
-    "Roles": "discreet.release",
+    "Recipe": "discreet.recipe",
+    "Roles": "discreet.recipe",
     "read_table": "discreet.table",
     "write_table": "discreet.table",
 }
@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from discreet.assessment import assess as assess
+    from discreet.assessment import compare as compare
+    from discreet.check import check_release as check_release
+    from discreet.flow import protect as protect
     from discreet.inspection import inspect as inspect
-    from discreet.release import Recipe as Recipe
-    from discreet.release import Roles as Roles
-    from discreet.release import assess as assess
-    from discreet.release import check_release as check_release
-    from discreet.release import compare as compare
-    from discreet.release import protect as protect
+    from discreet.recipe import Recipe as Recipe
+    from discreet.recipe import Roles as Roles
     from discreet.table import read_table as read_table
     from discreet.table import write_table as write_table
 

@@ -50,7 +50,7 @@ def written(seconds: Any, unit: str) -> list[str]:
 
 
 def length_unit(seconds: float) -> tuple[str, float]:
-    """Give the name of the unit that a length of time is told in, and its seconds.
+    """Return the name of the unit that a length of time is told in, and its seconds.
 
     Examples
     --------

@@ -57,7 +57,7 @@ class Draws:
         self._rows: np.ndarray | None = None
 
     def at(self, rows: np.ndarray) -> Draws:
-        """Give the draws of some rows, which are 0, 1, ... to whoever draws then.
+        """Return the draws of some rows, which are 0, 1, ... to whoever draws then.
 
         Examples
         --------
@@ -70,7 +70,7 @@ class Draws:
         return placed
 
     def apart(self) -> Draws:
-        """Give the draws by plain numbers, for what is not drawn row by row.
+        """Return the draws by plain numbers, for what is not drawn row by row.
 
         Examples
         --------
@@ -99,22 +99,22 @@ class Draws:
         return self._key[0], self._key[1]
 
     def numbers(self, rows: np.ndarray) -> np.ndarray:
-        """Give the numbers that some rows draw by: their own, or those that `at` was given."""
+        """Return the numbers that some rows draw by: their own, or those that `at` was given."""
         return rows if self._rows is None else self._rows[rows]
 
     def words(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:
-        """Give one 64-bit word per row number; `stream` numbers several draws of one row."""
+        """Return one 64-bit word per row number; `stream` numbers several draws of one row."""
         counters = np.ascontiguousarray(self.numbers(rows), dtype=np.uint64)
         return philox(*self.key, counters, np.uint64(stream))
 
     def uniform(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:
-        """Give one uniform number per row, strictly between 0 and 1."""
+        """Return one uniform number per row, strictly between 0 and 1."""
         return ((self.words(rows, stream) >> np.uint64(12)) + 0.5) * 2.0**-52
 
     def normal(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:
-        """Give one standard normal number per row, by the inverse distribution function."""
+        """Return one standard normal number per row, by the inverse distribution function."""
         return ndtri(self.uniform(rows, stream))
 
     def permutation(self, n: int) -> np.ndarray:
-        """Give a random order of 0..n-1: rows sorted by their word."""
+        """Return a random order of 0..n-1: rows sorted by their word."""
         return np.argsort(self.words(np.arange(n)), kind="stable")

@@ -79,16 +79,16 @@ class Counted(Protocol):
     """What an engine tells of a table's columns without giving its rows."""
 
     def summary(self, column: str) -> Summary:
-        """Give a numeric column's distinct values with counts, by class for supervised methods."""
+        """Return a numeric column's distinct values and counts, by class for supervised methods."""
 
     def ranges(self, column: str) -> Iterator[Summary] | None:
-        """Give the same range after range, where there are too many values for one summary."""
+        """Return the same range after range, where there are too many values for one summary."""
 
     def tuples(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
-        """Give the distinct tuples of some columns, by first appearance, with their counts."""
+        """Return the distinct tuples of some columns, by first appearance, with their counts."""
 
     def moments(self, columns: Sequence[str]) -> Moments:
-        """Give the moments of numeric columns."""
+        """Return the moments of numeric columns."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @property
     def promise(self) -> str | None:
-        """The kind of promise that the check verifies, or None; see `discreet.release.check`."""
+        """The kind of promise that the check verifies, or None; see `discreet.check.check`."""
         return None
 
     @property
@@ -291,7 +291,7 @@ class ColumnMethod(Method):
         raise NotImplementedError
 
     def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
-        """Give new values by a plan; nulls (NaN) stay."""
+        """Return new values by a plan; nulls (NaN) stay."""
         raise NotImplementedError
 
     def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
@@ -393,7 +393,7 @@ class ColumnMethod(Method):
         return _table(list(outcome.columns.values()))
 
     def _classes(self, y: Any, n: int) -> np.ndarray | None:
-        """Give the class of each row as 0, 1, ..., for supervised methods."""
+        """Return the class of each row as 0, 1, ..., for supervised methods."""
         return None
 
     def _learned(self) -> None:
@@ -443,7 +443,7 @@ def as_arrow(method: Method, X: Any, reset: bool) -> pa.Table:
 
 
 def as_given(X: Any, table: pa.Table, changed: set[str]) -> Any:
-    """Give a treated table back as what `X` is, an array where it is no table."""
+    """Return a treated table back as what `X` is, an array where it is no table."""
     if is_into_dataframe(X):
         return like(X, table, changed)
     return np.column_stack([c.to_numpy() for c in table.columns])

@@ -20,7 +20,7 @@ FAMILIES = ("rounding", "microaggregation", "perturbation", "regression", "gener
 
 @cache
 def methods() -> dict[str, type[Method]]:
-    """Give every method by its recipe name, family by family.
+    """Return every method by its recipe name, family by family.
 
     Examples
     --------
@@ -36,14 +36,14 @@ def methods() -> dict[str, type[Method]]:
 
 
 def find_method(name: str) -> type[Method]:
-    """Give the class of a recipe name, or say which name is near."""
+    """Return the class of a recipe name, or say which name is near."""
     if name not in methods():
         raise BadInput(f"there is no method '{name}'; {nearest(name, methods())}")
     return methods()[name]
 
 
 def parameters(method: type[Method]) -> Iterator[tuple[str, Any, Any]]:
-    """Give name, type and default of the parameters that a recipe may set.
+    """Return name, type and default of the parameters that a recipe may set.
 
     The default of a parameter that must be given is `inspect.Parameter.empty`. Those that
     `Method.estimator_only` names are left out.

@@ -46,5 +46,5 @@ class Trace:
         self.points.append((round(now - self._start, 4), work, reached))
 
     def to_dict(self) -> dict[str, list[float]]:
-        """Give the points as one list for each of the three."""
+        """Return the points as one list for each of the three."""
         return {name: [point[i] for point in self.points] for i, name in enumerate(self.names)}

@@ -16,7 +16,7 @@ SAME = 1e-9
 
 
 def share_unchanged(before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]) -> float:
-    """Give the share of the values, nulls apart, that moved by next to nothing.
+    """Return the share of the values, nulls apart, that moved by next to nothing.
 
     Examples
     --------

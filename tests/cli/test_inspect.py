@@ -12,7 +12,7 @@ from rich.console import Console
 from discreet import write_table
 from discreet.cli import main
 from discreet.datasets import make_households
-from discreet.release import Recipe
+from discreet.recipe import Recipe
 
 
 @pytest.fixture

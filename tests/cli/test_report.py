@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from discreet import compare, protect, write_table
 from discreet.cli.main import app
 from discreet.errors import BadInput
-from discreet.release import Recipe
-from discreet.release.reports import saved_report
+from discreet.flow.reports import saved_report
+from discreet.recipe import Recipe
 
 
 def run(*arguments):

@@ -11,6 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from discreet.check.evidence import load_plan, save_plan
+from discreet.check.replay import Columns
+from discreet.check.replay.mondrian import mondrian as replay
 from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
 from discreet.generalization import Generalize, Hierarchy
@@ -23,9 +26,6 @@ from discreet.generalization.privacy import (
     LDiversity,
     TCloseness,
 )
-from discreet.release.evidence import load_plan, save_plan
-from discreet.release.replay import Columns
-from discreet.release.replay.mondrian import mondrian as replay
 
 POLICIES = ["segregate", "value", "suppress", "contaminate", "match"]
 

@@ -13,7 +13,7 @@ from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
 from discreet.inspection import inspect
 from discreet.inspection.proposal import MOST_QUASI, file_names, propose, write_hierarchies
-from discreet.release.recipe import Recipe
+from discreet.recipe.recipe import Recipe
 from discreet.table import write_table
 
 

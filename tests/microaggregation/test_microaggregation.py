@@ -207,7 +207,7 @@ def test_a_plan_that_was_edited_is_found_out(households, column):
     centres[at] = (
         {"male": "female", "female": "male"}[centres[at]] if column == "sex" else centres[at] + 1.0
     )
-    from discreet.release.replay import replay
+    from discreet.check.replay import replay
 
     with pytest.raises(
         ValueError, match=f"the centre of group {at} of column '{column}' is not its"

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 import discreet
 from discreet import Recipe, check_release
-from discreet.release.evidence import Evidence, load_plan, save_plan
+from discreet.check.evidence import Evidence, load_plan, save_plan
 
 NUMBERS = ["age", "income", "paid"]
 ANY = [*NUMBERS, "sex", "level", "works", "born"]

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+from discreet.check.check import check_release
+from discreet.check.evidence import Evidence
 from discreet.errors import BadInput
 from discreet.perturbation import RankSwap
-from discreet.release.check import check_release
-from discreet.release.evidence import Evidence
 
 # Small tables have small windows, and equal values: both warnings have their own tests.
 small = pytest.mark.filterwarnings(

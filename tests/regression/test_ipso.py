@@ -7,13 +7,13 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import discreet
+from discreet.check.evidence import Evidence
+from discreet.check.original import APPLIED
+from discreet.check.replay import Columns
+from discreet.check.replay.regression import ipso as replay
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.regression import IPSO
-from discreet.release.comparison import APPLIED
-from discreet.release.evidence import Evidence
-from discreet.release.replay import Columns
-from discreet.release.replay.regression import ipso as replay
 
 QUASI, CONFIDENTIAL = ["age", "height"], ["income", "debt", "score"]
 

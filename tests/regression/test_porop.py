@@ -8,14 +8,14 @@ from hypothesis.extra.numpy import arrays
 from numpy.polynomial import Legendre
 
 import discreet
+from discreet.check.evidence import Evidence
+from discreet.check.original import APPLIED
+from discreet.check.replay import Columns
+from discreet.check.replay.regression import porop as replay
 from discreet.datasets import load_census
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.regression import LiROP, PoROP
-from discreet.release.comparison import APPLIED
-from discreet.release.evidence import Evidence
-from discreet.release.replay import Columns
-from discreet.release.replay.regression import porop as replay
 from discreet.utility import score
 
 # Every warning here is the one about unchanged values, which has its own tests.

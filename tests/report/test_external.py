@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from discreet import Recipe, protect, read_table
+from discreet.check.evidence import Evidence
+from discreet.flow.publication import public_facts, strength
+from discreet.flow.reports import saved_report
 from discreet.registry import methods
-from discreet.release.evidence import Evidence
-from discreet.release.publication import public_facts, strength
-from discreet.release.reports import saved_report
 from discreet.report import external_report
 from discreet.report.caveats import caveat
 from tests.report.conftest import SECRETS, everything_recipe

@@ -8,7 +8,7 @@ import pytest
 
 from discreet import assess, protect
 from discreet.datasets import make_households
-from discreet.release.reports import saved_report
+from discreet.flow.reports import saved_report
 from discreet.report import internal_report
 from tests.report.pages import is_self_contained
 

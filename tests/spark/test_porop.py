@@ -11,9 +11,9 @@ from pyarrow import parquet
 from discreet.draws import Draws
 from discreet.engines.spark import SparkFrame
 from discreet.regression import PoROP
+from tests.check.test_ordered import count_others, derived
 from tests.engines.order import whole
 from tests.regression.test_porop_on_engines import as_float, assert_same, example
-from tests.release.scale.test_ordered import count_others, derived
 
 pytestmark = [
     pytest.mark.spark,
@@ -26,8 +26,8 @@ def frame_of(session, tmp_path, monkeypatch):
     """An engine of small pieces."""
     monkeypatch.setattr("discreet.regression.porop.STRETCH", 64)
     monkeypatch.setattr("discreet.regression._ordered._ROWS", 5)
-    monkeypatch.setattr("discreet.release.scale.ordered._STRETCH", 100)
-    monkeypatch.setattr("discreet.release.scale.ordered._ROWS", 5)
+    monkeypatch.setattr("discreet.check.ordered._STRETCH", 100)
+    monkeypatch.setattr("discreet.check.ordered._ROWS", 5)
 
     def make(columns):
         cells = {name: pa.array(values, from_pandas=True) for name, values in columns.items()}

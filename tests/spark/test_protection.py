@@ -8,7 +8,7 @@ from pyarrow import parquet
 import discreet
 from discreet.errors import BadInput
 from discreet.table import read_table
-from tests.release.scale.recipes import TOGETHER, recipe, rounding, same_plan, same_table, wide
+from tests.flow.recipes import TOGETHER, recipe, rounding, same_plan, same_table, wide
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::UserWarning")]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from discreet.assessment import Assessment, assess
+from discreet.check.evidence import Evidence, content_hmac, lists_rows, suppressed_rows
+from discreet.check.folders import find_release
 from discreet.cli import show
 from discreet.engines.choice import choose
 from discreet.errors import BadInput
-from discreet.release import Assessment, Recipe, assess
-from discreet.release.evidence import Evidence, content_hmac, lists_rows, suppressed_rows
-from discreet.release.output import find_release
-from discreet.release.protection import read_original
+from discreet.recipe import Recipe
+from discreet.recipe.reading import read_original
 from discreet.table import read_table
 
 
@@ -37,7 +38,7 @@ def run_assess(
     with show.progress("assessing"):
         if chosen == "memory":
             return _in_memory(original, table, protected, rules, evidence, measures, dialect)
-        from discreet.release.scale.assessment import assess_files
+        from discreet.assessment.large import assess_files
 
         return assess_files(
             original, table, rules, evidence, memory=memory, dialect=dialect, measures=measures

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from discreet.assessment import Comparison, compare
 from discreet.cli import show
 from discreet.errors import BadInput
-from discreet.release import Comparison, compare
 
 
 def run_compare(

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from rich.console import Console
 
+from discreet.check import check_release
+from discreet.check.folders import is_release
 from discreet.cli import show
 from discreet.datasets import make_households
 from discreet.errors import BadInput
-from discreet.release import check_release, protect
-from discreet.release.output import is_release
+from discreet.flow import protect
 from discreet.table import write_table
 
 _OURS = {"households.csv", "recipe.toml", "release"}

@@ -84,7 +84,7 @@ def run_inspect(
 
 
 def _wanted(seen: Inspection, proposal: Proposal, shown: list[str]) -> dict[str, Hierarchy]:
-    """Give the hierarchies of the recipe, and those of the columns that were asked for."""
+    """Return the hierarchies of the recipe, and those of the columns that were asked for."""
     more = {n: Hierarchy.auto().settle(seen.column(n), n) for n in shown}
     return more | proposal.hierarchies
 

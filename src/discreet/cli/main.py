@@ -154,16 +154,17 @@ def protect(
 ) -> None:
     """Protect a table by a recipe; write public/ to share and internal/ to keep."""
     from discreet.engines.choice import choose
-    from discreet.release import Recipe
-    from discreet.release.output import check_target
-    from discreet.release.protection import protect_read, read_original
-    from discreet.release.release import released_name
+    from discreet.flow.output import check_target
+    from discreet.flow.protection import protect_read
+    from discreet.flow.release import released_name
+    from discreet.recipe import Recipe
+    from discreet.recipe.reading import read_original
 
     rules = Recipe.load(recipe)
     engine = choose(engine, file)
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
     if engine != "memory":
-        from discreet.release.scale.protection import protect_to
+        from discreet.flow.large import protect_to
 
         with show.stages() as tell:
             large, assessment, written = protect_to(
@@ -228,10 +229,11 @@ def check(
     sheet: Sheet = None,
 ) -> None:
     """Verify what a release promises; exit 1 where a promise is broken."""
-    from discreet.release import Recipe, check_release
-    from discreet.release.output import find_release
-    from discreet.release.protection import read_original
-    from discreet.release.scale.files import check_files, engine_for
+    from discreet.check import check_release
+    from discreet.check.files import check_files, engine_for
+    from discreet.check.folders import find_release
+    from discreet.recipe import Recipe
+    from discreet.recipe.reading import read_original
 
     table, internal = find_release(release)
     known = internal.is_dir()

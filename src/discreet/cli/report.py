@@ -12,7 +12,7 @@ from rich.table import Table
 
 from discreet.cli import show
 from discreet.errors import BadInput
-from discreet.release.reports import saved_facts, saved_report
+from discreet.flow.reports import saved_facts, saved_report
 from discreet.report import key_figures, sentences
 
 # Columns of a terminal that has room for how to read a figure.
@@ -83,7 +83,7 @@ def _comparison(path: Path) -> Any:
 
 
 def _plain(facts: dict[str, Any]) -> dict[str, Any]:
-    """Give the summary as plain data."""
+    """Return the summary as plain data."""
     rows = [
         {"measure": row.title, "before": row.before, "after": row.after, "guide": row.guide}
         for row in key_figures(facts)

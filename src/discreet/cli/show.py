@@ -15,9 +15,11 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from discreet.assessment import Assessment, Comparison
+    from discreet.check import CheckReport
+    from discreet.flow import Release
+    from discreet.flow.large_release import LargeRelease
     from discreet.method import Method
-    from discreet.release import Assessment, CheckReport, Comparison, Release
-    from discreet.release.scale.release import LargeRelease
 
 _COLOURS = {"verified": "green", "broken": "bold red", "not verifiable": "yellow"}
 
@@ -57,7 +59,7 @@ def release(
     out: Console, release: Release | LargeRelease, assessment: Assessment, written: Path
 ) -> None:
     """Print what was done, what was verified, and the first figures."""
-    from discreet.release.output import find_release
+    from discreet.check.folders import find_release
 
     log = release.log
     rows, columns = log["input"]["rows"], len(log["changed_cells"])
@@ -145,7 +147,7 @@ def assessment_table(out: Console, result: Assessment) -> None:
 
 
 def describe(method: type[Method]) -> dict[str, Any]:
-    """Give a method's name, parameters, effect and promise as plain data."""
+    """Return a method's name, parameters, effect and promise as plain data."""
     from discreet.registry import parameters
 
     given, required = {}, []

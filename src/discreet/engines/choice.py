@@ -82,7 +82,7 @@ def _parquet_size(path: Path) -> int:
 
 
 def free_memory() -> int:
-    """Give the bytes of memory that can be had without harm to others."""
+    """Return the bytes of memory that can be had without harm to others."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:

@@ -74,12 +74,12 @@ class Session(Engine):
             self.connection.execute(sql)
 
     def table(self, sql: str) -> pa.Table:
-        """Give the result of a query, which must fit in memory."""
+        """Return the result of a query, which must fit in memory."""
         with _telling():
             return self.connection.sql(sql).to_arrow_table()
 
     def stream(self, sql: str) -> Iterator[pa.Table]:
-        """Give the result of a query some rows at a time."""
+        """Return the result of a query some rows at a time."""
         # A cursor of its own: other queries may be made while this one is read.
         with _telling():
             for batch in self.connection.cursor().sql(sql).to_arrow_reader(1 << 20):
@@ -250,7 +250,7 @@ class DuckDBFrame(Frame):
         return int(self.session.table(sketch)["n"][0].as_py())
 
     def sql(self, columns: Sequence[str]) -> str:
-        """Give a query for some columns, as c0, c1, ..., and for the rows' numbers, as number."""
+        """Return a query for some columns, as c0, c1, ..., and for the rows' numbers, as number."""
         parts = []
         for path, start in zip(self.files, self.starts, strict=False):
             # By position: to DuckDB, A and a are one name.
@@ -264,7 +264,7 @@ class DuckDBFrame(Frame):
         return " UNION ALL ".join(parts)
 
     def cell(self, name: str) -> str:
-        """Give a column's cells as SQL, normalised as `table.normalise` does it."""
+        """Return a column's cells as SQL, normalised as `table.normalise` does it."""
         kind = self.schema.field(name).type
         stored = self._stored(name)
         cell = f"s{self.stored.index(stored)}"
@@ -284,7 +284,7 @@ class DuckDBFrame(Frame):
         return f"CASE WHEN {' OR '.join(nulls)} THEN NULL ELSE {shown} END" if nulls else shown
 
     def _bytes(self, columns: Sequence[str]) -> int:
-        """Give the size of some columns in the files."""
+        """Return the size of some columns in the files."""
         wanted = {self._stored(name) for name in columns}
         size = 0
         for found in self.metadata:
@@ -300,7 +300,7 @@ class DuckDBFrame(Frame):
     # Rows, a piece at a time
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Numbered]:
-        """Give some columns a piece at a time, with the rows' numbers."""
+        """Return some columns a piece at a time, with the rows' numbers."""
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         found = self._read(columns)
         return found if self.stretch is None else whole_stretches(found, self.stretch)
@@ -459,7 +459,7 @@ class DuckDBFrame(Frame):
         return path
 
     def _sorted(self) -> DuckDBFrame:
-        """Give the rows in the order of their numbers."""
+        """Return the rows in the order of their numbers."""
         if not self.in_order and self._in_order is None:
             self._in_order = self.ordered(_ROW)
         return self._in_order or self
@@ -472,7 +472,7 @@ class DuckDBFrame(Frame):
             path.unlink(missing_ok=True)
 
     def native(self) -> duckdb.DuckDBPyRelation:
-        """Give a relation with the columns' own names."""
+        """Return a relation with the columns' own names."""
         quoted = [name.replace('"', '""') for name in self.schema.names]
         names = [f'c{i} AS "{name}"' for i, name in enumerate(quoted)]
         query = f"SELECT {', '.join(names)} FROM ({self.sql(self.schema.names)})"
@@ -536,7 +536,7 @@ def quoted(value: str) -> str:
 
 
 def numbered(path: Path) -> str:
-    """Give a Parquet file's rows, with their places after all columns, as SQL.
+    """Return a Parquet file's rows, with their places after all columns, as SQL.
 
     It is this file and no other that its name would match as a pattern, and its columns are its
     own, whatever the folders above it are called.

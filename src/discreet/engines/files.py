@@ -22,7 +22,7 @@ def open_parquet(path: Path) -> parquet.ParquetFile:
 
 
 def schema_of(stored: pa.Schema) -> pa.Schema:
-    """Give the columns of a file as a frame has them: plain types, without a pandas index.
+    """Return the columns of a file as a frame has them: plain types, without a pandas index.
 
     Examples
     --------

@@ -157,7 +157,7 @@ class Frame(ABC):
 
     @abstractmethod
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
-        """Give a column's distinct values in order, nulls last, with counts, some at a time."""
+        """Return a column's distinct values in order, nulls last, with counts, some at a time."""
 
     @abstractmethod
     def is_unique(self, column: str) -> bool:
@@ -194,13 +194,13 @@ class Frame(ABC):
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> Frame:
-        """Give a table of as many rows, made piece by piece; of all columns if none are named."""
+        """Return a table of as many rows, made piece by piece; of all columns if none are named."""
 
     @abstractmethod
     def flat_map(
         self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> Frame:
-        """Give a table of other rows, made piece by piece, which have numbers of their own."""
+        """Return a table of other rows, made piece by piece, which have numbers of their own."""
 
     @abstractmethod
     def map_pairs(
@@ -211,7 +211,7 @@ class Frame(ABC):
         columns: Sequence[str] | None = None,
         columns_after: Sequence[str] | None = None,
     ) -> Frame:
-        """Give a table of as many rows, made from pieces of this table and another, row by row.
+        """Return a table of as many rows, made from pieces of this table and another, row by row.
 
         The other is as `fold_pairs` takes it.
         """
@@ -243,11 +243,11 @@ class Frame(ABC):
 
     @abstractmethod
     def native(self) -> Any:
-        """Give the table as the engine's users know tables."""
+        """Return the table as the engine's users know tables."""
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Give the type of a dictionary's labels, and other types as they are."""
+    """Return the type of a dictionary's labels, and other types as they are."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -281,7 +281,7 @@ def _stacked(one: pa.Table, other: pa.Table) -> pa.Table:
 
 
 def in_rows(after: pa.Table, there: np.ndarray) -> list[pa.ChunkedArray]:
-    """Give the columns of a pair's second table by the rows of the first; null where it has none.
+    """Return the columns of a pair's second table by the rows of the first; null where it has none.
 
     Examples
     --------

@@ -116,7 +116,7 @@ def _of_csv(session: Session, path: Path, schema: pa.Schema) -> DuckDBFrame:
 
 
 def _converted(session: Session, frame: DuckDBFrame, kinds: pa.Schema, path: Path) -> DuckDBFrame:
-    """Give columns the types that they should have, or say which cannot."""
+    """Return columns the types that they should have, or say which cannot."""
     made = session.new_file()
     stored = pa.schema([(f"c{i}", kind) for i, kind in enumerate(kinds.types)])
     with parquet.ParquetWriter(made, stored.append(_NUMBER), compression="lz4") as writer:
@@ -137,7 +137,7 @@ def _numbered(piece: pa.Table, start: int) -> pa.Table:
 def _maps(
     source: DuckDBFrame, table: Path, tables: Sequence[Path], rows: Path | None
 ) -> list[Path] | None:
-    """Give the files of the row map, one for each of the frame's; None where they do not fit."""
+    """Return the files of the row map, one for each of the frame's; None where they do not fit."""
     if rows is None:
         return None
     maps = [rows] if rows.is_file() else parquet_files(rows)
@@ -158,7 +158,7 @@ def _maps(
 
 
 def _beside(source: DuckDBFrame, maps: Sequence[Path] | None) -> str:
-    """Give a query for the columns, the place of each row, and its number."""
+    """Return a query for the columns, the place of each row, and its number."""
     names = [f"s{i}" for i in range(len(source.stored))]
     cells = [f"{source.cell(name)} AS c{i}" for i, name in enumerate(source.schema.names)]
     parts = []

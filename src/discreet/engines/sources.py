@@ -149,7 +149,7 @@ def _of_csv(
 
 
 def _distinct(frame: DuckDBFrame, column: str) -> pa.ChunkedArray:
-    """Give the distinct cells of a column of text, as far as its type depends on them.
+    """Return the distinct cells of a column of text, as far as its type depends on them.
 
     Of very many, one for each of some shapes: digits as 0 and letters as a, apart from the first
     cells of all. Whether a column is numbers, dates or text is a matter of shapes.

@@ -29,7 +29,7 @@ class Auto:
     """Whatever suits the column."""
 
     def spec(self) -> dict[str, Any]:
-        """Give it as a recipe has it."""
+        """Return it as a recipe has it."""
         return {"kind": "auto"}
 
     def levels(self, found: Distinct, name: str) -> list[pa.Array]:
@@ -75,7 +75,7 @@ def _intervals(found: Distinct, name: str) -> Rule:
 
 
 def _round_widths(x: np.ndarray) -> tuple[float, ...]:
-    """Give widths such as 5, 10, 20, 40: the first makes about 25 intervals.
+    """Return widths such as 5, 10, 20, 40: the first makes about 25 intervals.
 
     The range is taken between the twentieths at both ends, so that a few far values do not decide.
     """

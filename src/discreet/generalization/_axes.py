@@ -76,7 +76,7 @@ class Axis:
         return 0 if self.ladder is None else self.ladder.height
 
     def place(self, with_null: bool) -> np.ndarray:
-        """Give each code's place; a null's is one average step beyond the largest.
+        """Return each code's place; a null's is one average step beyond the largest.
 
         Where the column has no null its place is that of the largest: how wide the column is.
         """
@@ -93,7 +93,7 @@ class Axis:
         return steps if steps[-1] > 0 else np.ones(self.size + 1)
 
     def tree(self, with_null: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Give number and width of the node of each code, level by level.
+        """Return number and width of the node of each code, level by level.
 
         Wide as the leaves are many; a null is itself below the top.
         """
@@ -177,7 +177,7 @@ class Axis:
         return {"label": label, "labels": _objects([TOP, *names])} | self._covered(sets)
 
     def _nodes(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Give the first and the last leaf of the lowest node that holds two codes."""
+        """Return the first and the last leaf of the lowest node that holds two codes."""
         assert self.ladder is not None
         first, last = np.zeros_like(low), np.where(high == self.size, high, self.size - 1)
         open_ = (low <= high) & (high < self.size)
@@ -256,7 +256,7 @@ def _originals(
     places: np.ndarray,
     size: int,
 ) -> np.ndarray:
-    """Give the value of each code as the column has it."""
+    """Return the value of each code as the column has it."""
     if kind_of(column.type) == "numeric":
         of = np.zeros(size + 1)
         of[codes] = numbers(column, name).values
@@ -267,5 +267,5 @@ def _originals(
 
 
 def _objects(texts: Iterable[str]) -> np.ndarray:
-    """Give texts as an array, which a plan may keep in a file of its own."""
+    """Return texts as an array, which a plan may keep in a file of its own."""
     return np.array([*texts, None], dtype=object)[:-1]

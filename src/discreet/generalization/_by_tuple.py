@@ -68,7 +68,7 @@ class ByTuple:
 
 
 def labelled(places: np.ndarray, texts: pa.Array) -> pa.ChunkedArray:
-    """Give rows their labels as text.
+    """Return rows their labels as text.
 
     Examples
     --------

@@ -23,7 +23,7 @@ def _months(days: np.ndarray) -> np.ndarray:
 
 
 def _thursdays(days: np.ndarray) -> np.ndarray:
-    """Give the Thursday of each day's week: its year is the week's year by ISO 8601."""
+    """Return the Thursday of each day's week: its year is the week's year by ISO 8601."""
     return days - (days + 3) % 7 + 3
 
 
@@ -78,7 +78,7 @@ class Dates:
         return cls(tuple(levels))
 
     def spec(self) -> dict[str, Any]:
-        """Give it as a recipe has it."""
+        """Return it as a recipe has it."""
         return {"kind": "dates", "levels": list(self.periods)}
 
     def levels(self, found: Distinct, name: str) -> list[pa.Array]:
@@ -96,7 +96,7 @@ class Dates:
 
 
 def days_of(values: pa.Array, name: str) -> np.ndarray:
-    """Give dates, datetimes (in their own zone) and ISO 8601 text as days since 1970."""
+    """Return dates, datetimes (in their own zone) and ISO 8601 text as days since 1970."""
     kind, types = values.type, pa.types
     if types.is_string(kind) or types.is_large_string(kind):
         values = _parsed(values, name)

@@ -78,7 +78,7 @@ def distinct(
 
 
 def _encode(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, np.ndarray]:
-    """Give the values in the order in which they first appear, or their dictionary lists them."""
+    """Return the values in the order in which they first appear, or their dictionary lists them."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         return _encode_dictionary(column, name)
@@ -97,7 +97,7 @@ def _encode(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, np.ndarray]:
 
 
 def _codes(encoded: pa.ChunkedArray) -> np.ndarray:
-    """Give the indices of a dictionary column, -1 where null."""
+    """Return the indices of a dictionary column, -1 where null."""
     indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
     return pc.fill_null(indices.cast(pa.int32()), -1).to_numpy()
 
@@ -119,7 +119,7 @@ def _encode_dictionary(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, np
 
 
 def as_text(values: pa.Array) -> pa.Array:
-    """Give values as people write them: 39 for 39.0, a date without the hour where it is midnight.
+    """Return values as people write them: 39 for 39.0, a date without the hour if it is midnight.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class Intervals:
         return made
 
     def spec(self) -> dict[str, Any]:
-        """Give it as a recipe has it."""
+        """Return it as a recipe has it."""
         spec: dict[str, Any] = {"kind": "intervals"}
         if self.cuts:
             spec["cuts"] = [list(level) for level in self.cuts]

@@ -25,7 +25,7 @@ class Matching:
         self.nullable, self.k = nullable, k
 
     def suppressed(self, lattice: Lattice, table: Table, node: np.ndarray) -> np.ndarray:
-        """Give the suppressed records by class.
+        """Return the suppressed records by class.
 
         A suppressed record is company to none, so classes go until each of the rest matches k
         records of the rest. What stays at a node stays at every coarser one.

@@ -95,7 +95,7 @@ class Partition:
         self._layout = self._lay_out()
 
     def by_row(self, of_unit: np.ndarray) -> np.ndarray:
-        """Give each row what its unit has."""
+        """Return each row what its unit has."""
         return of_unit if self._ids is None else of_unit[self._ids]
 
     @property
@@ -106,7 +106,7 @@ class Partition:
         return counted(self.classes[kept], self._count, weights)
 
     def tuples(self) -> dict[str, Any]:
-        """Give the class of each distinct tuple, by first appearance, for the plan.
+        """Return the class of each distinct tuple, by first appearance, for the plan.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class Partition:
         self._note(group, treatment, len(ends))
 
     def _cells(self, units: np.ndarray, rules: Rules) -> np.ndarray:
-        """Give the kernel's table of some units."""
+        """Return the kernel's table of some units."""
         codes = [*self.codes, *self.bound.codes[: rules.offsets.size - 1]]
         cells = np.empty((len(units), len(codes) + 2), dtype=np.int32)
         for c, column in enumerate(codes):
@@ -222,7 +222,7 @@ class Partition:
         }
 
     def released(self, labels: Mapping[str, Any]) -> dict[str, tuple[np.ndarray, pa.Array]]:
-        """Give the place of each unit's label on a list of the column's labels, and that list."""
+        """Return the place of each unit's label on a list of the column's labels, and that list."""
         new = {}
         for null, (name, named) in zip(self.null, labels.items(), strict=True):
             texts = [*named["labels"], TOP, None]
@@ -234,7 +234,7 @@ class Partition:
         return new
 
     def _members(self, c: int) -> tuple[np.ndarray, np.ndarray]:
-        """Give the distinct pairs of class and value of a column, in order."""
+        """Return the distinct pairs of class and value of a column, in order."""
         kept = (self.classes >= 0) & ~self.null[c]
         size = self.sizes[c]
         pairs = np.unique(self.classes[kept] * size + self.codes[c, kept])
@@ -244,7 +244,7 @@ class Partition:
 def _unite(
     axes: Mapping[str, Axis], bound: Bound, weights: np.ndarray | None
 ) -> tuple[dict[str, Axis], Bound, np.ndarray, np.ndarray]:
-    """Give distinct tuples, by first appearance, instead of rows; and each row's tuple."""
+    """Return distinct tuples, by first appearance, instead of rows; and each row's tuple."""
     sizes = [axis.size + 1 for axis in axes.values()]
     confidential = [codes + 1 for codes in bound.codes]
     word, shift, _ = places(sizes + [bound.rules.q.size + 1] * len(confidential))

@@ -81,7 +81,7 @@ def _describe_round(
 
 
 def levels_of(plan: Plan) -> list[dict[str, Any]]:
-    """Give group, round, levels and rows of every search, as `Generalize.levels_` shows them."""
+    """Return group, round, levels and rows of every search, as `Generalize.levels_` shows them."""
     return [
         {"group": group["group"], "round": number, "levels": one["levels"], "rows": one["rows"]}
         for group in plan["groups"]
@@ -92,7 +92,7 @@ def levels_of(plan: Plan) -> list[dict[str, Any]]:
 def apply(
     plan: Plan, hierarchies: Mapping[str, Hierarchy], columns: Mapping[str, pa.ChunkedArray]
 ) -> tuple[dict[str, pa.ChunkedArray], np.ndarray, np.ndarray]:
-    """Give rows, new ones too, the labels of the plan.
+    """Return rows, new ones too, the labels of the plan.
 
     A row whose class was not kept, or did not exist, is suppressed.
 
@@ -130,7 +130,7 @@ def apply(
 def _coded(
     plan: Plan, hierarchy: Hierarchy, column: pa.ChunkedArray, name: str
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Give the codes and the labels of a column's rows, level by level; -2 is no known label."""
+    """Return the codes and the labels of a column's rows, level by level; -2 is no known label."""
     coded = []
     known = plan["hierarchies"][name]["labels"]
     for level, texts in enumerate(hierarchy.labels(column, name)):
@@ -144,7 +144,7 @@ def _coded(
 
 
 def _groups_of(plan: Plan, nulls: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Give the number of each row's group; -1 where its pattern of nulls is new."""
+    """Return the number of each row's group; -1 where its pattern of nulls is new."""
     names = list(nulls)
     deficient = np.any([nulls[name] for name in names], axis=0)
     of_row = np.full(len(deficient), -1)

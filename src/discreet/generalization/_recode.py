@@ -60,7 +60,7 @@ class Budget:
             self._end = time.perf_counter() + self.time_limit
 
     def share(self) -> tuple[float | None, int | None]:
-        """Give the seconds and the evaluations of the next search."""
+        """Return the seconds and the evaluations of the next search."""
         number = len(self.spent)
         left = None
         if self.time_limit is not None:

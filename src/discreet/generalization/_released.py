@@ -80,7 +80,7 @@ class Judge:
     def _places(
         column: pa.ChunkedArray, name: str, values: pa.Array, places: np.ndarray
     ) -> np.ndarray:
-        """Give the place of each row's value; -1 where null, -2 where it is not known."""
+        """Return the place of each row's value; -1 where null, -2 where it is not known."""
         found = distinct(column, name)
         known = pc.index_in(as_text(found.values), value_set=values)
         place = np.append(places, -2)[pc.fill_null(known, -1).to_numpy()]

@@ -20,7 +20,7 @@ class Rule(Protocol):
     """One kind of hierarchy."""
 
     def spec(self) -> dict[str, Any]:
-        """Give it as a recipe has it."""
+        """Return it as a recipe has it."""
 
     def levels(self, found: Distinct, name: str) -> list[pa.Array]:
         """Label the distinct values of a column at each level between them and `*`."""
@@ -56,11 +56,11 @@ class Flat:
     """The values, then `*`."""
 
     def spec(self) -> dict[str, Any]:
-        """Give it as a recipe has it."""
+        """Return it as a recipe has it."""
         return {"kind": "flat"}
 
     def levels(self, found: Distinct, name: str) -> list[pa.Array]:
-        """Give no level."""
+        """Return no level."""
         return []
 
     def settle(self, found: Distinct, name: str) -> Rule:
@@ -83,7 +83,7 @@ class Prefix:
         return cls(None if stars is None else whole_numbers(stars, "stars"), side)
 
     def spec(self) -> dict[str, Any]:
-        """Give it as a recipe has it."""
+        """Return it as a recipe has it."""
         spec: dict[str, Any] = {"kind": "prefix"}
         if self.stars is not None:
             spec["stars"] = list(self.stars)
@@ -132,7 +132,7 @@ class Order:
         return cls(sizes)
 
     def spec(self) -> dict[str, Any]:
-        """Give it as a recipe has it."""
+        """Return it as a recipe has it."""
         return {"kind": "order", "sizes": list(self.sizes)}
 
     def levels(self, found: Distinct, name: str) -> list[pa.Array]:

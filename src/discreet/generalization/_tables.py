@@ -38,7 +38,7 @@ class Table:
         self.ladder = ladder
 
     def spec(self) -> dict[str, Any]:
-        """Give it as a recipe has it."""
+        """Return it as a recipe has it."""
         return self._spec
 
     def levels(self, found: Distinct, name: str) -> list[pa.Array]:
@@ -68,7 +68,7 @@ class CsvTable(Table):
         self.path, self.sep = Path(path), sep
 
     def spec(self) -> dict[str, Any]:
-        """Give it as a recipe has it."""
+        """Return it as a recipe has it."""
         spec = {"kind": "csv", "path": str(self.path)}
         return spec | ({} if self.sep is None else {"sep": self.sep})
 
@@ -115,7 +115,7 @@ def _separator(text: str, sep: str | None) -> str:
 
 
 def rows_of(ladder: Ladder) -> list[list[str]]:
-    """Give a ladder as rows: a value, then its coarser levels, the last `*`."""
+    """Return a ladder as rows: a value, then its coarser levels, the last `*`."""
     columns = [
         [labels[code] for code in codes]
         for labels, codes in zip(ladder.labels, ladder.maps.tolist(), strict=True)
@@ -148,7 +148,7 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
 
 
 def text_of(value: Any) -> str:
-    """Give one cell as text."""
+    """Return one cell as text."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -202,7 +202,7 @@ def _check_top(rows: list[list[str]], source: str) -> None:
 
 
 def rows_of_tree(tree: Any) -> list[list[str]]:
-    """Give a tree of groups as rows; a branch that is less deep repeats its lowest group."""
+    """Return a tree of groups as rows; a branch that is less deep repeats its lowest group."""
     if not isinstance(tree, Mapping):
         raise BadInput(f"tree must be a table of groups, not {tree!r}")
     if not tree:
@@ -222,7 +222,7 @@ def rows_of_tree(tree: Any) -> list[list[str]]:
 
 
 def plain_tree(tree: Any) -> Any:
-    """Give a tree as TOML holds it, every value as text."""
+    """Return a tree as TOML holds it, every value as text."""
     if isinstance(tree, Mapping):
         return {text_of(name): plain_tree(inner) for name, inner in tree.items()}
     return [text_of(leaf) for leaf in tree]

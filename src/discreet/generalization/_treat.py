@@ -196,7 +196,7 @@ class Treatment:
         return _Done(done, tuples, ids, rounds, left, unsafe)
 
     def _range(self) -> tuple[list[int], list[int]]:
-        """Give the lowest and the highest level of each column."""
+        """Return the lowest and the highest level of each column."""
         lo, hi = [], []
         for name, ladder in zip(self.names, self.ladders, strict=True):
             given = (self.method.levels or {}).get(name, [0, ladder.height])
@@ -212,7 +212,7 @@ class Treatment:
         return lo, hi
 
     def quality(self) -> float:
-        """Give the quality of the whole table."""
+        """Return the quality of the whole table."""
         if len(self.certificates) == 1 and len(self.done) == 1:
             return self.certificates[0].optimum
         pieces = [piece for done in self.done for piece in done.pieces()]
@@ -220,14 +220,14 @@ class Treatment:
         return united_quality(settings.quality, pieces, settings.aggregate, settings.weights)
 
     def outcome(self) -> Outcome:
-        """Give the released columns and the plan."""
+        """Return the released columns and the plan."""
         columns = {name: labelled(*self._labels(a)) for a, name in enumerate(self.names)}
         masks = self.suppressed, self.unsafe
         plans, joint, figures, fixed = self._plan()
         return Outcome(columns, plans, joint, *masks, figures, fixed, self._disclosed())
 
     def decision(self) -> Decision:
-        """Give the plan, and what treats rows by their tuples."""
+        """Return the plan, and what treats rows by their tuples."""
         labels = {name: self._labels(a) for a, name in enumerate(self.names)}
         masks = self.suppressed, self.unsafe, self._disclosed()
         plans, joint, figures, fixed = self._plan()
@@ -235,7 +235,7 @@ class Treatment:
         return Decision(plans, treat, joint, figures, fixed)
 
     def _plan(self) -> tuple[dict[str, Plan], Plan, dict[str, Any], dict[str, Any]]:
-        """Give the columns' plans and the joint one, figures, and parameters for a rerun."""
+        """Return the columns' plans and the joint one, figures, and parameters for a rerun."""
         method = self.method
         confidential = {
             name: distribution(self.others[name], name, self.weights)
@@ -298,7 +298,7 @@ class Treatment:
         return rows if raw else None
 
     def _labels(self, a: int) -> tuple[np.ndarray, pa.Array]:
-        """Give the place of each row's label on a list of a column's labels, and that list."""
+        """Return the place of each row's label on a list of a column's labels, and that list."""
         texts = [label for level in self.ladders[a].labels for label in level]
         place = np.empty(self.rows, np.int32)
         for done in self.done:
@@ -312,12 +312,12 @@ class Treatment:
 
 
 def _listed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a column with its distinct values as a dictionary."""
+    """Return a column with its distinct values as a dictionary."""
     return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
 def _told(trace: dict[str, list[float]]) -> dict[str, Any]:
-    """Give a search's course, where it had one."""
+    """Return a search's course, where it had one."""
     return {"trace": trace} if len(set(trace["quality"])) > 1 else {}
 
 
@@ -337,13 +337,13 @@ class _Done:
         self.left, self.unsafe = left, unsafe
 
     def describe(self, names: list[str], ladders: list[Ladder]) -> dict[str, Any]:
-        """Give the group's part of the plan."""
+        """Return the group's part of the plan."""
         return describe_group(
             self.group, names, ladders, self.rounds, self.tuples, self.left, self.unsafe
         )
 
     def labels(self, a: int, top: int) -> np.ndarray:
-        """Give the label of each tuple, as its place on the list of all levels' labels."""
+        """Return the label of each tuple, as its place on the list of all levels' labels."""
         lattice = self.tuples.lattice
         labels = self.tuples.codes(a)
         for one in self.rounds:

@@ -42,16 +42,16 @@ class Tuples:
         return len(self.lattice.height)
 
     def codes(self, a: int) -> np.ndarray:
-        """Give the leaf of column a in each tuple."""
+        """Return the leaf of column a in each tuple."""
         words = self.table.keys[self.lattice.word[a]]
         return ((words >> self.lattice.shift[a]) & self.lattice.mask[a]).astype(np.int32)
 
     def labels(self, a: int, level: int) -> np.ndarray:
-        """Give the label of column a in each tuple at a level."""
+        """Return the label of column a in each tuple at a level."""
         return self.lattice.up[self.lattice.step[a, 0, level] + self.codes(a)]
 
     def marginal(self, a: int) -> np.ndarray:
-        """Give the records at each leaf of column a."""
+        """Return the records at each leaf of column a."""
         size = int(self.lattice.domain[a])
         return np.bincount(self.codes(a), self.table.counts, size).astype(np.int64)
 
@@ -105,7 +105,7 @@ def lay_out(ladders: Sequence[Ladder]) -> Lattice:
 
 
 def places(sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give each column its bits in a key of 64-bit words."""
+    """Return each column its bits in a key of 64-bit words."""
     word, shift, mask = [], [], []
     w = used = 0
     for size in sizes:
@@ -156,7 +156,7 @@ def collapse(
 def number_tuples(
     codes: Sequence[np.ndarray], word: np.ndarray, shift: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give equal tuples of codes one number, in the order of their first appearance.
+    """Return equal tuples of codes one number, in the order of their first appearance.
 
     Returns
     -------

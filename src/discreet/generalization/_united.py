@@ -31,7 +31,7 @@ class Piece:
     sizes: np.ndarray
 
     def leaves(self, a: int) -> np.ndarray:
-        """Give the leaves under each tuple's label in column a."""
+        """Return the leaves under each tuple's label in column a."""
         lattice, level = self.tuples.lattice, self.levels[a]
         return lattice.leaves[lattice.first[a, level] + self.tuples.labels(a, level)]
 
@@ -43,7 +43,7 @@ class Piece:
 def united_quality(
     name: str, pieces: Sequence[Piece], aggregate: str, weights: Sequence[float]
 ) -> float:
-    """Give the quality of the whole; every record has the levels of its own piece."""
+    """Return the quality of the whole; every record has the levels of its own piece."""
     lattice = pieces[0].tuples.lattice
     n = sum(piece.tuples.n for piece in pieces)
     suppressed = sum(piece.tuples.n for piece in pieces if not piece.kept)
@@ -87,7 +87,7 @@ def _by_column(
 
 
 def _entropy_loss(pieces: Sequence[Piece], a: int, normalised: bool) -> float:
-    """Give the non-uniform entropy of one column; counts are over all records."""
+    """Return the non-uniform entropy of one column; counts are over all records."""
     lattice = pieces[0].tuples.lattice
     marginal = np.sum([piece.tuples.marginal(a) for piece in pieces], axis=0)
     total, masked = 0.0, np.zeros(len(lattice.leaves))

@@ -298,7 +298,7 @@ class Hierarchy:
         return Ladder.from_levels(found.values, levels, f"column '{name}'")
 
     def labels(self, values: pa.ChunkedArray | pa.Array, name: str = "values") -> list[pa.Array]:
-        """Give what each value becomes, level by level; nulls stay.
+        """Return what each value becomes, level by level; nulls stay.
 
         `auto` and `order` look at these values alone: `settle` them on the original column first.
         """

@@ -77,7 +77,7 @@ class Ladder:
         return cls(leaves, labels, maps)
 
     def encode(self, column: pa.ChunkedArray | pa.Array, name: str) -> np.ndarray:
-        """Give the leaf of each row as an int32 code; -1 where null.
+        """Return the leaf of each row as an int32 code; -1 where null.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Ladder:
         return places[found.codes]
 
     def places(self, found: Distinct, name: str) -> np.ndarray:
-        """Give the leaf of each distinct value, or list those that have no place."""
+        """Return the leaf of each distinct value, or list those that have no place."""
         values = found.values
         if values.type == self.leaves.type:
             codes = pc.index_in(values, value_set=self.leaves)

@@ -318,7 +318,7 @@ class Mondrian(Method):
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
     ) -> tuple[dict[str, Any], dict[str, Plan], Plan, dict[str, Any]]:
-        """Give the labels of the units, the columns' plans and the joint one, and figures."""
+        """Return the labels of the units, the columns' plans and the joint one, and figures."""
         models = read_models(self.privacy)
         labels = parts.labels()
         new = parts.released(labels)

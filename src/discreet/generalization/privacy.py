@@ -246,7 +246,7 @@ def confidential_columns(models: Sequence[Any]) -> list[str]:
 
 
 def smallest_class(models: Sequence[Any]) -> int:
-    """Give K: the largest k of the models, 1 where none has one."""
+    """Return K: the largest k of the models, 1 where none has one."""
     return max([m.k for m in models if hasattr(m, "k")], default=1)
 
 
@@ -275,7 +275,7 @@ def bind(
     n: int,
     weights: np.ndarray | None = None,
 ) -> Bound:
-    """Give confidential values numbers, and pack the models.
+    """Return confidential values numbers, and pack the models.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ class _Axis:
         self._known: dict[tuple[str, Any], int] = {}
 
     def place(self, model: Any, column: pa.ChunkedArray) -> int:
-        """Give the position of a model's column, which is added where it is new."""
+        """Return the position of a model's column, which is added where it is new."""
         name, ordered = model.column, getattr(model, "distance", None) == "ordered"
         hierarchy = getattr(model, "hierarchy", None)
         key = (name, ordered if hierarchy is None else hierarchy)
@@ -395,7 +395,7 @@ class _Axis:
 
 
 def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
-    """Give a model's kind, the distinct values that it implies, and its bounds."""
+    """Return a model's kind, the distinct values that it implies, and its bounds."""
     if isinstance(model, LDiversity):
         kind = {"distinct": 0, "entropy": 1, "recursive": 2}[model.kind]
         # Entropy is at most log(distinct values).
@@ -409,7 +409,7 @@ def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
 
 
 def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
-    """Give the values of a column numbers in their order; nulls are -1."""
+    """Return the values of a column numbers in their order; nulls are -1."""
     kind = kind_of(column.type)
     if kind == "ordered":
         column = column.unify_dictionaries()

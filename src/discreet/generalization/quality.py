@@ -94,7 +94,7 @@ class Quality:
         }.get(self.kind, sum)
 
     def value(self, levels: Sequence[int], penalty: Sequence[float], total: float) -> float:
-        """Give the quality of a node from the penalty of its suppressed classes."""
+        """Return the quality of a node from the penalty of its suppressed classes."""
         if self.by_column:
             parts = zip(self.parts, levels, penalty, self.scale, strict=True)
             return self._finish([(part[level] + p) * scale for part, level, p, scale in parts])
@@ -104,7 +104,7 @@ class Quality:
         return total + penalty[0]
 
     def bound(self, lo: Sequence[int], total: float, least: Sequence[float]) -> float:
-        """Give what no node between `lo` and `hi` is below.
+        """Return what no node between `lo` and `hi` is below.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Quality:
         return math.ldexp(round(math.ldexp(mantissa, _QUANTUM)), exponent - _QUANTUM)
 
     def _scales(self) -> list[float]:
-        """Give what a column's g and penalty are multiplied by."""
+        """Return what a column's g and penalty are multiplied by."""
         if self.kind == kernels.LOSS:
             # x = (sum of leaves - n) / (n D - n): whole numbers, so that 0 is 0.
             sizes = zip(self.weights, self.domain, strict=True)
@@ -145,7 +145,7 @@ class Quality:
         return [1.0] * len(self.domain)
 
     def _steps(self, tuples: Tuples) -> list[list[float]]:
-        """Give what a column's levels cost, to choose the column along which a box is cut."""
+        """Return what a column's levels cost, to choose the column along which a box is cut."""
         if self.by_column and self.kind != kernels.RECORDS:
             scaled = zip(self.parts, self.scale, strict=True)
             return [[g * scale for g in part] for part, scale in scaled]
@@ -158,7 +158,7 @@ class Quality:
         return steps
 
     def _part(self, tuples: Tuples, a: int, level: int) -> float:
-        """Give g of one column at one level."""
+        """Return g of one column at one level."""
         lattice, counts = tuples.lattice, self.marginals[a]
         first, last = lattice.first[a, level], lattice.first[a, level + 1]
         start = lattice.step[a, 0, level]
@@ -197,7 +197,7 @@ def aggregated(x: Sequence[float], aggregate: str) -> float:
 
 
 def bits(counts: np.ndarray) -> float:
-    """Give the entropy of counts in bits, over all that they count."""
+    """Return the entropy of counts in bits, over all that they count."""
     there = counts[counts > 0]
     return float(-(there * np.log2(there / there.sum())).sum())
 

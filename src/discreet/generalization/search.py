@@ -247,7 +247,7 @@ class Search:
 def judge(
     lattice: Lattice, rules: Rules, table: Table, node: np.ndarray, matching: Matching | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give the suppressed records by class, and those at least that every finer node suppresses."""
+    """Return suppressed records by class, and those that every finer node suppresses at least."""
     if matching is None:
         return kernels.judge(rules, table)
     out = matching.suppressed(lattice, table, node)
@@ -268,7 +268,7 @@ class _Tables:
         self.came_from = 0
 
     def finer(self, target: np.ndarray) -> tuple[np.ndarray, Table]:
-        """Give the smallest table that the target can be rolled up from, and its levels."""
+        """Return the smallest table that the target can be rolled up from, and its levels."""
         i = kernels.smallest_finer(self.levels, self.sizes, len(self.tables), target)
         self.came_from = int(self.sizes[i])
         return self.levels[i], self.tables[i]

@@ -71,11 +71,11 @@ class Encoded:
         return kind_of(self.given)
 
     def column(self) -> pa.ChunkedArray:
-        """Give the cells back."""
+        """Return the cells back."""
         return self._cells(pa.array(self.codes, mask=self.codes < 0))
 
     def levels(self) -> pa.ChunkedArray:
-        """Give each value once, as a column of the same kind."""
+        """Return each value once, as a column of the same kind."""
         return self._cells(pa.array(np.arange(len(self.values), dtype=np.int32)))
 
     def _cells(self, codes: pa.Array) -> pa.ChunkedArray:

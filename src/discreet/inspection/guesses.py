@@ -230,7 +230,7 @@ def _mean_length(column: Encoded) -> float:
 
 
 def _looked_at(column: Encoded) -> list[object]:
-    """Give distinct values, spread over all where they are too many."""
+    """Return distinct values, spread over all where they are too many."""
     values = column.values
     if len(values) > _LOOKED_AT:
         step = len(values) // _LOOKED_AT

@@ -52,7 +52,7 @@ class ColumnLook:
     label: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as plain data."""
+        """Return it as plain data."""
         plain = {key: value for key, value in vars(self).items() if key != "guess"}
         guess = {"role": self.guess.role, "reason": self.guess.reason, "sure": self.guess.sure}
         return plain | {"guess": guess}
@@ -90,13 +90,13 @@ class Inspection:
         return {look.name: look.guess for look in self.columns}
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """Give a column of the table."""
+        """Return a column of the table."""
         if name not in self.encoded:
             raise BadInput(f"the table has no column '{name}'; {nearest(name, self.encoded)}")
         return self.encoded[name].column()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain data."""
+        """Return everything as plain data."""
         return {
             "rows": self.rows,
             "columns": [look.to_dict() for look in self.columns],

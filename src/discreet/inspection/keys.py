@@ -149,7 +149,7 @@ class _Search:
         return [*singles, *counted, *(key for keys in found for key in keys)]
 
     def _triples(self, pairs: list[tuple[str, ...]]) -> dict[tuple[str, ...], list[str]]:
-        """Give the columns to add to each pair: all, or to the riskiest pairs alone."""
+        """Return the columns to add to each pair: all, or to the riskiest pairs alone."""
         wanted: dict[tuple[str, ...], list[str]] = {}
         seen: set[frozenset[str]] = set()
         skipped: set[frozenset[str]] = set()
@@ -186,7 +186,7 @@ class _Search:
         return _Sample(rows, np.where(sure, 1.0, factor))
 
     def _rows(self, names: Sequence[str]) -> _Sample | None:
-        """Give the rows to count a key on; None for all."""
+        """Return the rows to count a key on; None for all."""
         widest = max(names, key=lambda name: len(self.columns[name].values))
         return self.samples.get(widest)
 
@@ -266,7 +266,7 @@ def finer_columns(columns: Sequence[Encoded]) -> list[tuple[str, str]]:
 
 
 def _rows_to_judge(fine: Encoded) -> np.ndarray:
-    """Give rows whose value others have too, spread over the table."""
+    """Return rows whose value others have too, spread over the table."""
     repeats = fine.counts > 1
     values = np.flatnonzero(repeats)
     if len(values) > _MANY_VALUES and fine.counts[values].sum() > _ROWS:
@@ -298,7 +298,7 @@ def _usual(fine: Encoded, coarse: Encoded, rows: np.ndarray) -> tuple[int, int]:
 
 
 def as_dict(keys: Keys) -> dict[str, Any]:
-    """Give the keys as plain data."""
+    """Return the keys as plain data."""
     return {
         "riskiest": [
             {

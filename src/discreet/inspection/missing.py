@@ -21,7 +21,7 @@ _CODE = "or a code of two letters as all others"
 
 
 def sentinels(column: Encoded) -> dict[str, str]:
-    """Give values that probably stand for a missing value, each with the reason."""
+    """Return values that probably stand for a missing value, each with the reason."""
     if column.kind == "numeric":
         temporal = pa.types.is_temporal(column.values.type)
         return _odd_dates(column) if temporal else _odd_numbers(column)
@@ -56,7 +56,7 @@ def _two_letter_codes(column: Encoded) -> bool:
 
 
 def missing_marks(columns: Mapping[str, Encoded]) -> dict[str, dict[str, str]]:
-    """Give the sentinels of each column; a null marker counts in all of them.
+    """Return the sentinels of each column; a null marker counts in all of them.
 
     So a mark that is a value in one column is only mentioned in the others.
     """

@@ -19,7 +19,7 @@ from discreet.generalization import Hierarchy
 from discreet.inspection.guesses import Guess, K
 from discreet.inspection.inspection import Inspection
 from discreet.inspection.missing import is_usual
-from discreet.release.recipe import Recipe
+from discreet.recipe.recipe import Recipe
 from discreet.table.columns import LARGEST_EXACT_INTEGER
 
 ANSWERS = ("identifiers", "quasi", "confidential", "insensitive", "drop")
@@ -263,7 +263,7 @@ def _generalize(
 
 
 def _secrets(seen: Inspection, guesses: Mapping[str, Guess]) -> dict[str, int]:
-    """Give the confidential categories, with the number of their values."""
+    """Return the confidential categories, with the number of their values."""
     return {
         name: len(seen.encoded[name].values)
         for name in _of(guesses, "confidential")

@@ -66,7 +66,7 @@ def pack(codes, words, shift):
 
 @njit(cache=True, nogil=True)
 def number(keys, most):
-    """Give equal keys one number, in the order of their first appearance.
+    """Return equal keys one number, in the order of their first appearance.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def number(keys, most):
 
 @njit(cache=True, nogil=True)
 def fold(keys):
-    """Give keys of several words as one word, equal where all words are."""
+    """Return keys of several words as one word, equal where all words are."""
     one = keys[0]
     for w in range(1, keys.shape[0]):
         left, _ = number(one, one.size)
@@ -193,7 +193,7 @@ def tally(ids, classes, codes, places, weights):
 
 @njit(cache=True, nogil=True)
 def roll_up(lattice, table, source, target):
-    """Give the classes of the node `target` from those of the finer node `source`.
+    """Return the classes of the node `target` from those of the finer node `source`.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def climb(words, above, lattice, a):
 
 @njit(cache=True, nogil=True)
 def take(keys, rows):
-    """Give the keys of some rows."""
+    """Return the keys of some rows."""
     taken = np.empty((keys.shape[0], rows.size), np.uint64)
     for w in range(keys.shape[0]):
         for i in range(rows.size):

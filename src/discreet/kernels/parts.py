@@ -56,7 +56,7 @@ def part_means(values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> np.n
 
 @njit(cache=True)
 def spread(points: np.ndarray, ends: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
-    """Give each row its part's point, NaN where it has none; `rows` are in sorted order."""
+    """Return the point of each row's part, NaN where it has none; `rows` are in sorted order."""
     new = np.full(n, np.nan)
     start = 0
     for part in range(ends.size):

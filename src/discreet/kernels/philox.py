@@ -45,7 +45,7 @@ def philox_word(
 def philox(
     key_0: np.uint64, key_1: np.uint64, counters: np.ndarray, stream: np.uint64
 ) -> np.ndarray:
-    """Give a word for each row number.
+    """Return a word for each row number.
 
     Parameters
     ----------

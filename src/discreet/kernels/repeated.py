@@ -8,7 +8,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 @njit(cache=True, nogil=True)
 def repeated(keys, bound):
-    """Give a number to each key that occurs more than once.
+    """Return a number to each key that occurs more than once.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 @njit(cache=True, nogil=True)
 def climb(keys, counts, above, shift, mask):
-    """Give the table of the node one level up in one column.
+    """Return the table of the node one level up in one column.
 
     Parameters
     ----------

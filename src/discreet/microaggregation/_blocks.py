@@ -21,7 +21,7 @@ Algorithm = Callable[[Space, np.ndarray], tuple[np.ndarray, int]]
 
 
 def algorithm(name: str, k: int, gamma: float) -> Algorithm:
-    """Give the function that groups some rows: their groups from 0, and how many."""
+    """Return the function that groups some rows: their groups from 0, and how many."""
 
     def run(space: Space, rows: np.ndarray) -> tuple[np.ndarray, int]:
         labels = np.empty(len(rows), dtype=np.int64)
@@ -33,7 +33,7 @@ def algorithm(name: str, k: int, gamma: float) -> Algorithm:
 
 
 def exact_up_to(space: Space) -> int:
-    """Give the number of records that are grouped without blocks, unless a user says otherwise."""
+    """Return how many records are grouped without blocks, unless a user says otherwise."""
     columns = space.points.shape[1]
     return next((n for most, n in _EXACT.items() if columns <= most), _EXACT_OF_MANY_COLUMNS)
 

@@ -11,7 +11,7 @@ from discreet.microaggregation._space import Column
 
 
 def centres(column: Column, labels: np.ndarray, groups: int) -> np.ndarray:
-    """Give each group's centre, NaN where its records are null.
+    """Return each group's centre, NaN where its records are null.
 
     Numbers: the mean. Categories, by their places: the most frequent, the first of several; ordered
     ones: the lower median.
@@ -49,7 +49,7 @@ def centres(column: Column, labels: np.ndarray, groups: int) -> np.ndarray:
 
 
 def released(column: Column, source: Any, places: np.ndarray) -> Any:
-    """Give a column of centres as it came: numbers as they are, categories in their type."""
+    """Return a column of centres as it came: numbers as they are, categories in their type."""
     if column.labels is None:
         return places
     null = np.isnan(places)
@@ -63,7 +63,7 @@ def released(column: Column, source: Any, places: np.ndarray) -> Any:
 
 
 def planned(column: Column, found: np.ndarray) -> np.ndarray:
-    """Give centres for the plan: numbers, or categories by name; None where null."""
+    """Return centres for the plan: numbers, or categories by name; None where null."""
     null = np.isnan(found)
     if column.labels is None:
         return np.where(null, np.array(None), found) if null.any() else found

@@ -20,7 +20,7 @@ def parts(
     small: str,
     spread: np.ndarray,
 ) -> list[np.ndarray]:
-    """Give the rows of each part, in order of its first row; rows that are in none are blanked.
+    """Return the rows of each part, in order of its first row; rows that are in none are blanked.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def parts(
 
 
 def _patterns(columns: Mapping[str, Column]) -> np.ndarray:
-    """Give each row the number of the set of columns in which it has nulls."""
+    """Return each row the number of the set of columns in which it has nulls."""
     pattern = np.zeros(len(next(iter(columns.values())).values), dtype=np.int64)
     for column in columns.values():
         null = np.isnan(column.values)

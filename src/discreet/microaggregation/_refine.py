@@ -155,5 +155,5 @@ def words(loss: float, total: float, refinement: Refinement) -> str:
 
 
 def loss_now(loss: float, total: float, refinement: Refinement) -> float:
-    """Give the loss that a refinement has come to, from what it was at first."""
+    """Return the loss that a refinement has come to, from what it was at first."""
     return loss - 100 * refinement.gained / total if total > 0 else loss

@@ -47,7 +47,7 @@ class Column:
         return not len(present) or bool((present == present[0]).all())
 
     def scaled(self, by: Literal["deviation", "range"]) -> np.ndarray:
-        """Give the values about their mean, in standard deviations or ranges; 0 where null."""
+        """Return the values about their mean, in standard deviations or ranges; 0 where null."""
         present = ~np.isnan(self.values)
         x = self.values[present]
         # About one of the values and in ranges first: near 1e9 a spread of 1e-3 is kept.
@@ -118,7 +118,7 @@ class Space:
     steps: np.ndarray | None
 
     def of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Give some of the points."""
+        """Return some of the points."""
         return self.points[rows], self.mismatch, self.steps
 
 
@@ -179,7 +179,7 @@ def coordinates(columns: Mapping[str, Column]) -> np.ndarray:
 
 
 def loss(columns: Mapping[str, Column], labels: np.ndarray) -> float:
-    """Give what a grouping loses, in percent: 100 * sum of squares within groups / total.
+    """Return what a grouping loses, in percent: 100 * sum of squares within groups / total.
 
     Numbers and ordered categories count by their squared distance to the group's mean, categories
     by how often two records of a group differ. A blanked cell (label -1) counts as one replaced by

@@ -352,7 +352,7 @@ def _replace(
     labels: np.ndarray,
     rounded: Rounder,
 ) -> tuple[dict[str, Any], dict[str, Plan]]:
-    """Give the released columns, and the centres as plans."""
+    """Return the released columns, and the centres as plans."""
     new: dict[str, Any] = {}
     plans: dict[str, Plan] = {}
     groups = int(labels.max()) + 1

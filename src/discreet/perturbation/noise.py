@@ -126,7 +126,7 @@ class Noise(Method):
         target: np.ndarray | None = None,
         others: Mapping[str, pa.ChunkedArray] | None = None,
     ) -> Outcome:
-        """Give each column its noise."""
+        """Return each column its noise."""
         plans = self._decide_rows(columns)
         new = self._treat(plans, columns, draws, rounded).columns
         for name, before in columns.items():
@@ -161,7 +161,7 @@ class Noise(Method):
         draws: Callable[[str], Draws],
         rounded: Rounder,
     ) -> Outcome:
-        """Give rows their noise."""
+        """Return rows their noise."""
         return Outcome({c: rounded(c, x) for c, x in _apply(plans, columns, draws).items()}, {})
 
     def _learn(
@@ -228,7 +228,7 @@ class Noise(Method):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Give rows their noise, new ones too."""
+        """Return rows their noise, new ones too."""
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         return np.column_stack(list(_apply(self.plan_, columns, self._draws).values()))
@@ -242,7 +242,7 @@ class Noise(Method):
 def _apply(
     plans: Mapping[str, Plan], columns: Mapping[str, np.ndarray], draws: Callable[[str], Draws]
 ) -> dict[str, np.ndarray]:
-    """Give each value its noise; NaN stays, -0.0 becomes 0.0."""
+    """Return each value its noise; NaN stays, -0.0 becomes 0.0."""
     of = {name: draws(name) for name in columns}
     n = len(next(iter(columns.values())))
     new = {name: np.empty(n) for name in columns}
@@ -271,7 +271,7 @@ def _moved(
 
 
 def _standard_deviation(values: np.ndarray) -> float:
-    """Give the sample standard deviation, 0 for one value.
+    """Return the sample standard deviation, 0 for one value.
 
     The values are centred twice and squared as shares of the largest, so that neither a far mean
     nor a large spread takes digits away.
@@ -285,7 +285,7 @@ def _standard_deviation(values: np.ndarray) -> float:
 
 
 def _correlations(columns: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Give the correlations among complete rows; 0 with a column that is constant there.
+    """Return the correlations among complete rows; 0 with a column that is constant there.
 
     From complete rows and not pair by pair: only so is there noise with these correlations.
     """
@@ -314,7 +314,7 @@ def _refuse_incomplete(columns: Iterable[str], complete: int) -> None:
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:
-    """Give the symmetric square root, which there is even where columns depend on each other."""
+    """Return the symmetric square root, which there is even where columns depend on each other."""
     values, vectors = np.linalg.eigh(matrix)
     # Where they do an eigenvalue is 0 but for rounding, of which the root would make far more.
     values[values < _NOTHING] = 0.0

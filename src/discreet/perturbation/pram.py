@@ -239,7 +239,7 @@ def _check_row(where: str, row: Any) -> None:
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a column as its categories, or refuse what are none."""
+    """Return a column as its categories, or refuse what are none."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         kind = kind.value_type
@@ -327,7 +327,7 @@ def _apply(name: str, plan: Plan, column: pa.ChunkedArray, draws: Draws) -> pa.C
 
 
 def _draw(matrix: np.ndarray, codes: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-    """Give the first category whose cumulated probability is above the number drawn."""
+    """Return the first category whose cumulated probability is above the number drawn."""
     m = math.isqrt(len(matrix))
     cumulated = np.cumsum(np.reshape(matrix, (m, m)), axis=1)
     # The last possible category ends at 1 exactly, so that none behind it is ever drawn.
@@ -359,7 +359,7 @@ def _with_all(name: str, column: pa.ChunkedArray, plan: Plan) -> pa.ChunkedArray
 def _as_dictionary(
     name: str, column: pa.ChunkedArray, new: np.ndarray, categories: pa.Array
 ) -> pa.ChunkedArray:
-    """Give categories in the column's own dictionary, in its order."""
+    """Return categories in the column's own dictionary, in its order."""
     labels = column.combine_chunks().dictionary
     place = pc.index_in(categories, value_set=labels)
     if place.null_count:

@@ -150,5 +150,5 @@ def _refuse_or_warn(name: str, n: int, p: float, window: int) -> None:
 
 
 def _enough(window: int, n: int) -> float:
-    """Give the least p, to two decimals, that is a window of so many ranks."""
+    """Return the least p, to two decimals, that is a window of so many ranks."""
     return math.ceil(1e4 * window / n) / 100

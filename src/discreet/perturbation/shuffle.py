@@ -124,7 +124,7 @@ class Shuffle(RowBound):
 
 
 def _share_unchanged(before: pa.ChunkedArray, after: pa.ChunkedArray, rows: np.ndarray) -> float:
-    """Give the share of the values, nulls apart, that are as they were."""
+    """Return the share of the values, nulls apart, that are as they were."""
     present = len(before) - before.null_count
     try:
         same = pc.sum(pc.equal(before, after)).as_py() or 0
@@ -142,7 +142,7 @@ def _present(null: np.ndarray, draws: Draws) -> np.ndarray:
 
 
 def _patterns(nulls: list[np.ndarray]) -> np.ndarray:
-    """Give each row the number of the set of columns in which it has nulls."""
+    """Return each row the number of the set of columns in which it has nulls."""
     pattern = np.zeros(len(nulls[0]), dtype=np.int64)
     for null in nulls:
         if null.any():

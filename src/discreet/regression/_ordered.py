@@ -160,7 +160,7 @@ def _cells_of(
     piece: pa.Table,
     rows: np.ndarray,
 ) -> tuple[pa.Table, np.ndarray]:
-    """Give the cells of some rows that hold a value."""
+    """Return the cells of some rows that hold a value."""
     # Adding 0.0 turns -0.0 into 0.0, whose order among equal values is another otherwise.
     values = np.column_stack([as_float(name, piece[name]) for name in columns]).ravel() + 0.0
     cells = np.add.outer(rows * len(columns), np.arange(len(columns))).ravel()
@@ -175,7 +175,7 @@ def _cells_of(
 def _rows_of(
     columns: Sequence[str], piece: pa.Table, cells: np.ndarray
 ) -> tuple[pa.Table, np.ndarray]:
-    """Give the rows of some cells, which are all that these rows have."""
+    """Return the rows of some cells, which are all that these rows have."""
     row, column = np.divmod(cells, len(columns))
     rows, place = np.unique(row, return_inverse=True)
     made = np.full((len(columns), len(rows)), np.nan)

@@ -262,7 +262,7 @@ class _Moments:
 
 
 def _triangle(columns: np.ndarray) -> np.ndarray:
-    """Give the triangle whose square is that of the columns, its diagonal not negative."""
+    """Return the triangle whose square is that of the columns, its diagonal not negative."""
     triangle: Any = np.linalg.qr(columns, mode="r")
     return triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0)[:, None]
 

@@ -228,7 +228,7 @@ class PoROP(RowBound):
         return Outcome({}, plans, joint, figures={"unchanged": share}), new
 
     def _describe(self, values: np.ndarray) -> tuple[float, float, float]:
-        """Give a column's standard deviation and ends, where they are asked for."""
+        """Return a column's standard deviation and ends, where they are asked for."""
         sd, low, high = 0.0, np.nan, np.nan
         present = values[~np.isnan(values)] if self.noise_floor or self.keep_range else values[:0]
         if self.noise_floor and len(present) > 1:

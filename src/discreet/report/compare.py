@@ -39,7 +39,7 @@ def comparison_page(comparison: Facts) -> str:
 
 
 def alternatives(comparison: Facts) -> str:
-    """Give the releases, their map and their measures as a part of a page.
+    """Return the releases, their map and their measures as a part of a page.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _told(value: float | None, axis: Facts) -> str:
 
 
 def _unit(axis: Facts) -> str:
-    """Give the unit as a label has it; a share is said in words, and drawn from 0 to 1."""
+    """Return the unit as a label has it; a share is said in words, and drawn from 0 to 1."""
     return "" if axis["unit"] in ("", "%") else f" ({axis['unit']})"
 
 

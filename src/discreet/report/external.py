@@ -19,7 +19,7 @@ def external_report(facts: Facts) -> str:
     Parameters
     ----------
     facts : dict
-        As `discreet.release.publication.public_facts` gathers them; they hold no secrets.
+        As `discreet.flow.publication.public_facts` gathers them; they hold no secrets.
     """
     drawn = list(_distributions(facts["columns"]))
     return render(

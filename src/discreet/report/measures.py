@@ -60,7 +60,7 @@ class Measured:
         return share(value) if self.unit == "%" else figure(value)
 
     def cells(self) -> tuple[str, ...]:
-        """Give what a table shows: name, reading, guide value, whether it is met, figures."""
+        """Return what a table shows: name, reading, guide value, whether it is met, figures."""
         verdict = {None: "", True: "met", False: "not met"}[self.met]
         guide = "" if self.guide is None else f"≤ {self.told(self.guide)}"
         sides = (self.told(self.before), self.told(self.after))
@@ -115,7 +115,7 @@ _SINGLE: dict[str, tuple[str, str, float | None, Any]] = {
 
 
 def measured(assessment: Entry, family: str) -> list[Measured]:
-    """Give the figures of `"risk"` or `"utility"`, in order."""
+    """Return the figures of `"risk"` or `"utility"`, in order."""
     return [row for name, entry in assessment[family].items() for row in _rows(name, entry)]
 
 
@@ -164,7 +164,7 @@ def risk_table(assessment: Entry) -> Table | None:
 
 
 def scored(assessment: Entry) -> list[Measured]:
-    """Give the score, where there is one."""
+    """Return the score, where there is one."""
     score = assessment.get("score")
     reading = "risk and loss in one: the lower, the better the trade"
     return [] if score is None else [Measured("score", "percent", None, score, None, reading)]

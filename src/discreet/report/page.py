@@ -83,7 +83,7 @@ def named(columns: Sequence[str], most: int = 6) -> str:
 
 
 def shortened(name: str) -> str:
-    """Give a name of a column as a sentence can hold it."""
+    """Return a name of a column as a sentence can hold it."""
     name = printable(name) or repr(name)
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 

@@ -85,7 +85,7 @@ MOST_TRACES = 4
 
 
 def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
-    """Give how the searches of a step got better with time, where that is kept."""
+    """Return how the searches of a step got better with time, where that is kept."""
     if done.get("trace"):
         yield done["trace"], "loss in %"
     kept = [search["trace"] for search in done.get("searches", ()) if search.get("trace")]

@@ -38,7 +38,7 @@ _KEY_UTILITY = (
 
 
 def key_figures(facts: Facts) -> list[Measured]:
-    """Give the figures that a reader looks for first."""
+    """Return the figures that a reader looks for first."""
     assessment = facts.get("assessment")
     if not assessment:
         return []
@@ -123,7 +123,7 @@ def _capital(text: str) -> str:
 
 
 def summary_html(facts: Facts) -> str:
-    """Give the summary as a part of a page, for notebooks."""
+    """Return the summary as a part of a page, for notebooks."""
     return render(
         "summary.html",
         title=title_of(facts),

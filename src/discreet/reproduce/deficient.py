@@ -79,7 +79,7 @@ Rates = dict[str, float]
 
 
 def pieces(seeds: int = SEEDS) -> list[Piece]:
-    """Give the parts of the experiment."""
+    """Return the parts of the experiment."""
     tables = tuple(t for t in TITLES if t.isdigit() and t != "1")
     return [
         Piece("eight patients", ("1",), patients),
@@ -190,7 +190,7 @@ class Grid:
         )
 
     def rates(self) -> dict[Key, list[Rates]]:
-        """Give the null rates by quality model and policy, one entry for each k."""
+        """Return the null rates by quality model and policy, one entry for each k."""
         found: dict[Key, list[Rates]] = {}
         for best in self.value:
             gone = self.whole.suppressed(best.levels, best.k)

@@ -88,7 +88,7 @@ def coded(frame: pd.DataFrame, classes: pd.Series, method: str) -> pd.DataFrame:
 
 
 def _number(summary: Summary, size: int | str, column: str, by_size: bool) -> int:
-    """Give k or c of a column, by the raw rule where it is asked for."""
+    """Return k or c of a column, by the raw rule where it is asked for."""
     if not isinstance(size, str):
         return size
     c = freedman_diaconis(summary, column)
@@ -96,7 +96,7 @@ def _number(summary: Summary, size: int | str, column: str, by_size: bool) -> in
 
 
 def _without_ties(summary: Summary, c: int, raise_c: bool) -> int:
-    """Give the next number of parts, up or down, whose quantiles all differ; c if none has."""
+    """Return the next number of parts, up or down, whose quantiles all differ; c if none has."""
     options = range(c, summary.n) if raise_c else range(c, 0, -1)
     return next((i for i in options if (np.diff(quantiles(summary, i)) > 0).all()), c)
 

@@ -55,7 +55,7 @@ class Grid:
     rows: dict[str, dict[str, tuple[str, ...]]]
 
     def texts(self, row: str, quantities: Iterable[str]) -> list[str]:
-        """Give the cells of a row, empty ones where it has no such figure."""
+        """Return the cells of a row, empty ones where it has no such figure."""
         cells = self.rows[row]
         return [t for q in quantities for t in cells.get(q, ("",) * len(self.columns[q]))]
 

@@ -36,7 +36,7 @@ Method = Callable[..., Any]
 
 
 def pieces(seeds: int = SEEDS) -> list[Piece]:
-    """Give the parts of the experiment."""
+    """Return the parts of the experiment."""
     return [
         Piece(
             f"{_DATA[table]}, {DEGREES[degree]}, {noise}",

@@ -126,14 +126,14 @@ class Reproduction:
     missing: dict[str, str] = field(default_factory=dict)  # table -> what was not found
 
     def tables(self) -> Iterator[tuple[str, str, Figures]]:
-        """Give number, title and figures of each table that was run."""
+        """Return number, title and figures of each table that was run."""
         for number, title in self.titles.items():
             found = self.figures.pick(table=number)
             if found:
                 yield number, title, found
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain data."""
+        """Return everything as plain data."""
         return {
             "paper": self.paper,
             "tables": [

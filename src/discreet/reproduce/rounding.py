@@ -50,7 +50,7 @@ _C: tuple[int | str, ...] = (3, 5, 10, 15, 20, 30, RULE)
 
 
 def pieces(seeds: int = SEEDS) -> list[Piece]:
-    """Give the parts of the experiment."""
+    """Return the parts of the experiment."""
     return [
         *(
             Piece(f"{name} data", (*tables, "Figure 4"), synthetic, (name, seeds))

@@ -73,7 +73,7 @@ def reproduce(
 
 
 def titles(name: str) -> dict[str, str]:
-    """Give the tables of a paper, with their titles.
+    """Return the tables of a paper, with their titles.
 
     Examples
     --------

@@ -72,7 +72,7 @@ class Sweep:
         )
 
     def tables(self) -> Iterator[tuple[tuple[int, ...], np.ndarray, np.ndarray]]:
-        """Give levels, keys and counts of each node, in the order of their levels."""
+        """Return levels, keys and counts of each node, in the order of their levels."""
         held = [(self.keys, self.counts)] * self.d
         before: tuple[int, ...] | None = None
         for levels in product(*(range(h + 1) for h in self.height)):
@@ -128,7 +128,7 @@ class Sweep:
         return mask
 
     def _above(self, a: int, level: int) -> np.ndarray:
-        """Give what each label of a level becomes at the next; labels are numbered from 0."""
+        """Return what each label of a level becomes at the next; labels are numbered from 0."""
         above = np.zeros(self.maps[a].shape[1], np.int64)
         above[self.maps[a][level]] = self.maps[a][level + 1]
         return above
@@ -141,7 +141,7 @@ class Sweep:
         covered: np.ndarray,
         entropy: np.ndarray,
     ) -> dict[str, np.ndarray]:
-        """Give the quality of each node (rows) for each k (columns), by the definitions."""
+        """Return the quality of each node (rows) for each k (columns), by the definitions."""
         n, domain = self.n, self.domain
         kept, classes, squares = records.transpose(1, 0, 2)
         gone = n - kept

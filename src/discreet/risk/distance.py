@@ -188,7 +188,7 @@ def _unit_range(pair: Pair) -> Pair:
 
 
 def _matched(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the categories new numbers, and those that only one file has the same one.
+    """Return the categories new numbers, and those that only one file has the same one.
 
     They equal nothing in the other, so no distance changes, and the tree has less to tell apart.
     """
@@ -204,7 +204,7 @@ def _matched(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whiten(x: np.ndarray, y: np.ndarray) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Give coordinates in which Mahalanobis distance is Euclidean, and the columns they keep.
+    """Return coordinates in which Mahalanobis distance is Euclidean, and the columns they keep.
 
     Each column is freed of the ones before it (Gram-Schmidt on the complete records of x) and
     scaled; y is treated alike. Cell by cell, so that equal records stay equal to the last bit.

@@ -123,7 +123,7 @@ def _first_rows(ids: np.ndarray, count: int) -> np.ndarray:
 
 
 def record_weights(table: pa.Table, weight: Any) -> np.ndarray | None:
-    """Give the weights, a column's or an array's, or say what is wrong with them."""
+    """Return the weights, a column's or an array's, or say what is wrong with them."""
     if weight is None:
         return None
     if isinstance(weight, str):
@@ -168,7 +168,7 @@ class ClassSizes:
     average_risk: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the figures as plain data."""
+        """Return the figures as plain data."""
         return asdict(self)
 
     @classmethod

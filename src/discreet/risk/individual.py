@@ -214,7 +214,7 @@ def household_risk_of(risk: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 
 def household_ids(table: Any, household: Any) -> np.ndarray:
-    """Give each household a number; a record without one gets a number of its own."""
+    """Return the number of each record's household; a record without one has its own."""
     table = to_arrow(table)
     if isinstance(household, str):
         check_columns(table, [household])

@@ -136,7 +136,7 @@ class _Attribute:
 
 
 def _link(attributes: list[_Attribute], n: int) -> np.ndarray:
-    """Give each record's hit by one set of columns."""
+    """Return each record's hit by one set of columns."""
     p = len(attributes)
     if p > MOST_COLUMNS:
         raise BadInput(
@@ -160,7 +160,7 @@ def _link(attributes: list[_Attribute], n: int) -> np.ndarray:
 
 
 def pattern_weights(counts: np.ndarray, n: int) -> np.ndarray:
-    """Give the weight log2(P(pattern | match) / P(pattern | other)) of every agreement pattern.
+    """Return the weight log2(P(pattern | match) / P(pattern | other)) of every agreement pattern.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def count_pairs(
 def classes_and_column(
     table: Any, columns: Sequence[str], confidential: str
 ) -> tuple[pa.Table, Any, int]:
-    """Give the table, the class of each row, and the number of classes."""
+    """Return the table, the class of each row, and the number of classes."""
     table = to_arrow(table)
     check_columns(table, [*columns, confidential])
     return table, *classes_of(*encode_columns(table, columns))
@@ -76,7 +76,7 @@ def counted(table: Any, columns: Sequence[str], confidential: str) -> Pairs:
 
 
 def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
-    """Give the values numbers in their order."""
+    """Return the values' numbers, in their order."""
     kind = kind_of(column.type)
     if kind == "ordered":
         column = column.unify_dictionaries()
@@ -95,7 +95,7 @@ def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
 
 
 def any_row(codes: np.ndarray, size: int) -> np.ndarray:
-    """Give a row that holds each code."""
+    """Return a row that holds each code."""
     rows = np.zeros(size, np.int64)
     held = np.flatnonzero(codes >= 0)
     rows[codes[held]] = held

@@ -217,7 +217,7 @@ class GroupRounding(Rounding):
         return plan | joined
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
-        """Give the ends of the groups of sorted values, which `counts` forbids to split.
+        """Return the ends of the groups of sorted values, which `counts` forbids to split.
 
         Without counts, each value is one record. There are k or more records.
         """
@@ -255,7 +255,7 @@ class PartRounding(Rounding):
         at_least_one("min_count", self.min_count)
 
     def parts(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
-        """Give the ends (exclusive, among the distinct values) of the parts."""
+        """Return the ends (exclusive, among the distinct values) of the parts."""
         raise NotImplementedError
 
     def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
@@ -295,7 +295,7 @@ class PointRounding(PartRounding):
         check_size("n_points", self.n_points)
 
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
-        """Give the ends (exclusive, among the distinct values) of c parts, or of fewer."""
+        """Return the ends (exclusive, among the distinct values) of c parts, or of fewer."""
         raise NotImplementedError
 
     def parts(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
@@ -332,7 +332,7 @@ def at_least_one(name: str, value: Any) -> None:
 
 
 def as_float(value: Any) -> float:
-    """Give a number as a float, and NaN, which is in no range, for anything else."""
+    """Return a number as a float, and NaN, which is in no range, for anything else."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return math.nan
     try:

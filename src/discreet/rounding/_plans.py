@@ -72,7 +72,7 @@ def draw_up(
 def represent(
     values: np.ndarray, counts: np.ndarray, ends: np.ndarray, representative: str
 ) -> np.ndarray:
-    """Give each part of sorted values with counts its point.
+    """Return the point of each part of sorted values with counts.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def check_size(name: str, size: Any) -> None:
 
 
 def group_size(k: Size, summary: Summary, column: str) -> int:
-    """Give the k of a column, by the rule where it says so: at least 3 then."""
+    """Return the k of a column, by the rule where it says so: at least 3 then."""
     size: Any = per_column(k, column, "k")
     if not isinstance(size, str):
         return int(size)
@@ -45,7 +45,7 @@ def group_size(k: Size, summary: Summary, column: str) -> int:
 
 
 def point_count(n_points: Size, summary: Summary, column: str) -> int:
-    """Give the number of points of a column, by the rule where it says so: at most n/3 then."""
+    """Return the number of points of a column, by the rule where it says so: at most n/3 then."""
     size: Any = per_column(n_points, column, "n_points")
     if not isinstance(size, str):
         return int(size)
@@ -61,7 +61,7 @@ def point_count(n_points: Size, summary: Summary, column: str) -> int:
 
 
 def freedman_diaconis(summary: Summary, column: str) -> int:
-    """Give the rule's number of classes, ceil(range / width), width = 2 IQR / n^(1/3).
+    """Return the rule's number of classes, ceil(range / width), width = 2 IQR / n^(1/3).
 
     Where the interquartile range is 0, or next to it, Scott's width 3.49 s / n^(1/3) serves.
 
@@ -93,7 +93,7 @@ def freedman_diaconis(summary: Summary, column: str) -> int:
 
 
 def quantiles(summary: Summary, parts: int) -> np.ndarray:
-    """Give the quantiles 0/parts, 1/parts, ..., 1, interpolated as R's type 7.
+    """Return the quantiles 0/parts, 1/parts, ..., 1, interpolated as R's type 7.
 
     Examples
     --------

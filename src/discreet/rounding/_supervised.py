@@ -25,7 +25,7 @@ class SupervisedRounding(PartRounding):
     supervised: ClassVar[bool] = True
 
     def cut(self, classes: np.ndarray) -> np.ndarray:
-        """Give the ends (exclusive) of the parts of values with class counts (value by class)."""
+        """Return the ends (exclusive) of the parts of values with class counts (value by class)."""
         raise NotImplementedError
 
     def parts(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:

@@ -173,7 +173,7 @@ class BaseRounding(Rounding):
 
 
 def _below(values: np.ndarray, base: float) -> tuple[np.ndarray, np.ndarray]:
-    """Give the multiple (in bases) at or below each value, and the share of a base beyond it.
+    """Return the multiple (in bases) at or below each value, and the share of a base beyond it.
 
     The nearest multiple follows from the share, and not as floor(x / base + 0.5): adding would
     round up what lies just under a half.
@@ -191,7 +191,7 @@ def _attracted(summary: Summary, base: float) -> np.ndarray:
 
 
 def _round_bases(values: np.ndarray) -> Iterable[float]:
-    """Give 1, 2, 2.5, 5 times powers of ten, from below the smallest gap to one for all values."""
+    """Return 1, 2, 2.5, 5 times powers of ten, from below the smallest gap to one for all."""
     gap = np.diff(values).min(initial=np.inf) if len(values) > 1 else 1.0
     largest = max(abs(values[0]), abs(values[-1]))
     # Nor below what a float as large as these can tell apart.

@@ -67,7 +67,7 @@ class EqualFrequency(PointRounding):
 
 
 def equal_frequency_ends(summary: Summary, c: int) -> np.ndarray:
-    """Give the ends (exclusive, among the distinct values) of the bins between the quantiles.
+    """Return the ends (exclusive, among the distinct values) of the bins between the quantiles.
 
     Examples
     --------

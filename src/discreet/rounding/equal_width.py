@@ -68,7 +68,7 @@ class EqualWidth(PointRounding):
 
 
 def equal_width_ends(summary: Summary, c: int) -> np.ndarray:
-    """Give the ends (exclusive, among the distinct values) of c bins of equal width, if not empty.
+    """Return the ends (exclusive, among the distinct values) of c bins of equal width.
 
     Examples
     --------

@@ -19,7 +19,7 @@ _LARGEST_KEY = 2**31
 
 
 def encode(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
-    """Give each distinct value of a column a number; nulls, NaN among them, are -1.
+    """Return each distinct value of a column a number; nulls, NaN among them, are -1.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def encode(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a column whose equal values look the same: no dictionary, no NaN, no -0.0.
+    """Return a column whose equal values look the same: no dictionary, no NaN, no -0.0.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
 
 
 def classes_of(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Give each distinct tuple of encoded columns a number; a null is a value like any other.
+    """Return each distinct tuple of encoded columns a number; a null is a value like any other.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def classes_of(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def renumber(keys: np.ndarray, bound: int) -> tuple[np.ndarray, int]:
-    """Give the distinct keys, all of 0..bound-1, numbers without gaps."""
+    """Return the distinct keys, all of 0..bound-1, numbers without gaps."""
     if bound <= 4 * len(keys):
         present = np.zeros(bound, dtype=bool)
         present[keys] = True

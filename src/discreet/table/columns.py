@@ -48,7 +48,7 @@ def kind_of(kind: pa.DataType) -> str:
 
 
 def ends_of(column: pa.ChunkedArray | pa.Array) -> tuple[Any, Any]:
-    """Give the smallest and the largest value of a numeric column.
+    """Return the smallest and the largest value of a numeric column.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Numbers:
         return pa.types.is_temporal(self.type) or pa.types.is_decimal(self.type)
 
     def restore(self, values: np.ndarray, precision: str = "input", start: int = 0) -> pa.Array:
-        """Give numbers back in the column's own type; with `"full"`, integers become floats.
+        """Return numbers back in the column's own type; with `"full"`, integers become floats.
 
         Messages count rows from `start`.
 
@@ -147,7 +147,7 @@ class Numbers:
 
 
 def _shift(unscaled: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Give integers as decimals, with their point as the type has it, or a wider one."""
+    """Return integers as decimals, with their point as the type has it, or a wider one."""
     largest = pc.max(pc.abs(unscaled)).as_py() or 0
     precision = max(kind.precision, len(str(largest)))
     make = pa.decimal256 if pa.types.is_decimal256(kind) else pa.decimal128
@@ -264,7 +264,7 @@ def _take(
 
 
 def _decimal_values(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Give decimals as float64, and which of them have too many digits for it.
+    """Return decimals as float64, and which of them have too many digits for it.
 
     From their digits as an integer, because a cast to float64 is off by a bit in some.
     """
@@ -319,7 +319,7 @@ def _decimals(values: np.ndarray, kind: pa.DataType) -> int | None:
 
 
 def _narrowed(values: np.ndarray, kind: pa.DataType) -> np.ndarray:
-    """Give float64 values as a float32 column would hold them."""
+    """Return float64 values as a float32 column would hold them."""
     if kind.bit_width == 64:
         return values
     with np.errstate(over="ignore"):  # infinity, which is refused when the type is given back
@@ -378,3 +378,23 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def sources_of(names: Sequence[str], piece: pa.Table, rows: np.ndarray) -> dict[str, Numbers]:
+    """Find the decimals and the units of numbers in a piece, of the columns that have values."""
+    found = {}
+    for name in names:
+        if piece[name].null_count < len(piece):
+            source = numbers(piece[name], name, int(rows[0]))
+            found[name] = Numbers(np.empty(0), source.type, source.decimals, source.scale)
+    return found
+
+
+def finer(one: dict[str, Numbers], other: dict[str, Numbers]) -> dict[str, Numbers]:
+    """Take the more decimals and the smaller units of two pieces."""
+    found = one | other
+    for name in one.keys() & other.keys():
+        a, b = one[name], other[name]
+        many = None if a.decimals is None or b.decimals is None else max(a.decimals, b.decimals)
+        found[name] = Numbers(np.empty(0), a.type, many, min(a.scale, b.scale))
+    return found

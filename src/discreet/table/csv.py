@@ -304,7 +304,7 @@ def _say_ragged(path: Path, dialect: Dialect) -> str:
 
 
 def cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
-    """Give columns their known types; a column that the schema does not know stays."""
+    """Return columns their known types; a column that the schema does not know stays."""
     columns = {}
     for name in table.column_names:
         kind = schema.field(name).type if name in schema.names else table[name].type
@@ -335,7 +335,7 @@ def _as_kind(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _typed(column: pa.ChunkedArray, decimal: str, strict: bool) -> pa.ChunkedArray:
-    """Give a text column the narrowest type that keeps what it says, or leave it text.
+    """Return a text column the narrowest type that keeps what it says, or leave it text.
 
     Strict: cells that are spelt differently (10.1 and 10.10, +49 and 49) must stay different, or
     they are codes. A column that a step treats as numbers need not be.
@@ -411,7 +411,7 @@ def _as_dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _short_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give text in the usual type, unless it is too long for its offsets."""
+    """Return text in the usual type, unless it is too long for its offsets."""
     if pa.types.is_large_string(column.type) and column.nbytes < 1 << 30:
         return column.cast(pa.string())
     return column

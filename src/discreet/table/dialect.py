@@ -43,7 +43,7 @@ class Dialect:
 
 
 def contents(path: Path) -> memoryview:
-    """Give a file's bytes: mapped into memory, or unpacked where its suffix is .gz or .zst."""
+    """Return a file's bytes: mapped into memory, or unpacked where its suffix is .gz or .zst."""
     if path.stat().st_size == 0:
         raise BadInput(f"{path} is empty: it has no header and no rows")
     if _packing(path) is None:

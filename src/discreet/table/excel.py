@@ -97,7 +97,7 @@ def _sheet_of(path: Path, book: Any, sheet: str | None) -> str:
 
 
 def _rows(sheet: Any, exact: bool) -> Iterator[list[Any]]:
-    """Give the rows without the empty cells at their ends and the empty rows at the end.
+    """Return the rows without the empty cells at their ends and the empty rows at the end.
 
     Excel keeps rows that are formatted and otherwise empty; exact: each row is a record.
     """
@@ -205,7 +205,7 @@ def _refuse_formulas(path: Path, sheet: str, cells: list[list[Any]]) -> None:
 
 
 def _column(cells: list[Any], text: bool) -> pa.Array | pa.ChunkedArray:
-    """Give cells in the one type that they have, or as text."""
+    """Return cells in the one type that they have, or as text."""
     kinds = {type(value) for value in cells if value is not None}
     if kinds <= {int, float} and kinds:
         if float in kinds:
@@ -262,7 +262,7 @@ def write_excel(table: pa.Table, path: Path) -> None:
 
 
 def _literal(openpyxl: Any, sheet: Any, value: Any) -> Any:
-    """Give a value as openpyxl writes it unchanged.
+    """Return a value as openpyxl writes it unchanged.
 
     Text may begin as a formula does, and a number have more than the 16 digits that are written.
     """

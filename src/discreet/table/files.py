@@ -36,7 +36,7 @@ def format_of(path: Path, write: bool = False) -> str:
 
 
 def delimiter_of(path: Path) -> str:
-    """Give the separator that a written CSV has."""
+    """Return the separator that a written CSV has."""
     return "\t" if suffix_of(path).startswith(".tsv") else ","
 
 
@@ -230,7 +230,7 @@ def write_table(table: Any, path: str | Path) -> None:
 
 @contextmanager
 def table_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
-    """Give a function that writes a table to a CSV or Parquet file piece by piece.
+    """Return a function that writes a table to a CSV or Parquet file piece by piece.
 
     The file is as `write_table` writes it.
     """
@@ -286,7 +286,7 @@ def _nan_to_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def for_csv(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a column in a type that CSV can hold."""
+    """Return a column in a type that CSV can hold."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_duration(column.type):

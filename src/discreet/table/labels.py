@@ -57,7 +57,7 @@ class Labels:
 
 
 def labels_of(field: pa.Field) -> Labels:
-    """Give what is known of a field; nothing, where nothing is."""
+    """Return what is known of a field; nothing, where nothing is."""
     text = (field.metadata or {}).get(_LABELS)
     if text is None:
         return Labels()
@@ -73,7 +73,7 @@ def labels_of(field: pa.Field) -> Labels:
 
 
 def with_labels(field: pa.Field, labels: Labels) -> pa.Field:
-    """Give a field with these labels, and with no codes of nulls."""
+    """Return a field with these labels, and with no codes of nulls."""
     content = {key: value for key, value in asdict(labels).items() if value not in (None, {}, ())}
     if "values" in content:
         content["values"] = list(content["values"].items())
@@ -83,7 +83,7 @@ def with_labels(field: pa.Field, labels: Labels) -> pa.Field:
 
 
 def public_field(field: pa.Field) -> pa.Field:
-    """Give a field with its labels and nothing else of its metadata."""
+    """Return a field with its labels and nothing else of its metadata."""
     kept = (field.metadata or {}).get(_LABELS)
     return field.remove_metadata() if kept is None else field.with_metadata({_LABELS: kept})
 
@@ -117,7 +117,7 @@ def with_null_codes(field: pa.Field, column: pa.ChunkedArray, codes: pa.Array | 
 
 
 def null_codes(field: pa.Field, column: pa.ChunkedArray) -> pa.Array | None:
-    """Give the code of each row that is a null with a code; None where the column has none.
+    """Return the code of each row that is a null with a code; None where the column has none.
 
     Also None where the column is not the one that the codes were kept for.
     """
@@ -150,7 +150,7 @@ def _digest(column: pa.ChunkedArray) -> str:
 
 
 def replaced(field: pa.Field, before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.Field:
-    """Give the field of a column that was normalised: its labels, and codes where nulls were."""
+    """Return the field of a column that was normalised: its labels, and codes where nulls were."""
     codes = null_codes(field, before)
     return with_null_codes(field.with_type(after.type), after, codes)
 
@@ -169,7 +169,7 @@ def take_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:
 def released_labels(
     original: pa.Table, protected: pa.Table, seen: Collection[str], left_out: np.ndarray
 ) -> pa.Table:
-    """Give a protected table the labels of the original that may be shared and still apply.
+    """Return a protected table the labels of the original that may be shared and still apply.
 
     Parameters
     ----------
@@ -244,13 +244,13 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _by_text(values: Mapping[Any, str]) -> dict[str, str]:
-    """Give what values mean by their text, as generalization writes them."""
+    """Return what values mean by their text, as generalization writes them."""
     whole = {v: int(v) if isinstance(v, float) and v.is_integer() else v for v in values}
     return {str(whole[value]): label for value, label in values.items()}
 
 
 def _without(field: pa.Field, table: pa.Table, rows: np.ndarray) -> pa.Array | None:
-    """Give the codes of a column's nulls, but for some rows."""
+    """Return the codes of a column's nulls, but for some rows."""
     codes = null_codes(field, table[field.name])
     if codes is None or not len(rows):
         return codes

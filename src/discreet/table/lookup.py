@@ -64,7 +64,7 @@ class Lookup:
         return cls(values, first, folds)
 
     def find(self, columns: Mapping[str, pa.ChunkedArray]) -> np.ndarray:
-        """Give the place of each row's tuple in `first`; all must be known."""
+        """Return the place of each row's tuple in `first`; all must be known."""
         keys = np.zeros(len(next(iter(columns.values()))), np.int64)
         for position, (name, known) in enumerate(self.values.items()):
             if position in self.folds:
@@ -83,7 +83,7 @@ class Lookup:
 
 
 def _distinct(column: pa.ChunkedArray) -> pa.Array:
-    """Give the distinct values of a column, nulls left out."""
+    """Return the distinct values of a column, nulls left out."""
     if column.null_count == len(column):
         return pa.array([], pa.string())
     if pa.types.is_dictionary(column.type):
@@ -101,7 +101,7 @@ def _joined(keys: np.ndarray, column: pa.ChunkedArray, known: pa.Array) -> np.nd
 
 
 def _codes(column: pa.ChunkedArray, known: pa.Array) -> np.ndarray:
-    """Give the place of each value among those known; the next for a null, then the unknown."""
+    """Return the place of each value among those known; the next for a null, then the unknown."""
     if column.null_count == len(column):
         return np.full(len(column), len(known))
     if pa.types.is_dictionary(column.type):
@@ -122,13 +122,13 @@ def _codes(column: pa.ChunkedArray, known: pa.Array) -> np.ndarray:
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give values that are equal where the methods take them as equal."""
+    """Return values that are equal where the methods take them as equal."""
     column = plain(column)
     return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 
 
 def _places(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Give the place of each key among sorted ones; past the last where it is not there."""
+    """Return the place of each key among sorted ones; past the last where it is not there."""
     places = np.empty(len(keys), np.int64)
 
     def work(start: int, stop: int) -> None:

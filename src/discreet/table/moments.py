@@ -90,7 +90,7 @@ def moments_of(columns: Sequence[np.ndarray]) -> Moments:
 
 
 def _centred(values: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Give the mean of some values with its rest, and what is left of each; 0 for none."""
+    """Return the mean of some values with its rest, and what is left of each; 0 for none."""
     if not len(values):
         return 0.0, 0.0, values
     left = values - values[0]

@@ -19,7 +19,7 @@ _LARGE_TEXT = 1 << 30
 
 
 def to_arrow(table: Any) -> pa.Table:
-    """Give a table of any supported kind as a `pyarrow.Table`, without a pandas index.
+    """Return a table of any supported kind as a `pyarrow.Table`, without a pandas index.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _without_index(table: pa.Table) -> list[str]:
 
 
 def like(original: Any, result: pa.Table, changed: Iterable[str]) -> Any:
-    """Give an arrow table in the kind of the original, with its index, order and types.
+    """Return an arrow table in the kind of the original, with its index, order and types.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def normalise(table: pa.Table, markers: Sequence[str]) -> pa.Table:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a column in a type that the rest of the code knows, where there is one."""
+    """Return a column in a type that the rest of the code knows, where there is one."""
     kind, types = column.type, pa.types
     if isinstance(kind, pa.BaseExtensionType):
         column = pa.chunked_array([c.storage for c in column.chunks], kind.storage_type)
@@ -211,7 +211,7 @@ def _without(column: pa.ChunkedArray, markers: Sequence[str]) -> pa.ChunkedArray
 
 
 def marker_values(markers: Sequence[str], kind: pa.DataType) -> pa.Array:
-    """Give the markers that can be read as a type, in that type."""
+    """Return the markers that can be read as a type, in that type."""
     readable: list[Any] = []
     if pa.types.is_boolean(kind):  # "1" would read as true
         return pa.array(readable, kind)

@@ -16,7 +16,7 @@ from discreet.table.native import to_arrow
 
 
 def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Give the numeric columns that two tables or arrays share, as float64, NaN where null.
+    """Return the numeric columns that two tables or arrays share, as float64, NaN where null.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _check_rows(before: pa.Table, after: pa.Table) -> None:
 
 
 def as_table(table: Any) -> pa.Table:
-    """Give a table or a numeric array as a `pyarrow.Table`; arrays have columns x0, x1, ..."""
+    """Return a table or a numeric array as a `pyarrow.Table`; arrays have columns x0, x1, ..."""
     if isinstance(table, np.ndarray | list | tuple):
         array = np.asarray(table, dtype=np.float64)
         array = array.reshape(len(array), -1)
@@ -93,7 +93,7 @@ class Pair:
 
 
 def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
-    """Give the columns that two tables or arrays share: numbers as they are, others as codes.
+    """Return the columns that two tables or arrays share: numbers as they are, others as codes.
 
     A column that is numeric in one table and not in the other is left out with a warning.
 
@@ -122,7 +122,7 @@ def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
 
 
 def common_codes(x: pa.ChunkedArray, y: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the categories of two columns the same numbers, NaN where null."""
+    """Return the categories of two columns the same numbers, NaN where null."""
     both = pa.chunked_array([*_labels(x), *_labels(y)], pa.large_string())
     labels = pc.unique(both.drop_null())
     codes = pc.index_in(both, value_set=labels).cast(pa.float64()).to_numpy()

@@ -102,7 +102,7 @@ SAS = Program(
 
 
 def typed(numbers: pa.ChunkedArray, format: str, program: Program) -> pa.ChunkedArray:
-    """Give float64 numbers as dates, datetimes, times or integers where their format says so."""
+    """Return float64 numbers as dates, datetimes, times or integers where their format says so."""
 
     def says(pattern: str) -> bool:
         return re.fullmatch(pattern, format.upper() if program is not STATA else format) is not None
@@ -144,7 +144,7 @@ def _datetimes(numbers: pa.ChunkedArray, program: Program) -> pa.ChunkedArray:
 def as_numbers(
     column: pa.ChunkedArray, program: Program
 ) -> tuple[pa.ChunkedArray, str] | tuple[None, None]:
-    """Give dates, datetimes or times as a program's numbers, with a format.
+    """Return dates, datetimes or times as a program's numbers, with a format.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def as_numbers(
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give dates and times as text; those with a zone in UTC, marked by a Z."""
+    """Return dates and times as text; those with a zone in UTC, marked by a Z."""
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         column = column.cast(pa.timestamp(kind.unit, tz="UTC"))

@@ -23,7 +23,7 @@ def nanoseconds(kind: pa.DataType) -> int:
 
 
 def limits(kind: pa.DataType, scale: int) -> tuple[int, int]:
-    """Give the least and the largest whole number that a type holds, and float64 holds exactly.
+    """Return the least and the largest whole number that a type holds, and float64 holds exactly.
 
     Parameters
     ----------

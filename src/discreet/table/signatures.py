@@ -62,7 +62,7 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
 
 def suffix_of(path: Path) -> str:
-    """Give a path's suffix, both of `.csv.gz`.
+    """Return a path's suffix, both of `.csv.gz`.
 
     Examples
     --------

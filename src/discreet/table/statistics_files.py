@@ -155,7 +155,7 @@ class _Parts:
     measures: dict[str, str] = field(default_factory=dict)
 
     def options(self, family: str) -> dict[str, Any]:
-        """Give what the program's writer takes."""
+        """Return what the program's writer takes."""
         common = {"column_labels": self.labels, "variable_format": self.formats}
         more: dict[str, Any] = {}
         if family != "sas":
@@ -211,7 +211,7 @@ def _add_column(
 
 
 def _value_labels(own: pa.Field, labels: Labels, family: str) -> dict[Any, str]:
-    """Give the labels of values that a program can have: of text, of numbers, of its letters."""
+    """Return the labels of values that a program can have: of text, of numbers, of its letters."""
     text = is_text(own.type)
     if family != "dta":
         return {v: label for v, label in labels.values.items() if isinstance(v, str) == text}
@@ -247,7 +247,7 @@ def _check_name(name: str, program: Program) -> None:
 def _write_column(
     column: pa.ChunkedArray, name: str, program: Program, codes: pa.Array | None
 ) -> tuple[Any, str | None]:
-    """Give a column as pandas should have it (a list where it holds text), with a format."""
+    """Return a column as pandas should have it (a list where it holds text), with a format."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
@@ -275,7 +275,7 @@ def _write_column(
 
 
 def _stata_integers(column: pa.ChunkedArray) -> Any:
-    """Give integers as Stata's long, the one type of its integers that pyreadstat writes.
+    """Return integers as Stata's long, the one type of its integers that pyreadstat writes.
 
     None where they are too large.
     """

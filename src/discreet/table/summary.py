@@ -153,7 +153,7 @@ class Tuples:
         self._settled = len(found)
 
     def result(self) -> tuple[pa.Table, np.ndarray]:
-        """Give the distinct tuples and their counts."""
+        """Return the distinct tuples and their counts."""
         if len(self._parts) > 1:
             self._settle()
         (found,) = self._parts

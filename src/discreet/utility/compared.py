@@ -26,7 +26,7 @@ def leave_out(measure: str, column: str, why: str) -> None:
 
 
 def finite_pairs(original: Any, protected: Any) -> Pairs:
-    """Give the numeric columns of both tables; one that holds infinity is refused."""
+    """Return the numeric columns of both tables; one that holds infinity is refused."""
     pairs = numeric_pairs(original, protected)
     for name, (x, y) in pairs.items():
         refuse_infinite(name, x, y)
@@ -34,7 +34,7 @@ def finite_pairs(original: Any, protected: Any) -> Pairs:
 
 
 def compared(original: Any, protected: Any, measure: str) -> Pairs:
-    """Give the numeric columns of both tables, the cells that are null on either side NaN in both.
+    """Return the numeric columns of both tables, cells null on either side NaN in both.
 
     Columns without any cell to compare are left out with a warning.
     """
@@ -72,7 +72,7 @@ def complete_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
-    """Give the categorical columns of both tables as numbers, equal for equal values, 0 for nulls.
+    """Return the categorical columns of both tables as numbers: equal for equal values, 0 for null.
 
     Categorical is what is not numeric in both tables: a column of numbers that became intervals
     is one, by the text of its values.
@@ -93,7 +93,7 @@ def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, n
 
 
 def as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Give a column as text; what cannot be text is refused."""
+    """Return a column as text; what cannot be text is refused."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:

@@ -114,7 +114,7 @@ def information_loss(
 def _codes(
     column: pa.ChunkedArray, name: str, bins: int, original: pa.ChunkedArray | None = None
 ) -> np.ndarray:
-    """Give each value the number of its bin, 0 for nulls."""
+    """Return each value the number of its bin, 0 for nulls."""
     if kind_of(column.type) != "numeric":
         if original is None:
             labels, counts, codes = _counted(as_text(column, name))
@@ -132,14 +132,14 @@ def _codes(
 
 
 def _counted(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray, np.ndarray]:
-    """Give the labels of a column, their counts, and each cell's label by number, -1 for nulls."""
+    """Return the labels of a column, their counts, and the label of each cell, -1 for nulls."""
     coded = column.combine_chunks().dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy().astype(np.int64)
     return coded.dictionary, np.bincount(codes[codes >= 0], minlength=len(coded.dictionary)), codes
 
 
 def _numbers(labels: pa.Array, counts: np.ndarray, bins: int) -> np.ndarray:
-    """Give labels the numbers of their bins, from 1 on; many are put together as sorted."""
+    """Return labels the numbers of their bins, from 1 on; many are put together as sorted."""
     if len(labels) <= bins:
         return np.arange(1, len(labels) + 1)
     order = pc.sort_indices(labels).to_numpy()
@@ -152,7 +152,7 @@ def _numbers(labels: pa.Array, counts: np.ndarray, bins: int) -> np.ndarray:
 def _as_before(
     column: pa.ChunkedArray, original: pa.ChunkedArray, name: str, bins: int
 ) -> np.ndarray:
-    """Give released labels numbers: the original's as there, new ones their own unless rare."""
+    """Return released labels numbers: the original's as there, new ones their own unless rare."""
     labels, counts, codes = _counted(as_text(column, name))
     number = np.where(counts >= _PER_CELL, bins + 2 + np.arange(len(labels)), bins + 1)
     if kind_of(original.type) != "numeric":

@@ -69,7 +69,7 @@ def propensity_mse(original: Any, protected: Any) -> float:
 def _categories(
     original: Any, protected: Any, measure: str, target: str | None = None
 ) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
-    """Give the columns of categories as numbers, those with too many left out but for a target."""
+    """Return the columns of categories as numbers, without those with too many but for a target."""
     codes = shared_codes(original, protected)
     for name in [c for c, (_, _, size) in codes.items() if size > _MOST_CATEGORIES and c != target]:
         leave_out(measure, name, f"which has more than {_MOST_CATEGORIES} categories")
@@ -263,7 +263,7 @@ def classification_utility(
 def _class_problem(
     original: Any, protected: Any, target: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Give the features of both tables, and the classes of both."""
+    """Return the features of both tables, and the classes of both."""
     numeric = finite_pairs(original, protected)
     codes = _categories(original, protected, "classification_utility", target)
     check_target(target, [*numeric, *codes])

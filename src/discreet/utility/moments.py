@@ -236,7 +236,7 @@ def product_sums(
 def second_moments_of(
     n: np.ndarray, sums: np.ndarray, products: np.ndarray, squares: np.ndarray
 ) -> Second:
-    """Give covariances, and products of standard deviations, from `product_sums`."""
+    """Return covariances, and products of standard deviations, from `product_sums`."""
     rows, free = np.maximum(n, 1.0), np.maximum(n - 1, 1.0)
     v = products - sums * sums.T / rows
     spread = squares - sums * sums / rows

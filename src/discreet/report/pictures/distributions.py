@@ -128,7 +128,7 @@ def ecdf(column: str, figures: Mapping[str, Any]) -> Picture:
 
 
 def _levels(quantiles: np.ndarray) -> np.ndarray:
-    """Give the percent of records at or below each of n quantiles."""
+    """Return the percent of records at or below each of n quantiles."""
     n = len(quantiles)
     return 100 * (np.arange(n) + 0.5) / n
 
@@ -201,7 +201,7 @@ def shares(counts: Sequence[int]) -> np.ndarray:
 def room(
     canvas: Any, *, left: float = 0.65, high: float = HIGH, top: float = 0.25, bottom: float = 0.47
 ) -> Any:
-    """Give the axes of a picture, with margins in inches."""
+    """Return the axes of a picture, with margins in inches."""
     axis = canvas.add_subplot()
     # On the right, half of the last tick's label.
     canvas.subplots_adjust(
@@ -251,7 +251,7 @@ class Bins:
             self.drawn = np.array([0.0, 1.0])
 
     def heights(self, parts: np.ndarray) -> np.ndarray:
-        """Give bars whose areas are the shares: percent per the usual width."""
+        """Return bars whose areas are the shares: percent per the usual width."""
         return 100 * parts * self.unit / np.diff(self.drawn)
 
     def label(self, axis: Any, column: str) -> None:

@@ -149,7 +149,7 @@ def _embedded(svg: str, title: str, alt: str) -> str:
 
 
 def _attributes(given: dict[str, str], key: str) -> dict[str, str]:
-    """Give an element's attributes with few digits, and ids that no other picture has."""
+    """Return an element's attributes with few digits, and ids that no other picture has."""
     found = {}
     for name, value in given.items():
         name = name.rpartition("}")[2]
@@ -220,7 +220,7 @@ def legend(axis: Any, handles: Sequence[Any] | None = None) -> None:
 
 
 def strokes(at: Any, start: Any, end: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Give upright lines as one: x and y with gaps, which takes a tenth of the space of many."""
+    """Return upright lines as one: x and y with gaps, which takes a tenth of the space of many."""
     gap = np.full(len(at), np.nan)
     start, end = np.broadcast_to(start, len(at)), np.broadcast_to(end, len(at))
     return np.column_stack([at, at, gap]).ravel(), np.column_stack([start, end, gap]).ravel()

@@ -86,7 +86,7 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
 
 
 def _scaled(values: Any, plan: Mapping[str, Any], dates: bool) -> np.ndarray:
-    """Give a plan's numbers as they are drawn: dates in days, durations in seconds."""
+    """Return a plan's numbers as they are drawn: dates in days, durations in seconds."""
     found = np.asarray(values, dtype=np.float64)
     if plan.get("unit_ns") is None:
         return found

@@ -1,0 +1,367 @@
+"""Compare releases of one table: risk and loss side by side, and which are not dominated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.assessment.assessment import Assessment, assess
+from discreet.assessment.axes import INFORMATION, LINKAGE, Axis, axis_of
+from discreet.assessment.paired import Paired
+from discreet.errors import BadInput
+from discreet.report.compare import VERDICTS
+from discreet.utility import information_loss
+
+# The measures of linkage have one unit, the share of records found, so that the worst can be taken.
+ATTACKS = ("attackers.marketer", "distance_linkage", "probabilistic_linkage")
+MEANS = {
+    LINKAGE: "share of records that the best of the intruders measured finds",
+    INFORMATION: "share of what the columns told that the release no longer tells",
+}
+# Parameters of a step that say nothing of how strongly it protects.
+_NOT_SHOWN = {"method", "columns", "promise", "precision"}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One release of a comparison.
+
+    Attributes
+    ----------
+    name : str
+    steps : list of dict
+        Method, columns and the parameters that one of the releases sets other than by default.
+    rows : int
+        Records in the released file.
+    suppressed : int
+        Records that were suppressed, in the file as stars or not at all.
+    assessment : Assessment
+    risk, loss : float or None
+        The two axes of the map; None where it has no such measure.
+    risk_by : str or None
+        The measure that the risk is of.
+    dominated : bool or None
+        True where another release is at least as good in both and better in one.
+    release : str
+        The number that its log and its report have.
+    """
+
+    name: str
+    steps: list[dict[str, Any]]
+    rows: int
+    suppressed: int
+    assessment: Assessment
+    risk: float | None
+    risk_by: str | None
+    loss: float | None
+    columns: dict[str, float] = field(default_factory=dict)
+    dominated: bool | None = None
+    release: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as plain data, without the figures of its pictures."""
+        assessment = self.assessment.to_dict() | {"figures": None}
+        return vars(self) | {"assessment": assessment}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several releases of one table.
+
+    Attributes
+    ----------
+    releases : list of Compared
+        In the order given.
+    risk, loss : str
+        The measures that releases are ranked by.
+    notes : list of str
+        What to know before trusting the comparison.
+    """
+
+    releases: list[Compared]
+    risk: str
+    loss: str
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def front(self) -> list[str]:
+        """The releases that no other dominates, by name."""
+        return [one.name for one in self.releases if one.dominated is False]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data."""
+        return {
+            "risk": _told(self.risk, axis_of(self.risk, "risk"), self.releases),
+            "loss": _told(self.loss, axis_of(self.loss, "loss"), self.releases),
+            "front": self.front,
+            "notes": self.notes,
+            "releases": [one.to_dict() for one in self.releases],
+        }
+
+    def to_json(self) -> str:
+        """Return the comparison as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the comparison as one HTML file, to be kept and not shared."""
+        from discreet.report.compare import comparison_page
+
+        path = Path(path)
+        path.write_text(comparison_page(self.to_dict()), encoding="utf-8")
+        return path
+
+    def rows(self) -> Iterator[tuple[str, list[str]]]:
+        """Return what to print: a measure, and its figure after for each release."""
+        tables = [dict(_rows(one.assessment)) for one in self.releases]
+        for name in dict.fromkeys(name for table in tables for name in table):
+            yield name, [table.get(name, "-") for table in tables]
+
+    def __str__(self) -> str:
+        lines = ["release: risk, loss"]
+        for one in self.releases:
+            figures = ", ".join("-" if v is None else f"{v:.4f}" for v in (one.risk, one.loss))
+            lines.append(f"{one.name}: {figures} ({VERDICTS[one.dominated]})")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def compare(
+    original: Any,
+    releases: Mapping[str, Any] | Sequence[Any],
+    *,
+    risk: str = LINKAGE,
+    loss: str = INFORMATION,
+    measures: Sequence[str] | None = None,
+    **dialect: str | None,
+) -> Comparison:
+    """Measure several releases of a table alike, and find those that no other dominates.
+
+    Parameters
+    ----------
+    original : pandas, polars or pyarrow table, or path
+    releases : sequence, or dict of names
+        Release folders, released files with their internal folder beside them, or what `protect`
+        gave. Nothing is written into them.
+    risk, loss : str
+        What to rank by: `"linkage"`, the share of records found by the best of the intruders that
+        were measured, and `"information_loss"`, which all methods can be compared by; or a measure
+        of `assess` by its name, with the figure's after a dot (`"individual_risk.mean"`). Where
+        more is better, as of `"class_sizes.smallest"`, the larger figure ranks first.
+    measures : sequence of str, optional
+        Measures of `assess` to take, and no others.
+    **dialect
+        How to read the original: separator, decimal, quote, encoding, sheet.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    All are measured by the roles of the first: a release whose recipe calls fewer columns quasi
+    would look safer than it is.
+
+    Examples
+    --------
+    >>> from discreet import protect
+    >>> from discreet.datasets import make_households
+    >>> people = make_households(500, seed=1).select(["age", "income"])
+    >>> roles = {"quasi": ["age"], "confidential": ["income"]}
+    >>> def rounded(k):
+    ...     step = {"method": "oma", "columns": ["age", "income"], "k": k}
+    ...     return protect(people, {"roles": roles, "steps": [step]})
+    >>> found = compare(people, {"k = 3": rounded(3), "k = 30": rounded(30)})
+    >>> found.front
+    ['k = 3', 'k = 30']
+    """
+    axes = axis_of(risk, "risk"), axis_of(loss, "loss")
+    given = _named(releases)
+    sources = {}
+    texts: dict[Any, pa.Table] = {}
+    for name, one in given.items():
+        sources[name] = Paired.of(one, original, dialect, texts)
+    first = next(iter(sources.values())).recipe.roles
+    columns = [
+        column
+        for column in next(iter(sources.values())).original.column_names
+        if any(column in s.after.column_names for s in sources.values())
+        and column != first.household
+    ]
+    shown = _set_by_any(sources.values())
+    compared = [
+        _measured(name, source, first, columns, shown, risk, loss, measures)
+        for name, source in sources.items()
+    ]
+    notes = _notes(sources, compared, {"risk": risk, "loss": loss})
+    return Comparison(_ranked(compared, *axes), risk, loss, notes)
+
+
+def _named(releases: Any) -> dict[str, Any]:
+    """Name each release."""
+    if isinstance(releases, str | Path) or hasattr(releases, "protected"):
+        raise BadInput("give at least two releases, as a list or a dict of names")
+    if isinstance(releases, Mapping):
+        named = {str(name): one for name, one in releases.items()}
+    else:
+        given = list(releases)
+        named = {}
+        for number, one in enumerate(given, start=1):
+            name = f"release {number}" if hasattr(one, "protected") else str(one).rstrip("/\\")
+            if name in named:
+                raise BadInput(f"{name} is given twice")
+            named[name] = one
+        short = [Path(name).name for name in named]
+        if len(set(short)) == len(short):
+            named = dict(zip(short, named.values(), strict=True))
+    if len(named) < 2:
+        raise BadInput("there is one release; a comparison needs at least two")
+    return named
+
+
+def _measured(
+    name: str,
+    source: Paired,
+    roles: Any,
+    columns: list[str],
+    shown: set[tuple[str, str]],
+    risk: str,
+    loss: str,
+    measures: Sequence[str] | None,
+) -> Compared:
+    assessment = assess(
+        source.original,
+        source.after,
+        roles,
+        recipe=source.recipe,
+        rows=source.rows,
+        suppressed=source.suppressed,
+        measures=measures,
+    )
+    at_risk, by = _risk(assessment, risk)
+    lost = information_loss(source.original, source.whole(), columns, detail=True)
+    return Compared(
+        name=name,
+        steps=[
+            {
+                name: value
+                for name, value in step.model_dump(exclude_none=True).items()
+                if (step.method, name) in shown
+            }
+            | {"method": step.method, "columns": step.columns}
+            for step in source.recipe.without_seeds().steps
+        ],
+        rows=len(source.after),
+        suppressed=len(source.suppressed),
+        assessment=assessment,
+        risk=at_risk,
+        risk_by=by,
+        loss=lost.value if loss == INFORMATION else _figure(assessment, loss),
+        columns=lost.columns,
+        release=source.release,
+    )
+
+
+def _set_by_any(sources: Iterable[Paired]) -> set[tuple[str, str]]:
+    """Find the parameters, by method, that a release sets: a default is told beside them."""
+    return {
+        (step.method, name)
+        for source in sources
+        for step in source.recipe.steps
+        for name in step.model_dump(exclude_none=True, exclude_defaults=True, exclude=_NOT_SHOWN)
+    }
+
+
+def _risk(assessment: Assessment, risk: str) -> tuple[float | None, str | None]:
+    if risk != LINKAGE:
+        return _figure(assessment, risk), risk
+    found = [(value, by) for by in ATTACKS if (value := _figure(assessment, by)) is not None]
+    return max(found) if found else (None, None)
+
+
+def _figure(assessment: Assessment, path: str) -> float | None:
+    """Find a figure by its measure's name; None where it was not taken."""
+    name, _, key = path.partition(".")
+    entry = (assessment.risk | assessment.utility).get(name)
+    if entry is None:
+        return None
+    value = entry["after"] if "after" in entry else entry.get("value")
+    if isinstance(value, dict):
+        value = value.get(key)
+    return None if value is None else float(value)
+
+
+def _ranked(compared: list[Compared], risk: Axis, loss: Axis) -> list[Compared]:
+    """Mark the releases that another dominates."""
+    signs = [-1 if axis.more_is_better else 1 for axis in (risk, loss)]
+    points = [
+        None if one.risk is None or one.loss is None else (signs[0] * one.risk, signs[1] * one.loss)
+        for one in compared
+    ]
+    known = [point for point in points if point is not None]
+    ranked = []
+    for one, point in zip(compared, points, strict=True):
+        dominated = None
+        if point is not None:
+            r, c = point
+            dominated = any(a <= r and b <= c and (a, b) != (r, c) for a, b in known)
+        ranked.append(Compared(**(vars(one) | {"dominated": dominated})))
+    return ranked
+
+
+def _notes(
+    sources: Mapping[str, Paired], compared: list[Compared], axes: Mapping[str, str]
+) -> list[str]:
+    first, *others = sources.items()
+    notes = []
+    for name, source in others:
+        for role in ("quasi", "confidential"):
+            mine, its = (
+                set(getattr(first[1].recipe.roles, role)),
+                getattr(source.recipe.roles, role),
+            )
+            if mine != set(its):
+                notes.append(
+                    f"{name} calls other columns {role} than {first[0]}, by whose roles all are "
+                    "measured"
+                )
+    for one in compared:
+        for axis, value in (("risk", one.risk), ("loss", one.loss)):
+            if value is None:
+                why = _why(one.assessment, axes[axis])
+                notes.append(
+                    f"{one.name} is not on the map, because it has no figure for {axis}{why}"
+                )
+    by = {one.risk_by for one in compared if one.risk_by}
+    if len(by) > 1:
+        told = "; ".join(f"{one.name}: {one.risk_by}" for one in compared)
+        notes.append(f"the intruder who finds most is not the same for all: {told}")
+    return notes
+
+
+def _why(assessment: Assessment, measure: str) -> str:
+    names = [path.partition(".")[0] for path in (ATTACKS if measure == LINKAGE else (measure,))]
+    left_out = [name for name in names if name in assessment.left_out]
+    return f" ({left_out[0]}: {assessment.left_out[left_out[0]]})" if left_out else ""
+
+
+def _told(measure: str, axis: Axis, compared: list[Compared]) -> dict[str, Any]:
+    """Return an axis as plain data."""
+    means = MEANS.get(measure, axis.said)
+    for one in compared:
+        entry = (one.assessment.risk | one.assessment.utility).get(measure)
+        if entry is not None:
+            means = str(entry["means"])
+            break
+    return {"measure": measure, "means": means, **vars(axis)}
+
+
+def _rows(assessment: Assessment) -> Iterator[tuple[str, str]]:
+    """Return the figures of the whole table after, by name."""
+    for measure, _, after, _ in assessment.rows():
+        by_column = measure.startswith("  ") or " of " in measure.split(":")[0]
+        if not by_column:
+            yield measure, after

@@ -1,0 +1,496 @@
+"""What measures ask of two tables that do not fit in memory."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.assessment.passes import (
+    Changes,
+    Look,
+    Scales,
+    Wanted,
+    compare,
+    look,
+    numbers,
+    share_below,
+    weighted_classes,
+    with_smallest,
+)
+from discreet.assessment.tables import Facts, LeftOut, Tables
+from discreet.draws import Draws
+from discreet.engines import Frame
+from discreet.errors import BadInput
+from discreet.recipe.recipe import Recipe
+from discreet.recipe.roles import Roles
+from discreet.risk.diversity import Diversity, diversity_of
+from discreet.risk.frequency import Frequencies, say_bad_weight
+from discreet.risk.interval import WIDTH, Disclosure, disclosure_of, say_no_values
+from discreet.risk.values import refuse_infinite
+from discreet.table import kind_of
+from discreet.table.classes import classes_of, encode_columns
+from discreet.table.pairs import numeric_names
+from discreet.utility.compared import leave_out
+from discreet.utility.contingency import contingency_loss_of
+from discreet.utility.loss import Loss, il1s_of, sse_ratio_of
+from discreet.utility.moments import (
+    CellChange,
+    MomentLoss,
+    correlations_of,
+    il_metrics_of,
+    second_moments_of,
+)
+from discreet.utility.nulls import NullRates, null_rates_of
+from discreet.utility.structure import (
+    BeforeAfter,
+    bits_of,
+    entropy_of,
+    mean_absolute_correlation_of,
+)
+
+# Records to link, and to draw distributions from.
+LINKED = 5_000
+DRAWN = 100_000
+# Distinct tuples that come to memory for one measure.
+MOST_TUPLES = 1 << 21
+
+
+@dataclass
+class Sample(Tables):
+    """Some rows of both tables; what is known of all rows is asked of these."""
+
+    of: Frames
+
+    @cached_property
+    def pairs(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Numeric columns; those that are numbers in one table only were told of already."""
+        return {name: numbers(self.before, self.after, name) for name in self.of.numeric}
+
+    @property
+    def changed_numeric(self) -> list[str]:
+        """Numbers with a cell that differs, in the sample or not."""
+        return self.of.changed_numeric
+
+    @property
+    def changed_categories(self) -> list[str]:
+        """Other columns with a cell that differs, in the sample or not."""
+        return self.of.changed_categories
+
+    def same_labels(self, column: str) -> bool:
+        """Tell whether the whole original holds every released label."""
+        return self.of.same_labels(column)
+
+
+class Frames(Facts):
+    """Two tables where their rows are.
+
+    Parameters
+    ----------
+    before, after : Frame
+        The rows of the second have their numbers in the first, where there may be more.
+    roles : Roles
+    perturbed : mapping of str to str
+        Columns that a step perturbed, and which.
+    recipe : Recipe
+    suppressed : int
+        Records that were suppressed, whether they are there after or not.
+    """
+
+    def __init__(
+        self,
+        before: Frame,
+        after: Frame,
+        roles: Roles,
+        perturbed: Mapping[str, str],
+        recipe: Recipe,
+        suppressed: int = 0,
+    ) -> None:
+        self.before, self.after = before, after
+        self.roles, self.perturbed, self.recipe = roles, perturbed, recipe
+        self.suppressed = suppressed
+        self._labels: dict[str, bool] = {}
+        self._sizes: dict[tuple[int, tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
+
+    # What is known from the schemas
+
+    @property
+    def num_rows(self) -> int:
+        """Records of the protected table."""
+        return self.after.num_rows
+
+    @cached_property
+    def shared(self) -> list[str]:
+        """Columns of both tables."""
+        known = self.before.schema.names
+        return [c for c in self.after.schema.names if c in known and c != self.roles.household]
+
+    @cached_property
+    def numeric(self) -> list[str]:
+        """Those that are numbers in both."""
+        after = pa.schema([self.after.schema.field(name) for name in self.shared])
+        return numeric_names(self.before.schema, after)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether there are sampling weights."""
+        return self.roles.weight is not None
+
+    # What the two passes find
+
+    @cached_property
+    def seen(self) -> Look:
+        """The first pass."""
+        wanted = Wanted(
+            shared=tuple(self.shared),
+            numeric=tuple(self.numeric),
+            quasi=tuple(self.quasi),
+            weight=self.roles.weight,
+            draws=Draws(self.recipe.order_seed or 0, "sample"),
+            below=share_below(DRAWN, self.num_rows),
+        )
+        found = look(self.before, self.after, wanted)
+        if found.patterns[1].total() != self.num_rows:
+            raise BadInput("rows names rows that the original does not have")
+        return found
+
+    @cached_property
+    def compared(self) -> Changes:
+        """The second pass."""
+        at = [self.numeric.index(name) for name in self.changed_numeric]
+        x, y = self.seen.paired
+        alone = self.seen.alone
+        spread = x.sd[at]
+        return compare(
+            self.before,
+            self.after,
+            Scales(
+                numeric=tuple(self.numeric),
+                changed=tuple(at),
+                centres=(alone[0].mean, alone[1].mean),
+                paired=(x.mean[at], y.mean[at]),
+                spread=np.where(spread > 0, spread, 1.0),
+                width=WIDTH * y.sd[at],
+                masked=bool((alone[0].n != x.n)[at].any() or (alone[1].n != x.n)[at].any()),
+            ),
+        )
+
+    @cached_property
+    def changed_numeric(self) -> list[str]:
+        """Numbers with a cell that differs."""
+        return [c for c in self.numeric if c in self.seen.changed]
+
+    @cached_property
+    def changed_categories(self) -> list[str]:
+        """Other columns with a cell that differs."""
+        kept = [c for c in self.shared if c not in self.numeric]
+        return [c for c in kept if c in self.seen.changed]
+
+    @cached_property
+    def gone(self) -> np.ndarray:
+        """Numbers of the rows that are not there after."""
+        return np.concatenate([np.empty(0, np.int64), *self.seen.gone])
+
+    def nulls(self, side: int) -> dict[str, int]:
+        """Null cells of each column before (0) or after (1), among the rows of both."""
+        found = dict.fromkeys(self.shared, 0)
+        for columns, count in self.seen.patterns[side].items():
+            for name in columns:
+                found[name] += count
+        return found
+
+    # Classes
+
+    @cached_property
+    def frequencies(self) -> tuple[Frequencies, Frequencies]:
+        """Sizes of the classes of quasi values, and how many have each."""
+        self.need_quasi()
+        if self.seen.bad_weight is not None:
+            row, weight = self.seen.bad_weight
+            raise BadInput(say_bad_weight(f"column '{self.roles.weight}'", row, weight))
+        if self.roles.weight is not None:
+            return self._weighed(0), self._weighed(1)
+        (f, repeats), (f_after, repeats_after) = (self.sizes(i, self.quasi) for i in (0, 1))
+        before = Frequencies(f, None, None, repeats)
+        return before, Frequencies(f_after, None, None, repeats_after)
+
+    def sizes(self, side: int, columns: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Count tuples by their size, before (0) or after (1), among the rows of both."""
+        key = side, tuple(columns)
+        if key not in self._sizes:
+            without = self.gone if side == 0 else None
+            self._sizes[key] = (self.before, self.after)[side].sizes(columns, without)
+        return self._sizes[key]
+
+    def _distinct(self, side: int, columns: list[str]) -> int:
+        return int(self.sizes(side, columns)[1].sum())
+
+    def _weighed(self, side: int) -> Frequencies:
+        assert self.roles.weight is not None
+        at_most = self._distinct(side, self.quasi)
+        self._refuse_many(side, self.quasi, at_most, "to sum weights over")
+        f, population = weighted_classes(
+            self.before, self.after, self.quasi, self.roles.weight, side
+        )
+        return Frequencies(f, population, None, np.ones_like(f))
+
+    def _refuse_many(self, side: int, columns: list[str], at_most: int, doing: str) -> None:
+        """Leave a measure out that would take too many tuples to memory."""
+        if at_most <= MOST_TUPLES:
+            return
+        found = (self.before, self.after)[side].about_how_many(columns)
+        if found > MOST_TUPLES:
+            raise LeftOut(
+                f"{doing} classes of {', '.join(columns)} it needs them in memory, and there are "
+                f"some {found:,}"
+            )
+
+    def household_risk(self, risk: np.ndarray) -> float | None:
+        """Say that it is not taken."""
+        if self.roles.household in self.before.schema.names:
+            warnings.warn(
+                "the risk of households needs all records in memory and is left out", stacklevel=2
+            )
+        return None
+
+    def diversity(self, side: int, column: str) -> Diversity:
+        """Take it from the distinct tuples of quasi and confidential values."""
+        frame, columns = (self.before, self.after)[side], [*self.quasi, column]
+        at_most = self._distinct(side, self.quasi) * self._distinct(side, [column])
+        self._refuse_many(side, columns, at_most, "to look at the values of")
+        tuples, counts = frame.counts_without(columns, self.gone if side == 0 else self.gone[:0])
+        groups, _ = classes_of(*encode_columns(tuples, self.quasi))
+        return diversity_of(tuples[column], column, groups, counts)
+
+    def same_labels(self, column: str) -> bool:
+        """Tell whether every released label of a column is one of the original's."""
+        if column not in self._labels:
+            kinds = [kind_of(f.schema.field(column).type) for f in (self.before, self.after)]
+            self._labels[column] = kinds[0] == kinds[1] and self._within(column)
+        return self._labels[column]
+
+    def _within(self, column: str) -> bool:
+        before, after = (f.counts([column])[0][column] for f in (self.before, self.after))
+        known = pc.is_in(after, value_set=before.combine_chunks().cast(after.type))
+        return bool(pc.all(pc.or_(known, pc.is_null(after))).as_py() in (True, None))
+
+    # Samples
+
+    @cached_property
+    def drawn(self) -> Sample:
+        """The rows that distributions are drawn from."""
+        return self._sample(DRAWN)
+
+    @cached_property
+    def to_link(self) -> Tables:
+        """The rows among which linkage is tried."""
+        return self._sample(LINKED)
+
+    def _sample(self, m: int) -> Sample:
+        _, rows, before, after = with_smallest(self.seen.sample, m)
+        none = np.zeros(len(before), dtype=bool)
+        return Sample(before, after, self.roles, self.perturbed, before, rows, none, self)
+
+    def sampled(self, share: float) -> dict[str, Any]:
+        """Tell of the sample, and give Wilson's 95 % interval."""
+        n = self.to_link.num_rows
+        if n == self.num_rows:
+            return {}
+        return {"sample": n, "of": self.num_rows, "interval": list(wilson(share, n))}
+
+    def rows(self) -> Tables:
+        """Leave out measures that need all rows."""
+        raise LeftOut("it needs all records in memory; measure a part of the table")
+
+    # Measures of the numbers that differ
+
+    def _cells(self, measure: str) -> dict[str, int]:
+        """Return the columns to compare, by their place among the changed ones."""
+        x, _ = self.seen.paired
+        found = {}
+        self._refuse_infinite(self.changed_numeric)
+        for place, name in enumerate(self.changed_numeric):
+            i = self.numeric.index(name)
+            if x.n[i]:
+                found[name] = place
+            elif measure == "interval_disclosure":
+                say_no_values(name)
+            else:
+                leave_out(measure, name, "which has no values to compare")
+        return found
+
+    def _refuse_infinite(self, names: list[str]) -> None:
+        for name in names:
+            i = self.numeric.index(name)
+            for side in self.seen.alone:
+                if side.n[i]:
+                    refuse_infinite(name, np.array([side.low[i], side.high[i]]))
+
+    def _paired(self, name: str) -> dict[str, float]:
+        """Return what is known of the cells with a value on both sides."""
+        i = self.numeric.index(name)
+        x, y = self.seen.paired
+        return {
+            "n": int(x.n[i]),
+            "mean": float(x.mean[i]),
+            "sd": float(x.sd[i]),
+            "largest": float(max(abs(x.low[i]), abs(x.high[i]))),
+            "constant": bool(x.low[i] == x.high[i]),
+            "flat": bool(y.low[i] == y.high[i]),
+        }
+
+    def interval_disclosure(self) -> Disclosure:
+        """Cells within the width."""
+        cells = self._cells("interval_disclosure")
+        counts = {name: int(self._paired(name)["n"]) for name in cells}
+        shares = {
+            name: float(self.compared.cells["close"][i] / counts[name]) for name, i in cells.items()
+        }
+        return disclosure_of(shares, counts)
+
+    def il1s(self) -> Loss:
+        """Absolute change, averaged."""
+        cells = self._cells("il1s")
+        changes = {name: float(self.compared.cells["absolute"][i]) for name, i in cells.items()}
+        spreads = {name: self._paired(name)["sd"] for name in cells}
+        counts = {name: int(self._paired(name)["n"]) for name in cells}
+        return il1s_of(changes, spreads, counts, normalize=True)
+
+    def sse_ratio(self) -> Loss:
+        """Squares lost, columns weighing alike."""
+        lost, total = {}, {}
+        for name, i in self._cells("sse_ratio").items():
+            known = self._paired(name)
+            lost[name] = float(self.compared.cells["squares"][i])
+            total[name] = known["n"] - 1 if known["sd"] > 0 else 0.0
+        return sse_ratio_of(lost, total)
+
+    def il_metrics(self) -> MomentLoss:
+        """Change of cells and moments."""
+        changes, varied = {}, []
+        for name, i in self._cells("il_metrics").items():
+            known = self._paired(name)
+            changes[name] = CellChange(
+                relative=float(self.compared.cells["relative"][i]),
+                used=int(self.compared.cells["used"][i]),
+                difference=float(self.compared.cells["difference"][i] / known["n"]),
+                mean=known["mean"],
+                largest=known["largest"],
+                constant=bool(known["constant"]),
+                flat=bool(known["flat"]),
+            )
+            if not changes[name].constant:
+                varied.append(i)
+        at = np.ix_(varied, varied)
+        second = [
+            second_moments_of(*(matrix[at] for matrix in side)) for side in self.compared.paired
+        ]
+        return il_metrics_of(changes, (second[0], second[1]) if varied else None)
+
+    # Measures of all columns
+
+    def correlations(self) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Return the numbers that vary on both sides, and their correlations before and after."""
+        x, y = self.seen.alone
+        varies = (x.low < x.high) & (y.low < y.high)
+        if not varies.any():
+            return [], np.empty((0, 0)), np.empty((0, 0))
+        at = np.ix_(varies, varies)
+        before, after = (
+            correlations_of(*second_moments_of(*(matrix[at] for matrix in side)))
+            for side in self.compared.alone
+        )
+        return [c for c, known in zip(self.numeric, varies, strict=True) if known], before, after
+
+    def mean_absolute_correlation(self) -> BeforeAfter:
+        """Of all numbers."""
+        self._refuse_infinite(self.numeric)
+        names, before, after = self.correlations()
+        for name in self.numeric:
+            if name not in names:
+                leave_out("mean_absolute_correlation", name, "which is constant")
+        return mean_absolute_correlation_of(names, before, after)
+
+    def entropy(self, columns: list[str]) -> BeforeAfter:
+        """Take it from the sizes of the classes that each column makes by itself."""
+        nulls = self.nulls(0), self.nulls(1)
+        return entropy_of(
+            {
+                name: (
+                    _bits(*self.sizes(0, [name]), nulls[0][name]),
+                    _bits(*self.sizes(1, [name]), nulls[1][name]),
+                )
+                for name in columns
+            }
+        )
+
+    def contingency_loss(self, columns: list[str]) -> Loss:
+        """Take it from the distinct tuples of all columns."""
+        for side in (0, 1):
+            at_most = math.prod(self._distinct(side, [name]) for name in columns)
+            self._refuse_many(side, columns, at_most, "to cross")
+        before = self.before.counts_without(columns, self.gone)
+        return contingency_loss_of(before, self.after.counts(columns))
+
+    def null_rates(self) -> NullRates:
+        """Count nulls, and the records that were suppressed or are not there.
+
+        A suppressed record that is there has stars, which are no nulls, in the columns of the step
+        that suppressed it, and nulls in the other quasi columns.
+        """
+        n, left_out = self.before.num_rows, self.before.num_rows - self.num_rows
+        kept = max(0, self.suppressed - left_out)
+        starred = [c for c in self.quasi if c in self._starred]
+        nulls = self.nulls(1)
+        now = {c: nulls[c] + left_out + kept * (c in starred) for c in self.quasi}
+        some = set(self.quasi)
+        patterns = self.seen.patterns[1].items()
+        records = sum(count for null, count in patterns if some & set(null))
+        if len(starred) == len(self.quasi):
+            records += kept
+        return null_rates_of(n, self.seen.quasi_nulls, now, records + left_out, self.suppressed)
+
+    @cached_property
+    def _starred(self) -> set[str]:
+        suppressing = ("generalize", "mondrian")
+        steps = (step for step in self.recipe.steps if step.method in suppressing)
+        return {column for step in steps for column in step.columns}
+
+    def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Of the cells that are there."""
+        i = self.numeric.index(column)
+        before, after = (
+            {
+                "mean": float(side.mean[i]) if side.n[i] else None,
+                "sd": float(side.sd[i]) if side.n[i] > 1 else None,
+                "nulls": int(self.num_rows - side.n[i]),
+            }
+            for side in self.seen.alone
+        )
+        return before, after
+
+
+def _bits(sizes: np.ndarray, repeats: np.ndarray, nulls: int) -> float:
+    """Entropy without the nulls, which are one of the classes."""
+    return bits_of(sizes, repeats - (sizes == nulls))
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share that was found among n.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in wilson(0.1, 5000)]
+    [0.092, 0.1086]
+    """
+    z2 = 1.959963984540054**2
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(0.0, float(centre - half)), min(1.0, float(centre + half))

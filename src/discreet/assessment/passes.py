@@ -1,0 +1,414 @@
+"""Two passes over the rows of two tables, side by side: what measures add up from pieces."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from discreet.draws import Draws
+from discreet.engines import Frame
+from discreet.engines.frame import plain_type
+from discreet.errors import BadInput
+from discreet.table.columns import float_values
+from discreet.table.moments import Moments, joined, spreads_of
+from discreet.utility.moments import product_sums
+
+_CELLS = ("absolute", "squares", "difference", "relative", "used", "close")
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the first pass looks at; can be pickled.
+
+    Attributes
+    ----------
+    shared, numeric, quasi : tuple of str
+        Columns of both tables; of the first, those that are numbers in both, and the quasi ones.
+    weight : str or None
+        The original's column of weights.
+    draws : Draws
+        A word per row: the rows with the smallest are the sample.
+    below : int
+        Rows with a word up to it may be among the sample.
+    """
+
+    shared: tuple[str, ...]
+    numeric: tuple[str, ...]
+    quasi: tuple[str, ...]
+    weight: str | None
+    draws: Draws
+    below: int
+
+
+class Drawn(NamedTuple):
+    """Some rows of both tables, with their words and numbers."""
+
+    words: np.ndarray
+    rows: np.ndarray
+    before: pa.Table
+    after: pa.Table
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the first pass finds.
+
+    Attributes
+    ----------
+    alone : pair of Moments
+        Of the numeric columns, before and after, among the rows of both.
+    paired : pair of Moments
+        Of the cells that have a value on both sides.
+    changed : frozenset of str
+        Columns with a cell that differs.
+    patterns : pair of Counter
+        Rows of both by the columns in which they are null.
+    quasi_nulls : int
+        Null cells of the original's quasi columns, in all its rows.
+    gone : tuple of ndarray
+        Numbers of the rows that are not there after.
+    sample : tuple of Drawn
+        The rows that may be among the sample, in pieces.
+    bad_weight : (int, float) or None
+        Number and weight of the first row whose weight is none.
+    """
+
+    alone: tuple[Moments, Moments]
+    paired: tuple[Moments, Moments]
+    changed: frozenset[str]
+    patterns: tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]
+    quasi_nulls: int
+    gone: tuple[np.ndarray, ...]
+    sample: tuple[Drawn, ...]
+    bad_weight: tuple[int, float] | None
+
+
+def look(before: Frame, after: Frame, wanted: Wanted) -> Look:
+    """Make the first pass."""
+    columns = list(dict.fromkeys([*wanted.shared, *([wanted.weight] if wanted.weight else [])]))
+    return before.fold_pairs(
+        after, partial(_look, wanted), _both_looks, columns, list(wanted.shared)
+    )
+
+
+def _look(
+    wanted: Wanted, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
+) -> Look:
+    if np.count_nonzero(there) != len(after):
+        raise BadInput("rows names a row of the original twice")
+    quasi_nulls = sum(before[name].null_count for name in wanted.quasi)
+    gone = rows[~there]
+    if len(gone):
+        before, rows = before.filter(pa.array(there)), rows[there]
+    pairs = [numbers(before, after, name) for name in wanted.numeric]
+    same = [_same(x, y) for x, y in pairs]
+    changed = {name for name, equal in zip(wanted.numeric, same, strict=True) if not equal}
+    for name in wanted.shared:
+        if name not in wanted.numeric and not _equal(before[name], after[name]):
+            changed.add(name)
+    x, y = ([pair[side] for pair in pairs] for side in (0, 1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        alone = spreads_of(x), spreads_of(y)
+        paired = _paired(pairs, alone)
+    words = wanted.draws.words(rows)
+    chosen = words <= np.uint64(wanted.below)
+    some = pa.array(chosen)
+    sample = Drawn(
+        words[chosen], rows[chosen], before.select(wanted.shared).filter(some), after.filter(some)
+    )
+    return Look(
+        alone=alone,
+        paired=paired,
+        changed=frozenset(changed),
+        patterns=(_patterns(before, wanted.shared), _patterns(after, wanted.shared)),
+        quasi_nulls=quasi_nulls,
+        gone=(gone,) if len(gone) else (),
+        sample=(sample,),
+        bad_weight=_bad_weight(before, wanted.weight, rows),
+    )
+
+
+def numbers(before: pa.Table, after: pa.Table, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a numeric column of both, NaN where null."""
+    return float_values(before[name], name), float_values(after[name], name)
+
+
+def _same(x: np.ndarray, y: np.ndarray) -> bool:
+    different = x != y
+    if not different.any():
+        return True
+    return bool((np.isnan(x) & np.isnan(y))[different].all())
+
+
+def _equal(x: pa.ChunkedArray, y: pa.ChunkedArray) -> bool:
+    x, y = x.cast(plain_type(x.type)), y.cast(plain_type(y.type))
+    return bool(x.type == y.type and x.equals(y))
+
+
+def _paired(
+    pairs: list[tuple[np.ndarray, np.ndarray]], alone: tuple[Moments, Moments]
+) -> tuple[Moments, Moments]:
+    n = len(pairs[0][0]) if pairs else 0
+    if all((side.n == n).all() for side in alone):
+        return alone
+    null = [np.isnan(x) | np.isnan(y) for x, y in pairs]
+    before, after = (
+        spreads_of([pair[side][~gone] for pair, gone in zip(pairs, null, strict=True)])
+        for side in (0, 1)
+    )
+    return before, after
+
+
+def _patterns(table: pa.Table, names: tuple[str, ...]) -> Counter[tuple[str, ...]]:
+    """Count the sets of columns that are null together."""
+    holding = [name for name in names if table[name].null_count]
+    if not holding:
+        return Counter({(): len(table)}) if len(table) else Counter()
+    masks = np.array([table[name].is_null().to_numpy() for name in holding])
+    packed = np.ascontiguousarray(np.packbits(masks, axis=0).T)
+    if packed.shape[1] == 1:
+        counts = np.bincount(packed[:, 0], minlength=256)
+        kinds = np.flatnonzero(counts).astype(np.uint8)[:, None]
+        counts = counts[counts > 0]
+    else:
+        whole = packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]
+        distinct, counts = np.unique(whole, return_counts=True)
+        kinds = distinct.view(np.uint8).reshape(len(distinct), -1)
+    bits = np.unpackbits(kinds, axis=1, count=len(holding)).astype(bool)
+    found: Counter[tuple[str, ...]] = Counter()
+    for null, count in zip(bits, counts.tolist(), strict=True):
+        found[tuple(name for name, gone in zip(holding, null, strict=True) if gone)] = count
+    return found
+
+
+def _bad_weight(table: pa.Table, weight: str | None, rows: np.ndarray) -> tuple[int, float] | None:
+    if weight is None:
+        return None
+    values = float_values(table[weight], weight)
+    bad = ~(np.isfinite(values) & (values > 0))
+    first = int(np.argmax(bad)) if bad.any() else None
+    return None if first is None else (int(rows[first]), float(values[first]))
+
+
+def _both_looks(one: Look, other: Look) -> Look:
+    return Look(
+        alone=_joined(one.alone, other.alone),
+        paired=_joined(one.paired, other.paired),
+        changed=one.changed | other.changed,
+        patterns=(one.patterns[0] + other.patterns[0], one.patterns[1] + other.patterns[1]),
+        quasi_nulls=one.quasi_nulls + other.quasi_nulls,
+        gone=one.gone + other.gone,
+        sample=one.sample + other.sample,
+        bad_weight=min(filter(None, (one.bad_weight, other.bad_weight)), default=None),
+    )
+
+
+def _joined(
+    one: tuple[Moments, Moments], other: tuple[Moments, Moments]
+) -> tuple[Moments, Moments]:
+    # Infinity has no moments; the measures refuse it later, by name.
+    with np.errstate(invalid="ignore"):
+        return joined([one[0], other[0]]), joined([one[1], other[1]])
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What the second pass measures with; can be pickled.
+
+    Attributes
+    ----------
+    numeric : tuple of str
+        All numeric columns.
+    changed : tuple of int
+        Which of them differ.
+    centres : pair of ndarray
+        Their means, before and after, to measure from.
+    paired : pair of ndarray
+        Means of the changed ones, of the cells with a value on both sides.
+    spread : ndarray
+        Standard deviation before, of the changed ones; 1 where there is none.
+    width : ndarray
+        How near an original must be to count as disclosed.
+    masked : bool
+        Some changed cell is null on one side only.
+    """
+
+    numeric: tuple[str, ...]
+    changed: tuple[int, ...]
+    centres: tuple[np.ndarray, np.ndarray]
+    paired: tuple[np.ndarray, np.ndarray]
+    spread: np.ndarray
+    width: np.ndarray
+    masked: bool
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the second pass finds: sums over the cells, a row each of the changed columns.
+
+    Attributes
+    ----------
+    cells : dict of str to ndarray
+        `absolute`, `squares`, `difference`: |x - y|, ((x - y) / spread)^2 and x - y; `relative`:
+        |x - y| / |x| over the `used` cells, with x != 0; `close`: cells within the width.
+    alone : pair of Sums
+        `product_sums` of all numeric columns, before and after.
+    paired : pair of Sums
+        Of the changed ones, where both sides have values.
+    """
+
+    cells: dict[str, np.ndarray]
+    alone: tuple[Sums, Sums]
+    paired: tuple[Sums, Sums]
+
+
+# Pieces are on all cores already.
+@threadpool_limits.wrap(limits=1, user_api="blas")
+def compare(before: Frame, after: Frame, scales: Scales) -> Changes:
+    """Make the second pass."""
+    names = list(scales.numeric)
+    return before.fold_pairs(after, partial(_compare, scales), _both_changes, names, names)
+
+
+def _compare(
+    scales: Scales, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
+) -> Changes:
+    if not there.all():
+        before = before.filter(pa.array(there))
+    pairs = [numbers(before, after, name) for name in scales.numeric]
+    chosen = [pairs[i] for i in scales.changed]
+    if scales.masked:
+        null = [np.isnan(x) | np.isnan(y) for x, y in chosen]
+        chosen = [
+            (np.where(gone, np.nan, x), np.where(gone, np.nan, y))
+            for (x, y), gone in zip(chosen, null, strict=True)
+        ]
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        found = [
+            _cells(x, y, spread, width)
+            for (x, y), spread, width in zip(chosen, scales.spread, scales.width, strict=True)
+        ]
+        alone = tuple(
+            product_sums([pair[side] for pair in pairs], scales.centres[side]) for side in (0, 1)
+        )
+        at = list(scales.changed)
+        paired = tuple(
+            product_sums([pair[side] for pair in chosen], scales.paired[side])
+            if scales.masked
+            else _part(alone[side], at)
+            for side in (0, 1)
+        )
+    cells = {name: np.array([one[name] for one in found]) for name in _CELLS}
+    return Changes(cells, (alone[0], alone[1]), (paired[0], paired[1]))
+
+
+def _cells(x: np.ndarray, y: np.ndarray, spread: float, width: float) -> dict[str, Any]:
+    both = ~np.isnan(x)
+    if not both.all():
+        x, y = x[both], y[both]
+    change = x - y
+    size = np.abs(change)
+    used = x != 0
+    relative = size / np.abs(x) if used.all() else size[used] / np.abs(x[used])
+    scaled = change / spread
+    return {
+        "absolute": size.sum(),
+        "squares": np.einsum("i,i", scaled, scaled),
+        "difference": change.sum(),
+        "relative": relative.sum(),
+        "used": np.count_nonzero(used),
+        "close": np.count_nonzero(size <= width),
+    }
+
+
+def _part(sums: Sums, at: list[int]) -> Sums:
+    n, alone, products, squares = (matrix[np.ix_(at, at)] for matrix in sums)
+    return n, alone, products, squares
+
+
+def _both_changes(one: Changes, other: Changes) -> Changes:
+    alone, paired = (
+        [_added(*sums) for sums in zip(getattr(one, part), getattr(other, part), strict=True)]
+        for part in ("alone", "paired")
+    )
+    return Changes(
+        {name: cells + other.cells[name] for name, cells in one.cells.items()},
+        (alone[0], alone[1]),
+        (paired[0], paired[1]),
+    )
+
+
+def _added(one: Sums, other: Sums) -> Sums:
+    n, alone, products, squares = (a + b for a, b in zip(one, other, strict=True))
+    return n, alone, products, squares
+
+
+def weighted_classes(
+    before: Frame, after: Frame, columns: list[str], weight: str, side: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return of each tuple of some columns, before (0) or after (1), its rows and its weights' sum.
+
+    Rows of both count, and weights are the original's.
+    """
+    of_before, of_after = ([weight, *columns], []) if side == 0 else ([weight], columns)
+    parts = before.fold_pairs(
+        after, partial(_weighted, tuple(columns), weight, side), _both_weighted, of_before, of_after
+    )
+    found = _grouped(parts, len(columns))
+    return found["n"].to_numpy(), found["w"].to_numpy()
+
+
+def _weighted(
+    columns: tuple[str, ...],
+    weight: str,
+    side: int,
+    before: pa.Table,
+    rows: np.ndarray,
+    there: np.ndarray,
+    after: pa.Table,
+) -> list[pa.Table]:
+    before = before.filter(pa.array(there))
+    cells = (before, after)[side].select(columns)
+    plain = [cells[name].cast(plain_type(cells[name].type)) for name in columns]
+    names = [f"c{i}" for i in range(len(columns))]
+    weights = pa.array(float_values(before[weight], weight))
+    ones = pa.array(np.ones(len(before), np.int64))
+    table = pa.table([*plain, ones, weights], names=[*names, "n", "w"])
+    return [_grouped([table], len(columns))]
+
+
+def _both_weighted(one: list[pa.Table], other: list[pa.Table]) -> list[pa.Table]:
+    """Keep pieces until they outgrow what is put together already."""
+    first, *pieces = [*one, *other]
+    if sum(map(len, pieces)) > max(len(first), 1 << 20):
+        return [_grouped([first, *pieces], first.num_columns - 2)]
+    return [first, *pieces]
+
+
+def _grouped(tables: list[pa.Table], columns: int) -> pa.Table:
+    names = [f"c{i}" for i in range(columns)]
+    found = pa.concat_tables(tables).group_by(names).aggregate([("n", "sum"), ("w", "sum")])
+    return found.select([*names, "n_sum", "w_sum"]).rename_columns([*names, "n", "w"])
+
+
+def share_below(m: int, n: int) -> int:
+    """Return a word that about m of n random ones are below, and almost surely no fewer than m."""
+    share = (m + 10 * np.sqrt(m) + 100) / max(n, 1)
+    return 2**64 - 1 if share >= 1 else int(share * 2**64)
+
+
+def with_smallest(sample: tuple[Drawn, ...], m: int) -> Drawn:
+    """Return the rows with the m smallest words, in the order of the table."""
+    words, rows = (np.concatenate([part[i] for part in sample]) for i in (0, 1))
+    before, after = (pa.concat_tables([part[i] for part in sample]) for i in (2, 3))
+    at = np.argsort(words, kind="stable")[:m]
+    # Pieces may have come in any order.
+    at = at[np.argsort(rows[at])]
+    return Drawn(words[at], rows[at], before.take(pa.array(at)), after.take(pa.array(at)))

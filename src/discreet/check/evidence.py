@@ -1,0 +1,250 @@
+"""What proves a release: its plan, log, row map and hashes, written and read back."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+from discreet.errors import BadInput
+from discreet.recipe.recipe import Recipe
+from discreet.table.files import for_csv, parquet_files
+
+LONGEST_JSON_ARRAY = 10_000
+# Marks an internal folder whose table is not in its place yet.
+UNFINISHED = "UNFINISHED"
+# Stands in a plan's JSON for an array in a file of its own. No column can be called this there.
+FILE_KEY = "$array in file"
+Plan = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What `internal/` holds of a release: the means to verify it.
+
+    Attributes
+    ----------
+    plan, log : dict
+    recipe : Recipe
+        As it was run, with its seeds.
+    row_map : Path or None
+        The file with the position, from 0, of each released row's original, or folder of files;
+        None: rows are in order.
+    schema : pyarrow.Schema or None
+        Types of the released columns.
+    folder : Path or None
+        Where it was read from.
+    original : pyarrow.Table, Frame or None
+        The input itself, in the process that protects it: no need to hash it again.
+    """
+
+    plan: Plan
+    log: dict[str, Any]
+    recipe: Recipe
+    row_map: Path | None = None
+    schema: pa.Schema | None = None
+    folder: Path | None = None
+    original: Any = None
+
+    @property
+    def key(self) -> bytes:
+        """The key of the hashes."""
+        return bytes.fromhex(self.log["hash_key"])
+
+    @cached_property
+    def rows(self) -> np.ndarray | None:
+        """The position of each released row's original; read when it is first wanted."""
+        if self.row_map is None:
+            return None
+        return parquet.read_table(self.row_map)["original_row"].to_numpy()
+
+    @property
+    def mapped(self) -> int:
+        """How many rows the map has."""
+        assert self.row_map is not None
+        files = [self.row_map] if self.row_map.is_file() else parquet_files(self.row_map)
+        return sum(parquet.read_metadata(path).num_rows for path in files)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Evidence:
+        """Read a release's `internal/` folder."""
+        folder = Path(folder)
+        if (folder / UNFINISHED).exists():
+            raise BadInput(f"{folder} is of a run that was stopped while it wrote; run it again")
+        try:
+            evidence = cls(
+                plan=load_plan(folder),
+                log=_read_json(folder / "log.json"),
+                recipe=Recipe.load(folder / "recipe.toml"),
+                row_map=folder / "rows.parquet",
+                schema=pa.ipc.read_schema(pa.BufferReader((folder / "schema.arrow").read_bytes())),
+                folder=folder,
+            )
+            evidence._check_shape()
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+            raise BadInput(f"{folder} is not the internal folder of a release: {error}") from None
+        return evidence
+
+    def _check_shape(self) -> None:
+        """Raise where the files do not have the parts that the check looks at."""
+        _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"], self.mapped
+        if not {"hmac", "file_hmac"} & self.log["input"].keys():
+            raise KeyError("hmac")
+        for files in (self.log["files"], self.plan):
+            if not isinstance(files, dict):
+                raise TypeError("a part of it is no table of names")
+        for step in self.plan["steps"]:
+            for plan in step["columns"].values():
+                _ = step["step"], step["method"], plan["kind"]
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
+    """Tell whether an internal folder is that of a released file, by its name and its hash."""
+    try:
+        log = _read_json(internal / "log.json")
+        named = f"public/{table.name}"
+        if not unchanged:
+            return named in log["files"]
+        key = bytes.fromhex(log["hash_key"])
+        return file_hmac(table, key) == log["files"][named]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def left_out(plan: Plan) -> np.ndarray:
+    """Return the rows of the original that were suppressed and are not in the written file.
+
+    None of them where the plan gives numbers of records only: see `lists_rows`.
+    """
+    return _rows(plan, "left_out")
+
+
+def suppressed_rows(plan: Plan) -> np.ndarray:
+    """Return the rows of the original that were suppressed, in the file as stars or not at all."""
+    return _rows(plan, "rows")
+
+
+def _rows(plan: Plan, which: str) -> np.ndarray:
+    rows = plan.get("suppressed", {}).get(which, ())
+    return np.asarray(rows if np.ndim(rows) else (), dtype=np.int64)
+
+
+def lists_rows(plan: Plan) -> bool:
+    """Tell whether a plan names the suppressed rows, or there are none; an engine counts them."""
+    return bool(np.ndim(plan.get("suppressed", {}).get("left_out", ())))
+
+
+# Hashes
+
+
+def content_hmac(table: pa.Table, key: bytes) -> str:
+    """Hash a table's content with a key: the same however it is stored or chunked."""
+    return pieces_hmac(([table.select([name])] for name in table.column_names), key)
+
+
+def pieces_hmac(columns: Iterable[Iterable[pa.Table]], key: bytes) -> str:
+    """Hash a table's content with a key, column after column, each in pieces of its rows."""
+    digest = hmac.new(key, digestmod=hashlib.sha256)
+    for pieces in columns:
+        options = arrow_csv.WriteOptions(include_header=True)
+        for column in pieces:
+            (name,) = column.column_names
+            sink = io.BytesIO()
+            try:
+                arrow_csv.write_csv(pa.table({name: for_csv(name, column[name])}), sink, options)
+            except BadInput:
+                with pa.ipc.new_stream(sink, column.schema) as stream:
+                    stream.write_table(column.combine_chunks())
+            digest.update(sink.getbuffer())
+            options = arrow_csv.WriteOptions(include_header=False)
+    return digest.hexdigest()
+
+
+def file_hmac(path: Path, key: bytes) -> str:
+    """Hash a file with a key."""
+    digest = hmac.new(key, digestmod=hashlib.sha256)
+    with path.open("rb") as file:
+        while piece := file.read(1 << 22):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def source_hmac(source: Path, key: bytes) -> str:
+    """Hash an input with a key: a file, or the Parquet files of a folder."""
+    if source.is_file():
+        return file_hmac(source, key)
+    digest = hmac.new(key, digestmod=hashlib.sha256)
+    for path in parquet_files(source):
+        digest.update(file_hmac(path, key).encode())
+    return digest.hexdigest()
+
+
+def folder_hmacs(folder: Path, key: bytes) -> dict[str, str]:
+    """Hash all files of a release's two folders, but the log, which holds the hashes."""
+    parts = (folder / "public", folder / "internal")
+    files = sorted(path for part in parts for path in part.rglob("*") if path.is_file())
+    return {
+        path.relative_to(folder).as_posix(): file_hmac(path, key)
+        for path in files
+        if path.name != "log.json"
+    }
+
+
+# Plans
+
+
+def save_plan(plan: Plan, folder: Path) -> None:
+    """Write a plan as `plan.json`; arrays past 10,000 go to Parquet files that it names.
+
+    So do arrays with nulls among numbers.
+    """
+
+    def plain(value: Any, name: str) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(item, f"{name}-{i}") for i, (key, item) in enumerate(value.items())}
+        if isinstance(value, list):
+            return [plain(item, f"{name}-{i + 1}") for i, item in enumerate(value)]
+        if isinstance(value, np.ndarray) and (len(value) > LONGEST_JSON_ARRAY or _has_nan(value)):
+            parquet.write_table(pa.table({"value": value}), folder / f"{name}.parquet")
+            return {FILE_KEY: f"{name}.parquet"}
+        if isinstance(value, np.ndarray):
+            return value.tolist()
+        return value
+
+    text = json.dumps(plain(plan, "plan"), indent=1, ensure_ascii=False, allow_nan=False)
+    (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _has_nan(array: np.ndarray) -> bool:
+    """Tell whether an array holds what JSON cannot."""
+    return array.dtype.kind == "f" and not np.isfinite(array).all()
+
+
+def load_plan(folder: Path) -> Plan:
+    """Read a plan that `save_plan` wrote."""
+
+    def arrays(value: Any) -> Any:
+        if isinstance(value, dict) and value.keys() == {FILE_KEY}:
+            return parquet.read_table(folder / Path(value[FILE_KEY]).name)["value"].to_numpy()
+        if isinstance(value, dict):
+            return {key: arrays(item) for key, item in value.items()}
+        if isinstance(value, list) and all(isinstance(item, int | float) for item in value):
+            return np.array(value, dtype=None if value else np.float64)
+        return [arrays(item) for item in value] if isinstance(value, list) else value
+
+    return arrays(_read_json(folder / "plan.json"))

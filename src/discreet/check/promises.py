@@ -1,0 +1,127 @@
+"""What a method's `promise` means: verified on the released table, by nothing but counting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.check.findings import NEEDS_INTERNAL, Finding, Shown, finding
+from discreet.check.privacy import privacy_models, wildcard_k
+from discreet.recipe.recipe import Step
+from discreet.table import float_values, tuple_counts
+
+# What is shown, the step, and the step's plan where there is evidence.
+Promise = Callable[[Shown, Step, Mapping[str, Any] | None], list[Finding]]
+
+
+def _k_per_value(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    return [
+        _k_per_value_of(shown, step, name, plan["columns"].get(name) if plan else None)
+        for name in step.columns
+        if name in shown.column_names
+    ]
+
+
+def _k_per_value_of(shown: Shown, step: Step, name: str, plan: Mapping[str, Any] | None) -> Finding:
+    k = step.least_records(name, plan)
+    if isinstance(k, str):
+        rule = f"k per value in column '{name}', k by the rule {k}"
+        return Finding(rule, "not verifiable", NEEDS_INTERNAL)
+    values, counts, nulls = shown.values(name)
+    rare = None
+    if len(counts) and counts.min() < k:
+        # Of several the smallest, whatever order they were counted in.
+        value = min(values.filter(pa.array(counts == counts.min())).to_pylist())
+        rare = f"{counts.min()} records hold {value}"
+    smallest = counts.min() if len(counts) else 0
+    good = f"{len(counts):,} values, the rarest in {smallest:,} records"
+    if 0 < nulls < k:
+        good += f"; but only {nulls} nulls, which show as well"
+    return finding(f"k = {k} per value in column '{name}'", rare, good)
+
+
+def _k_per_tuple(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    columns = [name for name in step.columns if name in shown.column_names]
+    k = step.parameters()["k"]
+    found = shown.over(columns)
+    tuples, counts = found.table, found.counts
+    if counts is None:
+        tuples, counts = tuple_counts(tuples, columns)
+    rare = None
+    if len(counts) and counts.min() < k:
+        values = tuples.slice(int(counts.argmin()), 1).to_pylist()[0]
+        held = ", ".join(f"{name} = {value}" for name, value in values.items())
+        rare = f"{counts.min()} records hold {held}"
+    good = f"{len(counts):,} tuples, the rarest in {counts.min(initial=shown.num_rows):,} records"
+    return [finding(f"k = {k} per tuple of {', '.join(columns)}", rare, good)]
+
+
+def _within_bounds(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    return [
+        _within_bounds_of(shown, step, name) for name in step.columns if name in shown.column_names
+    ]
+
+
+def _within_bounds_of(shown: Shown, step: Step, name: str) -> Finding:
+    bounds = {}
+    for side in ("lower", "upper"):
+        bound = step.parameters()[side]
+        bounds[side] = bound.get(name) if isinstance(bound, Mapping) else bound
+    lower, upper = bounds["lower"], bounds["upper"]
+    said = " and ".join(f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None)
+    problem = None
+    ends = shown.ends(name)
+    if ends is not None:
+        smallest, largest = ends
+        if lower is not None and smallest < lower:
+            problem = f"{smallest:g} is below"
+        if upper is not None and largest > upper:
+            problem = f"{largest:g} is above"
+    return finding(f"column '{name}' stays within {said}", problem, "smallest and largest do")
+
+
+def _rank_window(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+    findings = []
+    for name in step.columns:
+        p = step.parameters()["p"]
+        p = p[name] if isinstance(p, Mapping) else p
+        said = f"no value of column '{name}' moved farther than {p:g} % of the ranks"
+        if plan is None or shown.rows is None:
+            findings.append(Finding(said, "not verifiable", shown.needs))
+            continue
+        sources = np.asarray(plan["columns"][name]["rows"])
+        values = float_values(shown.table[name], name)
+        farthest, n = _farthest(values, shown.rows, sources)
+        # Records that were suppressed since had ranks too.
+        allowed = int(p * (n + len(sources) - len(shown.rows)) / 100)
+        problem = f"a value moved by {farthest:,} ranks of {n:,}" if farthest > allowed else None
+        findings.append(finding(said, problem, f"{farthest:,} of {n:,} ranks at most"))
+    return findings
+
+
+def _farthest(values: np.ndarray, rows: np.ndarray, sources: np.ndarray) -> tuple[int, int]:
+    """Return the largest move in ranks, and the number of values.
+
+    What a record holds now is what its source held, so that the swap can be undone; where records
+    were suppressed, among those that are left.
+    """
+    before = np.full(len(sources), np.nan)
+    before[sources[rows]] = values
+    known = np.flatnonzero(~np.isnan(before))
+    rank = np.full(len(sources), -1)
+    rank[known[np.argsort(before[known], kind="stable")]] = np.arange(len(known))
+    moves = np.abs(rank[sources[rows]] - rank[rows])[(rank[rows] >= 0) & ~np.isnan(values)]
+    return int(moves.max(initial=0)), len(known)
+
+
+PROMISES: dict[str, Promise] = {
+    "k-per-value": _k_per_value,
+    "k-per-tuple": _k_per_tuple,
+    "rank-window": _rank_window,
+    "within-bounds": _within_bounds,
+    "privacy-models": privacy_models,
+    "wildcard-k": wildcard_k,
+}

@@ -1,0 +1,335 @@
+"""Apply a plan again, for the check: written from the definition of plans, not from the methods.
+
+Two tables say what a plan's `kind` means. `KINDS`: a numeric column by itself, a function of its
+plan, its values, their row numbers and its draws. `JOINT`: several columns together, a function of
+the step's plan, the columns as they were before it, and the draws of each column.
+
+A table may be looked at a piece of its rows at a time. What must hold of all rows together, such as
+the sizes of classes, is counted in each piece (`Columns.tally`) and verified at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.check.evidence import Plan
+from discreet.check.replay.generalization import (
+    generalize,
+    prepare_generalize,
+    verify_generalize,
+)
+from discreet.check.replay.microaggregation import microaggregation
+from discreet.check.replay.mondrian import mondrian, verify_mondrian
+from discreet.check.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
+from discreet.check.replay.regression import ipso, porop, prepare_porop
+from discreet.check.replay.rounding import clip, cuts, multiples
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.table import Numbers, kind_of, numbers
+from discreet.table.columns import numbers_like
+from discreet.table.keys import row_numbers
+
+# A column's plan, its values that are not null, their row numbers, its draws -> new values.
+ColumnReplay = Callable[[dict[str, Any], np.ndarray, np.ndarray, Draws], np.ndarray]
+# A step's plan, the columns before it, the draws of a column by its name -> the treated columns.
+# `columns[name]` is float64 (NaN where null) where it holds numbers, else as Arrow has it;
+# `columns.arrow(name)` is Arrow always. A pair of arrays is values, and how far off they may be.
+JointReplay = Callable[[dict[str, Any], Mapping[str, Any], Callable[[str], Draws]], dict[str, Any]]
+
+# Numbers of records, counted in pieces: by step, and by what is counted.
+Tally = dict[tuple[Any, ...], Any]
+
+KINDS: dict[str, ColumnReplay] = {
+    "clip": clip,
+    "cuts": cuts,
+    "multiples": multiples,
+    "noise": noise,
+    "sources": sources,
+}
+JOINT: dict[str, JointReplay] = {
+    "correlated-noise": correlated_noise,
+    "generalize": generalize,
+    "ipso": ipso,
+    "mondrian": mondrian,
+    "porop": porop,
+    "microaggregation": microaggregation,
+    "pram": pram,
+    "sources": shuffled,
+}
+
+# What must hold of a step's rows together: raises ValueError where what was counted is not so.
+VERIFY: dict[str, Callable[[dict[str, Any], Tally], None]] = {
+    "generalize": verify_generalize,
+    "mondrian": verify_mondrian,
+}
+# Makes a step's plan ready to be applied many times, to pieces.
+PREPARE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "generalize": prepare_generalize,
+    "porop": prepare_porop,
+}
+# Kinds that a piece of rows is not enough for, and what they need. On pieces, steps of these kinds
+# are left out and their columns told as not verifiable, unless columns of the piece hold what they
+# give, as `computed` names them.
+BEYOND_PIECES = {
+    "ipso": "all records in memory",
+    "microaggregation": "all records in memory",
+    "porop": "all values in their order",
+    "sources": "all records in memory",
+    "splits": "equal values in the order of rows",
+}
+
+
+def beyond_pieces(step: dict[str, Any]) -> str | None:
+    """Say what a step needs besides a piece of rows, if anything."""
+    kinds = {step.get("joint", {}).get("kind")}
+    for plan in step["columns"].values():
+        kinds |= {plan["kind"], "splits" if "splits" in plan else None}
+    return next((BEYOND_PIECES[kind] for kind in BEYOND_PIECES if kind in kinds), None)
+
+
+def computed(number: int, name: str) -> tuple[str, str]:
+    """Name the columns for what a step gives for a column, and for how far off that may be.
+
+    Where a table has them, the step is not applied to its pieces: see `release.scale.ordered`.
+    """
+    return f"\0step {number} {name}", f"\0step {number} {name} slack"
+
+
+def prepared(plan: Plan) -> Plan:
+    """Return a plan that is quickly applied to many pieces."""
+    steps = []
+    for step in plan["steps"]:
+        prepare = PREPARE.get(step.get("joint", {}).get("kind"))
+        steps.append(step if prepare is None else prepare(step))
+    return plan | {"steps": steps}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What must be known of a table to replay a plan on some of its rows.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        Numbers of the rows.
+    sources : dict of str to Numbers
+        Without values, but with the decimals and the units of the whole column.
+    """
+
+    rows: np.ndarray
+    sources: Mapping[str, Numbers]
+
+
+def replay(
+    plan: Plan, seed: int, original: pa.Table, key: str | None = None, piece: Piece | None = None
+) -> tuple[dict[str, Any], Columns]:
+    """Return what the plan makes of the original's columns, in the original's order.
+
+    Parameters
+    ----------
+    plan : dict
+        Of the whole release.
+    seed : int
+        What the draws came from.
+    original : pyarrow.Table
+    key : str, optional
+        The column that draws go by; the rows' numbers where there is none.
+    piece : Piece, optional
+        Where the table is a piece of the original. What must hold of all rows together is not
+        verified then, and columns of steps that need more than a piece are left out.
+
+    Returns
+    -------
+    treated : dict of str to Numeric or pyarrow.ChunkedArray
+        The treated columns.
+    columns : Columns
+        All columns, as they are after the last step.
+    """
+    columns = Columns(original, piece)
+    rows = None if piece is None else piece.rows
+    rows = rows if key is None else row_numbers(original[key], key)
+    treated: dict[str, Any] = {}
+    for step in plan["steps"]:
+        new = None if piece is None else _computed(step, columns)
+        if piece is not None and new is None and is_unknown(step, columns.unknown):
+            columns.unknown |= set(step["columns"])
+            continue
+        if new is None:
+            new = _step(step, columns, partial(_draws, seed, step["step"], rows))
+        for name, values in new.items():
+            if isinstance(values, pa.ChunkedArray):
+                treated[name] = values
+                columns.put(name, values)
+                continue
+            precision = step["columns"][name]["precision"]
+            treated[name] = _numeric(values, columns.source(name), precision)
+            # What was computed in long sums is known to the last digit only from what was kept.
+            kept = step.get("results", {}).get(name)
+            kept = kept if kept is None or piece is None else kept[piece.rows]
+            if kept is not None and not treated[name].holds(kept).all():
+                raise ValueError(f"column '{name}' after step {step['step']} is not what was kept")
+            going_on = treated[name].middle if kept is None else kept
+            columns.put_numbers(name, going_on, precision)
+        if piece is None:
+            verify_step(step, columns.tally)
+    for name in columns.unknown:
+        treated.pop(name, None)
+    return treated, columns
+
+
+def is_unknown(step: dict[str, Any], unknown: set[str]) -> bool:
+    """Tell whether a piece does not say what a step gives, by columns of which this is so."""
+    return beyond_pieces(step) is not None or bool(unknown & set(step["columns"]))
+
+
+def _computed(step: dict[str, Any], columns: Columns) -> dict[str, Any] | None:
+    """Return what was computed of a step before, if it was."""
+    names = {name: computed(step["step"], name) for name in step["columns"]}
+    if not {name for pair in names.values() for name in pair} <= set(columns):
+        return None
+    return {
+        name: (columns.arrow(value).to_numpy(), columns.arrow(slack).to_numpy())
+        for name, (value, slack) in names.items()
+    }
+
+
+def verify_step(step: dict[str, Any], tally: Tally) -> None:
+    """Raise ValueError where what was counted in all pieces is not as a step's plan says."""
+    verify = VERIFY.get(step.get("joint", {}).get("kind"))
+    if verify is not None:
+        verify(step, {key[1:]: found for key, found in tally.items() if key[0] == step["step"]})
+
+
+def _draws(seed: int, step: int, rows: np.ndarray | None, column: str) -> Draws:
+    draws = Draws(seed, step, column)
+    return draws if rows is None else draws.at(rows)
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """What a numeric column should hold, NaN where null: anything from low to high."""
+
+    low: np.ndarray
+    middle: np.ndarray
+    high: np.ndarray
+
+    def holds(self, found: np.ndarray) -> np.ndarray:
+        """Tell of each cell whether it is what it should be."""
+        there = (found >= self.low) & (found <= self.high)
+        return there | (np.isnan(found) & np.isnan(self.middle))
+
+    def where(self, kept: np.ndarray, gone: np.ndarray) -> Numeric:
+        """Take the rows that a mask keeps, nulls where another says so."""
+        low, middle, high = (
+            np.where(gone, np.nan, side)[kept] for side in (self.low, self.middle, self.high)
+        )
+        return Numeric(low, middle, high)
+
+
+def _numeric(values: Any, source: Numbers, precision: str) -> Numeric:
+    """Round as the release was; a pair is values, and how far off another arithmetic may be."""
+    if not isinstance(values, tuple):
+        middle = source.round(values, precision)
+        return Numeric(middle, middle, middle)
+    values, slack = values
+    low, middle, high = (source.round(values + by, precision) for by in (-slack, 0.0, slack))
+    return Numeric(low, middle, high)
+
+
+def _step(step: dict[str, Any], columns: Columns, draws: Callable[[str], Draws]) -> dict[str, Any]:
+    kind = step.get("joint", {}).get("kind")
+    if kind is not None:
+        if kind not in JOINT:
+            raise BadInput(f"the plan of step {step['step']} is of an unknown kind, {kind}")
+        return JOINT[kind](step, columns, draws)
+    new = {}
+    for name, plan in step["columns"].items():
+        if plan["kind"] not in KINDS:
+            raise BadInput(f"the plan of column '{name}' is of an unknown kind, {plan['kind']}")
+        values = columns[name]
+        (present,) = np.nonzero(~np.isnan(values))
+        new[name] = np.full(len(values), np.nan)
+        new[name][present] = KINDS[plan["kind"]](plan, values[present], present, draws(name))
+    return new
+
+
+class Columns(Mapping[str, Any]):
+    """The columns as the steps go by: numbers as float64, NaN where null, others as Arrow.
+
+    Attributes
+    ----------
+    rows : ndarray of int64 or None
+        Numbers of the rows, where they are a piece of the table.
+    suppressed, left_out : ndarray of bool
+        The records that the steps so far suppress, and those of them that may not stay.
+    tally : dict
+        Numbers of records, by step and by what is counted.
+    unknown : set of str
+        Columns of a piece that only the whole table tells.
+    """
+
+    def __init__(self, original: pa.Table, piece: Piece | None = None) -> None:
+        self._arrow = {name: original[name] for name in original.column_names}
+        self._numbers: dict[str, tuple[np.ndarray, str]] = {}
+        self._sources: dict[str, Numbers] = {}
+        self._piece = piece
+        self.rows = None if piece is None else piece.rows
+        self.suppressed = np.zeros(original.num_rows, dtype=bool)
+        self.left_out = np.zeros(original.num_rows, dtype=bool)
+        self.tally: Tally = {}
+        self.unknown: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._numbers:
+            return self._numbers[name][0]
+        column = self._arrow[name]
+        return self.source(name).values if kind_of(column.type) == "numeric" else column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrow)
+
+    def __len__(self) -> int:
+        return len(self._arrow)
+
+    def arrow(self, name: str) -> pa.ChunkedArray:
+        """Return a column as Arrow has it, numbers in their own type."""
+        if name not in self._numbers:
+            return self._arrow[name]
+        return pa.chunked_array([self.source(name).restore(*self._numbers[name])])
+
+    def source(self, name: str) -> Numbers:
+        """Return the numbers as they came in, which know how to round."""
+        if name not in self._sources:
+            column = self._arrow[name]
+            if self._piece is None:
+                self._sources[name] = numbers(column, name)
+            else:
+                known = self._piece.sources[name]
+                values = numbers_like(column, name, known)
+                self._sources[name] = Numbers(values, known.type, known.decimals, known.scale)
+        return self._sources[name]
+
+    def count(self, step: dict[str, Any], *what: Any, records: Any) -> None:
+        """Note a number of records, or several, for what is verified at the end."""
+        self.tally[(step.get("step"), *what)] = records
+
+    def suppress(self, suppressed: np.ndarray, left_out: np.ndarray) -> None:
+        """Note which records a step suppresses, and which of them may not stay."""
+        self.suppressed |= suppressed
+        self.left_out |= left_out
+
+    def put_numbers(self, name: str, values: np.ndarray, precision: str) -> None:
+        """Take what a step made of a numeric column."""
+        self._numbers[name] = values, precision
+
+    def put(self, name: str, column: pa.ChunkedArray) -> None:
+        """Take what a step made of a column, in whatever type that is."""
+        self._arrow[name] = column
+        self._numbers.pop(name, None)
+        self._sources.pop(name, None)

@@ -1,0 +1,167 @@
+"""Plans of the regression methods, applied again in plain numpy.
+
+The numbers come out of long sums, which another order of adding changes a little. So each column
+comes with its slack: how far off each of its values may be, by that cell's own terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from discreet.draws import Draws
+from discreet.table import numbers
+
+# Places that are looked at together: a plan of 1e7 values must not take ten times their memory.
+_BLOCK = 1 << 20
+# What a curve may be off by, and the terms of a sum, as shares; and the units in the last place.
+_CURVE, _TERMS, _ULPS = 1e-9, 1e-12, 4
+
+# Of each column: values and slack, NaN where null.
+Computed = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def prepare_porop(step: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan with its numbers as arrays."""
+    arrays = ("degrees", "coefficients", "deviations")
+    return step | {"joint": step["joint"] | {n: np.asarray(step["joint"][n]) for n in arrays}}
+
+
+def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> Computed:
+    """Sort, cut, normalise, sort and cut again; give each value its fit and its noise."""
+    plan, names = step["joint"], list(step["columns"])
+    table = np.column_stack([columns[name] for name in names])
+    cells = np.flatnonzero(~np.isnan(table))
+    by = [table.flat[cells]]
+    if plan.get("ties") == "key":
+        by.insert(0, draws(names[0]).numbers(cells // len(names)))
+    cells = cells[np.lexsort(by)]
+    values = table.flat[cells]
+    n = len(values)
+
+    chunk = np.arange(n) // plan["k"]
+    starts = np.arange(0, n, plan["k"])
+    low, high = values[starts], values[np.append(starts[1:], n) - 1]
+    width = high - low
+    # The same operations as the method's: equal values must stay equal, or their order changes.
+    share = np.zeros(n)
+    np.divide(values - low[chunk], width[chunk], out=share, where=width[chunk] > 0)
+
+    order = np.argsort(share, kind="stable")
+    new, slack = np.full((2, table.size), np.nan)
+    for start in range(0, n, _BLOCK):
+        places = np.arange(start, min(n, start + _BLOCK))
+        at = order[places]
+        row, column = np.divmod(cells[at], len(names))
+        ends = low[chunk[at]], width[chunk[at]]
+        new[cells[at]], slack[cells[at]] = porop_cells(
+            step, n, places, share[at], *ends, row, column, draws
+        )
+    new, slack = new.reshape(table.shape), slack.reshape(table.shape)
+    return {name: (new[:, i], slack[:, i]) for i, name in enumerate(names)}
+
+
+def porop_cells(
+    step: dict[str, Any],
+    n: int,
+    places: np.ndarray,
+    share: np.ndarray,
+    low: np.ndarray,
+    width: np.ndarray,
+    row: np.ndarray,
+    column: np.ndarray,
+    draws: Callable[[str], Draws],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what becomes of cells, and how far off each may be.
+
+    Parameters
+    ----------
+    step : dict
+        The plan.
+    n : int
+        Cells in all.
+    places : ndarray of int
+        Where these stand in the second order.
+    share : ndarray
+        Their values in it.
+    low, width : ndarray
+        Of their chunks in the first order.
+    row, column : ndarray of int
+        What the row's draws go by, and which of the columns it is.
+    draws : callable
+        Gives the draws of a column by its name.
+    """
+    plan = step["joint"]
+    fit = _curves(plan, n, places)
+    sd = np.asarray(plan["deviations"])[places // plan["second_k"]]
+    # An error of the fit counts once, and where the noise is its residual once more with the noise.
+    off, again = _CURVE * np.maximum(1.0, np.abs(fit)), 0.0
+    if plan["noise"] == "perturbative":
+        sd, again = np.abs(share - fit), plan["noise_scale"]
+    new, off, most = low + width * fit, width * off, np.abs(low) + np.abs(width * fit)
+    for i, (name, own) in enumerate(step["columns"].items()):
+        mine = column == i
+        if plan["noise"] != "none":
+            noise = plan["noise_scale"] * sd[mine] * width[mine]
+            normal = draws(name).normal(row[mine])
+            noise = np.maximum(noise, own["noise_floor"]) * normal
+            new[mine] += noise
+            most[mine] += np.abs(noise)
+            off[mine] *= 1.0 + again * np.abs(normal)
+        if "lower" in own:
+            new[mine] = np.maximum(np.minimum(new[mine], own["upper"]), own["lower"])
+    return new, off + _ULPS * np.spacing(most)
+
+
+def _curves(plan: dict[str, Any], n: int, places: np.ndarray) -> np.ndarray:
+    """Evaluate the polynomials at some of the n places of the second order."""
+    k = plan["second_k"]
+    chunks = -(-n // k)
+    chunk, position = np.divmod(places, k)
+    # The last chunk was fitted on the last k values, of which it is the end.
+    position[chunk == chunks - 1] += chunks * k - n
+    degrees = np.broadcast_to(plan["degrees"], chunks)
+    ends = np.cumsum(degrees + 1)
+    if ends[-1] != len(plan["coefficients"]):
+        raise ValueError(f"{len(plan['coefficients'])} coefficients, not {ends[-1]}")
+    # Orthonormal on 0..k-1: each is the position times the one before, less its part in the one
+    # before that, over what is left.
+    t = position - (k - 1) / 2
+    before, now, last = np.zeros(len(t)), np.full(len(t), k**-0.5), 0.0
+    total = np.zeros(len(t))
+    for j in range(degrees.max() + 1):
+        has = degrees[chunk] >= j
+        first = ends[chunk[has]] - degrees[chunk[has]] - 1
+        total[has] += np.asarray(plan["coefficients"])[first + j] * now[has]
+        left = (j + 1) / 2 * np.sqrt((k - j - 1) / (2 * j + 1) * ((k + j + 1) / (2 * j + 3)))
+        if j < degrees.max():
+            before, now, last = now, (t * now - last * before) / left, left
+    return total
+
+
+def ipso(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> Computed:
+    """Return each record intercept + X coefficients + draws times noise, by the X that it has."""
+    plan, names = step["joint"], list(step["columns"])
+    x = np.array([numbers(columns.arrow(name), name).values for name in plan["confidential"]])
+    x = (x - np.reshape(plan["centre"], (-1, 1))) / np.reshape(plan["scale"], (-1, 1))
+    has = ~np.isnan(x).T
+    z = [draws(name).normal(np.arange(x.shape[1])) for name in names]
+    new, slack = np.full((2, len(names), x.shape[1]), np.nan)
+    for part in plan["parts"]:
+        used = np.flatnonzero(part["used"])
+        rows = (has == np.asarray(part["used"], dtype=bool)).all(axis=1)
+        slopes = np.reshape(part["coefficients"], (len(used), len(names)))
+        noise = np.reshape(part["noise"], (len(names), len(names)))
+        for i in range(len(names)):
+            terms = [slopes[j, i] * x[column, rows] for j, column in enumerate(used)]
+            terms += [noise[j, i] * z[j][rows] for j in range(len(names))]
+            # The intercept last: near 1e9 each term added to it would be rounded to its digits.
+            new[i, rows] = sum(terms) + part["intercept"][i]
+            most = sum(np.abs(term) for term in terms)
+            ulps = np.spacing(most + np.abs(part["intercept"][i]))
+            slack[i, rows] = _TERMS * most + _ULPS * ulps
+    for i, name in enumerate(names):
+        new[i, np.isnan(columns[name])] = np.nan
+    return {name: (new[i], slack[i]) for i, name in enumerate(names)}

@@ -1,0 +1,416 @@
+"""Rows of a release compared with rows of its original, some at a time or all at once.
+
+What a piece of rows shows is noted in a `Seen`; those of all pieces together make the findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.check.evidence import Evidence, Plan, left_out, lists_rows
+from discreet.check.replay import Columns, Numeric, Piece, Tally, replay
+from discreet.recipe.recipe import Recipe
+from discreet.registry import find_method
+from discreet.table import Numbers, float_values
+from discreet.table.cells import blank, equal_cells, plain
+from discreet.table.summary import Tuples
+
+# What makes a plan that cannot be applied: it was edited, or is not this table's.
+UNREADABLE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+
+
+@dataclass(frozen=True)
+class Differing:
+    """Cells of a column that are not what they should be.
+
+    Attributes
+    ----------
+    row : int
+        The first of them, by its place in the release, from 0.
+    said : str
+        What it holds, and what it should.
+    cells : int
+    """
+
+    row: int
+    said: str
+    cells: int
+
+    def joined(self, other: Differing) -> Differing:
+        """Put those of two pieces together."""
+        first = self if self.row <= other.row else other
+        return Differing(first.row, first.said, self.cells + other.cells)
+
+
+@dataclass
+class Seen:
+    """What some rows of the original and of the release show.
+
+    Attributes
+    ----------
+    problem : tuple of int and str, optional
+        Why the plan cannot be applied, and the first row of the piece where that is so.
+    misplaced : int
+        Rows of the original that are in the release and should not be, or the other way round.
+    applied : int
+        Columns that the plan gives.
+    cells, nulls, others : dict of str to Differing
+        By column: treated cells that are not the plan's, nulls that are not the original's, cells
+        that no step treats and that are not the original's.
+    strange : dict of str to str
+        By column: why it cannot be compared at all.
+    unknown : set of str
+        Treated columns of which a piece of rows does not tell what the plan gives.
+    tally : dict
+        What must hold of all rows together, counted.
+    suppressed, left_out : int
+    lost : dict of str to int
+        By column: cells that are emptied because their record is suppressed.
+    emptied : dict of str to dict
+        By column and value: cells that are empty, perhaps because too few others have that value:
+        how many, and the first one's place.
+    spreads : dict of str to Tuples
+        Values of the columns that privacy models look at.
+    households : Tuples, optional
+        Old and new household ids.
+    """
+
+    problem: tuple[int, str] | None = None
+    misplaced: int = 0
+    applied: int = 0
+    cells: dict[str, Differing] = field(default_factory=dict)
+    nulls: dict[str, Differing] = field(default_factory=dict)
+    others: dict[str, Differing] = field(default_factory=dict)
+    strange: dict[str, str] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+    tally: Tally = field(default_factory=dict)
+    suppressed: int = 0
+    left_out: int = 0
+    lost: dict[str, int] = field(default_factory=dict)
+    emptied: dict[str, dict[float, tuple[int, int]]] = field(default_factory=dict)
+    spreads: dict[str, Tuples] = field(default_factory=dict)
+    households: Tuples | None = None
+
+    def joined(self, other: Seen) -> Seen:
+        """Put what two pieces show together."""
+        problems = [seen.problem for seen in (self, other) if seen.problem is not None]
+        parts = [seen.households for seen in (self, other) if seen.households is not None]
+        return Seen(
+            problem=min(problems, default=None),
+            misplaced=self.misplaced + other.misplaced,
+            applied=max(self.applied, other.applied),
+            cells=_merged(self.cells, other.cells, Differing.joined),
+            nulls=_merged(self.nulls, other.nulls, Differing.joined),
+            others=_merged(self.others, other.others, Differing.joined),
+            strange=other.strange | self.strange,
+            unknown=self.unknown | other.unknown,
+            tally=_merged(self.tally, other.tally, _sum),
+            suppressed=self.suppressed + other.suppressed,
+            left_out=self.left_out + other.left_out,
+            lost=_merged(self.lost, other.lost, _sum),
+            emptied=_merged(self.emptied, other.emptied, _all_emptied),
+            spreads=_merged(self.spreads, other.spreads, Tuples.joined),
+            households=parts[0].joined(parts[1]) if len(parts) > 1 else next(iter(parts), None),
+        )
+
+
+def _sum(one: Any, other: Any) -> Any:
+    return one + other
+
+
+def _all_emptied(
+    one: dict[float, tuple[int, int]], other: dict[float, tuple[int, int]]
+) -> dict[float, tuple[int, int]]:
+    return _merged(one, other, lambda a, b: (a[0] + b[0], min(a[1], b[1])))
+
+
+def _merged(one: Mapping[Any, Any], other: Mapping[Any, Any], put: Any) -> dict[Any, Any]:
+    both = {key: put(one[key], other[key]) for key in one.keys() & other.keys()}
+    return {**one, **other, **both}
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """What it takes to compare rows of a release with those of its original; can be pickled.
+
+    Attributes
+    ----------
+    plan : dict
+    recipe : Recipe
+    seed : int
+    key : str or None
+        The column that draws go by, where there is one.
+    released : tuple of str
+        The columns that are compared.
+    complete : bool
+        The release has as many rows as the original, those left out among them.
+    sources : dict of str to Numbers, optional
+        Decimals and units of numeric columns, where the rows are not all there are.
+    position : str, optional
+        The column of the release that says where a row is in the file; as they come without.
+    """
+
+    plan: Plan
+    recipe: Recipe
+    seed: int
+    released: tuple[str, ...]
+    complete: bool
+    sources: Mapping[str, Numbers] | None = None
+    position: str | None = None
+
+    @property
+    def key(self) -> str | None:
+        """The column that draws go by, where there is one."""
+        return getattr(self.recipe.roles, "row_key", None)
+
+    def seen(self, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table) -> Seen:
+        """Compare some rows.
+
+        Parameters
+        ----------
+        before : pyarrow.Table
+            Rows of the original.
+        rows : ndarray of int64
+            Their numbers.
+        there : ndarray of bool
+            Which of them are in the release.
+        after : pyarrow.Table
+            Those, in the same order.
+        """
+        seen = Seen()
+        place = rows[there] if self.position is None else after[self.position].to_numpy()
+        columns = None
+        try:
+            piece = None if self.sources is None else Piece(rows, self.sources)
+            applied, columns = replay(self.plan, self.seed, before, self.key, piece)
+            gone = self._gone(before, rows, columns)
+            self._note(seen, applied, columns, gone)
+            for name, plan in final_plans(self.plan):
+                if name in self.released and name not in columns.unknown:
+                    self._treated(seen, name, plan, applied, before, after, gone, there, place)
+        except UNREADABLE as error:
+            first = int(rows[0]) if len(rows) else 0
+            seen.problem = first, f"the plan cannot be applied: {error!r}"
+            gone = self._gone(before, rows, None)
+        if columns is not None or lists_rows(self.plan):
+            expected = np.full(len(rows), True) if self.complete else ~gone[None]
+            seen.misplaced = int((expected != there).sum())
+        self._untouched(seen, before, after, gone, there, place)
+        self._households(seen, before, after, gone, there)
+        return seen
+
+    def _gone(
+        self, before: pa.Table, rows: np.ndarray, columns: Columns | None
+    ) -> dict[str | None, np.ndarray]:
+        """Mask the cells of each column that suppression empties; of None, the rows left out.
+
+        The plan lists them, or they follow from what it suppresses. Where it cannot be applied,
+        none are known.
+        """
+        gone: dict[str | None, np.ndarray] = {}
+        if lists_rows(self.plan):
+            gone[None] = np.isin(rows, left_out(self.plan))
+            cells = self.plan.get("suppressed", {}).get("blanked", {})
+            for name in self.released:
+                listed = np.asarray(cells.get(name, ()), dtype=np.int64)
+                gone[name] = gone[None] | np.isin(rows, listed) if len(listed) else gone[None]
+            return gone
+        none = np.zeros(len(rows), dtype=bool)
+        gone[None] = none if columns is None else columns.left_out
+        starred = starred_columns(self.plan)
+        for name in self.released:
+            hidden = columns is not None and name in self.recipe.roles.quasi and name not in starred
+            gone[name] = gone[None] | columns.suppressed if hidden and columns else gone[None]
+        return gone
+
+    def _note(
+        self,
+        seen: Seen,
+        applied: dict[str, Any],
+        columns: Columns,
+        gone: dict[str | None, np.ndarray],
+    ) -> None:
+        """Note what is counted over all rows."""
+        seen.applied, seen.tally, seen.unknown = len(applied), columns.tally, columns.unknown
+        seen.suppressed, seen.left_out = int(columns.suppressed.sum()), int(columns.left_out.sum())
+        seen.lost = {name: int(gone[name].sum()) for name in self.released}
+        for step, plan in zip(self.recipe.steps, self.plan["steps"], strict=True):
+            if step.promise and "privacy" in step.parameters():
+                for name in plan["joint"].get("confidential", {}):
+                    if name not in seen.spreads and name not in columns.unknown:
+                        present = plain(columns.arrow(name)).drop_null()
+                        counted = pc.value_counts(present)
+                        text = counted.field("values").cast(pa.string())
+                        counts = counted.field("counts").to_numpy()
+                        seen.spreads[name] = Tuples(pa.table({name: text}), counts)
+
+    # Cells
+
+    def _treated(
+        self,
+        seen: Seen,
+        name: str,
+        plan: dict[str, Any],
+        applied: dict[str, Any],
+        before: pa.Table,
+        after: pa.Table,
+        gone: dict[str | None, np.ndarray],
+        there: np.ndarray,
+        place: np.ndarray,
+    ) -> None:
+        if name not in applied:
+            seen.strange[name] = f"the plan gives no column '{name}'"
+            return
+        if not isinstance(applied[name], Numeric):
+            wanted = plain(blank(applied[name], gone[name]))
+            wanted = wanted if there.all() else wanted.filter(pa.array(there))
+            self._labels(seen, name, wanted, after[name], place)
+            return
+        found = float_values(after[name], name, plan.get("unit_ns") or 10**9)
+        numbers = applied[name].where(there, gone[name])
+        same = numbers.holds(found)
+        if not same.all() and not lists_rows(self.plan) and name in rarest_allowed(self):
+            same |= self._empty(seen, name, found, numbers.middle, place)
+        if not same.all():
+            first = _first(~same, place)
+            said = f"{found[first]:.17g}, the plan gives {numbers.middle[first]:.17g}"
+            seen.cells[name] = Differing(int(place[first]), said, int((~same).sum()))
+        methods = [find_method(step.method) for step in self.recipe.steps if name in step.columns]
+        if any(method.blanks or method.needs != "numeric" for method in methods):
+            return
+        # Nulls are the original's, whatever the plan says.
+        null = (before[name].is_null(nan_is_null=True).to_numpy() | gone[name])[there]
+        other = null != after[name].is_null(nan_is_null=True).to_numpy()
+        if name in seen.emptied:
+            other &= ~(np.isnan(found) & ~null & same)
+        if other.any():
+            row = int(place[_first(other, place)])
+            seen.nulls[name] = Differing(row, "a null", int(other.sum()))
+
+    def _empty(
+        self, seen: Seen, name: str, found: np.ndarray, wanted: np.ndarray, place: np.ndarray
+    ) -> np.ndarray:
+        """Note cells that are empty, perhaps because too few records still had their value."""
+        empty = np.isnan(found) & ~np.isnan(wanted)
+        values, number = np.unique(wanted[empty], return_inverse=True)
+        first = np.full(len(values), np.iinfo(np.int64).max)
+        np.minimum.at(first, number, place[empty])
+        counts = np.bincount(number, minlength=len(values))
+        if len(values):
+            listed = zip(counts.tolist(), first.tolist(), strict=True)
+            seen.emptied[name] = dict(zip(values.tolist(), listed, strict=True))
+        return empty
+
+    def _labels(
+        self,
+        seen: Seen,
+        name: str,
+        wanted: pa.ChunkedArray,
+        column: pa.ChunkedArray,
+        place: np.ndarray,
+    ) -> None:
+        try:
+            found = plain(column).cast(wanted.type)
+        except pa.ArrowException:
+            seen.strange[name] = f"column '{name}' is {column.type}, not {wanted.type}"
+            return
+        same = equal_cells(wanted, found)
+        if not pc.all(same).as_py():
+            differ = ~same.to_numpy()
+            first = _first(differ, place)
+            said = f"{found[first].as_py()}, the plan gives {wanted[first].as_py()}"
+            seen.cells[name] = Differing(int(place[first]), said, int(differ.sum()))
+
+    def _untouched(
+        self,
+        seen: Seen,
+        before: pa.Table,
+        after: pa.Table,
+        gone: dict[str | None, np.ndarray],
+        there: np.ndarray,
+        place: np.ndarray,
+    ) -> None:
+        for name in self.others:
+            wanted, found = plain(blank(before[name], gone[name])), after[name]
+            wanted = wanted if there.all() else wanted.filter(pa.array(there))
+            try:
+                found = found.cast(wanted.type)
+            except pa.ArrowException:
+                seen.strange[name] = f"column '{name}' is {found.type}, not {wanted.type}"
+                continue
+            same = equal_cells(wanted, found)
+            if not pc.all(same).as_py():
+                differ = ~same.to_numpy()
+                row = int(place[_first(differ, place)])
+                seen.others[name] = Differing(row, "differs", int(differ.sum()))
+
+    @property
+    def others(self) -> list[str]:
+        """The columns that no step treats."""
+        treated = {name for name, _ in final_plans(self.plan)} | {self.recipe.roles.household}
+        return [name for name in self.released if name not in treated]
+
+    def _households(
+        self,
+        seen: Seen,
+        before: pa.Table,
+        after: pa.Table,
+        gone: dict[str | None, np.ndarray],
+        there: np.ndarray,
+    ) -> None:
+        name = self.recipe.roles.household
+        if name is None or name not in self.released:
+            return
+        kept = there & ~gone[name]
+        old = plain(before[name]).filter(pa.array(kept))
+        new = after[name].filter(pa.array(~gone[name][there]))
+        seen.households = Tuples.of(pa.table({"old": old, "new": new}))
+
+
+def _first(bad: np.ndarray, place: np.ndarray) -> int:
+    """Return the bad row that comes first in the release."""
+    (rows,) = np.nonzero(bad)
+    return int(rows[np.argmin(place[rows])])
+
+
+def rarest_allowed(comparing: Comparing) -> dict[str, int]:
+    """Return by column how many records must share a value, where values with fewer are emptied."""
+    found: dict[str, int] = {}
+    for step, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
+        if step.promise and step.build().promise == "k-per-value":
+            for name in step.columns:
+                k = int(step.least_records(name, plan["columns"][name]))
+                found[name] = max(k, found.get(name, 0))
+    return found
+
+
+def starred_columns(plan: Plan) -> set[str]:
+    """Name the columns in which suppressed records have stars."""
+    found: set[str] = set()
+    for step in plan["steps"]:
+        for group in step.get("joint", {}).get("groups", ()):
+            # Of a plan of classes; groups of records by number are another plan's.
+            if isinstance(group, dict):
+                whole = group["rows"] if group["treatment"] == "suppress" else 0
+                if group.get("suppressed", whole):
+                    found |= set(step["columns"])
+    return found
+
+
+def final_plans(plan: Plan) -> list[tuple[str, dict[str, Any]]]:
+    """Return the last plan of each treated column."""
+    plans: dict[str, dict[str, Any]] = {}
+    for step in plan["steps"]:
+        plans.update(step["columns"])
+    return list(plans.items())
+
+
+def comparing_of(evidence: Evidence, recipe: Recipe, **more: Any) -> Comparing:
+    """Take what a comparison needs from the evidence."""
+    return Comparing(evidence.plan, recipe, evidence.recipe.seed or 0, **more)

@@ -1,0 +1,119 @@
+"""The codebook of a released file: what its users may know of each column.
+
+All of it comes from the released table and from what methods do in general; nothing from the plan,
+the seed or the original.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.recipe.recipe import Recipe
+from discreet.table import kind_of
+from discreet.table.columns import ends_of
+from discreet.table.labels import Labels, labels_of
+
+# More levels than this are counted and not listed.
+MOST_LEVELS = 50
+
+
+def codebook(recipe: Recipe, released: pa.Table) -> str:
+    """Describe each released column: its type, labels and levels, and what was done to it."""
+    lines = [
+        "# Codebook",
+        "",
+        f"{released.num_rows:,} rows in random order, {released.num_columns} columns. "
+        f"{_nulls(released)}",
+        "",
+        "| column | label | kind | type | values | what was done to it |",
+        "|---|---|---|---|---|---|",
+    ]
+    for entry in describe(recipe, released):
+        parts = ("name", "label", "kind", "type", "values", "done")
+        lines.append(f"| {' | '.join(_cell(entry[part]) for part in parts)} |")
+    for field in released.schema:
+        levels = _levels(released[field.name], labels_of(field))
+        if levels:
+            lines += ["", f"## {_cell(field.name)}", "", *levels]
+    return "\n".join(lines) + "\n"
+
+
+def describe(recipe: Recipe, released: pa.Table) -> list[dict[str, Any]]:
+    """Return of each released column its name, label, kind, type and values, and what was done."""
+    done = _done(recipe)
+    return [
+        {
+            "name": field.name,
+            "label": labels_of(field).label or "",
+            "kind": kind_of(field.type),
+            "type": str(field.type),
+            "values": _values(released[field.name]),
+            "done": "; ".join(done.get(field.name, ["nothing"])),
+        }
+        for field in released.schema
+    ]
+
+
+def _done(recipe: Recipe) -> dict[str, list[str]]:
+    treated: dict[str, list[str]] = {}
+    for step in recipe.steps:
+        for column in step.columns:
+            treated.setdefault(column, []).append(step.build().in_words)
+    if recipe.roles.household is not None:
+        treated[recipe.roles.household] = ["replaced by random numbers, one a household"]
+    return treated
+
+
+def _nulls(released: pa.Table) -> str:
+    if any(labels_of(field).missing for field in released.schema):
+        return "An empty cell, or a code that its column lists as missing, is a missing value."
+    return "An empty cell is a missing value."
+
+
+def _values(column: pa.ChunkedArray) -> str:
+    """Say in a few words what a column holds: a range, or how many values."""
+    present = column.drop_null()
+    if not len(present):
+        return "none"
+    if kind_of(column.type) == "numeric":
+        first, last = ends_of(present)
+        return f"{_text(first)} to {_text(last)}"
+    return f"{len(_distinct(column)):,} different"
+
+
+def _levels(column: pa.ChunkedArray, labels: Labels) -> list[str]:
+    """List the values of a category, and what those with a label mean."""
+    lines = []
+    if labels.values:
+        lines = [f"- {_cell(_text(v))}: {_cell(label)}" for v, label in labels.values.items()]
+    elif kind_of(column.type) not in ("numeric", "other"):
+        values = _distinct(column)
+        if 0 < len(values) <= MOST_LEVELS:
+            lines = [f"- {_cell(_text(value))}" for value in values]
+    for code in labels.missing:
+        said = " to ".join(_text(end) for end in (code if isinstance(code, tuple) else (code,)))
+        lines.append(f"- missing: {_cell(said)}")
+    return lines
+
+
+def _distinct(column: pa.ChunkedArray) -> list[object]:
+    """Return the values that occur: in their order where they have one, else sorted."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        used = set(column.cast(kind.value_type).unique().to_pylist()) - {None}
+        if kind.ordered:
+            order = column.unify_dictionaries().chunk(0).dictionary.to_pylist()
+            return [value for value in order if value in used]
+        return sorted(used)
+    return sorted(set(column.unique().to_pylist()) - {None})
+
+
+def _text(value: object) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _cell(text: str) -> str:
+    """Keep text on one line and inside its cell."""
+    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")

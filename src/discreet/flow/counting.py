@@ -1,0 +1,120 @@
+"""Counts of a frame's columns, in the form that methods decide on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.engines import Frame
+from discreet.errors import BadInput
+from discreet.table import Numbers
+from discreet.table.columns import numbers_like
+from discreet.table.moments import Moments, joined, moments_of
+from discreet.table.summary import Summary
+
+# Distinct values and tuples that are taken into memory at once, at some 20 and 100 bytes each.
+MOST_VALUES = 1 << 26
+MOST_TUPLES = 1 << 24
+
+
+class Counting:
+    """What a frame tells of its columns: `discreet.method.Counted`.
+
+    Parameters
+    ----------
+    frame : Frame
+    sources : mapping of str to Numbers
+        Decimals and units of the numeric columns.
+    target : str, optional
+        The column of classes, where a step is supervised.
+    """
+
+    def __init__(
+        self, frame: Frame, sources: Mapping[str, Numbers], target: str | None = None
+    ) -> None:
+        self.frame, self.sources, self.target = frame, sources, target
+
+    def summary(self, column: str) -> Summary:
+        """Count the distinct values of a column, by class where there is a target."""
+        self._refuse_too_many([column], MOST_VALUES, "oma, mdav and vmdav take them by ranges")
+        if self.target is not None:
+            return self._by_class(column, self.target)
+        parts = [self._summary(column, *found) for found in self.frame.values(column)]
+        return _joined(parts)
+
+    def ranges(self, column: str) -> Iterator[Summary] | None:
+        """Return the summaries of ranges where there are too many values for one."""
+        if self.frame.about_how_many([column]) <= MOST_VALUES:
+            return None
+        return self._ranges(column)
+
+    def _ranges(self, column: str) -> Iterator[Summary]:
+        parts: list[Summary] = []
+        for found in self.frame.values(column):
+            parts.append(self._summary(column, *found))
+            if sum(len(part.values) for part in parts) >= MOST_VALUES // 4:
+                yield _joined(parts)
+                parts = []
+        if parts and len(_joined(parts).values):
+            yield _joined(parts)
+
+    def _summary(self, column: str, values: pa.ChunkedArray, counts: np.ndarray) -> Summary:
+        there = values.is_valid().to_numpy()
+        known = numbers_like(values.filter(pa.array(there)), column, self.sources[column])
+        return Summary(known, counts[there], int(counts[~there].sum()))
+
+    def _by_class(self, column: str, target: str) -> Summary:
+        tuples, counts = self.frame.counts([column, target], by_value=True)
+        if tuples[target].null_count:
+            raise BadInput(f"the target '{target}' holds nulls; give each row a class")
+        classes = pa.chunked_array([tuples[target].unique()])
+        classes = classes.take(pa.compute.sort_indices(classes))
+        if len(classes) < 2:
+            raise BadInput(f"the target '{target}' holds one class only, {classes[0]}")
+        code = pa.compute.index_in(tuples[target], value_set=classes.combine_chunks()).to_numpy()
+        there = tuples[column].is_valid().to_numpy()
+        values = numbers_like(tuples[column].filter(pa.array(there)), column, self.sources[column])
+        distinct, place = np.unique(values, return_inverse=True)
+        table = np.zeros((len(distinct), len(classes)), dtype=np.int32)
+        table[place, code[there]] = counts[there]
+        return Summary(distinct, table.sum(axis=1), int(counts[~there].sum()), table)
+
+    def tuples(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
+        """Count the distinct tuples, by first appearance."""
+        self._refuse_too_many(columns, MOST_TUPLES, "round or group them first")
+        return self.frame.counts(columns)
+
+    def moments(self, columns: Sequence[str]) -> Moments:
+        """Put the moments of the pieces together."""
+        sources = {name: self.sources[name] for name in columns}
+        return self.frame.fold(partial(_moments, sources), _two, columns)
+
+    def _refuse_too_many(self, columns: Sequence[str], most: int, instead: str) -> None:
+        about = self.frame.about_how_many(columns)
+        if about > most:
+            what = "values" if len(columns) == 1 else "tuples"
+            named = " and ".join(f"'{column}'" for column in columns)
+            raise BadInput(
+                f"{named} have about {about:,} distinct {what}, of which {most:,} can be decided "
+                f"on at once; {instead}"
+            )
+
+
+def _moments(sources: Mapping[str, Numbers], piece: pa.Table, rows: np.ndarray) -> Moments:
+    return moments_of([numbers_like(piece[name], name, s) for name, s in sources.items()])
+
+
+def _two(one: Moments, other: Moments) -> Moments:
+    return joined((one, other))
+
+
+def _joined(parts: Sequence[Summary]) -> Summary:
+    """Put summaries of ascending ranges together."""
+    return Summary(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+        sum(part.nulls for part in parts),
+    )

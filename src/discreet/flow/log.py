@@ -1,0 +1,90 @@
+"""The log of a run: how it begins, whatever the engine."""
+
+from __future__ import annotations
+
+import platform
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import discreet
+from discreet.draws import secret_seed
+from discreet.recipe.recipe import Recipe, Step
+
+# What becomes of nulls in the columns of a step that has a null policy.
+NULL_POLICIES = {
+    "value": "a null is one more value",
+    "suppress": "records with a null are suppressed",
+    "match": "a null matches any value, which is wildcard k-anonymity only",
+    "segregate": "records with and without nulls are treated apart",
+    "contaminate": "a column with a null in a class is released as *",
+}
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic", "duckdb")
+
+
+def begin_log(
+    recipe: Recipe, roles: Mapping[str, str], released: list[str], nulls: Mapping[str, int]
+) -> dict[str, Any]:
+    """Begin a log, with a key for hashes.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    roles : mapping of str to str
+        Of all columns.
+    released : list of str
+    nulls : mapping of str to int
+        Null cells of the released columns.
+    """
+    log: dict[str, Any] = {
+        "release": secrets.token_hex(6),
+        "discreet": discreet.__version__,
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in _PACKAGES},
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "hash_key": secrets.token_bytes(32).hex(),
+        "input": {},
+        "roles": dict(roles),
+        "dropped": [name for name in roles if name not in released],
+        "nulls": {
+            "policy": "nulls stay in place; they are not imputed, dropped or matched",
+            "cells": dict(nulls),
+        },
+        "seed": {"drawn": recipe.seed is None, "predictable": recipe.has_predictable_seed},
+        "steps": [],
+        "changed_cells": dict.fromkeys(released, 0),
+        "warnings": [],
+        "seconds": {},
+    }
+    if recipe.has_predictable_seed and any(step.build().is_random for step in recipe.steps):
+        log["warnings"].append(
+            f"seed = {recipe.seed} can be found by trying, and then undoes the random steps"
+        )
+    return log
+
+
+@contextmanager
+def timed(log: dict[str, Any], stage: str) -> Iterator[None]:
+    """Put the seconds that a stage takes into a log."""
+    started = time.perf_counter()
+    yield
+    log["seconds"][stage] = round(time.perf_counter() - started, 4)
+
+
+def with_seeds(recipe: Recipe) -> Recipe:
+    """Draw the seeds that a recipe does not give."""
+    secret = {"seed": secret_seed(), "order_seed": secret_seed()}
+    drawn = {name: seed for name, seed in secret.items() if getattr(recipe, name) is None}
+    return recipe.model_copy(update=drawn)
+
+
+def tell_null_policy(log: dict[str, Any], number: int, step: Step) -> None:
+    """Say what a step does with nulls, where it has a policy."""
+    policy = step.parameters().get("null_policy")
+    if policy is not None:
+        said = f"in step {number} ({step.method}), {NULL_POLICIES[policy]}; elsewhere "
+        log["nulls"]["policy"] = said + log["nulls"]["policy"]

@@ -1,0 +1,126 @@
+"""What the users of a released table larger than memory are told of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+from discreet.engines import Frame
+from discreet.table.columns import ends_of, kind_of
+from discreet.table.csv import cast
+from discreet.table.files import delimiter_of, format_of, parquet_files
+
+# Rows of a released table that pictures are made of.
+_SHOWN = 100_000
+
+
+@dataclass(frozen=True)
+class Told:
+    """What codebook and report ask of a released table, as `pyarrow.Table` would tell it.
+
+    Attributes
+    ----------
+    released : Frame
+    schema : pyarrow.Schema
+    num_rows : int
+    null_counts : dict of str to int
+    ends : dict of str to pyarrow.ChunkedArray
+        The smallest and the largest value of columns of numbers.
+    listed : dict of str to pyarrow.ChunkedArray
+        The distinct values of other columns that were asked for.
+    """
+
+    released: Frame
+    schema: pa.Schema
+    num_rows: int
+    null_counts: dict[str, int]
+    ends: dict[str, pa.ChunkedArray]
+    listed: dict[str, pa.ChunkedArray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, released: Frame, schema: pa.Schema) -> Told:
+        """Look at a table once."""
+        nulls, ends = released.fold(partial(_look, tuple(schema.names)), _both, schema.names)
+        return cls(released, schema, released.num_rows, nulls, ends)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
+
+    @property
+    def num_columns(self) -> int:
+        """The number of the columns."""
+        return len(self.schema)
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        """Return a column's distinct values, or of numbers the ends."""
+        if name in self.ends:
+            return self.ends[name]
+        if name not in self.listed:
+            self.listed[name] = self.released.counts([name], by_value=True)[0][name]
+        return self.listed[name]
+
+
+Look = tuple[dict[str, int], dict[str, pa.ChunkedArray]]
+
+
+def _look(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> Look:
+    numeric = [name for name in names if kind_of(piece.schema.field(name).type) == "numeric"]
+    nulls = {name: piece[name].null_count for name in names}
+    return nulls, {name: _ends(piece[name].drop_null()) for name in numeric}
+
+
+def _both(one: Look, other: Look) -> Look:
+    ends = {
+        name: _ends(pa.chunked_array([*column.chunks, *other[1][name].chunks], column.type))
+        for name, column in one[1].items()
+    }
+    return {name: count + other[0][name] for name, count in one[0].items()}, ends
+
+
+def _ends(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(ends_of(column), column.type)]) if len(column) else column
+
+
+def first_rows(path: Path, schema: pa.Schema) -> pa.Table:
+    """Read the first rows of a released file or folder, which are any rows: the order is random.
+
+    Parameters
+    ----------
+    path : Path
+    schema : pyarrow.Schema
+        Types of the columns, of which a CSV says nothing.
+    """
+    if path.is_dir() or format_of(path) == "parquet":
+        files = parquet_files(path) if path.is_dir() else [path]
+        pieces, rows = [], 0
+        for file in files:
+            for batch in parquet.ParquetFile(file).iter_batches(_SHOWN):
+                pieces.append(pa.table(batch))
+                rows += len(batch)
+                if rows >= _SHOWN:
+                    return pa.concat_tables(pieces).slice(0, _SHOWN)
+        return pa.concat_tables(pieces)
+    parse = arrow_csv.ParseOptions(delimiter=delimiter_of(path), newlines_in_values=True)
+    text = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(schema.names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+    )
+    # A row must fit into a block.
+    read = arrow_csv.ReadOptions(block_size=1 << 26)
+    with arrow_csv.open_csv(path, read, parse, text) as reader:
+        pieces, rows = [], 0
+        for batch in reader:
+            pieces.append(cast(pa.table(batch), schema, path))
+            rows += len(batch)
+            if rows >= _SHOWN:
+                break
+    return pa.concat_tables(pieces).slice(0, _SHOWN)

@@ -1,0 +1,6 @@
+"""What is to be done: the roles of the columns, and the steps."""
+
+from discreet.recipe.recipe import Recipe
+from discreet.recipe.roles import Roles
+
+__all__ = ["Recipe", "Roles"]

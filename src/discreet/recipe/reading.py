@@ -1,0 +1,23 @@
+"""Tables as a recipe means them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from discreet.recipe.recipe import Recipe
+from discreet.table import read_table
+
+
+def needed_columns(recipe: Recipe, names: Sequence[str]) -> list[str]:
+    """Name the columns that are released or used."""
+    roles = recipe.roles
+    used = {roles.weight, roles.target, roles.row_key}
+    return [*roles.released(names), *(name for name in names if name in used)]
+
+
+def read_original(path: str | Path, recipe: Recipe, **dialect: str | None) -> pa.Table:
+    """Read a table as a recipe means it: its null markers, its numeric columns."""
+    return read_table(path, null_markers=recipe.null_markers, numeric=recipe.numeric, **dialect)

@@ -1,0 +1,314 @@
+"""The recipe: one TOML file that says all that is done to a table."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union
+
+import tomli_w
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
+
+from discreet.draws import PREDICTABLE_BELOW, SEED_BITS
+from discreet.errors import BadInput, nearest
+from discreet.method import Method
+from discreet.recipe.roles import Roles
+from discreet.recipe.wording import say
+from discreet.registry import find_method, methods, parameters
+
+
+class Step(BaseModel):
+    """One step: a method, its columns and its parameters (fields of the method's own model)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    method: str
+    columns: list[str]
+    promise: bool = True
+    precision: Literal["input", "full"] = "input"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the recipe sets for the method itself."""
+        return {
+            name: getattr(self, name)
+            for name in type(self).model_fields
+            if name not in Step.model_fields
+        }
+
+    def build(self) -> Method:
+        """Make the method that the step describes."""
+        return find_method(self.method)(**self.parameters())
+
+    def least_records(self, name: str, plan: Mapping[str, Any] | None = None) -> Any:
+        """Return the least number of records per value; a rule's name where no plan says more."""
+        given = self.parameters()
+        k = next(given[key] for key in ("k", "min_count", "min_attraction") if key in given)
+        k = k[name] if isinstance(k, Mapping) else k
+        return plan["k"] if isinstance(k, str) and plan is not None else k
+
+    @model_validator(mode="after")
+    def _usable(self) -> Step:
+        if not self.columns:
+            raise ValueError("columns is empty; name the columns to treat")
+        for position, column in enumerate(self.columns):
+            if column in self.columns[:position]:
+                raise ValueError(f"column '{column}' is listed twice")
+        for name, value in self.parameters().items():
+            for column in value if isinstance(value, Mapping) else ():
+                if column not in self.columns:
+                    raise ValueError(
+                        f"{name} names '{column}', which is not among the step's columns; "
+                        + nearest(column, self.columns)
+                    )
+        self.build().check_params()
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The model of a method is made at run time, so that no module has it.
+        return _step_again, (self.method, dict(self.__dict__), set(self.model_fields_set))
+
+
+def _step_again(method: str, values: dict[str, Any], given: set[str]) -> Step:
+    """Make a step of what was pickled."""
+    return _step_models()[method].model_construct(given, **values)
+
+
+@cache
+def _step_models() -> dict[str, type[Step]]:
+    """Return a model per method, made from the signature of its class."""
+    models = {}
+    for name, method in methods().items():
+        fields: dict[str, Any] = {"method": (Literal[name], ...)}
+        for parameter, kind, default in parameters(method):
+            fields[parameter] = (kind, ... if default is inspect.Parameter.empty else default)
+        models[name] = create_model(f"{method.__name__}Step", __base__=Step, **fields)
+    return models
+
+
+class Recipe(BaseModel):
+    """All that is done to a table, validated.
+
+    Attributes
+    ----------
+    roles : Roles
+    steps : list of steps
+        In order. Each has `method`, `columns`, the method's parameters, `promise` (default true)
+        and `precision` ("input": the input's type and decimals; "full": as computed).
+    null_markers : list of str
+        Cells of the input that stand for a missing value, besides the empty cell.
+    seed : int
+        For a rerun that gives the same bytes. Left out, a secret one is drawn and kept.
+    allow_predictable_seed : bool
+        Accept a seed below 2^64 with a step that draws at random.
+    order_seed : int
+        For the order of the written rows and the numbers of households; drawn in secret and kept
+        for a rerun. Never small, because it would give the original order away.
+    publish_noise : bool
+        Tell the exact parameters of the steps that perturb in the external report, which otherwise
+        says low, medium or high.
+
+    Examples
+    --------
+    >>> recipe = Recipe.from_dict({
+    ...     "roles": {"identifiers": ["name"], "confidential": ["salary"]},
+    ...     "steps": [{"method": "oma", "columns": ["salary"], "k": 5}],
+    ... })
+    >>> print(recipe.dump())
+    null_markers = []
+    allow_predictable_seed = false
+    publish_noise = false
+    <BLANKLINE>
+    [roles]
+    ...
+    >>> Recipe.from_toml(recipe.dump()) == recipe
+    True
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, validate_default=True)
+
+    null_markers: list[str] = Field(default_factory=list)
+    seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = None
+    allow_predictable_seed: bool = False
+    order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = None
+    publish_noise: bool = False
+    roles: Roles
+    steps: list[SerializeAsAny[Step]] = Field(default_factory=list)
+
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _by_method(cls, steps: Any) -> Any:
+        """Return each step the model of its method."""
+        if not isinstance(steps, list):
+            return steps
+        return [_read_step(step, number) for number, step in enumerate(steps, start=1)]
+
+    @model_validator(mode="after")
+    def _rules(self) -> Recipe:
+        named = self.roles.named()
+        held: dict[str, int] = {}
+        for number, step in enumerate(self.steps, start=1):
+            where = f"step {number} ({step.method})"
+            for column in step.columns:
+                role = named.get(column)
+                if role in ("identifiers", "unit", "household"):
+                    raise ValueError(f"{where} treats '{column}', whose role is {role}")
+                if column in held:
+                    raise ValueError(
+                        f"{where} would alter '{column}' after step {held[column]} "
+                        f"({self.steps[held[column] - 1].method}) promised something of it; "
+                        f"set promise = false in step {held[column]}, or leave the column out"
+                    )
+                if column in self.roles.untouched:
+                    raise ValueError(f"{where} treats '{column}', which untouched lists")
+            method = step.build()
+            if method.supervised and self.roles.target is None:
+                raise ValueError(f"{where} needs classes: give the role target to their column")
+            if method.supervised and self.roles.target in step.columns:
+                raise ValueError(f"{where} treats '{self.roles.target}', the target it aims at")
+            if method.promise and step.promise:
+                held.update(dict.fromkeys((*step.columns, *method.reads), number))
+            if self.roles.unit is not None:
+                raise ValueError(
+                    f"{where} counts rows and cannot count units yet; remove the role unit "
+                    "after reducing the table to one row a unit"
+                )
+            if method.is_random and self.has_predictable_seed and not self.allow_predictable_seed:
+                raise ValueError(
+                    f"seed = {self.seed} can be found by trying, which undoes {where}; leave "
+                    "seed out (a secret one is drawn and kept with the release), or set "
+                    "allow_predictable_seed = true"
+                )
+        for column in self.roles.quasi:
+            if column not in self.treated and column not in self.roles.untouched:
+                raise ValueError(
+                    f"no step treats the quasi column '{column}'; add a step, or list it under "
+                    "untouched to release it as it is"
+                )
+        return self
+
+    @property
+    def treated(self) -> list[str]:
+        """The columns that steps treat, in order."""
+        return list(dict.fromkeys(column for step in self.steps for column in step.columns))
+
+    @property
+    def numeric(self) -> list[str]:
+        """The columns that some step needs as numbers."""
+        return [
+            column
+            for step in self.steps
+            if find_method(step.method).needs == "numeric"
+            for column in step.columns
+        ]
+
+    def without_seeds(self) -> Recipe:
+        """Return what was asked for, apart from what chance and the clock decided."""
+        steps = [
+            step.model_copy(update=dict.fromkeys(find_method(step.method).budgets))
+            for step in self.steps
+        ]
+        return self.model_copy(update={"seed": None, "order_seed": None, "steps": steps})
+
+    @property
+    def has_predictable_seed(self) -> bool:
+        """True where a seed is given that could be found by trying all."""
+        return self.seed is not None and self.seed < PREDICTABLE_BELOW
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recipe:
+        """Read a recipe from a TOML file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise BadInput(f"the recipe {path} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise BadInput(f"the recipe {path} is not valid UTF-8") from None
+        return cls.from_dict(_in_folder(_parse(text, str(path)), path.parent), source=str(path))
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "the recipe") -> Recipe:
+        """Read a recipe from TOML text."""
+        return cls.from_dict(_parse(text, source), source=source)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], source: str = "the recipe") -> Recipe:
+        """Make a recipe from a dict of the TOML file's shape."""
+        try:
+            return cls.model_validate(dict(content))
+        except ValidationError as error:
+            raise BadInput(f"{source}: {say(error, cls)}") from None
+
+    def dump(self, path: str | Path | None = None) -> str:
+        """Return the recipe as TOML text, every parameter spelt out; write it if given a path."""
+        text = tomli_w.dumps(self.model_dump(exclude_none=True))
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Return the JSON schema of a recipe, for editors that complete and check as one types."""
+        one: Any = Union[tuple(_step_models().values())]  # noqa: UP007
+        steps: Any = list[Annotated[one, Discriminator("method")]]
+        whole = create_model("Recipe", __base__=cls, steps=(steps, ...))
+        return whole.model_json_schema()
+
+
+def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
+    """Take a recipe as an object, a dict or a TOML file."""
+    if isinstance(recipe, Recipe):
+        return recipe
+    if isinstance(recipe, Mapping):
+        return Recipe.from_dict(recipe)
+    if isinstance(recipe, str | Path):
+        return Recipe.load(recipe)
+    raise BadInput(f"a recipe must be a Recipe, a dict or a path, not {type(recipe).__name__}")
+
+
+def _parse(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{source} is not TOML: {error}") from None
+
+
+def _in_folder(content: Any, folder: Path) -> Any:
+    """Take the paths of hierarchies as seen from the recipe's own folder."""
+    if isinstance(content, dict):
+        content = {key: _in_folder(value, folder) for key, value in content.items()}
+        if content.get("kind") == "csv" and isinstance(content.get("path"), str):
+            content["path"] = str(folder.absolute() / content["path"])
+        named = content.get("hierarchies")
+        for column, path in named.items() if isinstance(named, dict) else ():
+            if isinstance(path, str):
+                named[column] = str(folder.absolute() / path)
+    return [_in_folder(item, folder) for item in content] if isinstance(content, list) else content
+
+
+def _read_step(step: Any, number: int) -> Any:
+    if isinstance(step, Step) or not isinstance(step, Mapping):
+        return step
+    if "method" not in step:
+        raise ValueError(f"step {number} has no method")
+    name = step["method"]
+    models = _step_models()
+    if not isinstance(name, str) or name not in models:
+        raise ValueError(f"step {number}: there is no method '{name}'; {nearest(name, models)}")
+    try:
+        return models[name].model_validate(dict(step))
+    except ValidationError as error:
+        raise ValueError(f"step {number} ({name}): {say(error, models[name])}") from None

@@ -1,1 +1,0 @@
-"""The flow on engines: the same recipe, the same plan, on tables larger than memory."""

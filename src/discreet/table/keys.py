@@ -1,0 +1,37 @@
+"""The numbers that draws go by where the table has a key of its own."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadInput
+
+
+def row_numbers(column: pa.ChunkedArray, name: str) -> np.ndarray:
+    """Return each row the number that its draws go by, from its key.
+
+    Whole numbers stand for themselves, text for 64 bits of its hash.
+
+    Examples
+    --------
+    >>> row_numbers(pa.chunked_array([[7, 3]]), "id")
+    array([7, 3], dtype=uint64)
+    """
+    if column.null_count:
+        raise BadInput(f"the row key '{name}' holds nulls; every row needs one")
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_integer(column.type):
+        return column.to_numpy().astype(np.uint64)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        found = [_number(text) for text in column.to_pylist()]
+        return np.array(found, dtype=np.uint64)
+    raise BadInput(f"the row key '{name}' must hold whole numbers or text, not {column.type}")
+
+
+def _number(text: str) -> int:
+    digest = hashlib.blake2b(text.encode(), digest_size=8, person=b"discreet row key").digest()
+    return int.from_bytes(digest, "little")

@@ -1,0 +1,244 @@
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet import Recipe, assess, protect
+from discreet.errors import BadInput
+from discreet.risk import distance_linkage
+
+ROLES = {"quasi": ["age", "sex"], "confidential": ["pay"]}
+ORIGINAL = pa.table(
+    {"age": [31, 32, 45, 46], "sex": ["f", "f", "m", None], "pay": [1.0, 2.0, 8.0, 9.5]}
+)
+PROTECTED = pa.table(
+    {"age": [30, 30, 45, 45], "sex": ["f", "f", "m", None], "pay": [1.5, 1.5, 8.75, 8.75]}
+)
+
+
+def test_before_and_after():
+    result = assess(ORIGINAL, PROTECTED, ROLES)
+    sizes = result.risk["class_sizes"]
+    assert sizes["before"]["unique"] == 4
+    assert sizes["after"] == {
+        "records": 4, "classes": 3, "smallest": 1, "unique": 2, "under_3": 4, "under_5": 4,
+        "average_risk": 0.75,
+    }  # fmt: skip
+    assert result.utility["il1s"]["columns"].keys() == {"age", "pay"}
+    assert result.utility["columns"]["columns"]["pay"]["mean"] == [5.125, 5.125]
+    parts = (result.utility["il_metrics"]["value"], 100 * result.utility["il1s"]["value"],
+             100 * result.risk["interval_disclosure"]["value"],
+             100 * distance_linkage(ORIGINAL.select(["age", "pay"]), PROTECTED.select(["age", "pay"]), known="all"))  # fmt: skip
+    assert result.score == pytest.approx(sum(parts) / 4)
+    assert max(parts) <= 100
+    linked = result.risk["distance_linkage"]
+    assert linked["metric"] == "gower"
+    assert linked["before"] == 1
+    assert linked["after"] < 1
+
+
+def test_numeric_quasi_columns_are_linked_by_euclid_and_large_tables_on_request(monkeypatch):
+    roles = {"quasi": ["age", "pay"], "rest": "insensitive"}
+    result = assess(ORIGINAL, PROTECTED, roles)
+    assert result.risk["distance_linkage"]["metric"] == "euclidean"
+    monkeypatch.setattr("discreet.assessment.tables.Tables.too_many_to_link", lambda *a: True)
+    result = assess(ORIGINAL, PROTECTED, roles)
+    assert result.left_out["distance_linkage"] == (
+        "it takes long on 4 records; ask for it by name: measures=['distance_linkage']"
+    )
+    assert result.score is None
+    assert (
+        "distance_linkage" in assess(ORIGINAL, PROTECTED, roles, measures=["distance_linkage"]).risk
+    )
+
+
+def test_as_data_and_as_json():
+    result = assess(ORIGINAL, PROTECTED, ROLES)
+    assert json.loads(result.to_json()) == json.loads(json.dumps(result.to_dict()))
+
+
+def test_the_row_map_is_used():
+    rows = np.array([2, 0, 3, 1])
+    shuffled = PROTECTED.take(pa.array(rows))
+    one, other = assess(ORIGINAL, shuffled, ROLES, rows=rows), assess(ORIGINAL, PROTECTED, ROLES)
+    losses = [result.utility["il1s"]["columns"] for result in (one, other)]
+    assert losses[0] == pytest.approx(losses[1])
+
+
+def test_identical_tables_lose_nothing():
+    result = assess(ORIGINAL, ORIGINAL, ROLES)
+    assert "il1s" not in result.utility
+    assert result.left_out["interval_disclosure"] == "no numeric column differs"
+    assert result.left_out["il1s"] == "no numeric column differs"
+
+
+def test_rows_that_do_not_match_are_refused():
+    with pytest.raises(
+        BadInput, match="the original has 4 rows, the protected table 3; give the release"
+    ):
+        assess(ORIGINAL, PROTECTED.slice(1), ROLES)
+
+
+def test_wrong_roles_are_refused_in_one_sentence():
+    with pytest.raises(BadInput, match=r"^roles: unknown key 'quasy'; did you mean 'quasi'\?$"):
+        assess(ORIGINAL, PROTECTED, {"quasy": ["age"]})
+    with pytest.raises(BadInput, match=r"^roles: 'quasi' should be a valid list, not 'age'$"):
+        assess(ORIGINAL, PROTECTED, {"quasi": "age"})
+
+
+def test_a_column_that_is_not_there_is_named():
+    with pytest.raises(BadInput, match=r"the original has no column 'agee'; did you mean 'age'\?"):
+        assess(ORIGINAL, PROTECTED, {"quasi": ["agee", "sex"]})
+    result = assess(ORIGINAL, PROTECTED.drop_columns(["sex"]), ROLES)
+    assert result.left_out["quasi column 'sex'"] == "it is not in the protected table"
+    with pytest.raises(BadInput, match="the two tables share no column"):
+        assess(ORIGINAL, pa.table({"z": [1, 2, 3, 4]}), ROLES)
+    with pytest.raises(BadInput, match="rows names rows that the original does not have"):
+        assess(ORIGINAL, PROTECTED, ROLES, rows=np.array([0, 1, 2, 9]))
+
+
+def test_dates_are_compared_in_one_unit():
+    import datetime as dt
+
+    start = dt.datetime(2020, 1, 1)
+    minutes = [start + dt.timedelta(minutes=977 * i) for i in range(60)]
+    days = [t.replace(hour=0, minute=0) for t in minutes]
+    before, after = pa.table({"t": minutes}), pa.table({"t": days})
+    result = assess(before, after, {"quasi": ["t"]})
+    assert result.utility["il1s"]["value"] < 0.05
+    assert result.risk["distance_linkage"]["after"] > 0.3
+
+
+def test_recoded_labels_are_not_linked_by_distance():
+    before = pa.table({"zip": ["1234", "1299", "2345", "2399"]})
+    after = pa.table({"zip": ["12**", "12**", "23**", "23**"]})
+    result = assess(before, after, {"quasi": ["zip"]})
+    assert result.left_out["distance_linkage"].startswith(
+        "'zip' was recoded: labels that the original"
+    )
+
+
+def test_columns_of_nulls_and_infinite_figures_do_no_harm():
+    original = ORIGINAL.append_column("none", pa.nulls(4)).append_column(
+        "big", pa.array([1e200, -1e200, 1.0, 2.0])
+    )
+    protected = PROTECTED.append_column("none", pa.nulls(4)).append_column(
+        "big", pa.array([1e200, 1e200, 1.0, 1.0])
+    )
+    result = assess(original, protected, ROLES | {"rest": "insensitive"})
+    assert str(result)
+    json.loads(result.to_json())
+    assert all(why for why in result.left_out.values())
+
+
+def test_bad_weights_leave_out_what_needs_them():
+    table = ORIGINAL.append_column("w", pa.array([1.0, None, 2.0, 0.0]))
+    result = assess(table, PROTECTED, ROLES | {"weight": "w"})
+    assert "weight" in result.left_out["individual_risk"]
+    assert "il1s" in result.utility
+
+
+def test_household_numbers_are_not_measured(households, recipe_text):
+    result = protect(households, Recipe.from_toml(recipe_text)).assess()
+    assert result.utility["il1s"]["columns"].keys() == {"age", "income", "assets"}
+    assert "household_id" not in result.utility["columns"]["columns"]
+
+
+def test_without_quasi_columns_it_says_so():
+    result = assess(ORIGINAL, PROTECTED, {"rest": "insensitive"})
+    assert result.left_out["class_sizes"] == "there is no quasi column in both tables"
+
+
+def noisy(columns):
+    """A recipe whose only step perturbs: stochastic rounding points."""
+    return Recipe.from_dict({
+        "roles": ROLES | {"untouched": [c for c in ROLES["quasi"] if c not in columns]},
+        "steps": [{"method": "oma", "columns": columns, "k": 2, "encoding": "stochastic"}],
+    })  # fmt: skip
+
+
+def test_frequency_risk_on_perturbed_quasi_columns_is_refused():
+    result = assess(ORIGINAL, PROTECTED, ROLES, recipe=noisy(["age"]))
+    for name in ("class_sizes", "individual_risk", "attackers", "diversity", "suda2"):
+        assert name not in result.risk
+        assert result.left_out[name] == (
+            "step 1 (oma) perturbs the quasi column 'age', so that classes of equal values mean "
+            "nothing; use distance_linkage and interval_disclosure, or ask for it by name: "
+            f"measures=['{name}']"
+        )
+    asked = assess(ORIGINAL, PROTECTED, ROLES, recipe=noisy(["age"]), measures=["class_sizes"])
+    assert asked.risk["class_sizes"]["after"]["unique"] == 2
+
+
+def test_a_perturbed_confidential_column_does_not_matter():
+    assert "class_sizes" in assess(ORIGINAL, PROTECTED, ROLES, recipe=noisy(["pay"])).risk
+
+
+def test_every_measure_can_be_asked_for_by_name():
+    from discreet.assessment.measuring import RISK, UTILITY
+
+    rng = np.random.default_rng(0)
+    sex = np.where(rng.random(60) < 0.5, "f", "m")
+    before = pa.table({
+        "age": rng.integers(20, 60, 60), "sex": sex, "pay": rng.lognormal(8, 1, 60),
+        "ill": np.where(rng.random(60) < 0.3, "flu", "none"), "weight": np.full(60, 9.0),
+        "home": np.arange(60) // 2,
+    })  # fmt: skip
+    after = before.drop_columns(["weight"])
+    after = after.set_column(0, "age", pa.array(before["age"].to_numpy() // 10 * 10))
+    after = after.set_column(2, "pay", pa.array(before["pay"].to_numpy().round(-2)))
+    after = after.set_column(3, "ill", pa.array(np.where(sex == "f", "flu", "none")))
+    roles = {
+        "quasi": ["age", "sex"], "confidential": ["pay", "ill"], "weight": "weight",
+        "household": "home", "target": "ill",
+    }  # fmt: skip
+    result = assess(before, after, roles, measures=[*RISK, *UTILITY])
+    assert not {name: why for name, why in result.left_out.items() if name != "regression_utility"}
+    assert set(result.risk) | set(result.utility) == {*RISK, *UTILITY} - {"regression_utility"}
+    assert result.risk["individual_risk"]["basis"] == "sampling weights"
+    assert result.risk["individual_risk"]["after"]["household"] > 0
+    assert result.risk["attackers"]["after"]["journalist"] < 1
+    text = str(result)
+    for name in (*RISK, "il1s", "entropy", "propensity_mse"):
+        assert name in text or name == "diversity"
+    assert "t of pay" in text
+    assert "NaN" not in result.to_json()
+
+
+def test_diversity_before_and_after_where_no_record_is_alone():
+    roles = {"quasi": ["zip"], "confidential": ["pay"]}
+    before = pa.table({"zip": [1, 1, 2, 2], "pay": [1.0, 2.0, 3.0, 4.0]})
+    after = pa.table({"zip": [1, 1, 2, 2], "pay": [1.5, 1.5, 3.0, 4.0]})
+    found = assess(before, after, roles).risk["diversity"]["columns"]["pay"]
+    assert (found["before"]["l"], found["after"]["l"]) == (2, 1)
+    assert found["before"]["t"] == pytest.approx(1 / 3)
+
+
+def test_measures_are_chosen_and_unknown_ones_named():
+    only = assess(ORIGINAL, PROTECTED, ROLES, measures=["il1s"])
+    assert (list(only.risk), list(only.utility), only.left_out) == ([], ["il1s"], {})
+    with pytest.raises(BadInput, match=r"there is no measure 'il1'; did you mean 'il1s'\?"):
+        assess(ORIGINAL, PROTECTED, ROLES, measures=["il1"])
+
+
+def test_what_is_left_out_says_why():
+    result = assess(ORIGINAL, PROTECTED, ROLES)
+    assert "it trains a model" in result.left_out["propensity_mse"]
+    assert result.left_out["contingency_loss"] == "no column of categories differs"
+    assert "records are alone in their class" in result.left_out["diversity"]
+    whole = assess(ORIGINAL, PROTECTED, ROLES, measures=["regression_utility"])
+    assert whole.left_out == {"regression_utility": "the roles name no target"}
+
+
+def test_warnings_become_notes_that_name_the_column():
+    flat = ORIGINAL.set_column(2, "pay", pa.array([1.0, 1.0, 1.0, 1.0]))
+    result = assess(flat, PROTECTED, ROLES)
+    assert result.utility["il1s"]["notes"] == ["il1s leaves out column 'pay', which is constant"]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_tiny_tables_give_no_nan(rows):
+    for measures in (None, ["propensity_mse", "suda2", "diversity", "eigen"]):
+        result = assess(ORIGINAL.slice(0, rows), PROTECTED.slice(0, rows), ROLES, measures=measures)
+        json.loads(result.to_json())

@@ -1,0 +1,244 @@
+"""Releases of one table compared: the same measures for all, and who dominates whom."""
+
+import json
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet import compare, protect, write_table
+from discreet.assessment.assessment import Assessment
+from discreet.assessment.axes import Axis
+from discreet.assessment.comparison import Compared, _ranked
+from discreet.datasets import make_households
+from discreet.errors import BadInput
+
+ROLES = {"quasi": ["age", "sex"], "confidential": ["income"], "untouched": ["sex"]}
+
+
+def recipe(method="oma", columns=("age", "income"), roles=ROLES, **more):
+    return {"roles": roles, "steps": [{"method": method, "columns": list(columns), **more}]}
+
+
+@pytest.fixture(scope="module")
+def people():
+    return make_households(400, seed=2, null_rate=0.02).select(["age", "sex", "income"])
+
+
+@pytest.fixture(scope="module")
+def releases(people):
+    general = {
+        "method": "generalize",
+        "columns": ["age", "sex"],
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "hierarchies": {"age": {"kind": "intervals", "widths": [10, 20]}, "sex": {"kind": "flat"}},
+    }
+    roles = ROLES | {"untouched": []}
+    return {
+        "fine": protect(people, recipe(k=3)),
+        "coarse": protect(people, recipe(k=60)),
+        "swapped": protect(people, recipe("rank-swap", p=10)),
+        "general": protect(people, {"roles": roles, "steps": [general]}),
+    }
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12))
+def test_dominated_against_the_definition(points):
+    nothing = Assessment({}, {})
+    given_ = [
+        Compared(str(i), [], 1, 0, nothing, float(r), None, float(c))
+        for i, (r, c) in enumerate(points)
+    ]
+    falling, rising = Axis("", ""), Axis("", "", more_is_better=True)
+    # The other way round, the figures negated rank alike.
+    turned = [Compared(**(vars(one) | {"risk": -one.risk})) for one in given_]
+    assert [one.dominated for one in _ranked(turned, rising, falling)] == [
+        one.dominated for one in _ranked(given_, falling, falling)
+    ]
+    for i, one in enumerate(_ranked(given_, falling, falling)):
+        beaten = False
+        for j, (r, c) in enumerate(points):
+            as_good = r <= points[i][0] and c <= points[i][1]
+            better = r < points[i][0] or c < points[i][1]
+            beaten = beaten or (j != i and as_good and better)
+        assert one.dominated is beaten
+
+
+def test_each_has_the_measures_that_assess_gives(people, releases):
+    found = compare(people, releases)
+    for one in found.releases:
+        own = releases[one.name]
+        alone = own.assess()
+        assert one.assessment.risk == alone.risk
+        assert one.assessment.utility == alone.utility
+    fine, coarse, swapped, general = found.releases
+    assert fine.risk > coarse.risk
+    assert fine.loss < coarse.loss
+    assert swapped.risk_by in ("distance_linkage", "probabilistic_linkage")
+    assert general.risk_by == "attackers.marketer"
+    assert general.risk == general.assessment.risk["attackers"]["after"]["marketer"]
+    assert found.front
+    told = dict(found.rows())
+    assert told["class_sizes: smallest"][2] == "-"
+    assert all("income" not in name for name in told)
+
+
+def test_folders_files_and_releases_in_memory_agree(tmp_path, people, releases):
+    write_table(people, tmp_path / "in.parquet")
+    releases["fine"].save(tmp_path / "fine")
+    releases["general"].save(tmp_path / "general.parquet")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    written = compare(tmp_path / "in.parquet", [tmp_path / "fine", tmp_path / "general.parquet"])
+    memory = compare(people, {name: releases[name] for name in ("fine", "general")})
+    assert [one.name for one in written.releases] == ["fine", "general.parquet"]
+    for a, b in zip(written.releases, memory.releases, strict=True):
+        assert (a.risk, a.loss) == (pytest.approx(b.risk), pytest.approx(b.loss))
+        assert (a.rows, a.suppressed, a.dominated, a.steps) == (
+            b.rows,
+            b.suppressed,
+            b.dominated,
+            b.steps,
+        )
+    assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+
+
+def test_a_column_that_one_release_lacks_counts_as_lost(people):
+    kept = protect(people, recipe(k=3))
+    roles = {"quasi": ["age"], "confidential": ["income"], "rest": "drop"}
+    dropped = protect(people, recipe(k=3, roles=roles))
+    found = compare(people, {"kept": kept, "dropped": dropped})
+    first, second = found.releases
+    assert (first.columns["sex"], second.columns["sex"]) == (0.0, 1.0)
+    assert first.loss < second.loss
+    assert (
+        "dropped calls other columns quasi than kept, by whose roles all are measured"
+        in found.notes
+    )
+
+
+def test_ranking_by_other_measures(people, releases):
+    two = {name: releases[name] for name in ("fine", "coarse")}
+    found = compare(people, two, risk="individual_risk.largest", loss="il1s")
+    for one in found.releases:
+        assert one.risk == one.assessment.risk["individual_risk"]["after"]["largest"]
+        assert one.loss == one.assessment.utility["il1s"]["value"]
+    three = {name: releases[name] for name in ("fine", "swapped")}
+    found = compare(people, three, risk="individual_risk.mean")
+    assert found.releases[1].dominated is None
+    assert found.front == ["fine"]
+    assert any(note.startswith("swapped is not on the map, because it has no figure for risk")
+               for note in found.notes)  # fmt: skip
+
+
+def test_where_more_is_better_the_larger_figure_ranks_first():
+    people = make_households(400, seed=2).select(["age", "income"])
+    roles = {"quasi": ["age"], "confidential": ["income"]}
+    two = {f"k{k}": protect(people, recipe(k=k, roles=roles)) for k in (3, 30)}
+    found = compare(people, two, risk="class_sizes.smallest", loss="entropy")
+    fine, coarse = found.releases
+    assert fine.risk < 30 <= coarse.risk
+    assert fine.loss > coarse.loss
+    assert found.front == ["k3", "k30"]
+    # No cell is null in either, so the coarser is as good in that and safer.
+    found = compare(people, two, risk="class_sizes.smallest", loss="null_rates")
+    assert found.front == ["k30"]
+    told = found.to_dict()["risk"]
+    assert (told["unit"], told["more_is_better"]) == ("records", True)
+
+
+def test_a_measure_that_was_not_taken_leaves_the_map_empty(people, releases):
+    two = {name: releases[name] for name in ("fine", "coarse")}
+    found = compare(people, two, risk="suda2.scored")
+    assert found.front == []
+    assert found.notes[0].startswith(
+        "fine is not on the map, because it has no figure for risk (suda2: it looks at all sets"
+    )
+
+
+def test_the_dict_is_json_without_seeds_and_pictures(people, releases):
+    text = compare(people, releases).to_json()
+    content = json.loads(text)
+    assert [one["name"] for one in content["releases"]] == list(releases)
+    assert content["releases"][0]["steps"] == [
+        {"k": 3, "method": "oma", "columns": ["age", "income"]}
+    ]
+    assert content["releases"][0]["assessment"]["figures"] is None
+    for release in releases.values():
+        assert str(release.recipe.seed) not in text
+        assert str(release.recipe.order_seed) not in text
+
+
+def test_pandas_with_nan_in_memory(people):
+    frame = people.to_pandas()
+    assert frame["income"].isna().any()
+    two = [protect(frame, recipe(k=k)) for k in (3, 20)]
+    assert [one.name for one in compare(frame, two).releases] == ["release 1", "release 2"]
+    assert isinstance(two[0].table, pd.DataFrame)
+
+
+def test_markers_and_types_are_each_recipes_own(tmp_path):
+    rows = "age,sex,income\n" + "".join(
+        f"{i % 60},{'mf'[i % 2]},{i * 7 % 91}\n" for i in range(200)
+    )
+    (tmp_path / "in.csv").write_text(rows + "*,m,5\n" * 5)
+    for name, more in (("a", {"null_markers": ["*"]}), ("b", {"null_markers": ["*", "?"]})):
+        protect(tmp_path / "in.csv", recipe(k=3) | more).save(tmp_path / name)
+    found = compare(tmp_path / "in.csv", [tmp_path / "a", tmp_path / "b"])
+    assert found.releases[0].loss == found.releases[1].loss
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path, people, releases):
+    one = releases["fine"]
+    with pytest.raises(BadInput, match=r"^there is one release; a comparison needs at least two$"):
+        compare(people, [one])
+    with pytest.raises(
+        BadInput, match=r"^give at least two releases, as a list or a dict of names$"
+    ):
+        compare(people, one)
+    with pytest.raises(
+        BadInput, match=r"^a release was made from another table than the original given$"
+    ):
+        compare(people.slice(1), releases)
+    one.save(tmp_path / "a")
+    one.save(tmp_path / "b")
+    with pytest.raises(BadInput, match=r"^the original is not the table that .*a was made from$"):
+        compare(people.slice(1), [tmp_path / "a", tmp_path / "b"])
+    with pytest.raises(BadInput, match=r"a is given twice$"):
+        compare(people, [tmp_path / "a", f"{tmp_path / 'a'}/"])
+    for axis, measure, first in (
+        ("loss", "il2", "information_loss, il_metrics, "),
+        ("loss", "mean_absolute_correlation", "information_loss, "),
+        ("loss", "interval_disclosure", "information_loss, "),
+        ("risk", "il1s", "linkage, class_sizes.smallest, "),
+        ("risk", "class_sizes.classes", "linkage, "),
+        ("risk", "individual_risk", "linkage, "),
+    ):
+        message = f"^'{measure}' is no {axis} to rank by; choose from {first}"
+        with pytest.raises(BadInput, match=message):
+            compare(people, releases, **{axis: measure})
+    (tmp_path / "alone.csv").write_text("age\n1\n")
+    with pytest.raises(
+        BadInput, match=r"alone.internal is not there; a comparison needs it, because it maps"
+    ):
+        compare(people, [tmp_path / "a", tmp_path / "alone.csv"])
+
+
+def test_a_release_with_suppressed_records_loses_them():
+    table = pa.table({"age": [1, 2] * 50 + [9, 9], "sex": ["m", "f"] * 50 + ["m", "f"]})
+    step = {
+        "method": "generalize",
+        "columns": ["age", "sex"],
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "hierarchies": {"age": {"kind": "flat"}, "sex": {"kind": "flat"}},
+        "suppression_limit": 0.1,
+    }
+    release = protect(table, {"roles": {"quasi": ["age", "sex"]}, "steps": [step]})
+    same = protect(
+        table, {"roles": {"quasi": ["age", "sex"], "untouched": ["age", "sex"]}, "steps": []}
+    )
+    found = compare(table, {"suppressed": release, "as it is": same})
+    suppressed, whole = found.releases
+    assert (suppressed.rows, suppressed.suppressed, whole.rows) == (100, 2, 102)
+    assert whole.loss == 0 < suppressed.loss
