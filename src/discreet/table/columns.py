@@ -7,6 +7,7 @@ are as fine as the input was and no finer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
