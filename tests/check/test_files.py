@@ -116,4 +116,4 @@ def test_a_workbook_is_for_memory(place, run):
 def test_memory_that_is_no_amount(place, run):
     assert run("protect", "in.csv", "--recipe", "recipe.toml", "--out", "out")[0] == 0
     code, _, err = run("check", "out", "--engine", "duckdb", "--memory", "much")
-    assert (code, err) == (2, "discreet: 'much' is no amount of memory; give one such as 4GB\n")
+    assert (code, err) == (2, "discreet: 'much' is not a memory size; give one such as 4GB\n")

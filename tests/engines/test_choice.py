@@ -59,4 +59,4 @@ def test_amounts_of_memory(memory, wanted):
 def test_no_amount_of_memory():
     with pytest.raises(BadInput) as refused:
         megabytes("much")
-    assert str(refused.value) == "'much' is no amount of memory; give one such as 4GB"
+    assert str(refused.value) == "'much' is not a memory size; give one such as 4GB"

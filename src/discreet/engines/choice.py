@@ -1,12 +1,16 @@
-"""Which engine a table is for."""
+"""Which engine a table is for, and how it is opened."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from discreet.engines.frame import Engine
 from discreet.errors import BadInput, nearest
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
@@ -37,6 +41,57 @@ def choose(engine: str, table: Any) -> str:
     if home is not None and engine != home:
         raise BadInput(f"the table is {home}'s, so the engine cannot be {engine}; use {home}")
     return engine
+
+
+def open_engine(
+    name: str,
+    *,
+    memory: str | None = None,
+    master: str | None = None,
+    table: Any = None,
+    folder: Path | None = None,
+) -> Engine:
+    """Open an engine; whoever does closes it, which removes its temporary files.
+
+    Parameters
+    ----------
+    name : {"memory", "duckdb", "spark"}
+    memory : str, optional
+        DuckDB's or Spark's limit, such as "4GB".
+    master : str, optional
+        Of Spark; this machine where not given. A session that runs already is used as it is.
+    table : optional
+        What is to be worked on: a DataFrame's own Spark session is taken.
+    folder : Path, optional
+        For temporary files; one of the system's where not given.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> with open_engine("memory") as engine:
+    ...     engine.read(pa.table({"age": [31, 45]}), list).num_rows
+    2
+    """
+    if name == "memory":
+        from discreet.engines.memory import Memory
+
+        return Memory()
+    work = folder or Path(tempfile.mkdtemp(prefix="discreet-"))
+    if folder is None:
+        # Of a release that nobody closes.
+        atexit.register(shutil.rmtree, work, ignore_errors=True)
+    try:
+        if name == "duckdb":
+            from discreet.engines.duckdb import Session
+
+            return Session(work, memory)
+        from discreet.engines.spark import Session as SparkSession
+
+        given = None if isinstance(table, str | Path) else table
+        return SparkSession(work, memory, master, given)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
 
 
 def _home(table: Any) -> str | None:
@@ -105,7 +160,7 @@ def megabytes(memory: str | None) -> int:
         return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.4) >> 20
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", memory, re.IGNORECASE)
     if not found:
-        raise BadInput(f"'{memory}' is no amount of memory; give one such as 4GB")
+        raise BadInput(f"'{memory}' is not a memory size; give one such as 4GB")
     power = " KMGT".index(found[2].upper() or " ")
     amount = int(float(found[1]) * (1024 if found[3] else 1000) ** power) >> 20
     if amount < LEAST_MEMORY:

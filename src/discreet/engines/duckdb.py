@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
 from itertools import chain
@@ -23,6 +23,7 @@ from discreet.engines.frame import (
     Engine,
     Frame,
     Merge,
+    Needed,
     Numbered,
     OfPair,
     OfPiece,
@@ -55,6 +56,7 @@ class Session(Engine):
     """
 
     name = "duckdb"
+    formats = ("csv", "csv.gz", "csv.zst", "parquet")
 
     def __init__(self, folder: Path, memory: str | None = None) -> None:
         self.folder = folder
@@ -125,7 +127,20 @@ class Session(Engine):
         self.used(bytes_written=table.stat().st_size + rows.stat().st_size)
         return ordered.num_rows
 
-    def released(self, table: Path, rows: Path, schema: pa.Schema) -> DuckDBFrame:
+    def read(
+        self,
+        table: Any,
+        needed: Needed,
+        null_markers: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+        dialect: Mapping[str, str | None] | None = None,
+    ) -> DuckDBFrame:
+        """Take Parquet files as they are, and write all else to a temporary one."""
+        from discreet.engines.sources import duckdb_frame
+
+        return duckdb_frame(self, table, needed, null_markers, numeric, dialect)
+
+    def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> DuckDBFrame:
         """Read the two files side by side into a temporary file."""
         from discreet.engines.released import released_frame
 
@@ -135,12 +150,6 @@ class Session(Engine):
         """Let go of the memory, and of the temporary files."""
         self.connection.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 class DuckDBFrame(Frame):

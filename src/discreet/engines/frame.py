@@ -1,12 +1,12 @@
-"""A table where its rows are: in files, or on a cluster."""
+"""A table where its rows are: in memory, in files, or on a cluster."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,18 +26,46 @@ OfPair = Callable[[pa.Table, np.ndarray, np.ndarray, pa.Table], Part]
 # Rows and their numbers.
 Numbered = tuple[pa.Table, np.ndarray]
 Merge = Callable[[Part, Part], Part]
+# Given the columns of a table, names those that are needed.
+Needed = Callable[[Sequence[str]], Sequence[str]]
 
 
 class Engine(ABC):
-    """What works on tables larger than memory.
+    """Where tables are worked on: in memory, on DuckDB, on Spark.
 
     Attributes
     ----------
     name : str
         As the user chooses it.
+    formats : tuple of str
+        What it writes; all that `write_table` does where empty.
     """
 
     name: str
+    formats: tuple[str, ...] = ()
+
+    @abstractmethod
+    def read(
+        self,
+        table: Any,
+        needed: Needed,
+        null_markers: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+        dialect: Mapping[str, str | None] | None = None,
+    ) -> Frame:
+        """Take a file, a folder of Parquet files, or a table as a frame.
+
+        Parameters
+        ----------
+        table : path, or pandas, polars or pyarrow table, or one of the engine's own
+        needed : callable
+            Given the names of all columns, returns those of which the types must be known; the
+            others of a CSV may stay text.
+        null_markers, numeric : sequence of str
+            As in `discreet.read_table`.
+        dialect : mapping, optional
+            How a CSV is written: separator, decimal, quote, encoding; the sheet of a workbook.
+        """
 
     @abstractmethod
     def write(
@@ -71,8 +99,18 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def released(self, table: Path, rows: Path, schema: pa.Schema) -> Frame:
-        """Take a table that was written, with its rows' numbers, as a frame."""
+    def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> Frame:
+        """Take a table that was written, with its rows' numbers, as a frame.
+
+        Parameters
+        ----------
+        table : Path
+            A file, or a folder of part files.
+        rows : Path or None
+            The row map; rows have their places as numbers where it is None or of another length.
+        schema : pyarrow.Schema
+            Types of the columns; a column that it does not know has its own.
+        """
 
     @abstractmethod
     def usage(self) -> dict[str, int]:
@@ -81,6 +119,12 @@ class Engine(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of memory and of temporary files."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 class Frame(ABC):
@@ -94,11 +138,14 @@ class Frame(ABC):
     positioned : bool
         The number of a row is its position in the table as the user knows it, from 0, and so the
         same in every run. Otherwise it is some number of its own, the same within a run.
+    whole : bool
+        All rows are in memory, and functions are given all of them as one piece.
     """
 
     schema: pa.Schema
     num_rows: int
     positioned: bool
+    whole: bool = False
 
     @abstractmethod
     def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,15 @@ from pyarrow import parquet
 
 from discreet.engines.duckdb import DuckDBFrame, Session, takes_duckdbs_name
 from discreet.engines.files import plain_files
+from discreet.engines.frame import Needed
 from discreet.errors import BadInput
 from discreet.table.csv import header_of, parse_text, stream_text, text_types
 from discreet.table.files import format_of
 from discreet.table.native import check_names, normalise, to_arrow
 from discreet.table.signatures import check_content
 
-# Given the columns of a table, names those that are needed.
 # Distinct cells of a CSV's column that its type is found by.
 MOST_CELLS = 4_000_000
-Needed = Callable[[Sequence[str]], Sequence[str]]
 
 
 def duckdb_frame(

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.engines.choice import megabytes
-from discreet.engines.frame import Engine, Frame, OfPiece
+from discreet.engines.frame import Engine, Frame, Needed, OfPiece
 from discreet.errors import BadInput, BrokenPromise
 
 # A task that fails is tried again, which plain local[*] does not do.
@@ -63,6 +63,7 @@ class Session(Engine):
     """
 
     name = "spark"
+    formats = ("parquet",)
 
     def __init__(
         self,
@@ -121,10 +122,24 @@ class Session(Engine):
         assert isinstance(frame, SparkFrame)
         return frame.write_parts(by, table, rows, finish, without)
 
-    def released(self, table: Path, rows: Path, schema: pa.Schema) -> Frame:
+    def read(
+        self,
+        table: Any,
+        needed: Needed,
+        null_markers: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+        dialect: Mapping[str, str | None] | None = None,
+    ) -> Frame:
+        """Take Parquet files or a DataFrame."""
+        from discreet.engines.spark.frame import spark_frame
+
+        return spark_frame(self, table, null_markers)
+
+    def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> Frame:
         """Take part files with their row maps."""
         from discreet.engines.spark.frame import SparkFrame
 
+        assert rows is not None
         return SparkFrame.released(self, table, rows, schema)
 
     @contextmanager
@@ -145,12 +160,6 @@ class Session(Engine):
             self._started.stop()
             self._started = None
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def spark_session(
