@@ -21,7 +21,7 @@ from discreet.engines.duckdb import Session
 from discreet.engines.released import released_frame
 from discreet.errors import BadInput
 from discreet.flow import counting
-from discreet.flow.large import protect_to
+from discreet.flow.protection import protect_to
 from discreet.flow.told import first_rows
 from discreet.table import read_table
 from tests.flow.recipes import (

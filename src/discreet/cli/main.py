@@ -153,46 +153,23 @@ def protect(
     sheet: Sheet = None,
 ) -> None:
     """Protect a table by a recipe; write public/ to share and internal/ to keep."""
-    from discreet.engines.choice import choose
-    from discreet.flow.output import check_target
-    from discreet.flow.protection import protect_read
-    from discreet.flow.release import released_name
+    from discreet.flow.protection import protect_to
     from discreet.recipe import Recipe
-    from discreet.recipe.reading import read_original
 
-    rules = Recipe.load(recipe)
-    engine = choose(engine, file)
-    dialect = _dialect(separator, decimal, quote, encoding, sheet)
-    if engine != "memory":
-        from discreet.flow.large import protect_to
-
-        with show.stages() as tell:
-            large, assessment, written = protect_to(
-                file,
-                rules,
-                engine,
-                out_path,
-                format=format,
-                force=force,
-                memory=memory,
-                master=master,
-                dialect=dialect,
-                tell=tell,
-            )
-        _print_release(large, assessment, written, as_json)
-        return
-    released_name(out_path, format)
-    check_target(out_path, force, file)
-    with show.progress(f"reading {file.name}"):
-        table = read_original(file, rules, **dialect)
-    with show.progress("protecting and checking"):
-        release = protect_read(table, rules, file)
-        release.log["input"]["dialect"] = {k: v for k, v in dialect.items() if v is not None}
-    with show.progress("assessing"):
-        assessment = release.assess()
-    with show.progress("writing"):
-        written = release.save(out_path, format=format, force=force, assessment=assessment)
-    _print_release(release, assessment, written, as_json)
+    with show.stages() as tell:
+        found = protect_to(
+            file,
+            Recipe.load(recipe),
+            out_path,
+            engine,
+            format=format,
+            force=force,
+            memory=memory,
+            master=master,
+            dialect=_dialect(separator, decimal, quote, encoding, sheet),
+            tell=tell,
+        )
+    _print_release(*found, as_json)
 
 
 def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) -> None:

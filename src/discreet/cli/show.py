@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from discreet.assessment import Assessment, Comparison
     from discreet.check import CheckReport
     from discreet.flow import Release
-    from discreet.flow.large_release import LargeRelease
     from discreet.method import Method
 
 _COLOURS = {"verified": "green", "broken": "bold red", "not verifiable": "yellow"}
@@ -55,9 +54,7 @@ def stages() -> Iterator[Callable[[str], None]]:
         yield tell
 
 
-def release(
-    out: Console, release: Release | LargeRelease, assessment: Assessment, written: Path
-) -> None:
+def release(out: Console, release: Release, assessment: Assessment, written: Path) -> None:
     """Print what was done, what was verified, and the first figures."""
     from discreet.check.folders import find_release
 

@@ -31,7 +31,7 @@ def choose(engine: str, table: Any) -> str:
     """
     if engine not in ENGINES:
         raise BadInput(f"there is no engine '{engine}'; {nearest(engine, ENGINES)}")
-    home = _home(table)
+    home = home_of(table)
     if engine == "auto":
         if home is not None:
             return home
@@ -94,7 +94,7 @@ def open_engine(
         raise
 
 
-def _home(table: Any) -> str | None:
+def home_of(table: Any) -> str | None:
     """Name the engine that a table belongs to, without importing any."""
     module = type(table).__module__.partition(".")[0].strip("_")
     return {"duckdb": "duckdb", "pyspark": "spark"}.get(module)

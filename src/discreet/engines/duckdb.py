@@ -56,7 +56,6 @@ class Session(Engine):
     """
 
     name = "duckdb"
-    formats = ("csv", "csv.gz", "csv.zst", "parquet")
 
     def __init__(self, folder: Path, memory: str | None = None) -> None:
         self.folder = folder

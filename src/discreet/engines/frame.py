@@ -37,12 +37,9 @@ class Engine(ABC):
     ----------
     name : str
         As the user chooses it.
-    formats : tuple of str
-        What it writes; all that `write_table` does where empty.
     """
 
     name: str
-    formats: tuple[str, ...] = ()
 
     @abstractmethod
     def read(

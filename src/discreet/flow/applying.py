@@ -1,4 +1,4 @@
-"""What all steps do to some rows of a table, wherever these are."""
+"""What the steps do to rows of a table: to all of them, or to a piece at a time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import Decision, Method, Outcome
 from discreet.recipe.recipe import Step
 from discreet.table import Numbers, kind_of
-from discreet.table.cells import blank
+from discreet.table.cells import blank, plain
 from discreet.table.columns import numbers_like
 from discreet.table.keys import row_numbers
 
@@ -48,20 +49,52 @@ class Treatment:
 
 
 @dataclass(frozen=True)
+class Households:
+    """The numbers that households get instead of their own.
+
+    Attributes
+    ----------
+    column : str
+    known : pyarrow.Array
+        The input's, in order.
+    numbers : ndarray of int64
+        The new one of each.
+    """
+
+    column: str
+    known: pa.Array
+    numbers: np.ndarray
+
+    def of(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return the new numbers of some rows' households."""
+        column = plain(column)
+        if pa.types.is_integer(column.type):
+            # Quicker than to hash them all again for every piece.
+            there = column.is_valid().to_numpy()
+            new = np.zeros(len(column), np.int64)
+            place = np.searchsorted(self.known.to_numpy(), column.drop_null().to_numpy())
+            new[there] = self.numbers[place]
+            return pa.chunked_array([pa.array(new, mask=~there)])
+        place = pc.index_in(column, value_set=self.known)
+        return pa.chunked_array([pa.array(self.numbers).take(place.combine_chunks())])
+
+
+@dataclass(frozen=True)
 class Applying:
-    """All steps so far, to be applied to pieces of the table; can be pickled.
+    """All steps so far, to be applied to rows; can be pickled.
 
     Attributes
     ----------
     seed, order_seed : int
     treatments : tuple of Treatment
     sources : dict of str to Numbers
-        Of the columns that are treated as numbers: without values, but with the decimals and the
-        units of the whole column.
+        Of the columns that are treated as numbers: decimals and units of the whole column, and its
+        values where the rows are all there are.
     blanked : tuple of str
         Quasi columns that a suppressed record must not tell.
     key : str or None
         The column that draws go by; the row's number where there is none.
+    households : Households, optional
     """
 
     seed: int
@@ -70,6 +103,7 @@ class Applying:
     sources: Mapping[str, Numbers] = field(default_factory=dict)
     blanked: tuple[str, ...] = ()
     key: str | None = None
+    households: Households | None = None
 
     def after(self, treatment: Treatment) -> Applying:
         """Add a step."""
@@ -81,7 +115,7 @@ class Applying:
         return {column for one in self.treatments for column in one.step.columns}
 
     def needed(self, columns: Sequence[str]) -> set[str]:
-        """Name the columns that it takes to apply the steps and to give some columns."""
+        """Name the columns that it takes to apply the steps and to return some columns."""
         sorted_ = {
             beside(one.number, column)
             for one in self.treatments
@@ -90,36 +124,46 @@ class Applying:
         }
         return {*columns, *self.touched, *sorted_, *([] if self.key is None else [self.key])}
 
-    def columns(self, released: Sequence[str], piece: pa.Table, rows: np.ndarray) -> pa.Table:
-        """Return some columns of a piece as the steps leave them."""
-        state = _State(self, piece, rows)
+    def rows(self, piece: pa.Table, rows: np.ndarray) -> Rows:
+        """Return a piece as the steps leave it."""
+        found = Rows(self, piece, rows)
         for one in self.treatments:
-            state.do(one)
-        return pa.table({name: state.current(name) for name in released})
+            found.do(one)
+        return found
+
+    def columns(self, names: Sequence[str], piece: pa.Table, rows: np.ndarray) -> pa.Table:
+        """Return some columns of a piece as the steps leave them."""
+        found = self.rows(piece, rows)
+        return pa.table({name: found.current(name) for name in names})
 
     def release(self, released: Sequence[str], piece: pa.Table, rows: np.ndarray) -> pa.Table:
         """Return what is released of a piece, and of each row what becomes of it."""
-        state = _State(self, piece, rows)
-        for one in self.treatments:
-            state.do(one)
-        columns = {name: state.current(name) for name in released}
+        return self.released(released, self.rows(piece, rows))
+
+    def released(self, names: Sequence[str], rows: Rows) -> pa.Table:
+        """Return the same of rows that the steps have treated already."""
+        columns = {name: rows.current(name) for name in names}
+        if self.households is not None:
+            name = self.households.column
+            columns[name] = self.households.of(rows.piece[name])
         for name in self.blanked:
-            columns[name] = blank(columns[name], state.suppressed)
-        for name in released:
-            columns[name] = blank(columns[name], state.left_out)
-        words = Draws(self.order_seed, "row order").words(rows)
-        return pa.table(
-            columns
-            | {SUPPRESSED: state.suppressed, LEFT_OUT: state.left_out, ORDER: pa.array(words)}
-        )
+            columns[name] = blank(columns[name], rows.suppressed)
+        for name in names:
+            columns[name] = blank(columns[name], rows.left_out)
+        words = Draws(self.order_seed, "row order").words(rows.numbers)
+        marks = {SUPPRESSED: rows.suppressed, LEFT_OUT: rows.left_out, ORDER: pa.array(words)}
+        return pa.table(columns | marks)
 
 
-class _State:
-    """A piece of the table as the steps go by."""
+class Rows:
+    """Rows of a table as the steps go by: all that there are (`whole`), or a piece of them."""
 
-    def __init__(self, plan: Applying, piece: pa.Table, rows: np.ndarray) -> None:
-        self.plan, self.piece, self.start = plan, piece, int(rows[0]) if len(rows) else 0
-        self.rows = rows if plan.key is None else row_numbers(piece[plan.key], plan.key)
+    def __init__(
+        self, plan: Applying, piece: pa.Table, rows: np.ndarray, whole: bool = False
+    ) -> None:
+        self.plan, self.piece, self.numbers, self.whole = plan, piece, rows, whole
+        self.start = int(rows[0]) if len(rows) else 0
+        self.keys = None if plan.key is None else row_numbers(piece[plan.key], plan.key)
         self.values: dict[str, np.ndarray] = {}
         self.precision: dict[str, str] = {}
         self.replaced: dict[str, pa.ChunkedArray] = {}
@@ -127,19 +171,23 @@ class _State:
         self.left_out = np.zeros(len(piece), dtype=bool)
 
     def do(self, one: Treatment) -> None:
-        """Apply one step."""
+        """Apply a step that has been decided on."""
         method, step = one.method, one.step
-        before = {name: self._given(name, method) for name in step.columns}
+        before = {name: self.given(name, method) for name in step.columns}
         given = before
         if method.orders:
             made = {name: self.piece[beside(one.number, name)] for name in step.columns}
             given = {name: column.to_numpy() for name, column in made.items()}
         outcome = one.decision.treat(
-            given, partial(self._draws, one.number), partial(self._rounded, step.precision)
+            given, partial(self.draws, one.number), partial(self.rounded, step.precision)
         )
+        self.keep(one.number, step, before, outcome)
+
+    def keep(self, number: int, step: Step, before: Mapping[str, Any], outcome: Outcome) -> None:
+        """Take what a step made of its columns."""
         for name, values in outcome.columns.items():
             if isinstance(values, np.ndarray):
-                self._refuse_lost(one, name, before[name], values)
+                self._refuse_lost(number, step, name, before[name], values)
                 self.values[name], self.precision[name] = values, step.precision
             else:
                 self.replaced[name] = values
@@ -158,37 +206,45 @@ class _State:
             restored = source.restore(self.values[name], self.precision[name], self.start)
         except BadInput as error:
             raise BadInput(f"column '{name}': {error}") from None
-        if pa.types.is_decimal(restored.type):
+        if pa.types.is_decimal128(restored.type) and not self.whole:
             # How many digits a piece needs differs from piece to piece.
             restored = restored.cast(pa.decimal128(38, restored.type.scale))
         return pa.chunked_array([restored])
 
-    def _given(self, name: str, method: Method) -> Any:
+    def given(self, name: str, method: Method) -> Any:
+        """Return a column as a method needs it: float64, or as Arrow has it."""
         now = self.replaced.get(name, self.piece[name])
         if method.needs == "any" or (method.needs == "mixed" and kind_of(now.type) != "numeric"):
             return self.current(name)
         if name not in self.values:
-            self.values[name] = numbers_like(now, name, self.plan.sources[name])
+            source = self.plan.sources[name]
+            known = self.whole and name not in self.replaced
+            self.values[name] = source.values if known else numbers_like(now, name, source)
             self.precision[name] = "input"
         return self.values[name]
 
-    def _draws(self, number: int, column: str) -> Draws:
-        return Draws(self.plan.seed, number, column).at(self.rows)
+    def draws(self, number: int, column: str) -> Draws:
+        """Return the draws of a step and column, by the rows' keys where the table has such."""
+        draws = Draws(self.plan.seed, number, column)
+        if self.keys is not None:
+            return draws.at(self.keys)
+        return draws if self.whole else draws.at(self.numbers)
 
-    def _rounded(self, precision: str, column: str, values: np.ndarray) -> np.ndarray:
+    def rounded(self, precision: str, column: str, values: np.ndarray) -> np.ndarray:
+        """Round a column's numbers to what may be released."""
         return self.plan.sources[column].round(values, precision)
 
     def _refuse_lost(
-        self, one: Treatment, name: str, before: np.ndarray, after: np.ndarray
+        self, number: int, step: Step, name: str, before: np.ndarray, after: np.ndarray
     ) -> None:
         """Refuse a result past the range of numbers, and nulls where there were values."""
         lost = np.isinf(after)
-        if not one.method.blanks:
+        if not step.build().blanks:
             lost |= np.isnan(after) & ~np.isnan(before)
         if lost.any():
             row = int(np.argmax(lost))
             raise BadInput(
-                f"step {one.number} ({one.step.method}): column '{name}', row "
-                f"{self.start + row + 1}: {before[row]:g} came out as no number; its values are "
-                "too large to compute with, so divide them first"
+                f"step {number} ({step.method}): column '{name}', row {self.start + row + 1}: "
+                f"{before[row]:g} came out as no number; its values are too large to compute "
+                "with, so divide them first"
             )

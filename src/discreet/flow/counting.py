@@ -39,7 +39,9 @@ class Counting:
 
     def summary(self, column: str) -> Summary:
         """Count the distinct values of a column, by class where there is a target."""
-        self._refuse_too_many([column], MOST_VALUES, "oma, mdav and vmdav take them by ranges")
+        refuse_too_many(
+            self.frame, [column], MOST_VALUES, "oma, mdav and vmdav take them by ranges"
+        )
         if self.target is not None:
             return self._by_class(column, self.target)
         parts = [self._summary(column, *found) for found in self.frame.values(column)]
@@ -84,7 +86,7 @@ class Counting:
 
     def tuples(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
         """Count the distinct tuples, by first appearance."""
-        self._refuse_too_many(columns, MOST_TUPLES, "round or group them first")
+        refuse_too_many(self.frame, columns, MOST_TUPLES, "round or group them first")
         return self.frame.counts(columns)
 
     def moments(self, columns: Sequence[str]) -> Moments:
@@ -92,15 +94,17 @@ class Counting:
         sources = {name: self.sources[name] for name in columns}
         return self.frame.fold(partial(_moments, sources), _two, columns)
 
-    def _refuse_too_many(self, columns: Sequence[str], most: int, instead: str) -> None:
-        about = self.frame.about_how_many(columns)
-        if about > most:
-            what = "values" if len(columns) == 1 else "tuples"
-            named = " and ".join(f"'{column}'" for column in columns)
-            raise BadInput(
-                f"{named} have about {about:,} distinct {what}, of which {most:,} can be decided "
-                f"on at once; {instead}"
-            )
+
+def refuse_too_many(frame: Frame, columns: Sequence[str], most: int, instead: str) -> None:
+    """Refuse more distinct values or tuples than can be taken into memory."""
+    about = frame.about_how_many(columns)
+    if about > most:
+        what = "values" if len(columns) == 1 else "tuples"
+        named = " and ".join(f"'{column}'" for column in columns)
+        raise BadInput(
+            f"{named} have about {about:,} distinct {what}, of which {most:,} can be decided "
+            f"on at once; {instead}"
+        )
 
 
 def _moments(sources: Mapping[str, Numbers], piece: pa.Table, rows: np.ndarray) -> Moments:

@@ -1,73 +1,113 @@
-"""Decide on all steps of a recipe from counts of a frame."""
+"""Decide on all steps of a recipe: from counts of a frame, or from its rows where all are there."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import add
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from discreet.check.evidence import Plan
 from discreet.draws import Draws
 from discreet.engines import Frame
-from discreet.engines.frame import OfPiece, joined, refuse_type
+from discreet.engines.frame import OfPiece, joined
+from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput
-from discreet.flow.applying import Applying, Treatment, as_computed_before, beside
-from discreet.flow.counting import Counting
+from discreet.flow.applying import (
+    Applying,
+    Households,
+    Rows,
+    Treatment,
+    as_computed_before,
+    beside,
+)
+from discreet.flow.counting import Counting, refuse_too_many
 from discreet.flow.log import begin_log, tell_null_policy, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
-from discreet.flow.run import (
-    check_columns,
+from discreet.flow.refusals import (
     chooses_rarest,
     looked_at,
-    plan_entry,
+    refuse_columns,
     refuse_rare_point,
-    refuse_strange,
     refuse_units,
 )
-from discreet.method import Decision, Rounder
+from discreet.method import Decision, Method, Outcome, Rounder
 from discreet.recipe.recipe import Recipe, Step
-from discreet.table import Numbers, kind_of
+from discreet.table import Numbers, kind_of, numbers
+from discreet.table.cells import plain
 from discreet.table.columns import finer, numbers_like, sources_of
 from discreet.table.keys import row_numbers
 
 Tell = Callable[[str], None]
-
-
-def refuse(recipe: Recipe, engine: str) -> None:
-    """Refuse what an engine cannot do, before any work is done."""
-    if recipe.roles.household is not None:
-        raise BadInput(
-            f"the role household numbers households anew, which the engine {engine} cannot; "
-            "drop the column, or use --engine memory"
-        )
-    for number, step in enumerate(recipe.steps, start=1):
-        where, why = f"step {number} ({step.method})", step.build().bound_to_memory
-        if why is None and step.parameters().get("small_group") == "append":
-            why = "small_group = 'append' tells the records that it releases by their rows"
-        again = {column for later in recipe.steps[number:] for column in looked_at(later)}
-        if why is None and step.build().orders and again & set(step.columns):
-            why = f"a later step looks at {min(again & set(step.columns))!r}, its result, again"
-        if why is not None:
-            raise BadInput(f"{where} cannot run on {engine}: {why}; use --engine memory")
+# Households that are numbered at once, at some 20 bytes each.
+MOST_HOUSEHOLDS = 1 << 22
 
 
 @dataclass
 class Decided:
-    """What was decided: plan and log, and how to apply it."""
+    """What was decided: plan and log, and how to apply it.
 
-    plan: Plan
+    Attributes
+    ----------
+    plan, log : dict
+    recipe : Recipe
+    applying : Applying
+    released : list of str
+    frame : Frame
+        What the steps are applied to: the original, with what was sorted beside it.
+    rows : Rows, optional
+        All rows as the steps have left them, where they are in memory.
+    """
+
+    plan: dict[str, Any]
     log: dict[str, Any]
     recipe: Recipe
     applying: Applying
     released: list[str]
-    frame: Frame  # what the steps are applied to: the original, with what was sorted beside it
+    frame: Frame
+    rows: Rows | None = None
+
+    def columns(self, names: Sequence[str]) -> Frame:
+        """Return some columns as the steps so far leave them."""
+        if self.rows is not None:
+            return MemoryFrame(pa.table({name: self.rows.current(name) for name in names}))
+        needed = self.applying.needed(names)
+        return applied(self.frame, needed, partial(self.applying.columns, tuple(names)))
+
+    def treated(self) -> Frame:
+        """Return what is released of all rows, and of each what becomes of it."""
+        applying = replace(self.applying, blanked=tuple(self.blanked()))
+        if self.rows is not None:
+            return MemoryFrame(applying.released(self.released, self.rows))
+        needed = applying.needed(self.released)
+        return applied(self.frame, needed, partial(applying.release, tuple(self.released)))
+
+    def blanked(self) -> list[str]:
+        """Name the quasi columns in which suppressed records have no stars."""
+        starred = {
+            column
+            for one in self.applying.treatments
+            if one.decision.figures.get("suppressed")
+            for column in one.step.columns
+        }
+        quasi = self.recipe.roles.quasi
+        return [name for name in self.released if name in quasi and name not in starred]
+
+
+def applied(frame: Frame, columns: Collection[str], function: OfPiece[pa.Table]) -> Frame:
+    """Apply a function to some columns of a frame; the types that it gives are found by trying."""
+    taken = [name for name in frame.schema.names if name in columns]
+    empty = pa.schema([frame.schema.field(name) for name in taken]).empty_table()
+    schema = pa.schema([])
+    if not frame.whole:
+        schema = function(empty, np.empty(0, dtype=np.int64)).schema
+    return frame.map(function, schema, taken)
 
 
 def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
@@ -83,13 +123,33 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     """
     names = frame.schema.names
     roles, released = recipe.roles.assign(names), recipe.roles.released(names)
+    refuse_columns(frame, recipe, roles, released)
+    _refuse_rows(frame, recipe)
+    tell("looking at the columns")
+    started = time.perf_counter()
+    look = _look_at(frame, recipe, released)
+    log = begin_log(recipe, roles, released, look.nulls)
+    log["engine"] = engine
+    log["seconds"]["look"] = round(time.perf_counter() - started, 4)
+    deficient = {name: look.ends[name] for name in look.ends if look.nulls[name]}
+    log["warnings"] += doubtful(deficient, recipe)
+    recipe = with_seeds(recipe)
+    assert recipe.seed is not None
+    assert recipe.order_seed is not None
+    key = recipe.roles.row_key
+    applying = Applying(recipe.seed, recipe.order_seed, sources=look.sources, key=key)
+    decided = Decided({"steps": []}, log, recipe, applying, released, frame)
+    if isinstance(frame, MemoryFrame):
+        decided.rows = Rows(applying, frame.table, frame.rows, whole=True)
     for number, step in enumerate(recipe.steps, start=1):
-        check_columns(step, number, roles, released)
-    if not released:
-        raise BadInput("no column would be released; give some column another role")
-    for column in released:
-        refuse_strange(frame.schema.field(column).type, column)
-        refuse_type(frame.schema.field(column))
+        tell(f"step {number}: {step.method} decides on {', '.join(step.columns)}")
+        _decide_step(decided, number, step)
+    _number_households(decided)
+    return decided
+
+
+def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
+    """Refuse keys that do not tell rows apart, and draws by rows that nothing tells apart."""
     key = recipe.roles.row_key
     if key is not None and frame.fold(partial(_nulls, key), add, [key]):
         raise BadInput(f"the row key '{key}' holds nulls; every row needs one")
@@ -101,37 +161,13 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
                 f"step {number} ({step.method}) draws by row, but the rows of this table have no "
                 "fixed place; give a column with a value of its own in each row the role row_key"
             )
-    tell("looking at the columns")
-    numeric = [column for column in recipe.treated if _is_number(frame, recipe, column)]
-    started = time.perf_counter()
-    look = frame.fold(partial(_look, tuple(released), tuple(numeric)), _two_looks, released)
-    for name in numeric:
-        if name not in look.sources:
-            raise BadInput(f"column '{name}' holds only nulls")
-    sources = look.sources
-    log = begin_log(recipe, roles, released, look.nulls)
-    log["engine"] = engine
-    log["seconds"]["look"] = round(time.perf_counter() - started, 4)
-    if recipe.null_markers:
-        deficient = {name: look.ends[name] for name in released if look.nulls[name]}
-        log["warnings"] += doubtful(deficient, recipe)
-    recipe = with_seeds(recipe)
-    assert recipe.seed is not None
-    assert recipe.order_seed is not None
-    applying = Applying(recipe.seed, recipe.order_seed, sources=sources, key=key)
-    decided = Decided({"steps": []}, log, recipe, applying, released, frame)
-    for number, step in enumerate(recipe.steps, start=1):
-        tell(f"step {number}: {step.method} decides on {', '.join(step.columns)}")
-        _decide_step(decided, number, step)
-    return decided
 
 
-def applied(frame: Frame, columns: Collection[str], function: OfPiece[pa.Table]) -> Frame:
-    """Apply a function to some columns of a frame; the types that it gives are found by trying."""
-    taken = [name for name in frame.schema.names if name in columns]
-    empty = pa.schema([frame.schema.field(name) for name in taken]).empty_table()
-    schema = function(empty, np.empty(0, dtype=np.int64)).schema
-    return frame.map(function, schema, taken)
+def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:
+    return piece[name].null_count
+
+
+# The first look
 
 
 @dataclass(frozen=True)
@@ -141,8 +177,18 @@ class _Look:
     sources: dict[str, Numbers]
 
 
-def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:
-    return piece[name].null_count
+def _look_at(frame: Frame, recipe: Recipe, released: list[str]) -> _Look:
+    """Count nulls, and find the decimals and units of the columns that are treated as numbers."""
+    numeric = [column for column in recipe.treated if _is_number(frame, recipe, column)]
+    ranged = tuple(released) if recipe.null_markers else ()
+    function = partial(_look, tuple(released), ranged, () if frame.whole else tuple(numeric))
+    look = frame.fold(function, _two_looks, released)
+    if isinstance(frame, MemoryFrame):
+        look.sources.update({name: numbers(frame.table[name], name) for name in numeric})
+    for name in numeric:
+        if name not in look.sources:
+            raise BadInput(f"column '{name}' holds only nulls")
+    return look
 
 
 def _is_number(frame: Frame, recipe: Recipe, column: str) -> bool:
@@ -152,11 +198,15 @@ def _is_number(frame: Frame, recipe: Recipe, column: str) -> bool:
 
 
 def _look(
-    released: tuple[str, ...], numeric: tuple[str, ...], piece: pa.Table, rows: np.ndarray
+    released: tuple[str, ...],
+    ranged: tuple[str, ...],
+    numeric: tuple[str, ...],
+    piece: pa.Table,
+    rows: np.ndarray,
 ) -> _Look:
     return _Look(
         {name: piece[name].null_count for name in released},
-        {name: plain_range(piece[name], name) for name in released},
+        {name: plain_range(piece[name], name) for name in ranged},
         sources_of(numeric, piece, rows),
     )
 
@@ -175,27 +225,23 @@ def _wider(one: Range | None, other: Range | None) -> Range | None:
     return min(one[0], other[0]), max(one[1], other[1])
 
 
+# A step
+
+
 def _decide_step(decided: Decided, number: int, step: Step) -> None:
     method, where = step.build(), f"step {number} ({step.method})"
-    applying, log, frame = decided.applying, decided.log, decided.frame
-    target = decided.recipe.roles.target if method.supervised else None
-    refuse_units(method, step.columns, applying.sources, where)
-    looked = [*looked_at(step), *filter(None, [target, applying.key])]
+    log, sources = decided.log, decided.applying.sources
+    refuse_units(method, step.columns, sources, where)
     started = time.perf_counter()
-    if applying.touched & set(looked):
-        frame = applied(frame, applying.needed(looked), partial(applying.columns, tuple(looked)))
-    with warnings.catch_warnings(record=True) as caught:
+    # What overflows is found in the result, and refused there.
+    overflow = np.errstate(over="ignore", invalid="ignore")
+    with overflow, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            draws = partial(Draws, applying.seed, number)
-            rounded = partial(_rounded, applying.sources, step.precision)
-            if method.orders:
-                decision = _in_order(decided, number, step, frame, draws, rounded)
-            else:
-                counting = Counting(frame, applying.sources, target)
-                decision = method.decide_from(step.columns, counting, draws, rounded)
+            decision, more = _decision(decided, number, step, method)
         except BadInput as error:
-            raise BadInput(f"{where}: {error}") from None
+            named = str(error) if str(error).startswith(where) else f"{where}: {error}"
+            raise BadInput(named) from None
     log["warnings"] += [f"{where}: {w.message}" for w in caught]
     tell_null_policy(log, number, step)
     log["steps"].append(
@@ -207,10 +253,13 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
             **decision.figures,
         }
     )
-    decided.plan["steps"].append(
-        plan_entry(number, step, decision.plans, decision.joint, applying.sources)
-    )
-    decided.applying = applying.after(Treatment(number, step, decision))
+    if "disclosed" in more:
+        log["warnings"].append(
+            f"{where}: {len(more['disclosed']):,} records are released as they are, which "
+            "allow_disclosure allows"
+        )
+    decided.plan["steps"].append(_entry(number, step, decision, sources) | more)
+    decided.applying = decided.applying.after(Treatment(number, step, decision))
     if chooses_rarest(step):
         _refuse_rare_points(decided, where, step.columns)
     if decision.fixed:
@@ -219,17 +268,68 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
         decided.recipe = decided.recipe.model_copy(update={"steps": steps})
 
 
-def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) -> None:
-    """Refuse points of one or two records, as the last step has left them."""
-    applying = decided.applying
-    after = applied(
-        decided.frame, applying.needed(columns), partial(applying.columns, tuple(columns))
+def _decision(
+    decided: Decided, number: int, step: Step, method: Method
+) -> tuple[Decision, dict[str, Any]]:
+    """Decide from the rows where all are there, else from what the engine counts or sorts."""
+    applying, frame = decided.applying, decided.frame
+    target = decided.recipe.roles.target if method.supervised else None
+    if decided.rows is not None:
+        return _from_rows(decided, decided.rows, number, step, target)
+    looked = [*looked_at(step), *filter(None, [target, applying.key])]
+    if applying.touched & set(looked):
+        frame = decided.columns(looked)
+    draws = partial(Draws, applying.seed, number)
+    rounded = partial(_rounded, applying.sources, step.precision)
+    if method.orders:
+        return _in_order(decided, number, step, frame, draws, rounded), {}
+    counting = Counting(frame, applying.sources, target)
+    return method.decide_from(step.columns, counting, draws, rounded), {}
+
+
+def _from_rows(
+    decided: Decided, rows: Rows, number: int, step: Step, target: str | None
+) -> tuple[Decision, dict[str, Any]]:
+    """Decide and treat at once; what the plan must list by row is returned beside it."""
+    method = step.build()
+    before = {column: rows.given(column, method) for column in step.columns}
+    outcome = method.run(
+        before,
+        partial(rows.draws, number),
+        partial(rows.rounded, step.precision),
+        None if target is None else _classes(rows.piece[target], target),
+        {column: rows.current(column) for column in method.reads},
     )
-    for column in columns:
-        values, counts = after.counts([column])
-        present = counts[values[column].is_valid().to_numpy()]
-        refuse_rare_point(where, column, int(present.min()))
-    after.remove()
+    rows.keep(number, step, before, outcome)
+    decision = Decision(
+        outcome.plans, as_computed_before, outcome.joint, outcome.figures, outcome.fixed
+    )
+    return decision, _by_row(decided.recipe, number, outcome)
+
+
+def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    again = {column for later in recipe.steps[number:] for column in looked_at(later)}
+    if outcome.joint and again:
+        # Long sums may differ in the last digit, so that a check must go on from what was.
+        kept = {c: v for c, v in outcome.columns.items() if c in again}
+        kept = {c: values for c, values in kept.items() if isinstance(values, np.ndarray)}
+        found |= {"results": kept} if kept else {}
+    if outcome.disclosed is not None and outcome.disclosed.any():
+        found["disclosed"] = np.flatnonzero(outcome.disclosed)
+    return found
+
+
+def _classes(column: pa.ChunkedArray, name: str) -> np.ndarray:
+    """Return the class of each row as 0, 1, ..., in the order of the classes."""
+    classes = plain(column).combine_chunks()
+    if classes.null_count:
+        raise BadInput(f"the target '{name}' holds nulls; give each row a class")
+    distinct = pc.unique(classes)
+    if len(distinct) < 2:
+        raise BadInput(f"the target '{name}' holds one class only, {distinct[0]}")
+    distinct = distinct.take(pc.sort_indices(distinct))
+    return pc.index_in(classes, value_set=distinct).to_numpy()
 
 
 def _in_order(
@@ -245,10 +345,9 @@ def _in_order(
         rounded,
         None if key is None else (key, partial(row_numbers, name=key)),
     )
-    names = [beside(number, column) for column in step.columns]
     schema = decided.frame.schema
-    for name in names:
-        schema = schema.append(pa.field(name, pa.float64()))
+    for column in step.columns:
+        schema = schema.append(pa.field(beside(number, column), pa.float64()))
     decided.frame = decided.frame.map_pairs(new, partial(joined, schema), schema)
     return Decision(outcome.plans, as_computed_before, outcome.joint, outcome.figures)
 
@@ -261,3 +360,42 @@ def _rounded(
     sources: Mapping[str, Numbers], precision: str, column: str, values: np.ndarray
 ) -> np.ndarray:
     return sources[column].round(values, precision)
+
+
+def _entry(
+    number: int, step: Step, decision: Decision, sources: Mapping[str, Numbers]
+) -> dict[str, Any]:
+    """Return a step's part of the plan, with the units of dates and the like."""
+    described = {}
+    for column, plan in decision.plans.items():
+        source = sources.get(column)
+        timed = source is not None and source.unit is not None
+        unit = {"unit": source.unit, "unit_ns": source.unit_ns} if source and timed else {}
+        described[column] = unit | plan | {"precision": step.precision}
+    entry: dict[str, Any] = {"step": number, "method": step.method, "columns": described}
+    return entry | ({"joint": decision.joint} if decision.joint else {})
+
+
+def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) -> None:
+    """Refuse points of one or two records, as the last step has left them."""
+    after = decided.columns(columns)
+    for column in columns:
+        values, counts = after.counts([column])
+        present = counts[values[column].is_valid().to_numpy()]
+        refuse_rare_point(where, column, int(present.min()))
+    after.remove()
+
+
+def _number_households(decided: Decided) -> None:
+    """Draw new numbers, one a household; those of the input are an identifier."""
+    column = decided.recipe.roles.household
+    if column is None:
+        return
+    if not decided.frame.whole:
+        refuse_too_many(decided.frame, [column], MOST_HOUSEHOLDS, "drop the column")
+    # In order, so that the numbers do not depend on that of the rows.
+    known = decided.frame.counts([column], by_value=True)[0][column].drop_null().combine_chunks()
+    draws = Draws(decided.applying.order_seed, "household")
+    new = Households(column, known, draws.permutation(len(known)) + 1)
+    decided.applying = replace(decided.applying, households=new)
+    decided.plan["households"] = {"column": column, "ids": len(known)}

@@ -1,41 +1,29 @@
-"""Protect a table by a recipe: the steps in order, then the check."""
+"""Protect a table by a recipe: count, decide, apply, check; on any engine."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any
 
-from discreet.check.check import check_release
-from discreet.check.evidence import Evidence, left_out
-from discreet.engines.choice import choose
-from discreet.errors import BadInput, BrokenPromise
+from discreet.assessment import Assessment
+from discreet.check.evidence import content_hmac, source_hmac
+from discreet.check.folders import is_file_target
+from discreet.engines import Engine, Frame
+from discreet.engines.choice import choose, open_engine
+from discreet.engines.memory import MemoryFrame
+from discreet.flow.deciding import Tell, decide
+from discreet.flow.finishing import count_changes, finish
 from discreet.flow.log import timed
-from discreet.flow.markers import doubtful_markers
-from discreet.flow.release import Release
-from discreet.flow.run import Run
-from discreet.recipe.reading import read_original
+from discreet.flow.output import written_whole
+from discreet.flow.refusals import refuse_engine
+from discreet.flow.release import Release, released_name
+from discreet.recipe.reading import needed_columns
 from discreet.recipe.recipe import Recipe, as_recipe
-from discreet.table import like, normalise, to_arrow
-from discreet.table.labels import released_labels
-
-if TYPE_CHECKING:
-    from discreet.flow.large_release import LargeRelease
 
 
-@overload
-def protect(
-    table: Any, recipe: Recipe | Mapping[str, Any] | str | Path, engine: Literal["memory"]
-) -> Release: ...
-@overload
-def protect(
-    table: Any,
-    recipe: Recipe | Mapping[str, Any] | str | Path,
-    engine: str = ...,
-    *,
-    memory: str | None = ...,
-    master: str | None = ...,
-) -> Release | LargeRelease: ...
 def protect(
     table: Any,
     recipe: Recipe | Mapping[str, Any] | str | Path,
@@ -43,7 +31,7 @@ def protect(
     *,
     memory: str | None = None,
     master: str | None = None,
-) -> Release | LargeRelease:
+) -> Release:
     """Protect a table by a recipe, and verify what the recipe promises.
 
     Parameters
@@ -59,13 +47,12 @@ def protect(
     memory : str, optional
         DuckDB's or Spark's limit, such as "4GB".
     master : str, optional
-        Of Spark; on this machine where not given. A session that runs already is used as it is.
+        Of Spark; this machine by default. A session that runs already is used as it is.
 
     Returns
     -------
-    Release or LargeRelease
-        With the protected table in `table`; `save` writes it to disk. On an engine the check comes
-        with `save`, of what was written.
+    Release
+        With the protected table in `table`; `save` writes it to disk.
 
     Raises
     ------
@@ -87,37 +74,128 @@ def protect(
     >>> release.check.ok
     True
     """
-    recipe = as_recipe(recipe)
+    release = prepare(table, as_recipe(recipe), choose(engine, table), memory=memory, master=master)
+    try:
+        release.verify()
+    except BaseException:
+        release.close()
+        raise
+    return release
+
+
+def protect_to(
+    table: Path,
+    recipe: Recipe,
+    out: Path,
+    engine: str = "auto",
+    *,
+    format: str | None = None,
+    force: bool = False,
+    tell: Tell = lambda what: None,
+    **options: Any,
+) -> tuple[Release, Assessment, Path]:
+    """Protect a file and write the release; a run that is killed leaves nothing that matters.
+
+    What was written is read back, assessed and checked. Temporary files are in the folder that
+    becomes the release, or is removed by the next run.
+    """
     engine = choose(engine, table)
-    if engine != "memory":
-        from discreet.flow.large import protect_large
+    name = released_name(out, format, engine, table)
+    with written_whole(out, force, table) as part:
+        work = part / "work"
+        work.mkdir()
+        release = prepare(table, recipe, engine, folder=work, tell=tell, **options)
+        try:
+            assessment = release.write(part, name, is_file_target(out))
+        finally:
+            release.close()
+        # Rows of the original must not be published with the rest; what fails here is told.
+        if work.exists():
+            shutil.rmtree(work)
+    return release, assessment, out if is_file_target(out) else out / "public" / name
 
-        return protect_large(table, recipe, engine, memory=memory, master=master)
-    if isinstance(table, str | Path):
-        return protect_read(read_original(table, recipe), recipe, Path(table))
-    return protect_read(table, recipe)
+
+def prepare(
+    table: Any,
+    recipe: Recipe,
+    engine: str,
+    *,
+    memory: str | None = None,
+    master: str | None = None,
+    dialect: Mapping[str, str | None] | None = None,
+    folder: Path | None = None,
+    tell: Tell = lambda what: None,
+) -> Release:
+    """Decide on a table and treat its rows; nothing is checked yet.
+
+    Parameters
+    ----------
+    table : path, or a table
+    recipe : Recipe
+    engine : {"memory", "duckdb", "spark"}
+    memory, master : str, optional
+        As for `protect`.
+    dialect : mapping, optional
+        How a CSV is written.
+    folder : Path, optional
+        For temporary files; one of the system's by default.
+    tell : callable
+        Is told what is under way.
+    """
+    refuse_engine(recipe, engine)
+    tell("opening the table")
+    worker = open_engine(engine, memory=memory, master=master, table=table, folder=folder)
+    try:
+        needed = partial(needed_columns, recipe)
+        original = worker.read(table, needed, recipe.null_markers, recipe.numeric, dialect)
+        release = _treat(worker, original, table, recipe, tell)
+    except BaseException:
+        worker.close()
+        raise
+    given = {key: value for key, value in (dialect or {}).items() if value is not None}
+    if given:
+        release.log["input"]["dialect"] = given
+    return release
 
 
-def protect_read(table: Any, recipe: Recipe, source: Path | None = None) -> Release:
-    """Protect a table that was read already; `source` is the file that it came from."""
-    arrow = to_arrow(table)
-    if arrow.num_rows == 0:
-        raise BadInput("the table has no rows")
-    original = normalise(arrow, recipe.null_markers)
-    run = Run(original, recipe)
-    run.log["input"]["source"] = None if source is None else source.name
-    run.log["warnings"] += doubtful_markers(original, recipe)
-    for number, step in enumerate(recipe.steps, start=1):
-        run.do(number, step)
-    run.replace_households()
-    protected, changed = run.result()
-    protected = released_labels(original, protected, run.seen, left_out(run.plan))
-    evidence = Evidence(run.plan, run.log, run.recipe, original=original)
-    with timed(run.log, "check"):
-        report = check_release(protected, run.recipe, evidence, original)
-    if not report.verified:
-        raise BrokenPromise(f"the release does not pass its check:\n{report}")
-    # Null markers became nulls, so columns that no step treats may have changed too.
-    changed |= {c for c in arrow.column_names if original[c].null_count != arrow[c].null_count}
-    result = like(table, protected, changed)
-    return Release(result, run.plan, run.log, run.recipe, report, protected, original, source)
+def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Tell) -> Release:
+    """Decide, apply what was decided to all rows, and see what becomes of rare values."""
+    decided = decide(original, recipe, worker.name, tell)
+    log, source = decided.log, Path(table) if isinstance(table, str | Path) else None
+    tell("treating the rows")
+    with timed(log, "apply"):
+        treated = decided.treated()
+    tell("looking for rare values")
+    with timed(log, "rare"):
+        finished = finish(decided, original, treated)
+    tell("counting the cells that changed")
+    with timed(log, "compare"):
+        count_changes(decided, original, treated, finished)
+    key = bytes.fromhex(log["hash_key"])
+    with timed(log, "hash"):
+        hashed = _hash(original, source, key)
+    log["input"] = {
+        "rows": original.num_rows,
+        "columns": original.schema.names,
+        **hashed,
+        "source": None if source is None else source.name,
+    }
+    return Release(
+        plan=decided.plan,
+        log=log,
+        recipe=decided.recipe,
+        engine=worker,
+        original=original,
+        treated=treated,
+        finish=finished,
+        given=None if source is not None else table,
+        source=source,
+        tell=tell,
+    )
+
+
+def _hash(original: Frame, source: Path | None, key: bytes) -> dict[str, str | None]:
+    """Hash the input: its content where it is at hand, else its file."""
+    if isinstance(original, MemoryFrame):
+        return {"hmac": content_hmac(original.table, key)}
+    return {"file_hmac": None if source is None else source_hmac(source, key)}

@@ -1,40 +1,44 @@
-"""A release: the protected table, what was decided, and what was done."""
+"""A release: the protected table where its rows are, what was decided, and what was done."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 
-from discreet.assessment.assessment import Assessment, assess
-from discreet.check.check import CheckReport, check_release
-from discreet.check.evidence import (
-    Evidence,
-    Plan,
-    file_hmac,
-    folder_hmacs,
-    left_out,
-    save_plan,
-    suppressed_rows,
-)
+from discreet.assessment import Assessment
+from discreet.assessment.large import assess_frames
+from discreet.check import CheckReport
+from discreet.check.evidence import Evidence, Plan, file_hmac, folder_hmacs, save_plan
 from discreet.check.folders import is_file_target
-from discreet.draws import Draws
+from discreet.check.frames import check_frames
+from discreet.engines import Engine, Frame
+from discreet.engines.choice import home_of
+from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, BrokenPromise
+from discreet.flow.applying import LEFT_OUT, ORDER
 from discreet.flow.codebook import codebook
+from discreet.flow.deciding import applied
+from discreet.flow.finishing import Finish, seen
+from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.publication import internal_facts, public_facts
+from discreet.flow.told import Told, first_rows
 from discreet.recipe.recipe import Recipe
 from discreet.report import external_report, internal_report, summary_html
-from discreet.table import write_table
+from discreet.table import like, to_arrow
 from discreet.table.files import format_of
-from discreet.table.labels import carried, public_field, take_rows
+from discreet.table.labels import carried, public_field
 from discreet.table.signatures import FORMATS
 
+ROWS = "rows.parquet"
+# What engines write; in memory, all that `write_table` does.
+_WRITES = {"duckdb": ("csv", "csv.gz", "csv.zst", "parquet"), "spark": ("parquet",)}
 README = """\
 This folder is internal. Never share it.
 
@@ -54,47 +58,84 @@ report.html      all of this for the review board; `discreet report` makes it ag
 
 @dataclass
 class Release:
-    """What `protect` gives back.
+    """What `protect` returns; the table stays where its engine has it.
 
     Attributes
     ----------
-    table : pandas, polars or pyarrow table
-        The protected table, of the kind, order and index of the input.
     plan : dict
         What each step decided.
     log : dict
         What was done: versions, keyed hash of the input, timings, warnings, cells changed.
     recipe : Recipe
         The recipe with its seed: run again, it gives the same table.
-    check : CheckReport
-        What the independent check verified.
+    check : CheckReport or None
+        What the independent check verified; None where it has not been done yet.
     """
 
-    table: Any
     plan: Plan
     log: dict[str, Any]
     recipe: Recipe
-    check: CheckReport
-    protected: pa.Table = field(repr=False)
-    original: pa.Table = field(repr=False)
+    engine: Engine = field(repr=False)
+    original: Frame = field(repr=False)
+    treated: Frame = field(repr=False)
+    finish: Finish = field(repr=False)
+    given: Any = field(default=None, repr=False)
     source: Path | None = field(default=None, repr=False)
+    tell: Callable[[str], None] = field(default=lambda what: None, repr=False)
+    check: CheckReport | None = None
 
     @property
-    def left_out(self) -> np.ndarray:
-        """The suppressed records that are blank in the table and left out of the file, by row."""
-        return left_out(self.plan)
+    def table(self) -> Any:
+        """The protected table, of the kind, order and index of the input.
+
+        A table of the engine's own, a DuckDB relation or a Spark DataFrame, where rows are not in
+        memory. Records that are left out of the written file are rows of nulls in it.
+        """
+        if self.check is None:
+            self.verify()
+        return self._native
+
+    @cached_property
+    def _native(self) -> Any:
+        if not isinstance(self.finished, MemoryFrame):
+            return self.finished.native()
+        assert isinstance(self.original, MemoryFrame)
+        before, shown = self.original.table, self.finished.table
+        given = before if self.given is None else self.given
+        changed = set(shown.column_names) if "suppressed" in self.plan else seen(self.recipe)
+        # Null markers became nulls, so columns that no step treats may have changed too.
+        arrow = to_arrow(given)
+        changed |= {c for c in arrow.column_names if before[c].null_count != arrow[c].null_count}
+        return like(given, shown, changed)
+
+    @cached_property
+    def finished(self) -> Frame:
+        """The protected table as a frame, by the rows of the original."""
+        return applied(self.treated, self.treated.schema.names, self.finish)
+
+    @property
+    def released(self) -> Frame:
+        """The same without the records that are left out of the written file."""
+        if not self.plan.get("suppressed", {}).get("left_out"):
+            return self.finished
+        return self.treated.flat_map(self.finish.kept, self.finish.schema)
+
+    def verify(self) -> None:
+        """Check the table against what its recipe promises, or raise `BrokenPromise`."""
+        self.tell("checking")
+        evidence = Evidence(self.plan, self.log, self.recipe, original=self.original)
+        with timed(self.log, "check"):
+            self.check = check_frames(self.finished, self.recipe, evidence, self.original)
+        if not self.check.verified:
+            raise BrokenPromise(f"the release does not pass its check:\n{self.check}")
 
     def assess(self) -> Assessment:
         """Measure risk and utility, before and after."""
-        rows = np.delete(np.arange(len(self.protected)), self.left_out)
-        return assess(
-            self.original,
-            self.protected.take(pa.array(rows)) if len(self.left_out) else self.protected,
-            self.recipe.roles,
-            recipe=self.recipe,
-            rows=rows if len(self.left_out) else None,
-            suppressed=suppressed_rows(self.plan),
-        )
+        return self._assess(self.released)
+
+    def _assess(self, released: Frame) -> Assessment:
+        records = self.plan.get("suppressed", {}).get("records", 0)
+        return assess_frames(self.original, released, self.recipe, suppressed=records)
 
     def save(
         self,
@@ -112,8 +153,9 @@ class Release:
             Where to; with a table's suffix (`release.csv`) the table is written there, and
             `release.internal/` beside it.
         format : str, optional
-            Of the table: csv, csv.gz, csv.zst, parquet, feather, xlsx, sav, dta or xpt; CSV where
-            neither this nor a suffix says otherwise.
+            Of the table: csv, csv.gz, csv.zst, parquet, feather, xlsx, sav, dta or xpt. By default
+            that of the suffix; in a folder Parquet for what came as Parquet, or from an engine's
+            own table, and CSV for all else.
         force : bool
             Replace a release that is there.
         assessment : Assessment, optional
@@ -130,85 +172,148 @@ class Release:
         appears whole or not at all, after the written file was read again and checked.
         """
         target = Path(folder)
-        name = released_name(target, format)
+        given = self.source if self.source is not None else self.given
+        name = released_name(target, format, self.engine.name, given)
         with written_whole(target, force, self.source) as part:
-            public, internal = part / "public", part / "internal"
-            public.mkdir()
-            internal.mkdir(mode=0o700)
-            assert self.recipe.order_seed is not None  # `protect` drew one.
-            rows = Draws(self.recipe.order_seed, "row order").permutation(len(self.protected))
-            rows = rows[~np.isin(rows, self.left_out)]
-            released = carried(take_rows(self.protected, rows), format_of(Path(name)))
-            write_table(released, public / name)
-            if not is_file_target(target):
-                self._save_public(public, released)
-            assessment = assessment or self.assess()
-            self._save_internal(internal, rows, released.schema, assessment)
-            key = bytes.fromhex(self.log["hash_key"])
-            output = {"format": format_of(Path(name)), "rows": len(released)}
-            log = self.log | {"output": output, "files": folder_hmacs(part, key)}
-            report = internal / "report.html"
-            report.write_text(internal_report(self._facts(log, assessment)), "utf-8")
-            # The report tells the hashes of all files but its own.
-            log["files"]["internal/report.html"] = file_hmac(report, key)
-            write_json(internal / "log.json", log)
-            evidence = replace(Evidence.load(internal), original=self.original)
-            found = check_release(public / name, self.recipe, evidence, self.original)
-            if not found.verified:
-                raise BrokenPromise(f"the written release does not pass its check:\n{found}")
+            self.write(part, name, is_file_target(target), assessment)
         return target if is_file_target(target) else target / "public" / name
 
-    def _save_public(self, folder: Path, released: pa.Table) -> None:
-        (folder / "codebook.md").write_text(codebook(self.recipe, released), "utf-8")
-        report = external_report(public_facts(self.recipe, self.log, released))
-        (folder / "report.html").write_text(report, "utf-8")
+    def write(
+        self, part: Path, name: str, alone: bool, assessment: Assessment | None = None
+    ) -> Assessment:
+        """Write `public/` and `internal/` into a folder, and check what was written.
+
+        Parameters
+        ----------
+        part : Path
+        name : str
+            Of the table.
+        alone : bool
+            Nothing but the table is public.
+        assessment : Assessment, optional
+        """
+        public, internal, log = part / "public", part / "internal", self.log
+        public.mkdir()
+        internal.mkdir(mode=0o700)
+        self.tell("writing the rows in random order")
+        with timed(log, "write"):
+            rows = self.engine.write(
+                self.treated, ORDER, LEFT_OUT, self.finish, public / name, internal / ROWS
+            )
+        schema = shared_schema(self.finish.schema, format_of(Path(name)))
+        self.tell("reading back what was written")
+        with timed(log, "read back"):
+            released = self.engine.released(public / name, internal / ROWS, schema)
+        if not alone:
+            self.tell("describing it")
+            with timed(log, "describe"):
+                self._describe(public, name, released, schema)
+        if assessment is None:
+            self.tell("assessing")
+            with timed(log, "assess"):
+                assessment = self._assess(released)
+        self._save_internal(internal, schema, assessment)
+        log["output"] = {"format": format_of(Path(name)), "rows": rows}
+        log |= {"usage": used} if (used := self.engine.usage()) else {}
+        key = bytes.fromhex(log["hash_key"])
+        written = log | {"files": folder_hmacs(part, key)}
+        write_json(internal / "log.json", written)
+        self.tell("checking what was written")
+        with timed(log, "check"):
+            evidence = replace(Evidence.load(internal), original=self.original)
+            self.check = check_frames(released, self.recipe, evidence, self.original, public / name)
+        if not self.check.verified:
+            raise BrokenPromise(f"the written release does not pass its check:\n{self.check}")
+        write_json(internal / "check.json", self.check.to_dict())
+        written["files"]["internal/check.json"] = file_hmac(internal / "check.json", key)
+        report = internal / "report.html"
+        report.write_text(internal_report(self._facts(written, assessment)), "utf-8")
+        # The report tells the hashes of all files but its own.
+        written["files"]["internal/report.html"] = file_hmac(report, key)
+        write_json(internal / "log.json", written)
+        return assessment
+
+    def _describe(self, public: Path, name: str, released: Frame, schema: pa.Schema) -> None:
+        """Write what the users of the file are told: codebook and external report."""
+        told: Any
+        if isinstance(released, MemoryFrame):
+            told, sample = released.table.cast(schema), None
+        else:
+            told, sample = Told.of(released, schema), first_rows(public / name, schema)
+        (public / "codebook.md").write_text(codebook(self.recipe, told), "utf-8")
+        facts = public_facts(self.recipe, self.log, told, sample)
+        (public / "report.html").write_text(external_report(facts), "utf-8")
+
+    def _save_internal(self, folder: Path, schema: pa.Schema, assessment: Assessment) -> None:
+        (folder / "README.txt").write_text(README, encoding="utf-8")
+        self.recipe.dump(folder / "recipe.toml")
+        save_plan(self.plan, folder)
+        (folder / "schema.arrow").write_bytes(schema.serialize().to_pybytes())
+        write_json(folder / "assessment.json", assessment.to_dict())
 
     def _facts(
         self, log: dict[str, Any] | None = None, assessment: Assessment | None = None
     ) -> dict[str, Any]:
-        """Return what a report tells, with the log as it is written, and the assessment if made."""
-        return internal_facts(
-            self.recipe,
-            self.plan,
-            log or self.log,
-            self.check.to_dict(),
-            None if assessment is None else assessment.to_dict(),
-        )
+        """Return what a report tells, with the log as it is written and the assessment, if made."""
+        assert self.check is not None
+        measured = None if assessment is None else assessment.to_dict()
+        found = self.check.to_dict()
+        return internal_facts(self.recipe, self.plan, log or self.log, found, measured)
 
-    def _save_internal(
-        self, folder: Path, rows: np.ndarray, schema: pa.Schema, assessment: Assessment
-    ) -> None:
-        (folder / "README.txt").write_text(README, encoding="utf-8")
-        self.recipe.dump(folder / "recipe.toml")
-        save_plan(self.plan, folder)
-        row_map = pa.table({"original_row": rows})
-        parquet.write_table(row_map, folder / "rows.parquet", compression="zstd")
-        types = pa.schema([public_field(field) for field in schema])
-        (folder / "schema.arrow").write_bytes(types.serialize().to_pybytes())
-        write_json(folder / "check.json", self.check.to_dict())
-        write_json(folder / "assessment.json", assessment.to_dict())
+    def close(self) -> None:
+        """Let go of the engine and of what it holds in temporary files."""
+        self.engine.close()
 
     def _repr_html_(self) -> str:
         """Show notebooks what was done."""
         return summary_html(self._facts())
 
     def __repr__(self) -> str:
-        rows, columns = self.protected.shape
-        return f"<Release of {rows:,} rows and {columns} columns, {self.check.summary}>"
+        found = "not checked yet" if self.check is None else self.check.summary
+        rows, columns = self.treated.num_rows, len(self.finish.schema)
+        where = "" if self.treated.whole else f" on {self.engine.name}"
+        return f"<Release of {rows:,} rows and {columns} columns{where}, {found}>"
 
 
-def released_name(target: Path, format: str | None) -> str:
-    """Name the released table's file: as the target says, or `table` in the format's suffix."""
+def shared_schema(schema: pa.Schema, format: str) -> pa.Schema:
+    """Return the released columns as a format carries them: types, and labels to share."""
+    fields = carried(schema.empty_table(), format).schema
+    return pa.schema([public_field(one) for one in fields])
+
+
+def released_name(target: Path, format: str | None, engine: str, given: Any) -> str:
+    """Name the released table's file, or refuse a format that an engine does not write.
+
+    As the target says, or `table` with the format's suffix: the same whatever the engine.
+    """
     if is_file_target(target):
         own = format_of(target, write=True)
         if format is not None and format != own:
             raise BadInput(f"{target} is a {own} file, but the format is {format}")
-        return target.name
-    format = format or "csv"
-    if format not in FORMATS.values():
-        known = ", ".join(dict.fromkeys(FORMATS.values()))
-        raise BadInput(f"there is no format '{format}'; known: {known}")
-    return f"table.{format}"
+        if engine == "spark" and own == "parquet":
+            raise BadInput(f"the engine spark writes folders; give one instead of {target}")
+        name = target.name
+    else:
+        format = format or _default_format(given)
+        if format not in FORMATS.values():
+            all_known = ", ".join(dict.fromkeys(FORMATS.values()))
+            raise BadInput(f"there is no format '{format}'; known: {all_known}")
+        name = f"table.{format}"
+    known = _WRITES.get(engine)
+    if known is not None and format_of(Path(name)) not in known:
+        raise BadInput(
+            f"the engine {engine} writes {', '.join(known)}, not {format_of(Path(name))}; use "
+            "--engine memory for it"
+        )
+    return name
+
+
+def _default_format(given: Any) -> str:
+    """Choose by what came in, never by where it was worked on."""
+    if isinstance(given, str | Path):
+        path = Path(given)
+        return "parquet" if path.is_dir() or format_of(path) == "parquet" else "csv"
+    return "csv" if home_of(given) is None else "parquet"
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

@@ -63,7 +63,6 @@ class Session(Engine):
     """
 
     name = "spark"
-    formats = ("parquet",)
 
     def __init__(
         self,

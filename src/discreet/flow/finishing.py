@@ -1,0 +1,204 @@
+"""From treated rows to released ones: rare values blanked, types as they are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.engines import Frame
+from discreet.engines.frame import plain_type
+from discreet.engines.memory import MemoryFrame
+from discreet.flow.applying import LEFT_OUT, SUPPRESSED
+from discreet.flow.deciding import Decided
+from discreet.flow.refusals import looked_at, refuse_suppression
+from discreet.recipe.recipe import Recipe
+from discreet.table.cells import blank, differing, plain
+from discreet.table.classes import classes_of, encode_columns
+from discreet.table.labels import released_labels
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Makes what is released of treated rows; can be pickled.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Names, types and labels of the released columns.
+    rare : tuple of pyarrow.Table
+        Tuples of some columns that too few records are left to hold, and that are blanked.
+    """
+
+    schema: pa.Schema
+    rare: tuple[pa.Table, ...] = ()
+
+    def __call__(self, piece: pa.Table, rows: np.ndarray) -> pa.Table:
+        """Return a piece of the released table."""
+        shown = self.columns(piece)
+        return pa.table([shown[name] for name in self.schema.names], self.schema.names).cast(
+            self.schema
+        )
+
+    def columns(self, piece: pa.Table) -> dict[str, pa.ChunkedArray]:
+        """Return the columns of a piece with rare values blanked."""
+        columns = {name: piece[name] for name in self.schema.names}
+        for tuples in self.rare:
+            found = _among(pa.table({n: plain(columns[n]) for n in tuples.column_names}), tuples)
+            for name in tuples.column_names:
+                columns[name] = blank(columns[name], found)
+        return columns
+
+    def kept(self, piece: pa.Table, rows: np.ndarray) -> tuple[pa.Table, np.ndarray]:
+        """Return what is released of a piece without the records that are left out."""
+        there = ~piece[LEFT_OUT].to_numpy()
+        return self(piece, rows).filter(pa.array(there)), rows[there]
+
+    def changes(
+        self, names: Sequence[str], before: pa.Table, rows: Any, there: Any, after: pa.Table
+    ) -> dict[str, int]:
+        """Count the cells of some columns that differ from the original's."""
+        shown = self(after, rows)
+        return {name: differing(before[name], shown[name]) for name in names}
+
+
+def _among(rows: pa.Table, tuples: pa.Table) -> np.ndarray:
+    """Mask the rows that are one of some tuples."""
+    if rows.num_columns == 1:
+        found = pc.is_in(rows.column(0), value_set=tuples.column(0).combine_chunks())
+        return pc.and_(found, rows.column(0).is_valid()).to_numpy()
+    both = pa.concat_tables([tuples, rows.cast(tuples.schema)])
+    numbers, count = classes_of(*encode_columns(both, both.column_names))
+    wanted = np.zeros(count, dtype=bool)
+    wanted[numbers[: len(tuples)]] = True
+    return wanted[numbers[len(tuples) :]]
+
+
+def finish(decided: Decided, original: Frame, treated: Frame) -> Finish:
+    """Settle what is blanked for want of records, and what types are released.
+
+    Notes in plan and log how many records and cells that concerns.
+    """
+    made = Finish(pa.schema([treated.schema.field(name) for name in decided.released]))
+    rare = _rare_after_suppression(decided, original, treated)
+    made = Finish(made.schema, rare)
+    return Finish(_public(decided, original, treated, made), rare)
+
+
+# Suppression
+
+
+def _rare_after_suppression(
+    decided: Decided, original: Frame, treated: Frame
+) -> tuple[pa.Table, ...]:
+    """Note what is suppressed, and return the tuples that are blanked for it."""
+    states, numbers = treated.counts([SUPPRESSED, LEFT_OUT])
+    suppressed = int(numbers[states[SUPPRESSED].to_numpy()].sum())
+    gone = int(numbers[states[LEFT_OUT].to_numpy()].sum())
+    if not suppressed:
+        return ()
+    refuse_suppression(decided.recipe, suppressed, gone == original.num_rows)
+    rare = []
+    hidden = decided.blanked()
+    blanked = dict.fromkeys(hidden, suppressed - gone)
+    for tuples, cells in _rare(decided, treated, hidden):
+        rare.append(tuples)
+        for name in tuples.column_names:
+            blanked[name] = blanked.get(name, 0) + cells
+    blanked = {name: cells for name, cells in blanked.items() if cells}
+    told = {"records": suppressed, "left_out": gone}
+    decided.plan["suppressed"] = told | {"blanked": blanked}
+    decided.log["suppressed"] = told | {"blanked_cells": blanked}
+    return tuple(rare)
+
+
+def _rare(
+    decided: Decided, treated: Frame, hidden: Sequence[str]
+) -> Iterator[tuple[pa.Table, int]]:
+    """Find the values of rounded columns, and the tuples of microaggregated ones, under k.
+
+    Rounding promised k records per value, microaggregation per tuple; suppression of records may
+    have taken some of them away.
+    """
+    for entry, step in zip(decided.plan["steps"], decided.recipe.steps, strict=True):
+        promise = step.build().promise
+        if not step.promise or promise not in ("k-per-value", "k-per-tuple"):
+            continue
+        by_value = promise == "k-per-value"
+        for names in [[name] for name in step.columns] if by_value else [step.columns]:
+            k = step.least_records(names[0], entry["columns"][names[0]])
+            tuples, counts = _shown(treated, names, bool(set(names) & set(hidden)))
+            few = counts < k
+            if by_value:
+                few &= tuples.column(0).is_valid().to_numpy()
+            if few.any():
+                yield tuples.filter(pa.array(few)), int(counts[few].sum())
+
+
+def _shown(treated: Frame, names: Sequence[str], hidden: bool) -> tuple[pa.Table, np.ndarray]:
+    """Count tuples among the records that still show them."""
+    tuples, counts = treated.counts([*names, SUPPRESSED, LEFT_OUT])
+    gone = tuples[SUPPRESSED] if hidden else tuples[LEFT_OUT]
+    there = ~gone.to_numpy()
+    left, counts = tuples.filter(pa.array(there)).select(list(names)), counts[there]
+    number, classes = classes_of(*encode_columns(left, list(names)))
+    first = np.unique(number, return_index=True)[1]
+    return left.take(pa.array(first)), np.bincount(number, counts, classes).astype(np.int64)
+
+
+# Types
+
+
+def _public(decided: Decided, original: Frame, treated: Frame, made: Finish) -> pa.Schema:
+    """Return the types that are released: those of the input, or wider decimals if need be.
+
+    In memory, categories stay such, and labels that may be shared stay with their columns.
+    """
+    if isinstance(treated, MemoryFrame):
+        assert isinstance(original, MemoryFrame)
+        gone = np.flatnonzero(treated.table[LEFT_OUT].to_numpy())
+        shown = pa.table(made.columns(treated.table))
+        return released_labels(original.table, shown, seen(decided.recipe), gone).schema
+    fields = []
+    for name in decided.released:
+        kind, own = treated.schema.field(name).type, original.schema.field(name).type
+        if pa.types.is_decimal(kind):
+            digits = treated.fold(partial(_digits, name), max, [name])
+            kind = pa.decimal128(max(own.precision, digits), own.scale)
+        fields.append(pa.field(name, plain_type(kind)))
+    return pa.schema(fields)
+
+
+def seen(recipe: Recipe) -> set[str]:
+    """Name the columns that steps treat or read, and that of households."""
+    return {c for step in recipe.steps for c in looked_at(step)} | {recipe.roles.household or ""}
+
+
+def _digits(name: str, piece: pa.Table, rows: np.ndarray) -> int:
+    """Count the digits that a column of decimals needs."""
+    largest = pc.max(pc.abs(piece[name])).as_py()
+    return 0 if largest is None else len(str(int(largest.scaleb(piece[name].type.scale))))
+
+
+def count_changes(decided: Decided, original: Frame, treated: Frame, finish: Finish) -> None:
+    """Put into the log how many cells of each treated column differ from the original's."""
+    taken = [name for name in decided.released if name in decided.applying.touched]
+    if taken:
+        function = partial(finish.changes, tuple(taken))
+        changed = original.fold_pairs(treated, function, _sum, taken)
+        decided.log["changed_cells"] |= changed
+    household = decided.recipe.roles.household
+    if household is not None:
+        nulls = decided.log["nulls"]["cells"][household]
+        decided.log["changed_cells"][household] = original.num_rows - nulls
+    for entry, step in zip(decided.log["steps"], decided.recipe.steps, strict=True):
+        entry["changed_cells"] = {c: decided.log["changed_cells"][c] for c in step.columns}
+
+
+def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return {name: one[name] + other[name] for name in one}

@@ -1,0 +1,124 @@
+"""What a run refuses, in one sentence each, before it does harm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from discreet.engines import Frame
+from discreet.engines.frame import refuse_type
+from discreet.errors import BadInput, nearest
+from discreet.method import Method
+from discreet.recipe.recipe import Recipe, Step
+from discreet.table import Numbers, kind_of
+
+# With two records at a point, each could work out the other's value.
+FEWEST_PER_POINT = 3
+
+
+def looked_at(step: Step) -> tuple[str, ...]:
+    """Name the columns that a step treats or reads."""
+    return (*step.columns, *step.build().reads)
+
+
+def refuse_engine(recipe: Recipe, engine: str) -> None:
+    """Refuse the steps that need all rows where these are not in memory."""
+    if engine == "memory":
+        return
+    for number, step in enumerate(recipe.steps, start=1):
+        why = step.build().bound_to_memory
+        if why is None and step.parameters().get("small_group") == "append":
+            why = "small_group = 'append' tells the records that it releases by their rows"
+        again = {column for later in recipe.steps[number:] for column in looked_at(later)}
+        if why is None and step.build().orders and again & set(step.columns):
+            why = f"a later step looks at {min(again & set(step.columns))!r}, its result, again"
+        if why is not None:
+            raise BadInput(
+                f"step {number} ({step.method}) cannot run on {engine}: {why}; use --engine memory"
+            )
+
+
+def refuse_columns(
+    frame: Frame, recipe: Recipe, roles: dict[str, str], released: list[str]
+) -> None:
+    """Refuse columns that cannot be released, and steps that look at what is not."""
+    for number, step in enumerate(recipe.steps, start=1):
+        _refuse_unreleased(step, number, roles, released)
+    if not released:
+        raise BadInput("no column would be released; give some column another role")
+    for column in released:
+        _refuse_strange(frame.schema.field(column).type, column)
+        if not frame.whole:
+            refuse_type(frame.schema.field(column))
+
+
+def _refuse_unreleased(step: Step, number: int, roles: dict[str, str], released: list[str]) -> None:
+    for column in looked_at(step):
+        where = f"step {number} ({step.method})"
+        if column not in roles:
+            raise BadInput(f"{where}: the table has no column '{column}'; {nearest(column, roles)}")
+        if column not in released:
+            does = "treats" if column in step.columns else "reads"
+            raise BadInput(f"{where} {does} '{column}', which is not released ({roles[column]})")
+
+
+def _refuse_strange(kind: pa.DataType, column: str) -> None:
+    if kind_of(kind) == "other" and not pa.types.is_time(kind):
+        raise BadInput(
+            f"column '{column}' holds {kind}, which cannot be released; drop it, or turn it into "
+            "text or numbers"
+        )
+
+
+def refuse_units(
+    method: Method, columns: Sequence[str], sources: Mapping[str, Numbers], where: str
+) -> None:
+    """Refuse dates where plain numbers are needed, and to put different things together."""
+    units = {column: sources[column].unit for column in columns if column in sources}
+    for column, unit in units.items():
+        if unit is not None and not method.takes_dates:
+            raise BadInput(
+                f"{where} takes plain numbers, but column '{column}' holds {sources[column].type}"
+            )
+    if not method.pools:
+        return
+    first, *others = columns
+    for column in others:
+        if units[column] != units[first]:
+            held = [units[c] or "plain numbers" for c in (first, column)]
+            raise BadInput(
+                f"{where} puts its columns together, but '{first}' holds {held[0]} and "
+                f"'{column}' {held[1]}; treat them in steps of their own"
+            )
+
+
+def chooses_rarest(step: Step) -> bool:
+    """Tell whether a step could say how few records may share a point, and does not."""
+    return "min_count" in step.parameters() and "min_count" not in step.model_fields_set
+
+
+def refuse_rare_point(where: str, column: str, smallest: int) -> None:
+    """Refuse a point that stands for too few records: that of one is the record's own value."""
+    if smallest < FEWEST_PER_POINT:
+        raise BadInput(
+            f"{where}: a point of column '{column}' stands for {smallest} "
+            f"record{'s' * (smallest > 1)}; set min_count = {FEWEST_PER_POINT} or more to merge "
+            "such parts, or min_count = 1 to release them knowingly"
+        )
+
+
+def refuse_suppression(recipe: Recipe, suppressed: int, all_gone: bool) -> None:
+    """Refuse suppressed records where the promise of another step would not outlive it."""
+    if all_gone:
+        raise BadInput("all records would be suppressed; weaken what the steps must keep")
+    others = [
+        f"step {number} ({step.method})"
+        for number, step in enumerate(recipe.steps, start=1)
+        if step.promise and step.build().promise in ("privacy-models", "wildcard-k")
+    ]
+    if len(others) > 1:
+        raise BadInput(
+            f"{suppressed:,} records are suppressed, which the classes of {' and '.join(others)} "
+            "then lack; put the columns into one step, or allow no suppression"
+        )
