@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib.figure  # noqa: F401
 
 from discreet import protect
+from discreet.engines import memory
 from discreet.flow import output, release
 
 
@@ -29,7 +30,8 @@ def save_until(stop: str, folder: Path, target: str, force: bool, tell: Connecti
     def patch(module: Any, name: str, stop: str | None = None) -> None:
         setattr(module, name, wait(stop or name, getattr(module, name)))
 
-    for name in ("write_table", "save_plan", "check_release"):
+    patch(memory, "write_table")
+    for name in ("save_plan", "check_frames"):
         patch(release, name)
     patch(output, "_publish")
     patch(output, "_remove_old", "tidy")

@@ -75,5 +75,5 @@ def test_a_generalized_column_lists_its_released_levels(households):
         ],
     }
     release = discreet.protect(households, recipe)
-    text = codebook(release.recipe, release.protected)
+    text = codebook(release.recipe, release.finished.table)
     assert "- 20-39\n- 40-59\n" in text

@@ -93,7 +93,7 @@ def test_nothing_in_public_tells_of_seed_plan_hashes_or_identifiers(
     seeds = (release.recipe.seed, release.recipe.order_seed)
     secret = [text for seed in seeds for text in (str(seed), f"{seed:x}")] + [log["hash_key"]]
     secret += [log["input"]["hmac"], *log["files"].values(), "seed", "hmac"]
-    released = {f"{x:g}" for c in ("income", "assets") for x in release.protected[c].to_numpy()}
+    released = {f"{x:g}" for c in ("income", "assets") for x in release.finished.table[c].to_numpy()}
     for step in release.plan["steps"]:
         for plan in step["columns"].values():
             secret += [f"{cut!r}" for cut in plan.get("cuts", np.array([])).tolist() if f"{cut:g}" not in released]  # fmt: skip
@@ -195,7 +195,7 @@ def test_an_index_that_came_through_parquet_is_not_written(tmp_path):
     step = {"method": "oma", "columns": ["x"], "k": 2}
     for table in (tmp_path / "in.parquet", pa.Table.from_pandas(frame)):
         release = protect(table, {"roles": {"rest": "insensitive"}, "steps": [step]})
-        assert release.protected.column_names == ["x"]
+        assert release.finished.table.column_names == ["x"]
 
 
 def test_a_place_that_cannot_be_written(release, tmp_path):
@@ -235,7 +235,7 @@ def test_long_arrays_of_a_plan_go_to_parquet(tmp_path):
 # Processes are forked off one that has imported all, and has done nothing else.
 forked = multiprocessing.get_context("forkserver")
 forked.set_forkserver_preload(["tests.flow.stopping"])
-STOPS = ["write_table", "save_plan", "check_release", "first rename", "tidy"]
+STOPS = ["write_table", "save_plan", "check_frames", "first rename", "tidy"]
 CASES = [(target, stop, False) for target in ("out", "out.csv") for stop in STOPS]
 CASES += [("out", stop, True) for stop in ("_publish", "first rename", "second rename", "tidy")]
 CASES += [("out.csv", "table", False)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,9 @@ from discreet.errors import BadInput
 from discreet.table.csv import cast, header_of, stream_text
 from discreet.table.files import delimiter_of, format_of, parquet_files
 from discreet.table.signatures import check_content
+
+# Takes a piece of a table.
+Write = Callable[[pa.Table], None]
 
 
 class ReleasedFrame(DuckDBFrame):
@@ -94,25 +98,50 @@ def _kind(field: pa.Field, schema: pa.Schema) -> pa.DataType:
     return plain_type(known.type)
 
 
-def _of_csv(session: Session, path: Path, schema: pa.Schema) -> DuckDBFrame:
-    """Read a CSV, of which the types are known, into a temporary file."""
+def stream_released(path: Path, schema: pa.Schema, begin: Callable[[pa.Schema], Write]) -> None:
+    """Read a released CSV, of which the types are known, a piece at a time.
+
+    Parameters
+    ----------
+    path : Path
+    schema : pyarrow.Schema
+        Types of the columns; one that it does not know stays text.
+    begin : callable
+        Given the columns' types, returns what takes the pieces.
+    """
     # As `write_table` writes it, and never guessed at.
     dialect = header_of(path, delimiter_of(path), '"', "utf-8")
     empty = pa.table({name: pa.array([], pa.string()) for name in dialect.header})
     kinds = cast(empty, schema, path).schema
-    made = session.new_file()
-    stored = pa.schema([(f"c{i}", kind) for i, kind in enumerate(kinds.types)])
-    rows = 0
-    with parquet.ParquetWriter(made, stored.append(_NUMBER), compression="lz4") as writer:
+    write = begin(kinds)
 
-        def write(batch: pa.RecordBatch) -> None:
-            nonlocal rows
-            piece = cast(pa.table(batch), schema, path).cast(kinds)
-            writer.write_table(_numbered(piece, rows))
-            rows += len(piece)
+    def typed(batch: pa.RecordBatch) -> None:
+        write(cast(pa.table(batch), schema, path).cast(kinds))
 
-        stream_text(path, dialect, dialect.header, (), write)
-    return DuckDBFrame(session, [made], schema=kinds)
+    stream_text(path, dialect, dialect.header, (), typed)
+
+
+def _of_csv(session: Session, path: Path, schema: pa.Schema) -> DuckDBFrame:
+    """Read a CSV, of which the types are known, into a temporary file."""
+    made, found, rows = session.new_file(), pa.schema([]), 0
+    with ExitStack() as stack:
+
+        def begin(kinds: pa.Schema) -> Write:
+            nonlocal found
+            found = kinds
+            stored = pa.schema([(f"c{i}", kind) for i, kind in enumerate(kinds.types)])
+            writer = parquet.ParquetWriter(made, stored.append(_NUMBER), compression="lz4")
+            stack.enter_context(writer)
+
+            def write(piece: pa.Table) -> None:
+                nonlocal rows
+                writer.write_table(_numbered(piece, rows))
+                rows += len(piece)
+
+            return write
+
+        stream_released(path, schema, begin)
+    return DuckDBFrame(session, [made], schema=found)
 
 
 def _converted(session: Session, frame: DuckDBFrame, kinds: pa.Schema, path: Path) -> DuckDBFrame:

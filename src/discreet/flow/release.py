@@ -38,7 +38,7 @@ from discreet.table.signatures import FORMATS
 
 ROWS = "rows.parquet"
 # What engines write; in memory, all that `write_table` does.
-_WRITES = {"duckdb": ("csv", "csv.gz", "csv.zst", "parquet"), "spark": ("parquet",)}
+_WRITES = ("csv", "csv.gz", "csv.zst", "parquet")
 README = """\
 This folder is internal. Never share it.
 
@@ -299,10 +299,9 @@ def released_name(target: Path, format: str | None, engine: str, given: Any) -> 
             all_known = ", ".join(dict.fromkeys(FORMATS.values()))
             raise BadInput(f"there is no format '{format}'; known: {all_known}")
         name = f"table.{format}"
-    known = _WRITES.get(engine)
-    if known is not None and format_of(Path(name)) not in known:
+    if engine != "memory" and format_of(Path(name)) not in _WRITES:
         raise BadInput(
-            f"the engine {engine} writes {', '.join(known)}, not {format_of(Path(name))}; use "
+            f"the engine {engine} writes {', '.join(_WRITES)}, not {format_of(Path(name))}; use "
             "--engine memory for it"
         )
     return name

@@ -89,11 +89,22 @@ class SparkFrame(Frame):
         folder = session.new_folder()
         with session.telling():
             data.toDF(*_names(len(schema))).write.parquet(source.local(folder))
-        files = sorted(folder.glob("*.parquet"))
+        return cls.stored(session, sorted(folder.glob("*.parquet")), schema, markers, False)
+
+    @classmethod
+    def stored(
+        cls,
+        session: Session,
+        files: Sequence[Path],
+        schema: pa.Schema,
+        markers: Sequence[str] = (),
+        positioned: bool = True,
+    ) -> SparkFrame:
+        """Take temporary files whose columns are c0, c1, ... in the order of a schema."""
         _, num_rows = source.footers(files)
         with session.telling():
             plan = source.rows_of(session, files, schema, markers, range(len(schema)))
-        return cls.__new__(cls)._set(session, plan, schema, num_rows, positioned=False)
+        return cls.__new__(cls)._set(session, plan, schema, num_rows, positioned=positioned)
 
     @classmethod
     def released(
@@ -474,8 +485,8 @@ def spark_frame(session: Session, table: Any, markers: Sequence[str] = ()) -> Sp
             raise BadInput(f"{path} does not exist")
         if path.is_file() and format_of(path) != "parquet":
             raise BadInput(
-                f"{path}: the engine spark reads Parquet, not {format_of(path)}; use --engine "
-                "duckdb or memory, or convert it"
+                f"{path}: the engine spark reads CSV and Parquet, not {format_of(path)}; use "
+                "--engine memory, or convert it"
             )
         files = plain_files(path) if path.is_dir() else [path]
         frame = SparkFrame(session, [file.absolute() for file in files], markers)

@@ -17,7 +17,9 @@ import pyarrow as pa
 
 from discreet.engines.choice import megabytes
 from discreet.engines.frame import Engine, Frame, Needed, OfPiece
+from discreet.engines.spark import files
 from discreet.errors import BadInput, BrokenPromise
+from discreet.table.files import format_of
 
 # A task that fails is tried again, which plain local[*] does not do.
 MASTER = "local[*,4]"
@@ -115,11 +117,16 @@ class Session(Engine):
         table: Path,
         rows: Path,
     ) -> int:
-        """Write part files, and row maps of the same names."""
+        """Write Parquet as part files, with row maps of the same names, and CSV as one file."""
         from discreet.engines.spark.frame import SparkFrame
 
         assert isinstance(frame, SparkFrame)
-        return frame.write_parts(by, table, rows, finish, without)
+        if format_of(table) == "parquet":
+            return frame.write_parts(by, table, rows, finish, without)
+        parts, maps = self.new_folder(), self.new_folder()
+        written = frame.write_parts(by, parts, maps, finish, without)
+        files.join_parts(parts, maps, table, rows)
+        return written
 
     def read(
         self,
@@ -129,16 +136,22 @@ class Session(Engine):
         numeric: Sequence[str] = (),
         dialect: Mapping[str, str | None] | None = None,
     ) -> Frame:
-        """Take Parquet files or a DataFrame."""
-        from discreet.engines.spark.frame import spark_frame
+        """Take Parquet files or a DataFrame as they are; a CSV is parsed by the driver."""
+        from discreet.engines.spark.frame import SparkFrame, spark_frame
 
-        return spark_frame(self, table, null_markers)
+        path = Path(table) if isinstance(table, str | Path) else None
+        if path is None or not path.is_file() or not format_of(path).startswith("csv"):
+            return spark_frame(self, table, null_markers)
+        made = files.parse_csv(path, self.new_folder(), needed, null_markers, numeric, dialect)
+        return SparkFrame.stored(self, *made)
 
     def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> Frame:
-        """Take part files with their row maps."""
+        """Take part files with their row maps, or a CSV with its own."""
         from discreet.engines.spark.frame import SparkFrame
 
         assert rows is not None
+        if table.is_file():
+            table, rows = files.as_parts(table, rows, schema, self.new_folder())
         return SparkFrame.released(self, table, rows, schema)
 
     @contextmanager

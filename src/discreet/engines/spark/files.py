@@ -1,0 +1,66 @@
+"""CSV files, which the driver reads and writes as one stream: their rows have an order."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from discreet.engines.duckdb import Session as DuckDB
+from discreet.engines.frame import Needed
+from discreet.engines.released import Write, stream_released
+from discreet.table.files import table_writer
+
+_PART = "part-00000.parquet"
+
+
+def parse_csv(
+    path: Path,
+    folder: Path,
+    needed: Needed,
+    null_markers: Sequence[str],
+    numeric: Sequence[str],
+    dialect: Mapping[str, str | None] | None,
+) -> tuple[list[Path], pa.Schema]:
+    """Parse a CSV to a Parquet file in a new folder; types are found as on DuckDB."""
+    folder.mkdir()
+    session = DuckDB(folder)
+    try:
+        frame = session.read(path, needed, null_markers, numeric, dialect)
+        return frame.files, frame.schema
+    finally:
+        # The files stay.
+        session.connection.close()
+
+
+def join_parts(parts: Path, maps: Path, table: Path, rows: Path) -> None:
+    """Write part files, which are in order, as one file, and their row maps as one."""
+    for folder, target in ((parts, table), (maps, rows)):
+        files = sorted(folder.glob("part-*.parquet"))
+        schema = parquet.read_schema(files[0])
+        with table_writer(target, schema) as write:
+            for file in files:
+                for batch in parquet.ParquetFile(file).iter_batches():
+                    write(pa.table(batch))
+        shutil.rmtree(folder)
+
+
+def as_parts(table: Path, rows: Path, schema: pa.Schema, folder: Path) -> tuple[Path, Path]:
+    """Turn a released CSV and its row map into part files."""
+    parts, maps = folder / "parts", folder / "maps"
+    for made in (parts, maps):
+        made.mkdir(parents=True)
+    shutil.copy(rows, maps / _PART)
+    with ExitStack() as stack:
+
+        def begin(kinds: pa.Schema) -> Write:
+            writer = parquet.ParquetWriter(parts / _PART, kinds, compression="lz4")
+            stack.enter_context(writer)
+            return writer.write_table
+
+        stream_released(table, schema, begin)
+    return parts, maps
