@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
+from discreet.parameters import Constraints, check_declared, check_named
 from discreet.table.moments import Moments
 from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise
@@ -139,6 +140,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         step has columns.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
+    constraints : dict of str to Rule
+        What its parameters must be, beyond those of its bases.
     """
 
     recipe_name: ClassVar[str]
@@ -151,6 +154,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     blanks: ClassVar[bool] = False
     orders: ClassVar[bool] = False
     in_words: ClassVar[str]
+    constraints: ClassVar[Constraints] = {}
 
     @property
     def effect(self) -> str:
@@ -173,7 +177,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return ()
 
     def check_params(self) -> None:
-        """Raise `BadInput` where a parameter has a value that cannot be used."""
+        """Raise `BadInput` where a parameter has a value that cannot be used.
+
+        A subclass adds the rules that join several parameters.
+        """
+        check_declared(self)
 
     @property
     def bound_to_memory(self) -> str | None:
@@ -269,6 +277,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             for name, values in columns.items():
                 if np.isnan(values).all():
                     raise BadInput(f"column '{name}' holds only nulls")
+        check_named(self, columns)
         return columns
 
     def __sklearn_tags__(self) -> Any:

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ from discreet.method import (
     as_computed,
     per_column,
 )
-from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.parameters import Constraints, number
 from discreet.threads import over_ranges
 
 # Rows at a time: their draws stay in the cache.
@@ -80,6 +80,9 @@ class Noise(Method):
 
     recipe_name: ClassVar[str] = "noise"
     in_words: ClassVar[str] = "random noise was added to each value"
+    constraints: ClassVar[Constraints] = {
+        "scale": number(above=0, wanted="a number above 0, such as 0.1", by_column=True)
+    }
 
     def __init__(
         self,
@@ -108,13 +111,8 @@ class Noise(Method):
         return True
 
     def check_params(self) -> None:
-        """Refuse unknown kinds, and scales that are not above 0 or may not differ by column."""
-        if self.kind not in get_args(Kind):
-            known = ", ".join(map(repr, get_args(Kind)))
-            raise BadInput(f"kind must be one of {known}, not {self.kind!r}")
-        check_numbers(
-            "scale", self.scale, lambda s: 0 < s < math.inf, "a number above 0, such as 0.1"
-        )
+        """Refuse scales that may not differ by column."""
+        super().check_params()
         if self.kind == "correlated" and isinstance(self.scale, Mapping):
             raise BadInput("correlated noise takes one scale for all columns, not one by column")
 
@@ -232,11 +230,6 @@ class Noise(Method):
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         return np.column_stack(list(_apply(self.plan_, columns, self._draws).values()))
-
-    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
-        columns = super()._columns(X, reset)
-        check_named("scale", self.scale, columns)
-        return columns
 
 
 def _apply(

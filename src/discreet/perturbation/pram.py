@@ -27,10 +27,11 @@ from discreet.method import (
     as_given,
     per_column,
 )
-from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.parameters import Constraints, Rule, check_named, number
 
 MOST_CATEGORIES = 1000
 Matrix = Mapping[str, Mapping[str, float]]
+_ROW = number(least=0, most=1, wanted="made of probabilities from 0 to 1", by_column=True)
 
 
 class PRAM(Method):
@@ -84,6 +85,17 @@ class PRAM(Method):
     recipe_name: ClassVar[str] = "pram"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = "some values were replaced by others at random"
+    constraints: ClassVar[Constraints] = {
+        "retention": number(
+            least=0, below=1, wanted="a probability below 1, such as 0.8", by_column=True
+        ),
+        "matrix": Rule(
+            wanted="a row of probabilities for each category",
+            good=lambda rows: isinstance(rows, Mapping),
+            optional=True,
+            by_column=True,
+        ),
+    }
 
     def __init__(
         self,
@@ -109,12 +121,8 @@ class PRAM(Method):
         return True
 
     def check_params(self) -> None:
-        """Refuse what are no probabilities, and rows that do not add up to 1."""
-        check_numbers(
-            "retention", self.retention, lambda r: 0 <= r < 1, "a probability below 1, such as 0.8"
-        )
-        if not isinstance(self.invariant, bool | np.bool_):
-            raise BadInput(f"invariant must be True or False, not {self.invariant!r}")
+        """Refuse rows of a matrix that are no probabilities, or do not add up to 1."""
+        super().check_params()
         for column, matrix in (self.matrix or {}).items():
             for category, row in matrix.items():
                 _check_row(f"row {_label(category)!r} of the matrix of column '{column}'", row)
@@ -220,8 +228,7 @@ class PRAM(Method):
     def _table(self, X: Any, reset: bool) -> pa.Table:
         self.check_params()
         table = as_arrow(self, X, reset)
-        check_named("retention", self.retention, table.column_names)
-        check_named("matrix", self.matrix, table.column_names)
+        check_named(self, table.column_names)
         return table
 
     def __sklearn_tags__(self) -> Any:
@@ -233,7 +240,7 @@ class PRAM(Method):
 def _check_row(where: str, row: Any) -> None:
     if not isinstance(row, Mapping):
         raise BadInput(f"{where} must be a mapping from categories to probabilities, not {row!r}")
-    check_numbers(where, row, lambda p: 0 <= p <= 1, "made of probabilities from 0 to 1")
+    _ROW.check(where, row)
     if abs(math.fsum(row.values()) - 1) > 1e-6:
         raise BadInput(f"{where} adds up to {math.fsum(row.values()):.7g}, not to 1")
 

@@ -15,7 +15,7 @@ from discreet.errors import BadInput
 from discreet.kernels.sorting import sort_rows
 from discreet.kernels.swapping import swap_partners, swap_rows
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed, per_column
-from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.parameters import Constraints, number
 from discreet.unchanged import share_unchanged, warn_unchanged
 
 # Below this many ranks the partners of a value are so few that they can be tried.
@@ -71,6 +71,9 @@ class RankSwap(RowBound):
 
     recipe_name: ClassVar[str] = "rank-swap"
     in_words: ClassVar[str] = "each value was swapped with a similar one of another record"
+    constraints: ClassVar[Constraints] = {
+        "p": number(above=0, most=100, wanted="a percentage above 0 and up to 100", by_column=True)
+    }
 
     def __init__(self, p: float | Mapping[str, float], *, random_state: Any = None) -> None:
         self.p = p
@@ -90,10 +93,6 @@ class RankSwap(RowBound):
     def promise(self) -> str | None:
         """No value goes farther than p % of the ranks."""
         return "rank-window"
-
-    def check_params(self) -> None:
-        """Refuse what is no percentage."""
-        check_numbers("p", self.p, lambda p: 0 < p <= 100, "a percentage above 0 and up to 100")
 
     def run(
         self,
@@ -120,11 +119,6 @@ class RankSwap(RowBound):
         partner = swap_partners(n, window, *draws.key)
         new, rows = swap_rows(ordered, in_order, partner, len(values))
         return new, {"kind": "sources", "p": p, "window": window, "rows": rows}
-
-    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
-        columns = super()._columns(X, reset)
-        check_named("p", self.p, columns)
-        return columns
 
 
 def _refuse_or_warn(name: str, n: int, p: float, window: int) -> None:

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.draws import Draws
-from discreet.errors import BadInput
 from discreet.method import Outcome, Rounder, RowBound, as_arrow, as_computed, as_given
 from discreet.unchanged import warn_unchanged
 
@@ -78,11 +77,6 @@ class Shuffle(RowBound):
     def is_random(self) -> bool:
         """Always."""
         return True
-
-    def check_params(self) -> None:
-        """Refuse a `together` that is no bool."""
-        if not isinstance(self.together, bool | np.bool_):
-            raise BadInput(f"together must be True or False, not {self.together!r}")
 
     def run(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -11,8 +10,10 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import ColumnMethod, Plan, Rounder
-from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.parameters import Constraints, number
 from discreet.table.summary import Summary
+
+_BOUND = number(wanted="a finite number", optional=True, by_column=True)
 
 
 class TopBottom(ColumnMethod):
@@ -44,6 +45,7 @@ class TopBottom(ColumnMethod):
     recipe_name: ClassVar[str] = "top-bottom"
     takes_dates: ClassVar[bool] = False
     in_words: ClassVar[str] = "values beyond a bound are replaced by the bound"
+    constraints: ClassVar[Constraints] = {"lower": _BOUND, "upper": _BOUND}
 
     def __init__(
         self,
@@ -59,12 +61,10 @@ class TopBottom(ColumnMethod):
         return "within-bounds"
 
     def check_params(self) -> None:
-        """Refuse missing, unordered and non-finite bounds."""
+        """Refuse missing and unordered bounds."""
+        super().check_params()
         if self.lower is None and self.upper is None:
             raise BadInput("top-bottom needs a bound: give lower, upper or both")
-        for name, bound in (("lower", self.lower), ("upper", self.upper)):
-            if bound is not None:
-                check_numbers(name, bound, math.isfinite, "a finite number")
         for column in {*_names(self.lower), *_names(self.upper)} or {""}:
             lower, upper = self._bounds(column)
             if lower > upper:
@@ -99,12 +99,6 @@ class TopBottom(ColumnMethod):
                     'round it, or set precision = "full"'
                 )
         return self.decide(summary, column)
-
-    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
-        columns = super()._columns(X, reset)
-        check_named("lower", self.lower, columns)
-        check_named("upper", self.upper, columns)
-        return columns
 
     def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Clip to the bounds; NaN stays."""

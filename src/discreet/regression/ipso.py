@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
+from discreet.parameters import Constraints, Rule, one_of
 from discreet.table import numbers
 from discreet.unchanged import share_unchanged, warn_unchanged
 
@@ -22,6 +23,8 @@ _DEPENDENT = 1e-10
 _WHY = (
     "the confidential columns determine them, or they have few distinct values; take another method"
 )
+
+_NAMES = Rule(wanted="a list of column names", good=lambda x: bool(x) and not isinstance(x, str))
 
 
 class IPSO(RowBound):
@@ -71,6 +74,11 @@ class IPSO(RowBound):
     recipe_name: ClassVar[str] = "ipso"
     estimator_only: ClassVar[tuple[str, ...]] = (*RowBound.estimator_only, "quasi")
     in_words: ClassVar[str] = "each value is replaced by a random one that fits the other columns"
+    constraints: ClassVar[Constraints] = {
+        "variant": one_of(Variant, wanted="one of A, B, C"),
+        "confidential": _NAMES,
+        "quasi": replace(_NAMES, optional=True),
+    }
 
     def __init__(
         self,
@@ -101,15 +109,9 @@ class IPSO(RowBound):
         return self.confidential
 
     def check_params(self) -> None:
-        """Refuse unknown variants, and lists that are empty, doubled or overlap."""
-        if self.variant not in get_args(Variant):
-            raise BadInput(f"variant must be one of A, B, C, not {self.variant!r}")
-        for name in ("confidential", "quasi"):
-            columns = getattr(self, name)
-            if name == "quasi" and columns is None:
-                continue
-            if isinstance(columns, str) or not columns:
-                raise BadInput(f"{name} must be a list of column names, not {columns!r}")
+        """Refuse lists with columns twice, or that overlap."""
+        super().check_params()
+        for name, columns in (("confidential", self.confidential), ("quasi", self.quasi or [])):
             for position, column in enumerate(columns):
                 if column in columns[:position]:
                     raise BadInput(f"{name} lists '{column}' twice")

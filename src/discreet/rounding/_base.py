@@ -7,12 +7,10 @@ are told how many points to make.
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -30,6 +28,7 @@ from discreet.method import (
     as_computed,
     per_column,
 )
+from discreet.parameters import Constraints, whole
 from discreet.rounding._plans import (
     check_length,
     draw_up,
@@ -38,7 +37,7 @@ from discreet.rounding._plans import (
     represent,
     stochastic_point,
 )
-from discreet.rounding._sizes import Size, check_size, group_size, point_count
+from discreet.rounding._sizes import SIZE, Size, group_size, point_count
 from discreet.table.summary import Summary, followed_by, summarise_sorted
 
 # Groups at the end of a range of values that are grouped again with the next range.
@@ -61,10 +60,6 @@ class Rounding(ColumnMethod):
     def is_random(self) -> bool:
         """True for the stochastic encoding."""
         return self.encoding == "stochastic"
-
-    def check_params(self) -> None:
-        """Refuse unknown encodings."""
-        one_of("encoding", self.encoding, Encoding)
 
     def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
         """Make the plan of one column, but for its encoding."""
@@ -123,17 +118,6 @@ class Rounding(ColumnMethod):
             return self.apply(plan, values, draws), plan
         return spread(plan["points"], np.cumsum(plan["counts"]), rows, len(values)), plan
 
-    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
-        columns = super()._columns(X, reset)
-        for name in ("k", "n_points"):
-            size = getattr(self, name, None)
-            for key in size if isinstance(size, Mapping) else ():
-                if key not in columns:
-                    raise BadInput(
-                        f"{name} is given for column {key!r}, but there is none of that name"
-                    )
-        return columns
-
     def _learned(self) -> None:
         self.rounding_sets_ = {c: _distinct(plan["points"]) for c, plan in self.plan_.items()}
         self.group_sizes_ = {c: plan["counts"] for c, plan in self.plan_.items()}
@@ -143,6 +127,7 @@ class Rounding(ColumnMethod):
 class GroupRounding(Rounding):
     """Base of the methods with a minimum group size k; a subclass writes `groups`."""
 
+    constraints: ClassVar[Constraints] = {"k": SIZE}
     k: Size
     representative: str
     keep_ties: bool
@@ -151,14 +136,6 @@ class GroupRounding(Rounding):
     def promise(self) -> str | None:
         """At least k records per released value, kept by the group encoding alone."""
         return "k-per-value" if self.encoding == "group" else None
-
-    def check_params(self) -> None:
-        """Refuse a k that is no size, a `keep_ties` that is no bool, an unknown representative."""
-        super().check_params()
-        if not isinstance(self.keep_ties, bool | np.bool_):
-            raise BadInput(f"keep_ties must be True or False, not {self.keep_ties!r}")
-        one_of("representative", self.representative, Representative)
-        check_size("k", self.k)
 
     @property
     def bound_to_memory(self) -> str | None:
@@ -240,6 +217,7 @@ class GroupRounding(Rounding):
 class PartRounding(Rounding):
     """Base of the methods without a minimum group size; a subclass writes `parts`."""
 
+    constraints: ClassVar[Constraints] = {"min_count": whole(1)}
     representative: str
     min_count: int
 
@@ -247,12 +225,6 @@ class PartRounding(Rounding):
     def promise(self) -> str | None:
         """At least `min_count` records per released value, kept by the group encoding alone."""
         return "k-per-value" if self.encoding == "group" and self.min_count > 1 else None
-
-    def check_params(self) -> None:
-        """Refuse a `min_count` that is no number of records, and an unknown representative."""
-        super().check_params()
-        one_of("representative", self.representative, Representative)
-        at_least_one("min_count", self.min_count)
 
     def parts(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
         """Return the ends (exclusive, among the distinct values) of the parts."""
@@ -271,6 +243,7 @@ class PartRounding(Rounding):
 class PointRounding(PartRounding):
     """Base of the methods with a number of points; a subclass writes `cut`."""
 
+    constraints: ClassVar[Constraints] = {"n_points": SIZE}
     # Why a column with enough distinct values may get fewer points.
     fewer_because: ClassVar[str] = ""
 
@@ -288,11 +261,6 @@ class PointRounding(PartRounding):
         self.encoding = encoding
         self.min_count = min_count
         self.random_state = random_state
-
-    def check_params(self) -> None:
-        """Refuse a number of points that is no size."""
-        super().check_params()
-        check_size("n_points", self.n_points)
 
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
         """Return the ends (exclusive, among the distinct values) of c parts, or of fewer."""
@@ -316,26 +284,3 @@ class PointRounding(PartRounding):
 def _distinct(points: np.ndarray) -> np.ndarray:
     """Drop repeated points; parts come in order, so their points do."""
     return points[np.append(True, np.diff(points) > 0)]
-
-
-def one_of(name: str, value: object, choices: Any) -> None:
-    """Refuse a value that is not among a Literal's."""
-    if value not in choices.__args__:
-        known = ", ".join(repr(choice) for choice in choices.__args__)
-        raise BadInput(f"{name} must be one of {known}, not {value!r}")
-
-
-def at_least_one(name: str, value: Any) -> None:
-    """Refuse what is not a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}")
-
-
-def as_float(value: Any) -> float:
-    """Return a number as a float, and NaN, which is in no range, for anything else."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
