@@ -140,6 +140,15 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         step has columns.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
+    caveat : str
+        What an analyst must know of its result: what it keeps, and what it distorts.
+    published : tuple of str
+        Parameters that users of a release may know where it coarsens: they say what a released
+        value stands for.
+    published_with_noise : tuple of str
+        Parameters that they may know where it perturbs, if the recipe says `publish_noise`.
+    suppresses : bool
+        It may suppress records, which get `*` in its columns.
     constraints : dict of str to Rule
         What its parameters must be, beyond those of its bases.
     """
@@ -154,6 +163,10 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     blanks: ClassVar[bool] = False
     orders: ClassVar[bool] = False
     in_words: ClassVar[str]
+    caveat: ClassVar[str]
+    published: ClassVar[tuple[str, ...]] = ()
+    published_with_noise: ClassVar[tuple[str, ...]] = ()
+    suppresses: ClassVar[bool] = False
     constraints: ClassVar[Constraints] = {}
 
     @property
@@ -165,6 +178,19 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def is_random(self) -> bool:
         """True where the result depends on a seed."""
         return False
+
+    @property
+    def amount(self) -> float:
+        """How much it perturbs where it does: little up to 1, much above 5."""
+        return 5.0
+
+    @property
+    def strength(self) -> str | None:
+        """How strongly it perturbs: low, medium or high; None where it does not."""
+        if self.effect != "perturbs":
+            return None
+        found = self.amount
+        return "low" if found <= 1 + 1e-9 else "medium" if found <= 5 + 1e-9 else "high"
 
     @property
     def promise(self) -> str | None:
@@ -461,6 +487,11 @@ def as_given(X: Any, table: pa.Table, changed: set[str]) -> Any:
 def _table(columns: list[np.ndarray]) -> np.ndarray:
     """Put columns side by side; one alone is not copied."""
     return columns[0].reshape(-1, 1) if len(columns) == 1 else np.column_stack(columns)
+
+
+def largest(parameter: float | Mapping[str, float]) -> float:
+    """Return the largest value of a parameter that may be given column by column."""
+    return max(parameter.values()) if isinstance(parameter, Mapping) else parameter
 
 
 def per_column(parameter: Value | Mapping[str, Value], column: str, name: str) -> Value:

@@ -14,6 +14,12 @@ class Recoding(Method):
     """Base of the methods that replace values by labels until privacy models hold."""
 
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
+    caveat: ClassVar[str] = (
+        "labels stand for several values: compare and count by label, and do not take the middle "
+        "of a range for a value; * means that any value is possible and is not a missing value"
+    )
+    published: ClassVar[tuple[str, ...]] = ("privacy",)
+    suppresses: ClassVar[bool] = True
     privacy: Any
     null_policy: str
     small_group: str

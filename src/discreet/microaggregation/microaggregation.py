@@ -112,6 +112,12 @@ class Microaggregation(RowBound):
     budgets: ClassVar[tuple[str, ...]] = ("refine", "refine_moves")
     blanks: ClassVar[bool] = True
     in_words: ClassVar[str] = "replaced by the centre of a group of similar records"
+    caveat: ClassVar[str] = (
+        "values are centres of groups of similar records: means are kept, variances come out too "
+        "small, correlations among the columns treated together come out too strong, those with "
+        "other columns too weak, and results for small subgroups mislead"
+    )
+    published: ClassVar[tuple[str, ...]] = ("k",)
     constraints: ClassVar[Constraints] = {
         "k": whole(1),
         "refine": number(least=0),

@@ -22,6 +22,7 @@ from discreet.method import (
     Plan,
     Rounder,
     as_computed,
+    largest,
     per_column,
 )
 from discreet.parameters import Constraints, number
@@ -80,6 +81,11 @@ class Noise(Method):
 
     recipe_name: ClassVar[str] = "noise"
     in_words: ClassVar[str] = "random noise was added to each value"
+    caveat: ClassVar[str] = (
+        "noise was added: means are kept on average, variances come out too large, correlations "
+        "and slopes of regressions with other columns too weak; use models with errors in variables"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = ("kind", "scale")
     constraints: ClassVar[Constraints] = {
         "scale": number(above=0, wanted="a number above 0, such as 0.1", by_column=True)
     }
@@ -104,6 +110,11 @@ class Noise(Method):
     def effect(self) -> str:
         """It perturbs."""
         return "perturbs"
+
+    @property
+    def amount(self) -> float:
+        """A tenth of a standard deviation, or of the value, is little."""
+        return largest(self.scale) / 0.1
 
     @property
     def is_random(self) -> bool:

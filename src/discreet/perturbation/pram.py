@@ -85,6 +85,12 @@ class PRAM(Method):
     recipe_name: ClassVar[str] = "pram"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = "some values were replaced by others at random"
+    caveat: ClassVar[str] = (
+        "categories were changed at random: counts are pulled towards each other and tables with "
+        "this column come out too flat; counts can be corrected with the transition probabilities, "
+        "where these are published, and are approximate otherwise"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = ("retention", "matrix", "invariant")
     constraints: ClassVar[Constraints] = {
         "retention": number(
             least=0, below=1, wanted="a probability below 1, such as 0.8", by_column=True
@@ -114,6 +120,17 @@ class PRAM(Method):
     def effect(self) -> str:
         """It perturbs."""
         return "perturbs"
+
+    @property
+    def amount(self) -> float:
+        """One value in ten that does not stay is little."""
+        if self.matrix is not None:
+            rows = [row for matrix in self.matrix.values() for row in matrix.items()]
+            stay = [row.get(category, 0.0) for category, row in rows]
+        else:
+            retention = self.retention
+            stay = [*retention.values()] if isinstance(retention, Mapping) else [retention]
+        return (1 - min(stay, default=1.0)) / 0.1
 
     @property
     def is_random(self) -> bool:

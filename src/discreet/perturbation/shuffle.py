@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
@@ -63,6 +64,11 @@ class Shuffle(RowBound):
     recipe_name: ClassVar[str] = "shuffle"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = "the values were put in random order"
+    caveat: ClassVar[str] = (
+        "values were exchanged between records at random: the column by itself is exact, and its "
+        "relations to columns that were not exchanged with it mean nothing"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = ("together",)
 
     def __init__(self, *, together: bool = False, random_state: Any = None) -> None:
         self.together = together
@@ -72,6 +78,11 @@ class Shuffle(RowBound):
     def effect(self) -> str:
         """It perturbs."""
         return "perturbs"
+
+    @property
+    def amount(self) -> float:
+        """All that a record had of the column is gone."""
+        return math.inf
 
     @property
     def is_random(self) -> bool:

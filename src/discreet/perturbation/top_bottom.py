@@ -45,6 +45,11 @@ class TopBottom(ColumnMethod):
     recipe_name: ClassVar[str] = "top-bottom"
     takes_dates: ClassVar[bool] = False
     in_words: ClassVar[str] = "values beyond a bound are replaced by the bound"
+    caveat: ClassVar[str] = (
+        "values at a bound stand for all beyond it: means and variances of the column come out too "
+        "small; use medians, or models for censored values"
+    )
+    published: ClassVar[tuple[str, ...]] = ("lower", "upper")
     constraints: ClassVar[Constraints] = {"lower": _BOUND, "upper": _BOUND}
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -74,6 +75,11 @@ class IPSO(RowBound):
     recipe_name: ClassVar[str] = "ipso"
     estimator_only: ClassVar[tuple[str, ...]] = (*RowBound.estimator_only, "quasi")
     in_words: ClassVar[str] = "each value is replaced by a random one that fits the other columns"
+    caveat: ClassVar[str] = (
+        "values were drawn from a linear regression on other columns: means, variances and linear "
+        "relations among the columns involved are kept; subgroups, curves and extremes are not"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = ("variant", "confidential")
     constraints: ClassVar[Constraints] = {
         "variant": one_of(Variant, wanted="one of A, B, C"),
         "confidential": _NAMES,
@@ -97,6 +103,11 @@ class IPSO(RowBound):
     def effect(self) -> str:
         """A released value stands for no set of values."""
         return "perturbs"
+
+    @property
+    def amount(self) -> float:
+        """Nothing but the regression is left of a value."""
+        return math.inf
 
     @property
     def is_random(self) -> bool:

@@ -85,6 +85,19 @@ class PoROP(RowBound):
     pools: ClassVar[bool] = True
     orders: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value is replaced by a smooth curve's value plus random noise"
+    caveat: ClassVar[str] = (
+        "values follow a curve through the ordered originals, with noise: the distribution keeps "
+        "its shape, single values and small differences between records are not to be trusted"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = (
+        "k",
+        "degree",
+        "noise",
+        "noise_scale",
+        "second_k",
+        "noise_floor",
+        "keep_range",
+    )
     constraints: ClassVar[Constraints] = {
         "k": whole(2),
         "degree": whole(1, or_list="one degree for each chunk, or a number"),
@@ -119,6 +132,11 @@ class PoROP(RowBound):
     def effect(self) -> str:
         """A released value is near the original, and stands for no set of values."""
         return "perturbs"
+
+    @property
+    def amount(self) -> float:
+        """Half of what the fit misses is little noise; without any, the fit itself moves values."""
+        return self.noise_scale / 0.5 if self.is_random else 1.0
 
     @property
     def is_random(self) -> bool:

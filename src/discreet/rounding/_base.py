@@ -46,10 +46,31 @@ Representative = Literal["mean", "median", "midpoint"]
 Encoding = Literal["group", "nearest", "stochastic"]
 
 
+_GROUPED = (
+    "values are centres of groups: means are kept or nearly so, variances and standard errors come "
+    "out too small, and the spread within a group is gone; do not look for exact values or gaps"
+)
+_NEAREST = (
+    "values are the nearest of some typical values: means are kept nearly, variances and standard "
+    "errors come out somewhat too small, and the spread around a point is gone"
+)
+STOCHASTIC = "values are one of the two neighbouring points, at random: means are kept on average"
+_BEYOND = (
+    ", but for values beyond the outermost points, which are cut off there; variances may come out "
+    "too large or too small"
+)
+
+
 class Rounding(ColumnMethod):
     """Base of the rounding methods; a subclass writes `plan`."""
 
     encoding: str
+
+    @property
+    def caveat(self) -> str:  # type: ignore[override]
+        """What is distorted depends on the encoding."""
+        told = {"nearest": _NEAREST, "stochastic": STOCHASTIC + _BEYOND}
+        return told.get(self.encoding, _GROUPED)
 
     @property
     def effect(self) -> str:
@@ -127,6 +148,8 @@ class Rounding(ColumnMethod):
 class GroupRounding(Rounding):
     """Base of the methods with a minimum group size k; a subclass writes `groups`."""
 
+    published: ClassVar[tuple[str, ...]] = ("k",)
+    published_with_noise: ClassVar[tuple[str, ...]] = ("k", "encoding")
     constraints: ClassVar[Constraints] = {"k": SIZE}
     k: Size
     representative: str
@@ -217,6 +240,8 @@ class GroupRounding(Rounding):
 class PartRounding(Rounding):
     """Base of the methods without a minimum group size; a subclass writes `parts`."""
 
+    published: ClassVar[tuple[str, ...]] = ("min_count",)
+    published_with_noise: ClassVar[tuple[str, ...]] = ("encoding",)
     constraints: ClassVar[Constraints] = {"min_count": whole(1)}
     representative: str
     min_count: int
@@ -243,6 +268,8 @@ class PartRounding(Rounding):
 class PointRounding(PartRounding):
     """Base of the methods with a number of points; a subclass writes `cut`."""
 
+    published: ClassVar[tuple[str, ...]] = ("n_points", "min_count")
+    published_with_noise: ClassVar[tuple[str, ...]] = ("n_points", "encoding")
     constraints: ClassVar[Constraints] = {"n_points": SIZE}
     # Why a column with enough distinct values may get fewer points.
     fewer_because: ClassVar[str] = ""

@@ -13,7 +13,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import Plan, Rounder
 from discreet.parameters import Constraints, Rule, number, whole
-from discreet.rounding._base import Encoding, Rounding
+from discreet.rounding._base import STOCHASTIC, Encoding, Rounding
 from discreet.rounding._plans import check_length
 from discreet.table.csv import LARGEST_EXACT_INTEGER
 from discreet.table.summary import Summary, summarise
@@ -76,6 +76,8 @@ class BaseRounding(Rounding):
     recipe_name: ClassVar[str] = "base"
     takes_dates: ClassVar[bool] = False
     in_words: ClassVar[str] = "each value is rounded to a multiple of a base"
+    published: ClassVar[tuple[str, ...]] = ("base", "min_attraction")
+    published_with_noise: ClassVar[tuple[str, ...]] = ("base", "encoding")
     constraints: ClassVar[Constraints] = {
         "base": replace(_BASE, optional=True),
         "min_attraction": whole(1, optional=True),
@@ -100,6 +102,19 @@ class BaseRounding(Rounding):
         self.bases = bases
         self.encoding = encoding
         self.random_state = random_state
+
+    @property
+    def caveat(self) -> str:  # type: ignore[override]
+        """Multiples are told, whatever the encoding; drawn ones lie on both sides of a value."""
+        if self.encoding == "stochastic":
+            return STOCHASTIC + (
+                "; variances come out too large, differences smaller than the base mean nothing, "
+                "and counts heap at its multiples"
+            )
+        return (
+            "values are multiples of a base: differences smaller than it mean nothing, and counts "
+            "heap at the multiples"
+        )
 
     @property
     def promise(self) -> str | None:
