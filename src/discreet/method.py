@@ -25,7 +25,6 @@ from discreet.table.moments import Moments
 from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise
 
-Plan = dict[str, Any]
 Value = TypeVar("Value")
 # Rounds the numbers of a column, by its name, to what may be released.
 Rounder = Callable[[str, np.ndarray], np.ndarray]
@@ -49,9 +48,9 @@ class Outcome:
     columns : dict of str to ndarray or pyarrow.ChunkedArray
         The treated columns, rows in order: float64 (NaN where null) for those that came as
         numbers, Arrow for the others.
-    plans : dict of str to dict
+    plans : dict of str to ColumnPlan
         What was decided for each of them; each has a `kind` that the check knows.
-    joint : dict
+    joint : JointPlan
         What was decided for the columns together, with a `kind` too; empty where nothing was.
     suppressed : ndarray of bool, optional
         The records that were suppressed.
@@ -67,8 +66,8 @@ class Outcome:
     """
 
     columns: dict[str, Any]
-    plans: dict[str, Plan]
-    joint: Plan = field(default_factory=dict)
+    plans: dict[str, Any]
+    joint: Any = field(default_factory=dict)
     suppressed: np.ndarray | None = None
     unsafe: np.ndarray | None = None
     figures: dict[str, Any] = field(default_factory=dict)
@@ -105,9 +104,9 @@ class Decision:
         are empty. Can be pickled, since an engine may have its rows elsewhere.
     """
 
-    plans: dict[str, Plan]
+    plans: dict[str, Any]
     treat: Callable[[Mapping[str, Any], Callable[[str], Draws], Rounder], Outcome]
-    joint: Plan = field(default_factory=dict)
+    joint: Any = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
     fixed: dict[str, Any] = field(default_factory=dict)
 
@@ -140,8 +139,6 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         step has columns.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
-    caveat : str
-        What an analyst must know of its result: what it keeps, and what it distorts.
     published : tuple of str
         Parameters that users of a release may know where it coarsens: they say what a released
         value stands for.
@@ -163,7 +160,6 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     blanks: ClassVar[bool] = False
     orders: ClassVar[bool] = False
     in_words: ClassVar[str]
-    caveat: ClassVar[str]
     published: ClassVar[tuple[str, ...]] = ()
     published_with_noise: ClassVar[tuple[str, ...]] = ()
     suppresses: ClassVar[bool] = False
@@ -178,6 +174,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def is_random(self) -> bool:
         """True where the result depends on a seed."""
         return False
+
+    @property
+    def caveat(self) -> str:
+        """What an analyst must know of its result: what it keeps, and what it distorts."""
+        raise NotImplementedError
 
     @property
     def amount(self) -> float:
@@ -316,20 +317,20 @@ class ColumnMethod(Method):
     """Base of the methods that treat each column by itself: count, decide, apply.
 
     A subclass writes `decide`, from a summary to a plan, and `apply`, from a plan and values to
-    new values. A plan is a dict of numbers, text and arrays with a `kind` that the check knows.
+    new values. A plan is one of `discreet.plan`, with a `kind` that the check knows.
     """
 
     random_state: Any = None
 
-    def decide(self, summary: Summary, column: str) -> Plan:
+    def decide(self, summary: Summary, column: str) -> Any:
         """Make the plan of one column from its distinct values and counts."""
         raise NotImplementedError
 
-    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: Any, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Return new values by a plan; nulls (NaN) stay."""
         raise NotImplementedError
 
-    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
+    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Any:
         """Make the plan of one column whose results are rounded."""
         return self.decide(summary, column)
 
@@ -340,7 +341,7 @@ class ColumnMethod(Method):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, Plan]:
+    ) -> tuple[np.ndarray, Any]:
         """Treat the rows that the plan is made from."""
         plan = self.decide_rounded(summarise(values, target), column, draws, rounded)
         return rounded(column, self.apply(plan, values, draws)), plan
@@ -366,7 +367,7 @@ class ColumnMethod(Method):
 
     def _treat(
         self,
-        plans: Mapping[str, Plan],
+        plans: Mapping[str, Any],
         columns: Mapping[str, np.ndarray],
         draws: Callable[[str], Draws],
         rounded: Rounder,

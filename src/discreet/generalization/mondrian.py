@@ -39,11 +39,11 @@ from discreet.method import (
     Counted,
     Decision,
     Outcome,
-    Plan,
     Rounder,
     as_arrow,
     as_computed,
 )
+from discreet.plan import BarePlan, MondrianJoint
 from discreet.table.classes import check_columns, classes_of, encode_columns
 
 NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate"]
@@ -280,22 +280,24 @@ class Mondrian(Recoding):
         parts: Partition,
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
-    ) -> tuple[dict[str, Any], dict[str, Plan], Plan, dict[str, Any]]:
+    ) -> tuple[dict[str, Any], dict[str, BarePlan], MondrianJoint, dict[str, Any]]:
         """Return the labels of the units, the columns' plans and the joint one, and figures."""
         models = read_models(self.privacy)
         labels = parts.labels()
         new = parts.released(labels)
-        joint = {
+        joint: MondrianJoint = {
             "kind": "mondrian",
             "null_policy": self.null_policy,
-            # Where equal records are told apart, a class is of a row.
-            **({"tuples": parts.tuples()} if self.strict else {"classes": parts.classes}),
             "sizes": parts.sizes_of_classes,
             "labels": labels,
             "groups": parts.groups,
             "confidential": {c: distribution(others[c], c, weights) for c in self.reads},
             "trees": trees(models, others),
         }
+        if self.strict:
+            joint["tuples"] = parts.tuples()
+        else:  # Equal records are told apart: a class is of a row.
+            joint["classes"] = parts.classes
         figures = {
             "null_policy": self.null_policy,
             "classes": len(joint["sizes"]),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import Outcome, Plan, Rounder, RowBound, as_arrow, as_computed, as_given
+from discreet.method import Outcome, Rounder, RowBound, as_arrow, as_computed, as_given
 from discreet.microaggregation._blocks import SAMPLE, algorithm, exact_up_to, group
 from discreet.microaggregation._centres import centres, planned, released
 from discreet.microaggregation._parts import parts
@@ -26,6 +26,7 @@ from discreet.microaggregation._space import (
     space,
 )
 from discreet.parameters import Constraints, number, whole
+from discreet.plan import CentresPlan, GroupsJoint
 from discreet.table import Numbers, kind_of, numbers
 from discreet.trace import Trace
 
@@ -209,7 +210,7 @@ class Microaggregation(RowBound):
         kept = labels >= 0
         labels[kept] = np.unique(labels[kept], return_inverse=True)[1]
         lost, moves = loss(encoded, labels), search.moves if search else 0
-        joint = {
+        joint: GroupsJoint = {
             "kind": "microaggregation",
             "k": int(self.k),
             "algorithm": self.algorithm,
@@ -348,10 +349,10 @@ def _replace(
     encoded: Mapping[str, Column],
     labels: np.ndarray,
     rounded: Rounder,
-) -> tuple[dict[str, Any], dict[str, Plan]]:
+) -> tuple[dict[str, Any], dict[str, CentresPlan]]:
     """Return the released columns, and the centres as plans."""
     new: dict[str, Any] = {}
-    plans: dict[str, Plan] = {}
+    plans: dict[str, CentresPlan] = {}
     groups = int(labels.max()) + 1
     for name, column in encoded.items():
         found = centres(column, labels, groups)

@@ -19,13 +19,13 @@ from discreet.method import (
     Decision,
     Method,
     Outcome,
-    Plan,
     Rounder,
     as_computed,
     largest,
     per_column,
 )
 from discreet.parameters import Constraints, number
+from discreet.plan import BareJoint, NoisePlan
 from discreet.threads import over_ranges
 
 # Rows at a time: their draws stay in the cache.
@@ -80,6 +80,8 @@ class Noise(Method):
     """
 
     recipe_name: ClassVar[str] = "noise"
+    effect: ClassVar[str] = "perturbs"
+    is_random: ClassVar[bool] = True
     in_words: ClassVar[str] = "random noise was added to each value"
     caveat: ClassVar[str] = (
         "noise was added: means are kept on average, variances come out too large, correlations "
@@ -107,19 +109,9 @@ class Noise(Method):
         return self.kind != "multiplicative"
 
     @property
-    def effect(self) -> str:
-        """It perturbs."""
-        return "perturbs"
-
-    @property
     def amount(self) -> float:
         """A tenth of a standard deviation, or of the value, is little."""
         return largest(self.scale) / 0.1
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
 
     def check_params(self) -> None:
         """Refuse scales that may not differ by column."""
@@ -160,12 +152,12 @@ class Noise(Method):
         return Decision(plans, partial(self._treat, plans), self._joint)
 
     @property
-    def _joint(self) -> Plan:
+    def _joint(self) -> BareJoint | dict[str, Any]:
         return {"kind": "correlated-noise"} if self.kind == "correlated" else {}
 
     def _treat(
         self,
-        plans: Mapping[str, Plan],
+        plans: Mapping[str, NoisePlan],
         columns: Mapping[str, np.ndarray],
         draws: Callable[[str], Draws],
         rounded: Rounder,
@@ -192,7 +184,7 @@ class Noise(Method):
             correlations = moments.correlations
         return moments.sd.tolist(), correlations
 
-    def _decide_rows(self, columns: Mapping[str, np.ndarray]) -> dict[str, Plan]:
+    def _decide_rows(self, columns: Mapping[str, np.ndarray]) -> dict[str, NoisePlan]:
         """Decide from all rows."""
         sds: list[float] = []
         correlations = None
@@ -204,14 +196,14 @@ class Noise(Method):
 
     def _decide(
         self, columns: Sequence[str], sds: list[float], correlations: np.ndarray | None
-    ) -> dict[str, Plan]:
+    ) -> dict[str, NoisePlan]:
         scales = {name: float(per_column(self.scale, name, "scale")) for name in columns}
         if self.kind == "multiplicative":
             return {
                 name: {"kind": "noise", "noise": self.kind, "scale": scale}
                 for name, scale in scales.items()
             }
-        plans: dict[str, Plan] = {}
+        plans: dict[str, NoisePlan] = {}
         for name, sd in zip(columns, sds, strict=True):
             if sd == 0:
                 warnings.warn(f"column '{name}' is constant: it gets no noise", stacklevel=4)
@@ -244,7 +236,7 @@ class Noise(Method):
 
 
 def _apply(
-    plans: Mapping[str, Plan], columns: Mapping[str, np.ndarray], draws: Callable[[str], Draws]
+    plans: Mapping[str, NoisePlan], columns: Mapping[str, np.ndarray], draws: Callable[[str], Draws]
 ) -> dict[str, np.ndarray]:
     """Return each value its noise; NaN stays, -0.0 becomes 0.0."""
     of = {name: draws(name) for name in columns}
@@ -262,7 +254,7 @@ def _apply(
 
 
 def _moved(
-    plan: Plan, values: np.ndarray, normals: Mapping[str, np.ndarray], name: str
+    plan: NoisePlan, values: np.ndarray, normals: Mapping[str, np.ndarray], name: str
 ) -> np.ndarray:
     if plan["noise"] == "multiplicative":
         return values * (1 + plan["scale"] * normals[name])

@@ -20,7 +20,6 @@ from discreet.method import (
     Decision,
     Method,
     Outcome,
-    Plan,
     Rounder,
     as_arrow,
     as_computed,
@@ -28,6 +27,7 @@ from discreet.method import (
     per_column,
 )
 from discreet.parameters import Constraints, Rule, check_named, number
+from discreet.plan import PramPlan
 
 MOST_CATEGORIES = 1000
 Matrix = Mapping[str, Mapping[str, float]]
@@ -83,6 +83,8 @@ class PRAM(Method):
     """
 
     recipe_name: ClassVar[str] = "pram"
+    effect: ClassVar[str] = "perturbs"
+    is_random: ClassVar[bool] = True
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = "some values were replaced by others at random"
     caveat: ClassVar[str] = (
@@ -117,11 +119,6 @@ class PRAM(Method):
         self.random_state = random_state
 
     @property
-    def effect(self) -> str:
-        """It perturbs."""
-        return "perturbs"
-
-    @property
     def amount(self) -> float:
         """One value in ten that does not stay is little."""
         if self.matrix is not None:
@@ -131,11 +128,6 @@ class PRAM(Method):
             retention = self.retention
             stay = [*retention.values()] if isinstance(retention, Mapping) else [retention]
         return (1 - min(stay, default=1.0)) / 0.1
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
 
     def check_params(self) -> None:
         """Refuse rows of a matrix that are no probabilities, or do not add up to 1."""
@@ -178,7 +170,7 @@ class PRAM(Method):
 
     def _treat(
         self,
-        plans: Mapping[str, Plan],
+        plans: Mapping[str, PramPlan],
         columns: Mapping[str, pa.ChunkedArray],
         draws: Callable[[str], Draws],
         rounded: Rounder,
@@ -190,7 +182,9 @@ class PRAM(Method):
         }
         return Outcome(new, {})
 
-    def _decide(self, name: str, column: pa.ChunkedArray, counts: np.ndarray | None = None) -> Plan:
+    def _decide(
+        self, name: str, column: pa.ChunkedArray, counts: np.ndarray | None = None
+    ) -> PramPlan:
         """Count the categories, and make their transition matrix."""
         counted = _count(_plain(name, column), counts)
         if len(counted) == 0:
@@ -331,7 +325,7 @@ def _invariant(first: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return np.einsum("kl,lm->km", first, back)
 
 
-def _apply(name: str, plan: Plan, column: pa.ChunkedArray, draws: Draws) -> pa.ChunkedArray:
+def _apply(name: str, plan: PramPlan, column: pa.ChunkedArray, draws: Draws) -> pa.ChunkedArray:
     """Draw each row's new category, one number a row."""
     plain = _plain(name, column)
     categories = pa.array(plan["categories"], plain.type)
@@ -364,7 +358,7 @@ def _draw(matrix: np.ndarray, codes: np.ndarray, uniform: np.ndarray) -> np.ndar
     return new
 
 
-def _with_all(name: str, column: pa.ChunkedArray, plan: Plan) -> pa.ChunkedArray:
+def _with_all(name: str, column: pa.ChunkedArray, plan: PramPlan) -> pa.ChunkedArray:
     """Let a piece of a dictionary column know the categories that only other pieces hold."""
     kind = column.type
     if not pa.types.is_dictionary(kind) or kind.ordered:

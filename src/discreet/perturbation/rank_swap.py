@@ -14,8 +14,9 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.sorting import sort_rows
 from discreet.kernels.swapping import swap_partners, swap_rows
-from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed, largest, per_column
+from discreet.method import Outcome, Rounder, RowBound, as_computed, largest, per_column
 from discreet.parameters import Constraints, number
+from discreet.plan import SourcesPlan
 from discreet.unchanged import share_unchanged, warn_unchanged
 
 # Below this many ranks the partners of a value are so few that they can be tried.
@@ -70,6 +71,8 @@ class RankSwap(RowBound):
     """
 
     recipe_name: ClassVar[str] = "rank-swap"
+    effect: ClassVar[str] = "perturbs"
+    is_random: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value was swapped with a similar one of another record"
     caveat: ClassVar[str] = (
         "values were exchanged between records of similar rank: the column by itself is exact, its "
@@ -85,19 +88,9 @@ class RankSwap(RowBound):
         self.random_state = random_state
 
     @property
-    def effect(self) -> str:
-        """It perturbs."""
-        return "perturbs"
-
-    @property
     def amount(self) -> float:
         """Two percent of the ranks are little."""
         return largest(self.p) / 2.0
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def promise(self) -> str | None:
@@ -121,7 +114,7 @@ class RankSwap(RowBound):
             warn_unchanged(share, _WHY, name)
         return Outcome(results, plans)
 
-    def _swap(self, name: str, values: np.ndarray, draws: Draws) -> tuple[np.ndarray, Plan]:
+    def _swap(self, name: str, values: np.ndarray, draws: Draws) -> tuple[np.ndarray, SourcesPlan]:
         ordered, in_order = sort_rows(np.ascontiguousarray(values))
         n, p = len(ordered), float(per_column(self.p, name, "p"))
         window = int(p * n / 100)

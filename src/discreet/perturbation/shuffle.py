@@ -62,6 +62,9 @@ class Shuffle(RowBound):
     """
 
     recipe_name: ClassVar[str] = "shuffle"
+    amount: ClassVar[float] = math.inf
+    effect: ClassVar[str] = "perturbs"
+    is_random: ClassVar[bool] = True
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = "the values were put in random order"
     caveat: ClassVar[str] = (
@@ -73,21 +76,6 @@ class Shuffle(RowBound):
     def __init__(self, *, together: bool = False, random_state: Any = None) -> None:
         self.together = together
         self.random_state = random_state
-
-    @property
-    def effect(self) -> str:
-        """It perturbs."""
-        return "perturbs"
-
-    @property
-    def amount(self) -> float:
-        """All that a record had of the column is gone."""
-        return math.inf
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
 
     def run(
         self,

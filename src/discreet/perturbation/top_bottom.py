@@ -9,8 +9,9 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import ColumnMethod, Plan, Rounder
+from discreet.method import ColumnMethod, Rounder
 from discreet.parameters import Constraints, number
+from discreet.plan import ClipPlan
 from discreet.table.summary import Summary
 
 _BOUND = number(wanted="a finite number", optional=True, by_column=True)
@@ -82,7 +83,7 @@ class TopBottom(ColumnMethod):
         )
         return (-np.inf if lower is None else lower, np.inf if upper is None else upper)
 
-    def decide(self, summary: Summary, column: str) -> Plan:
+    def decide(self, summary: Summary, column: str) -> ClipPlan:
         """Take the bounds, and count what lies beyond them."""
         lower, upper = self._bounds(column)
         if np.isinf(lower) and np.isinf(upper):
@@ -95,7 +96,9 @@ class TopBottom(ColumnMethod):
             "above": int(summary.counts[summary.values > upper].sum()),
         }
 
-    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
+    def decide_rounded(
+        self, summary: Summary, column: str, draws: Draws, rounded: Rounder
+    ) -> ClipPlan:
         """Refuse bounds that the column cannot hold: rounded, they could lie beyond themselves."""
         for bound in self._bounds(column):
             if np.isfinite(bound) and rounded(column, np.array([bound]))[0] != bound:
@@ -105,7 +108,7 @@ class TopBottom(ColumnMethod):
                 )
         return self.decide(summary, column)
 
-    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: ClipPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Clip to the bounds; NaN stays."""
         return np.clip(values, plan["lower"], plan["upper"])
 

@@ -13,8 +13,9 @@ from threadpoolctl import threadpool_limits
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
+from discreet.method import Outcome, Rounder, RowBound, as_computed
 from discreet.parameters import Constraints, Rule, one_of
+from discreet.plan import BarePlan, RegressionJoint, RegressionPart
 from discreet.table import numbers
 from discreet.unchanged import share_unchanged, warn_unchanged
 
@@ -73,6 +74,9 @@ class IPSO(RowBound):
     """
 
     recipe_name: ClassVar[str] = "ipso"
+    amount: ClassVar[float] = math.inf
+    effect: ClassVar[str] = "perturbs"
+    is_random: ClassVar[bool] = True
     estimator_only: ClassVar[tuple[str, ...]] = (*RowBound.estimator_only, "quasi")
     in_words: ClassVar[str] = "each value is replaced by a random one that fits the other columns"
     caveat: ClassVar[str] = (
@@ -98,21 +102,6 @@ class IPSO(RowBound):
         self.confidential = confidential
         self.quasi = quasi
         self.random_state = random_state
-
-    @property
-    def effect(self) -> str:
-        """A released value stands for no set of values."""
-        return "perturbs"
-
-    @property
-    def amount(self) -> float:
-        """Nothing but the regression is left of a value."""
-        return math.inf
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def reads(self) -> Sequence[str]:
@@ -197,7 +186,7 @@ class IPSO(RowBound):
         x = (x - centre) / scale
         moments = _Moments.of(x[complete], y[complete], z[complete])
         new = np.full(y.shape, np.nan)
-        parts: list[Plan] = []
+        parts: list[RegressionPart] = []
         for used in np.unique(has, axis=0) if not has.all() else has[:1]:
             part = moments.part(used, self.variant if used.all() else "A")
             (at,) = np.nonzero((has == used).all(axis=1))
@@ -209,7 +198,7 @@ class IPSO(RowBound):
         results = {name: rounded(name, new[:, i]) + 0.0 for i, name in enumerate(quasi)}
         share = share_unchanged(quasi, results)
         warn_unchanged(share, _WHY)
-        joint = {
+        joint: RegressionJoint = {
             "kind": "ipso",
             "variant": self.variant,
             "confidential": list(confidential),
@@ -217,7 +206,7 @@ class IPSO(RowBound):
             "scale": scale,
             "parts": parts,
         }
-        plans: dict[str, Plan] = {name: {"kind": "ipso"} for name in quasi}
+        plans: dict[str, BarePlan] = {name: {"kind": "ipso"} for name in quasi}
         return Outcome(results, plans, joint, figures={"unchanged": share})
 
 
@@ -251,7 +240,7 @@ class _Moments:
         of_x, of_y, of_z = np.split(triangle, [p, p + q], axis=1)
         return cls(of_x, of_y, of_z, len(x), y_mean)
 
-    def part(self, used: np.ndarray, variant: str) -> Plan:
+    def part(self, used: np.ndarray, variant: str) -> RegressionPart:
         """Say how records with these columns of X get their Y.
 
         Y is intercept + X coefficients + Z noise, with matrices flattened row by row.

@@ -16,8 +16,9 @@ from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.kernels.gram import normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
-from discreet.method import AsFloat, Key, Outcome, Plan, Rounder, RowBound, as_computed
+from discreet.method import AsFloat, Key, Outcome, Rounder, RowBound, as_computed
 from discreet.parameters import Constraints, number, one_of, whole
+from discreet.plan import CurvePlan, CurvesJoint
 from discreet.regression import _ordered
 from discreet.regression._ordered import Over, ends_of
 from discreet.threads import over_ranges
@@ -82,6 +83,7 @@ class PoROP(RowBound):
     """
 
     recipe_name: ClassVar[str] = "porop"
+    effect: ClassVar[str] = "perturbs"
     pools: ClassVar[bool] = True
     orders: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value is replaced by a smooth curve's value plus random noise"
@@ -127,11 +129,6 @@ class PoROP(RowBound):
         self.noise_floor = noise_floor
         self.keep_range = keep_range
         self.random_state = random_state
-
-    @property
-    def effect(self) -> str:
-        """A released value is near the original, and stands for no set of values."""
-        return "perturbs"
 
     @property
     def amount(self) -> float:
@@ -252,9 +249,9 @@ class PoROP(RowBound):
             low, high = present.min(), present.max()
         return sd, low, high
 
-    def _plan_of(self, sd: float, low: float, high: float) -> Plan:
+    def _plan_of(self, sd: float, low: float, high: float) -> CurvePlan:
         """Note the noise that a column gets at least, and the range to keep."""
-        plan: Plan = {"kind": "porop", "noise_floor": float(self.noise_floor * sd)}
+        plan: CurvePlan = {"kind": "porop", "noise_floor": float(self.noise_floor * sd)}
         return plan | ({"lower": float(low), "upper": float(high)} if self.keep_range else {})
 
     def _first_pass(self, cells: np.ndarray) -> _Order:
@@ -287,7 +284,7 @@ class PoROP(RowBound):
                 f"(of {n}); give one for each chunk"
             )
 
-    def _fit(self, n: int, over: Over) -> Plan:
+    def _fit(self, n: int, over: Over) -> CurvesJoint:
         """Fit every chunk of the second pass, whose n values `over` goes through in stretches."""
         k = int(self._second_k)
         chunks = -(-n // k)
@@ -326,7 +323,7 @@ class PoROP(RowBound):
         return normals
 
     def _release(
-        self, order: _Order, joint: Plan, floors: np.ndarray, released: np.ndarray
+        self, order: _Order, joint: CurvesJoint, floors: np.ndarray, released: np.ndarray
     ) -> None:
         """Turn the draws into released values, in place."""
         k, chunks = joint["second_k"], len(joint["deviations"])

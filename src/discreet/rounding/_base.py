@@ -23,12 +23,12 @@ from discreet.method import (
     ColumnMethod,
     Counted,
     Decision,
-    Plan,
     Rounder,
     as_computed,
     per_column,
 )
 from discreet.parameters import Constraints, whole
+from discreet.plan import RoundingPlan
 from discreet.rounding._plans import (
     check_length,
     draw_up,
@@ -67,7 +67,7 @@ class Rounding(ColumnMethod):
     encoding: str
 
     @property
-    def caveat(self) -> str:  # type: ignore[override]
+    def caveat(self) -> str:
         """What is distorted depends on the encoding."""
         told = {"nearest": _NEAREST, "stochastic": STOCHASTIC + _BEYOND}
         return told.get(self.encoding, _GROUPED)
@@ -82,11 +82,11 @@ class Rounding(ColumnMethod):
         """True for the stochastic encoding."""
         return self.encoding == "stochastic"
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
         """Make the plan of one column, but for its encoding."""
         raise NotImplementedError
 
-    def decide(self, summary: Summary, column: str, draws: Draws | None = None) -> Plan:
+    def decide(self, summary: Summary, column: str, draws: Draws | None = None) -> RoundingPlan:
         """Partition, and give each part its point; draws, if any, come from `random_state`."""
         if summary.n == 0:
             raise BadInput(f"column '{column}' holds only nulls")
@@ -96,7 +96,7 @@ class Rounding(ColumnMethod):
             draws = Draws.from_random_state(self.random_state, column)
         return self.plan(summary, column, draws.apart()) | {"encoding": self.encoding}
 
-    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: RoundingPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Replace each value by a rounding point, as the encoding says."""
         points = plan["points"]
         if plan["encoding"] == "group":
@@ -112,7 +112,9 @@ class Rounding(ColumnMethod):
             new = stochastic_point(_distinct(points), values, draws)
         return np.where(np.isnan(values), np.nan, new)
 
-    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
+    def decide_rounded(
+        self, summary: Summary, column: str, draws: Draws, rounded: Rounder
+    ) -> RoundingPlan:
         """Decide, and round the points."""
         plan = self.decide(summary, column, draws)
         plan["points"] = rounded(column, plan["points"])
@@ -125,7 +127,7 @@ class Rounding(ColumnMethod):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, Plan]:
+    ) -> tuple[np.ndarray, RoundingPlan]:
         """Sort once, decide, and spread the points over the sorted rows.
 
         This is quicker than looking up each row's part, and it splits equal values at a border
@@ -185,7 +187,7 @@ class GroupRounding(Rounding):
 
     def _by_ranges(
         self, ranges: Iterator[Summary], column: str, draws: Draws, rounded: Rounder
-    ) -> Plan:
+    ) -> RoundingPlan:
         """Group range after range; the last groups of each are grouped anew with the next.
 
         Every group has k records. Groups are those of the whole column but where a cut between
@@ -197,7 +199,7 @@ class GroupRounding(Rounding):
                 f"column '{column}' has too many distinct values for k by the rule {k!r}; give k "
                 "as a number"
             )
-        parts: list[Plan] = []
+        parts: list[tuple[np.ndarray, ...]] = []
         held: Summary | None = None
         upcoming = next(ranges)
         for after in chain(ranges, [None]):
@@ -207,14 +209,14 @@ class GroupRounding(Rounding):
             if after is not None and kept < 1:
                 held, upcoming = summary, after
                 continue
-            parts.append({name: plan[name][:kept] for name in ("cuts", "points", "counts")})
+            parts.append((plan["cuts"][:kept], plan["points"][:kept], plan["counts"][:kept]))
             if after is None:
                 break
             records = int(plan["counts"][:kept].sum())
             start = int(np.searchsorted(np.cumsum(summary.counts), records, side="right"))
             held, upcoming = Summary(summary.values[start:], summary.counts[start:]), after
-        joined = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
-        return plan | joined
+        plan["cuts"], plan["points"], plan["counts"] = map(np.concatenate, zip(*parts, strict=True))
+        return plan
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Return the ends of the groups of sorted values, which `counts` forbids to split.
@@ -223,7 +225,7 @@ class GroupRounding(Rounding):
         """
         raise NotImplementedError
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
         """Group the records, or, with `keep_ties`, the distinct values."""
         k = group_size(self.k, summary, column)
         check_length(summary, k, "k", column)
@@ -255,7 +257,7 @@ class PartRounding(Rounding):
         """Return the ends (exclusive, among the distinct values) of the parts."""
         raise NotImplementedError
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
         """Cut, and merge what is too small."""
         check_length(summary, self.min_count, "min_count", column)
         ends = self.parts(summary, column, draws)
