@@ -52,6 +52,7 @@ ANYTHING = st.one_of(
         (number(least=0), -1, "p must be a number of at least 0, not -1"),
         (number(above=0, most=1), 0.0, "p must be a number above 0 and at most 1, not 0.0"),
         (number(least=0, most=1), 1.5, "p must be a number of at least 0 and at most 1, not 1.5"),
+        (number(least=0, below=1), 1, "p must be a number of at least 0 and below 1, not 1"),
         (number(wanted="a finite number"), math.inf, "p must be a finite number, not inf"),
         (number(above=0), "1", "p must be a number above 0, not '1'"),
         (number(above=0, called="a {name}"), 0, "a p must be a number above 0, not 0"),

@@ -107,6 +107,7 @@ def number(
     said += f" of at least {least:g}" if least is not None else ""
     said += f" above {above:g}" if above is not None else ""
     said += f" and at most {most:g}" if most < math.inf else ""
+    said += f" and below {below:g}" if below < math.inf else ""
     low = -math.inf if least is None else least
     over = -math.inf if above is None else above
 
