@@ -20,11 +20,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
+from discreet.parameters import Constraints, check_declared, check_named
 from discreet.table.moments import Moments
 from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise
 
-Plan = dict[str, Any]
 Value = TypeVar("Value")
 # Rounds the numbers of a column, by its name, to what may be released.
 Rounder = Callable[[str, np.ndarray], np.ndarray]
@@ -48,9 +48,9 @@ class Outcome:
     columns : dict of str to ndarray or pyarrow.ChunkedArray
         The treated columns, rows in order: float64 (NaN where null) for those that came as
         numbers, Arrow for the others.
-    plans : dict of str to dict
+    plans : dict of str to ColumnPlan
         What was decided for each of them; each has a `kind` that the check knows.
-    joint : dict
+    joint : JointPlan
         What was decided for the columns together, with a `kind` too; empty where nothing was.
     suppressed : ndarray of bool, optional
         The records that were suppressed.
@@ -66,8 +66,8 @@ class Outcome:
     """
 
     columns: dict[str, Any]
-    plans: dict[str, Plan]
-    joint: Plan = field(default_factory=dict)
+    plans: dict[str, Any]
+    joint: Any = field(default_factory=dict)
     suppressed: np.ndarray | None = None
     unsafe: np.ndarray | None = None
     figures: dict[str, Any] = field(default_factory=dict)
@@ -104,9 +104,9 @@ class Decision:
         are empty. Can be pickled, since an engine may have its rows elsewhere.
     """
 
-    plans: dict[str, Plan]
+    plans: dict[str, Any]
     treat: Callable[[Mapping[str, Any], Callable[[str], Draws], Rounder], Outcome]
-    joint: Plan = field(default_factory=dict)
+    joint: Any = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
     fixed: dict[str, Any] = field(default_factory=dict)
 
@@ -139,6 +139,15 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         step has columns.
     in_words : str
         What it does to a column, for people who read the released file's codebook.
+    published : tuple of str
+        Parameters that users of a release may know where it coarsens: they say what a released
+        value stands for.
+    published_with_noise : tuple of str
+        Parameters that they may know where it perturbs, if the recipe says `publish_noise`.
+    suppresses : bool
+        It may suppress records, which get `*` in its columns.
+    constraints : dict of str to Rule
+        What its parameters must be, beyond those of its bases.
     """
 
     recipe_name: ClassVar[str]
@@ -151,6 +160,10 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     blanks: ClassVar[bool] = False
     orders: ClassVar[bool] = False
     in_words: ClassVar[str]
+    published: ClassVar[tuple[str, ...]] = ()
+    published_with_noise: ClassVar[tuple[str, ...]] = ()
+    suppresses: ClassVar[bool] = False
+    constraints: ClassVar[Constraints] = {}
 
     @property
     def effect(self) -> str:
@@ -163,6 +176,24 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return False
 
     @property
+    def caveat(self) -> str:
+        """What an analyst must know of its result: what it keeps, and what it distorts."""
+        raise NotImplementedError
+
+    @property
+    def amount(self) -> float:
+        """How much it perturbs where it does: little up to 1, much above 5."""
+        return 5.0
+
+    @property
+    def strength(self) -> str | None:
+        """How strongly it perturbs: low, medium or high; None where it does not."""
+        if self.effect != "perturbs":
+            return None
+        found = self.amount
+        return "low" if found <= 1 + 1e-9 else "medium" if found <= 5 + 1e-9 else "high"
+
+    @property
     def promise(self) -> str | None:
         """The kind of promise that the check verifies, or None; see `discreet.check.check`."""
         return None
@@ -173,7 +204,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return ()
 
     def check_params(self) -> None:
-        """Raise `BadInput` where a parameter has a value that cannot be used."""
+        """Raise `BadInput` where a parameter has a value that cannot be used.
+
+        A subclass adds the rules that join several parameters.
+        """
+        check_declared(self)
 
     @property
     def bound_to_memory(self) -> str | None:
@@ -269,6 +304,7 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             for name, values in columns.items():
                 if np.isnan(values).all():
                     raise BadInput(f"column '{name}' holds only nulls")
+        check_named(self, columns)
         return columns
 
     def __sklearn_tags__(self) -> Any:
@@ -281,20 +317,20 @@ class ColumnMethod(Method):
     """Base of the methods that treat each column by itself: count, decide, apply.
 
     A subclass writes `decide`, from a summary to a plan, and `apply`, from a plan and values to
-    new values. A plan is a dict of numbers, text and arrays with a `kind` that the check knows.
+    new values. A plan is one of `discreet.plan`, with a `kind` that the check knows.
     """
 
     random_state: Any = None
 
-    def decide(self, summary: Summary, column: str) -> Plan:
+    def decide(self, summary: Summary, column: str) -> Any:
         """Make the plan of one column from its distinct values and counts."""
         raise NotImplementedError
 
-    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: Any, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Return new values by a plan; nulls (NaN) stay."""
         raise NotImplementedError
 
-    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
+    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Any:
         """Make the plan of one column whose results are rounded."""
         return self.decide(summary, column)
 
@@ -305,7 +341,7 @@ class ColumnMethod(Method):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, Plan]:
+    ) -> tuple[np.ndarray, Any]:
         """Treat the rows that the plan is made from."""
         plan = self.decide_rounded(summarise(values, target), column, draws, rounded)
         return rounded(column, self.apply(plan, values, draws)), plan
@@ -331,7 +367,7 @@ class ColumnMethod(Method):
 
     def _treat(
         self,
-        plans: Mapping[str, Plan],
+        plans: Mapping[str, Any],
         columns: Mapping[str, np.ndarray],
         draws: Callable[[str], Draws],
         rounded: Rounder,
@@ -452,6 +488,11 @@ def as_given(X: Any, table: pa.Table, changed: set[str]) -> Any:
 def _table(columns: list[np.ndarray]) -> np.ndarray:
     """Put columns side by side; one alone is not copied."""
     return columns[0].reshape(-1, 1) if len(columns) == 1 else np.column_stack(columns)
+
+
+def largest(parameter: float | Mapping[str, float]) -> float:
+    """Return the largest value of a parameter that may be given column by column."""
+    return max(parameter.values()) if isinstance(parameter, Mapping) else parameter
 
 
 def per_column(parameter: Value | Mapping[str, Value], column: str, name: str) -> Value:

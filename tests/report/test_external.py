@@ -9,11 +9,11 @@ import pytest
 
 from discreet import Recipe, protect, read_table
 from discreet.check.evidence import Evidence
-from discreet.flow.publication import public_facts, strength
+from discreet.flow.publication import public_facts
 from discreet.flow.reports import saved_report
-from discreet.registry import methods
+from discreet.registry import methods, parameters
 from discreet.report import external_report
-from discreet.report.caveats import caveat
+from discreet.rounding import OMA
 from tests.report.conftest import SECRETS, everything_recipe
 from tests.report.pages import Page, is_self_contained
 
@@ -152,7 +152,10 @@ def test_publish_noise_tells_the_parameters(everything):
         ({"method": "pram", "retention": 0.9}, "low"),
         ({"method": "pram", "retention": 0.5}, "medium"),
         ({"method": "pram", "matrix": {"x": {"a": {"a": 0.3, "b": 0.7}, "b": {"b": 1.0}}}}, "high"),
+        ({"method": "pram", "matrix": {"x": {"a": {"a": 0.9, "b": 0.1}, "b": {"b": 1.0}}}}, "low"),
         ({"method": "shuffle"}, "high"),
+        ({"method": "ipso", "confidential": ["y"]}, "high"),
+        ({"method": "top-bottom", "upper": 9}, None),
         ({"method": "porop", "k": 20, "noise": "none"}, "low"),
         ({"method": "porop", "k": 20, "noise_scale": 1.0}, "medium"),
         ({"method": "oma", "k": 5}, None),
@@ -161,15 +164,28 @@ def test_publish_noise_tells_the_parameters(everything):
 )
 def test_strength_in_words(step, said):
     given = {"roles": {"confidential": ["x"]}, "steps": [step | {"columns": ["x"]}]}
-    assert strength(Recipe.from_dict(given).steps[0]) == said
+    assert Recipe.from_dict(given).steps[0].build().strength == said
 
 
 def test_every_method_has_a_caveat():
-    for name in methods():
-        for encoding in (None, "group", "nearest", "stochastic"):
-            assert caveat(name, encoding)[0].islower()
-    assert "variances and standard errors come out too small" in caveat("oma", "group")
-    assert caveat("oma", "group") == caveat("oma")
+    for recipe_name, method in methods().items():
+        for encoding in ("group", "nearest", "stochastic"):
+            one = method.__new__(method)
+            one.encoding = encoding
+            assert one.caveat[0].islower(), recipe_name
+            assert one.caveat[-1] != "."
+
+
+def test_every_method_publishes_parameters_that_it_has():
+    """What is told of a step is named once, on its class, and each name is a parameter."""
+    for recipe_name, method in methods().items():
+        told = {*method.published, *method.published_with_noise}
+        if recipe_name == "lirop":
+            told.discard("degree")
+        assert told, recipe_name
+        assert told <= {name for name, *_ in parameters(method)}, recipe_name
+    assert OMA(5).caveat == OMA(5, encoding="group").caveat
+    assert "variances and standard errors come out too small" in OMA(5).caveat
 
 
 def rounded_page(step):

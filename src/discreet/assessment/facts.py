@@ -459,8 +459,7 @@ class Frames(Facts):
 
     @cached_property
     def _starred(self) -> set[str]:
-        suppressing = ("generalize", "mondrian")
-        steps = (step for step in self.recipe.steps if step.method in suppressing)
+        steps = (step for step in self.recipe.steps if step.build().suppresses)
         return {column for step in steps for column in step.columns}
 
     def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -7,7 +7,7 @@ or high only, since its exact size would help to undo it, unless `publish_noise`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -15,63 +15,6 @@ import pyarrow as pa
 from discreet.assessment.figures import is_null, released_figures
 from discreet.flow.codebook import describe
 from discreet.recipe.recipe import Recipe, Step
-
-# Parameters of steps that coarsen: they say what a released value stands for.
-_OPEN = ("k", "n_points", "base", "min_attraction", "min_count", "lower", "upper", "privacy")
-# Parameters of steps that perturb, which `publish_noise` publishes.
-_NOISE = (
-    "kind", "scale", "p", "retention", "matrix", "invariant", "together", "variant", "confidential",
-    "k", "degree", "noise", "noise_scale", "second_k", "noise_floor", "keep_range", "n_points",
-    "base", "encoding",
-)  # fmt: skip
-Strength = Callable[[Mapping[str, Any]], float]
-
-
-def _noise(given: Mapping[str, Any]) -> float:
-    return _largest(given["scale"]) / 0.1
-
-
-def _swapping(given: Mapping[str, Any]) -> float:
-    return _largest(given["p"]) / 2.0
-
-
-def _pram(given: Mapping[str, Any]) -> float:
-    if given["matrix"] is not None:
-        stay = [row.get(name, 0.0) for name, row in given["matrix"].items()]
-        return (1 - min(stay, default=1.0)) / 0.1
-    retention = given["retention"]
-    kept = min(retention.values()) if isinstance(retention, Mapping) else retention
-    return (1 - kept) / 0.1
-
-
-def _curves(given: Mapping[str, Any]) -> float:
-    return 1.0 if given["noise"] == "none" else given["noise_scale"] / 0.5
-
-
-def _largest(value: float | Mapping[str, float]) -> float:
-    return max(value.values()) if isinstance(value, Mapping) else value
-
-
-# Each gives 1 at the upper end of low and 5 at that of medium.
-_STRENGTHS: dict[str, Strength] = {
-    "noise": _noise,
-    "rank-swap": _swapping,
-    "pram": _pram,
-    "porop": _curves,
-    "lirop": _curves,
-}
-
-
-def strength(step: Step) -> str | None:
-    """Say how strongly a step perturbs: low, medium or high; None where it does not."""
-    if not _perturbs(step):
-        return None
-    if step.method in ("shuffle", "ipso"):
-        return "high"
-    if step.method not in _STRENGTHS:
-        return "medium"
-    found = _STRENGTHS[step.method](step.parameters())
-    return "low" if found <= 1 + 1e-9 else "medium" if found <= 5 + 1e-9 else "high"
 
 
 def public_facts(
@@ -83,7 +26,7 @@ def public_facts(
     ----------
     recipe : Recipe
         Its seeds, and the parameters of its random steps, are not looked at, beyond what
-        `strength` says.
+        `Method.strength` says.
     log : mapping
         Of it: the release's number and day, the counts of changed cells and suppressed records, and
         the null policy.
@@ -128,16 +71,19 @@ def _perturbs(step: Step) -> bool:
 
 
 def _step(step: Step, publish_noise: bool) -> dict[str, Any]:
-    told = _OPEN if not _perturbs(step) else _NOISE if publish_noise else ()
+    method = step.build()
+    told = method.published
+    if method.effect == "perturbs":
+        told = method.published_with_noise if publish_noise else ()
     given = step.model_dump(exclude_none=True)
     return {
         "method": step.method,
         "columns": list(step.columns),
-        "in_words": step.build().in_words,
-        "effect": step.build().effect,
-        "strength": strength(step),
-        # What is done, not how strongly: users must know which of their figures it distorts.
-        "encoding": given.get("encoding"),
+        "in_words": method.in_words,
+        "caveat": method.caveat,
+        "effect": method.effect,
+        "strength": method.strength,
+        "suppresses": method.suppresses,
         "parameters": {name: value for name, value in given.items() if name in told},
     }
 

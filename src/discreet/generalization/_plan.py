@@ -18,11 +18,10 @@ from discreet.generalization._recode import Round
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP, Ladder
+from discreet.plan import GeneralizeJoint
 
-Plan = dict[str, Any]
 
-
-def describe_column(column: pa.ChunkedArray, name: str, ladder: Ladder) -> Plan:
+def describe_column(column: pa.ChunkedArray, name: str, ladder: Ladder) -> dict[str, Any]:
     """Tell the values of a column, the leaf of each, and what a leaf becomes at every level."""
     found = distinct(column, name)
     return {
@@ -41,7 +40,7 @@ def describe_group(
     tuples: Tuples,
     left: np.ndarray,
     unsafe: bool,
-) -> Plan:
+) -> dict[str, Any]:
     """Tell what was done with a group; `left` are the tuples that are suppressed."""
     patterns = group.patterns
     return {
@@ -57,7 +56,7 @@ def describe_group(
 
 def _describe_round(
     one: Round, names: Sequence[str], ladders: Sequence[Ladder], tuples: Tuples
-) -> Plan:
+) -> dict[str, Any]:
     classes = Tuples(tuples.lattice, one.classes)
     codes = {}
     for a, name in enumerate(names):
@@ -80,7 +79,7 @@ def _describe_round(
     }
 
 
-def levels_of(plan: Plan) -> list[dict[str, Any]]:
+def levels_of(plan: GeneralizeJoint) -> list[dict[str, Any]]:
     """Return group, round, levels and rows of every search, as `Generalize.levels_` shows them."""
     return [
         {"group": group["group"], "round": number, "levels": one["levels"], "rows": one["rows"]}
@@ -90,7 +89,9 @@ def levels_of(plan: Plan) -> list[dict[str, Any]]:
 
 
 def apply(
-    plan: Plan, hierarchies: Mapping[str, Hierarchy], columns: Mapping[str, pa.ChunkedArray]
+    plan: GeneralizeJoint,
+    hierarchies: Mapping[str, Hierarchy],
+    columns: Mapping[str, pa.ChunkedArray],
 ) -> tuple[dict[str, pa.ChunkedArray], np.ndarray, np.ndarray]:
     """Return rows, new ones too, the labels of the plan.
 
@@ -128,7 +129,7 @@ def apply(
 
 
 def _coded(
-    plan: Plan, hierarchy: Hierarchy, column: pa.ChunkedArray, name: str
+    plan: GeneralizeJoint, hierarchy: Hierarchy, column: pa.ChunkedArray, name: str
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the codes and the labels of a column's rows, level by level; -2 is no known label."""
     coded = []
@@ -143,7 +144,7 @@ def _coded(
     return coded
 
 
-def _groups_of(plan: Plan, nulls: Mapping[str, np.ndarray]) -> np.ndarray:
+def _groups_of(plan: GeneralizeJoint, nulls: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the number of each row's group; -1 where its pattern of nulls is new."""
     names = list(nulls)
     deficient = np.any([nulls[name] for name in names], axis=0)

@@ -38,7 +38,8 @@ from discreet.generalization.privacy import (
 )
 from discreet.generalization.search import Certificate
 from discreet.kernels.lattice import together
-from discreet.method import Decision, Outcome, Plan
+from discreet.method import Decision, Outcome
+from discreet.plan import GeneralizeJoint, LevelsPlan
 
 
 class Treatment:
@@ -234,7 +235,9 @@ class Treatment:
         treat = ByTuple.learn(self.columns, labels, *masks)
         return Decision(plans, treat, joint, figures, fixed)
 
-    def _plan(self) -> tuple[dict[str, Plan], Plan, dict[str, Any], dict[str, Any]]:
+    def _plan(
+        self,
+    ) -> tuple[dict[str, LevelsPlan], GeneralizeJoint, dict[str, Any], dict[str, Any]]:
         """Return the columns' plans and the joint one, figures, and parameters for a rerun."""
         method = self.method
         confidential = {
@@ -242,7 +245,7 @@ class Treatment:
             for name in confidential_columns(self.models)
         }
         groups = [done.describe(self.names, self.ladders) for done in self.done]
-        joint = {
+        joint: GeneralizeJoint = {
             "kind": "generalize",
             "null_policy": method.null_policy,
             "hierarchies": self.described,
@@ -251,7 +254,7 @@ class Treatment:
             "trees": trees(self.models, self.others),
         }
         searches = [one["levels"] for group in groups for one in group["rounds"]]
-        plans = {
+        plans: dict[str, LevelsPlan] = {
             name: {"kind": "generalize", "levels": [levels[name] for levels in searches]}
             for name in self.names
         }

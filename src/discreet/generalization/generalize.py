@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,31 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
+from discreet.generalization._base import Recoding
 from discreet.generalization._groups import NullPolicy, Segregate, SmallGroup
 from discreet.generalization._plan import apply, levels_of
 from discreet.generalization._released import Judge, released
 from discreet.generalization._treat import Treatment
 from discreet.generalization.hierarchy import Hierarchy
-from discreet.generalization.privacy import (
-    KAnonymity,
-    PrivacyModel,
-    confidential_columns,
-    read_models,
-)
-from discreet.generalization.quality import Aggregate, QualityName, check_quality
-from discreet.method import (
-    Counted,
-    Decision,
-    Method,
-    Outcome,
-    Rounder,
-    as_arrow,
-    as_computed,
-)
+from discreet.generalization.privacy import PrivacyModel
+from discreet.generalization.quality import Aggregate, QualityName
+from discreet.method import Counted, Decision, Outcome, Rounder, as_arrow, as_computed
+from discreet.parameters import Constraints, Rule, as_float, number, whole
 from discreet.table.classes import check_columns
 
 
-class Generalize(Method):
+class Generalize(Recoding):
     """Replace values by coarser ones, every value of a column at the same level of its hierarchy.
 
     Of all combinations of levels (the nodes of a lattice) it takes the one that loses least by a
@@ -122,11 +111,20 @@ class Generalize(Method):
     """
 
     recipe_name: ClassVar[str] = "generalize"
-    needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     budgets: ClassVar[tuple[str, ...]] = ("time_limit", "evaluations")
     in_words: ClassVar[str] = (
         "values are replaced by coarser ones; * stands for any value, and for suppressed records"
     )
+    constraints: ClassVar[Constraints] = {
+        "suppression_limit": number(least=0, most=1, wanted="a share of 0 to 1"),
+        "weights": number(
+            least=0, called="the weight of '{column}'", optional=True, only_by_column=True
+        ),
+        "time_limit": Rule(
+            wanted="a number of seconds", good=lambda x: as_float(x) > 0, optional=True
+        ),
+        "evaluations": whole(1, or_list="a whole number, or one each search", optional=True),
+    }
 
     def __init__(
         self,
@@ -160,52 +158,11 @@ class Generalize(Method):
         self.small_group = small_group
         self.allow_disclosure = allow_disclosure
 
-    @property
-    def promise(self) -> str | None:
-        """Every class keeps the privacy models, or every record matches k others."""
-        return "wildcard-k" if self.null_policy == "match" else "privacy-models"
-
-    @property
-    def reads(self) -> Sequence[str]:
-        """The confidential columns that the models name."""
-        return confidential_columns(read_models(self.privacy))
-
     def check_params(self) -> None:
-        """Refuse what cannot be used, whatever the table."""
-        models = read_models(self.privacy)
-        check_quality(self.quality, self.aggregate, self.weights)
-        for name, choices in (
-            ("null_policy", NullPolicy),
-            ("segregate", Segregate),
-            ("small_group", SmallGroup),
-        ):
-            if getattr(self, name) not in get_args(choices):
-                known = ", ".join(repr(choice) for choice in get_args(choices))
-                raise BadInput(f"{name} must be one of {known}, not {getattr(self, name)!r}")
-        limit = self.suppression_limit
-        if not _is_number(limit) or not 0 <= limit <= 1:
-            raise BadInput(f"suppression_limit must be a share of 0 to 1, not {limit!r}")
-        if self.time_limit is not None and not (
-            _is_number(self.time_limit) and self.time_limit > 0
-        ):
-            raise BadInput(f"time_limit must be a number of seconds, not {self.time_limit!r}")
-        if isinstance(self.evaluations, list | tuple) and not self.evaluations:
-            raise BadInput("evaluations is an empty list; give a whole number, or one each search")
-        for most in _listed(self.evaluations):
-            if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
-                raise BadInput(f"evaluations must be a whole number of at least 1, not {most!r}")
-        if self.small_group == "append" and not self.allow_disclosure:
-            raise BadInput(
-                "small_group = 'append' releases records as they are; set allow_disclosure = true "
-                "if that may be, or use small_group = 'suppress'"
-            )
-        if self.null_policy == "match":
-            for model in models:
-                if not isinstance(model, KAnonymity):
-                    raise BadInput(
-                        f"null_policy = 'match' is for k-anonymity alone, not for {model.model}; "
-                        "use 'segregate'"
-                    )
+        """Refuse weights where no loss is minimised."""
+        super().check_params()
+        if self.weights is not None and self.quality != "loss":
+            raise BadInput(f"weights belong to quality = 'loss'; '{self.quality}' has none")
 
     def fit(self, X: Any, y: Any = None) -> Generalize:
         """Find the best levels of a table.
@@ -310,12 +267,8 @@ class Generalize(Method):
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters."""
+        self._refuse_confidential(columns)
         for name in columns:
-            if name in self.reads:
-                raise BadInput(
-                    f"column '{name}' is confidential to the privacy models and cannot be "
-                    "generalized as well; take it out of the columns, or out of privacy"
-                )
             if name not in self.hierarchies:
                 raise BadInput(
                     f"column '{name}' has no hierarchy; give it one under hierarchies, such as "
@@ -331,11 +284,3 @@ class Generalize(Method):
                     raise BadInput(
                         f"{name} names '{column}', which is not treated; {nearest(column, columns)}"
                     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _listed(value: Any) -> list[Any]:
-    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow as pa
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._axes import Axis, in_order, in_tree
+from discreet.generalization._base import Recoding
 from discreet.generalization._by_tuple import ByTuple, labelled
 from discreet.generalization._distinct import counted as count_records
 from discreet.generalization._groups import (
@@ -26,10 +27,8 @@ from discreet.generalization._partition import Partition, keeps
 from discreet.generalization._released import released
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.privacy import (
-    KAnonymity,
     PrivacyModel,
     bind,
-    confidential_columns,
     distribution,
     read_models,
     smallest_class,
@@ -39,19 +38,18 @@ from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE
 from discreet.method import (
     Counted,
     Decision,
-    Method,
     Outcome,
-    Plan,
     Rounder,
     as_arrow,
     as_computed,
 )
+from discreet.plan import BarePlan, MondrianJoint
 from discreet.table.classes import check_columns, classes_of, encode_columns
 
 NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate"]
 
 
-class Mondrian(Method):
+class Mondrian(Recoding):
     """Cut the records in two, again and again, while both sides keep the privacy models.
 
     Each time the column in which the part is widest is cut, as near to two halves as its values
@@ -120,7 +118,6 @@ class Mondrian(Method):
     """
 
     recipe_name: ClassVar[str] = "mondrian"
-    needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = (
         "values are replaced by ranges and sets that a class of records shares"
     )
@@ -147,43 +144,14 @@ class Mondrian(Method):
         self.small_group = small_group
         self.allow_disclosure = allow_disclosure
 
-    @property
-    def promise(self) -> str | None:
-        """Every class keeps the privacy models, or every record matches k others."""
-        return "wildcard-k" if self.null_policy == "match" else "privacy-models"
-
-    @property
-    def reads(self) -> Sequence[str]:
-        """The confidential columns that the models name."""
-        return confidential_columns(read_models(self.privacy))
-
     def check_params(self) -> None:
-        """Refuse unknown policies, and raw records that nobody allowed."""
-        models = read_models(self.privacy)
-        for name, choices in (
-            ("null_policy", NullPolicy),
-            ("segregate", Segregate),
-            ("small_group", SmallGroup),
-        ):
-            if getattr(self, name) not in get_args(choices):
-                known = ", ".join(repr(choice) for choice in get_args(choices))
-                raise BadInput(f"{name} must be one of {known}, not {getattr(self, name)!r}")
+        """Refuse to cut nulls off where that is forbidden."""
+        super().check_params()
         if self.enhanced and self.null_policy == "contaminate":
             raise BadInput(
                 "enhanced cuts nulls off, which null_policy = 'contaminate' forbids; "
                 "use one of them"
             )
-        if self.small_group == "append" and not self.allow_disclosure:
-            raise BadInput(
-                "small_group = 'append' releases records as they are; set allow_disclosure = true "
-                "if that may be, or use small_group = 'suppress'"
-            )
-        for model in models:
-            if self.null_policy == "match" and not isinstance(model, KAnonymity):
-                raise BadInput(
-                    f"null_policy = 'match' is for k-anonymity alone, not for {model.model}; "
-                    "use 'segregate'"
-                )
 
     def fit(self, X: Any, y: Any = None) -> Mondrian:
         """Treat the rows and keep the plan, like `fit_transform`; there is no `transform`."""
@@ -284,12 +252,7 @@ class Mondrian(Method):
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters."""
-        for name in self.reads:
-            if name in columns:
-                raise BadInput(
-                    f"column '{name}' is confidential to the privacy models and cannot be "
-                    "generalized as well; take it out of the columns, or out of privacy"
-                )
+        self._refuse_confidential(columns)
         for name in self.hierarchies or {}:
             if name not in columns:
                 raise BadInput(
@@ -317,22 +280,24 @@ class Mondrian(Method):
         parts: Partition,
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
-    ) -> tuple[dict[str, Any], dict[str, Plan], Plan, dict[str, Any]]:
+    ) -> tuple[dict[str, Any], dict[str, BarePlan], MondrianJoint, dict[str, Any]]:
         """Return the labels of the units, the columns' plans and the joint one, and figures."""
         models = read_models(self.privacy)
         labels = parts.labels()
         new = parts.released(labels)
-        joint = {
+        joint: MondrianJoint = {
             "kind": "mondrian",
             "null_policy": self.null_policy,
-            # Where equal records are told apart, a class is of a row.
-            **({"tuples": parts.tuples()} if self.strict else {"classes": parts.classes}),
             "sizes": parts.sizes_of_classes,
             "labels": labels,
             "groups": parts.groups,
             "confidential": {c: distribution(others[c], c, weights) for c in self.reads},
             "trees": trees(models, others),
         }
+        if self.strict:
+            joint["tuples"] = parts.tuples()
+        else:  # Equal records are told apart: a class is of a row.
+            joint["classes"] = parts.classes
         figures = {
             "null_policy": self.null_policy,
             "classes": len(joint["sizes"]),

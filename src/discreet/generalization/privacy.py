@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from numbers import Real
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +22,7 @@ from discreet.generalization._distinct import counted, distinct
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.kernels import privacy as kernels
 from discreet.kernels.privacy import Rules
+from discreet.parameters import Constraints, Rule, check_declared, number, whole
 from discreet.table.classes import encode
 from discreet.table.columns import kind_of
 
@@ -30,8 +30,27 @@ Diversity = Literal["distinct", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
 
 
+class _Declared:
+    """Base of the models: their parameters keep their rules."""
+
+    constraints: ClassVar[Constraints] = {
+        "k": whole(1),
+        "column": Rule(
+            wanted="the name of a confidential column",
+            good=lambda x: bool(x) and isinstance(x, str),
+        ),
+        "c": number(above=0, optional=True),
+        "t": number(least=0, most=1),
+        "beta": number(above=0),
+        "alpha": number(above=0, most=1),
+    }
+
+    def __post_init__(self) -> None:
+        check_declared(self)
+
+
 @dataclass(frozen=True)
-class KAnonymity:
+class KAnonymity(_Declared):
     """Every class has at least k records.
 
     Parameters
@@ -47,12 +66,9 @@ class KAnonymity:
     k: int
     model: Literal["k-anonymity"] = field(default="k-anonymity", init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        _whole("k", self.k)
-
 
 @dataclass(frozen=True)
-class LDiversity:
+class LDiversity(_Declared):
     """Every class has l well represented values of a confidential column.
 
     Parameters
@@ -80,20 +96,14 @@ class LDiversity:
     model: Literal["l-diversity"] = field(default="l-diversity", init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _named(self.column)
-        _one_of("kind", self.kind, Diversity)
-        if self.kind == "entropy":
-            _number("l", self.l, 1.0)
-        else:
-            _whole("l", self.l)
+        super().__post_init__()
+        (number(least=1) if self.kind == "entropy" else whole(1)).check("l", self.l)
         if (self.kind == "recursive") != (self.c is not None):
             raise BadInput("c belongs to recursive l-diversity, and is needed there, such as c = 2")
-        if self.c is not None:
-            _number("c", self.c, 0.0, open_below=True)
 
 
 @dataclass(frozen=True)
-class TCloseness:
+class TCloseness(_Declared):
     """The distribution of a confidential column in every class is near that over all records.
 
     Parameters
@@ -121,9 +131,7 @@ class TCloseness:
     model: Literal["t-closeness"] = field(default="t-closeness", init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _named(self.column)
-        _number("t", self.t, 0.0, 1.0)
-        _one_of("distance", self.distance, Distance)
+        super().__post_init__()
         if (self.distance == "hierarchical") != (self.hierarchy is not None):
             raise BadInput(
                 f"the t-closeness of '{self.column}' needs a hierarchy where its distance is "
@@ -134,7 +142,7 @@ class TCloseness:
 
 
 @dataclass(frozen=True)
-class BetaLikeness:
+class BetaLikeness(_Declared):
     """In no class does the confidence about a value rise by more than beta, (p - q) / q.
 
     Parameters
@@ -157,15 +165,9 @@ class BetaLikeness:
     enhanced: bool = field(default=False, kw_only=True)
     model: Literal["beta-likeness"] = field(default="beta-likeness", init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        _named(self.column)
-        _number("beta", self.beta, 0.0, open_below=True)
-        if not isinstance(self.enhanced, bool):
-            raise BadInput(f"enhanced must be true or false, not {self.enhanced!r}")
-
 
 @dataclass(frozen=True)
-class AlphaKAnonymity:
+class AlphaKAnonymity(_Declared):
     """Every class has at least k records, and no value has a share above alpha in it.
 
     Parameters
@@ -186,11 +188,6 @@ class AlphaKAnonymity:
     k: int
     column: str = field(kw_only=True)
     model: Literal["alpha-k-anonymity"] = field(default="alpha-k-anonymity", init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        _named(self.column)
-        _number("alpha", self.alpha, 0.0, 1.0, open_below=True)
-        _whole("k", self.k)
 
 
 _Model = KAnonymity | LDiversity | TCloseness | BetaLikeness | AlphaKAnonymity
@@ -480,29 +477,3 @@ def trees(
             places = ladder.places(distinct(column, model.column), model.column)
             found[str(position)] = [*ladder.maps[:, places]]
     return found
-
-
-def _named(column: Any) -> None:
-    if not isinstance(column, str) or not column:
-        raise BadInput(f"column must be the name of a confidential column, not {column!r}")
-
-
-def _whole(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}")
-
-
-def _number(
-    name: str, value: Any, low: float, high: float = math.inf, *, open_below: bool = False
-) -> None:
-    fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    if not fits or value > high or value < low or (open_below and value == low):
-        above = f"above {low:g}" if open_below else f"of at least {low:g}"
-        below = "" if high == math.inf else f" and at most {high:g}"
-        raise BadInput(f"{name} must be a number {above}{below}, not {value!r}")
-
-
-def _one_of(name: str, value: Any, choices: Any) -> None:
-    if value not in get_args(choices):
-        known = ", ".join(repr(choice) for choice in get_args(choices))
-        raise BadInput(f"{name} must be one of {known}, not {value!r}")

@@ -12,12 +12,11 @@ of a label its leaves / D_a, l_a level, h_a height, d columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
-from discreet.errors import BadInput
 from discreet.generalization._tuples import Tuples
 from discreet.kernels import lattice as kernels
 
@@ -200,26 +199,3 @@ def bits(counts: np.ndarray) -> float:
     """Return the entropy of counts in bits, over all that they count."""
     there = counts[counts > 0]
     return float(-(there * np.log2(there / there.sum())).sum())
-
-
-def check_quality(quality: Any, aggregate: Any, weights: Any) -> None:
-    """Refuse unknown models, and what only loss has."""
-    for name, value, choices in (
-        ("quality", quality, QualityName),
-        ("aggregate", aggregate, Aggregate),
-    ):
-        if value not in get_args(choices):
-            known = ", ".join(repr(choice) for choice in get_args(choices))
-            raise BadInput(f"{name} must be one of {known}, not {value!r}")
-    if weights is None:
-        return
-    if quality != "loss":
-        raise BadInput(f"weights belong to quality = 'loss'; '{quality}' has none")
-    if not isinstance(weights, Mapping):
-        raise BadInput("weights must map columns to numbers, such as {'age': 2.0}")
-    for column, weight in weights.items():
-        number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not number or not math.isfinite(weight) or weight < 0:
-            raise BadInput(
-                f"the weight of '{column}' must be a number of at least 0, not {weight!r}"
-            )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import Outcome, Plan, Rounder, RowBound, as_arrow, as_computed, as_given
+from discreet.method import Outcome, Rounder, RowBound, as_arrow, as_computed, as_given
 from discreet.microaggregation._blocks import SAMPLE, algorithm, exact_up_to, group
 from discreet.microaggregation._centres import centres, planned, released
 from discreet.microaggregation._parts import parts
@@ -25,6 +25,8 @@ from discreet.microaggregation._space import (
     loss,
     space,
 )
+from discreet.parameters import Constraints, number, whole
+from discreet.plan import CentresPlan, GroupsJoint
 from discreet.table import Numbers, kind_of, numbers
 from discreet.trace import Trace
 
@@ -111,6 +113,25 @@ class Microaggregation(RowBound):
     budgets: ClassVar[tuple[str, ...]] = ("refine", "refine_moves")
     blanks: ClassVar[bool] = True
     in_words: ClassVar[str] = "replaced by the centre of a group of similar records"
+    caveat: ClassVar[str] = (
+        "values are centres of groups of similar records: means are kept, variances come out too "
+        "small, correlations among the columns treated together come out too strong, those with "
+        "other columns too weak, and results for small subgroups mislead"
+    )
+    published: ClassVar[tuple[str, ...]] = ("k",)
+    constraints: ClassVar[Constraints] = {
+        "k": whole(1),
+        "refine": number(least=0),
+        "refine_moves": whole(0, optional=True),
+        "gamma": number(least=0),
+        "weights": number(
+            above=0,
+            called="the weight of column '{column}'",
+            hint="; leave a column without weight out",
+            optional=True,
+            only_by_column=True,
+        ),
+    }
 
     def __init__(
         self,
@@ -153,34 +174,11 @@ class Microaggregation(RowBound):
         return () if self.strata is None else (self.strata,)
 
     def check_params(self) -> None:
-        """Refuse parameters that are out of range."""
-        _whole("k", self.k, 1)
-        for name, value, kind in (
-            ("algorithm", self.algorithm, Algorithm),
-            ("small_pattern", self.small_pattern, SmallPattern),
-        ):
-            if value not in get_args(kind):
-                known = ", ".join(f"'{one}'" for one in get_args(kind))
-                raise BadInput(f"{name} must be one of {known}, not {value!r}")
-        for name, number in (("refine", self.refine), ("gamma", self.gamma)):
-            if not _is_number(number) or not 0 <= number < np.inf:
-                raise BadInput(f"{name} must be a number of at least 0, not {number!r}")
-        if self.refine_moves is not None:
-            _whole("refine_moves", self.refine_moves, 0)
-            if self.refine > 0:
-                raise BadInput("give refine (seconds) or refine_moves, not both")
-        if self.block_size is not None:
-            _whole("block_size", self.block_size, 2 * self.k)
-        if not isinstance(self.weights, Mapping | None):
-            raise BadInput(
-                f"weights must give a number for each column by name, not {self.weights!r}"
-            )
-        for column, weight in (self.weights or {}).items():
-            if not _is_number(weight) or not 0 < weight < np.inf:
-                raise BadInput(
-                    f"the weight of column '{column}' must be a number above 0, not {weight!r}; "
-                    "leave a column without weight out"
-                )
+        """Refuse two budgets, and blocks that are too small to be grouped."""
+        super().check_params()
+        if self.refine_moves is not None and self.refine > 0:
+            raise BadInput("give refine (seconds) or refine_moves, not both")
+        whole(2 * self.k, optional=True).check("block_size", self.block_size)
 
     def run(
         self,
@@ -212,7 +210,7 @@ class Microaggregation(RowBound):
         kept = labels >= 0
         labels[kept] = np.unique(labels[kept], return_inverse=True)[1]
         lost, moves = loss(encoded, labels), search.moves if search else 0
-        joint = {
+        joint: GroupsJoint = {
             "kind": "microaggregation",
             "k": int(self.k),
             "algorithm": self.algorithm,
@@ -351,10 +349,10 @@ def _replace(
     encoded: Mapping[str, Column],
     labels: np.ndarray,
     rounded: Rounder,
-) -> tuple[dict[str, Any], dict[str, Plan]]:
+) -> tuple[dict[str, Any], dict[str, CentresPlan]]:
     """Return the released columns, and the centres as plans."""
     new: dict[str, Any] = {}
-    plans: dict[str, Plan] = {}
+    plans: dict[str, CentresPlan] = {}
     groups = int(labels.max()) + 1
     for name, column in encoded.items():
         found = centres(column, labels, groups)
@@ -364,13 +362,3 @@ def _replace(
         # The label -1 takes the last, which is null.
         new[name] = released(column, columns[name], np.append(found, np.nan)[labels])
     return new, plans
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
-def _whole(name: str, value: Any, least: int) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise BadInput(f"{name} must be a whole number of at least {least}, not {value!r}")

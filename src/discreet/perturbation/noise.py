@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,13 @@ from discreet.method import (
     Decision,
     Method,
     Outcome,
-    Plan,
     Rounder,
     as_computed,
+    largest,
     per_column,
 )
-from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.parameters import Constraints, number
+from discreet.plan import BareJoint, NoisePlan
 from discreet.threads import over_ranges
 
 # Rows at a time: their draws stay in the cache.
@@ -79,7 +80,17 @@ class Noise(Method):
     """
 
     recipe_name: ClassVar[str] = "noise"
+    effect: ClassVar[str] = "perturbs"
+    is_random: ClassVar[bool] = True
     in_words: ClassVar[str] = "random noise was added to each value"
+    caveat: ClassVar[str] = (
+        "noise was added: means are kept on average, variances come out too large, correlations "
+        "and slopes of regressions with other columns too weak; use models with errors in variables"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = ("kind", "scale")
+    constraints: ClassVar[Constraints] = {
+        "scale": number(above=0, wanted="a number above 0, such as 0.1", by_column=True)
+    }
 
     def __init__(
         self,
@@ -98,23 +109,13 @@ class Noise(Method):
         return self.kind != "multiplicative"
 
     @property
-    def effect(self) -> str:
-        """It perturbs."""
-        return "perturbs"
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
+    def amount(self) -> float:
+        """A tenth of a standard deviation, or of the value, is little."""
+        return largest(self.scale) / 0.1
 
     def check_params(self) -> None:
-        """Refuse unknown kinds, and scales that are not above 0 or may not differ by column."""
-        if self.kind not in get_args(Kind):
-            known = ", ".join(map(repr, get_args(Kind)))
-            raise BadInput(f"kind must be one of {known}, not {self.kind!r}")
-        check_numbers(
-            "scale", self.scale, lambda s: 0 < s < math.inf, "a number above 0, such as 0.1"
-        )
+        """Refuse scales that may not differ by column."""
+        super().check_params()
         if self.kind == "correlated" and isinstance(self.scale, Mapping):
             raise BadInput("correlated noise takes one scale for all columns, not one by column")
 
@@ -151,12 +152,12 @@ class Noise(Method):
         return Decision(plans, partial(self._treat, plans), self._joint)
 
     @property
-    def _joint(self) -> Plan:
+    def _joint(self) -> BareJoint | dict[str, Any]:
         return {"kind": "correlated-noise"} if self.kind == "correlated" else {}
 
     def _treat(
         self,
-        plans: Mapping[str, Plan],
+        plans: Mapping[str, NoisePlan],
         columns: Mapping[str, np.ndarray],
         draws: Callable[[str], Draws],
         rounded: Rounder,
@@ -183,7 +184,7 @@ class Noise(Method):
             correlations = moments.correlations
         return moments.sd.tolist(), correlations
 
-    def _decide_rows(self, columns: Mapping[str, np.ndarray]) -> dict[str, Plan]:
+    def _decide_rows(self, columns: Mapping[str, np.ndarray]) -> dict[str, NoisePlan]:
         """Decide from all rows."""
         sds: list[float] = []
         correlations = None
@@ -195,14 +196,14 @@ class Noise(Method):
 
     def _decide(
         self, columns: Sequence[str], sds: list[float], correlations: np.ndarray | None
-    ) -> dict[str, Plan]:
+    ) -> dict[str, NoisePlan]:
         scales = {name: float(per_column(self.scale, name, "scale")) for name in columns}
         if self.kind == "multiplicative":
             return {
                 name: {"kind": "noise", "noise": self.kind, "scale": scale}
                 for name, scale in scales.items()
             }
-        plans: dict[str, Plan] = {}
+        plans: dict[str, NoisePlan] = {}
         for name, sd in zip(columns, sds, strict=True):
             if sd == 0:
                 warnings.warn(f"column '{name}' is constant: it gets no noise", stacklevel=4)
@@ -233,14 +234,9 @@ class Noise(Method):
         columns = self._columns(X, reset=False)
         return np.column_stack(list(_apply(self.plan_, columns, self._draws).values()))
 
-    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
-        columns = super()._columns(X, reset)
-        check_named("scale", self.scale, columns)
-        return columns
-
 
 def _apply(
-    plans: Mapping[str, Plan], columns: Mapping[str, np.ndarray], draws: Callable[[str], Draws]
+    plans: Mapping[str, NoisePlan], columns: Mapping[str, np.ndarray], draws: Callable[[str], Draws]
 ) -> dict[str, np.ndarray]:
     """Return each value its noise; NaN stays, -0.0 becomes 0.0."""
     of = {name: draws(name) for name in columns}
@@ -258,7 +254,7 @@ def _apply(
 
 
 def _moved(
-    plan: Plan, values: np.ndarray, normals: Mapping[str, np.ndarray], name: str
+    plan: NoisePlan, values: np.ndarray, normals: Mapping[str, np.ndarray], name: str
 ) -> np.ndarray:
     if plan["noise"] == "multiplicative":
         return values * (1 + plan["scale"] * normals[name])

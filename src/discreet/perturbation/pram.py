@@ -20,17 +20,18 @@ from discreet.method import (
     Decision,
     Method,
     Outcome,
-    Plan,
     Rounder,
     as_arrow,
     as_computed,
     as_given,
     per_column,
 )
-from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.parameters import Constraints, Rule, check_named, number
+from discreet.plan import PramPlan
 
 MOST_CATEGORIES = 1000
 Matrix = Mapping[str, Mapping[str, float]]
+_ROW = number(least=0, most=1, wanted="made of probabilities from 0 to 1", by_column=True)
 
 
 class PRAM(Method):
@@ -82,8 +83,27 @@ class PRAM(Method):
     """
 
     recipe_name: ClassVar[str] = "pram"
+    effect: ClassVar[str] = "perturbs"
+    is_random: ClassVar[bool] = True
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = "some values were replaced by others at random"
+    caveat: ClassVar[str] = (
+        "categories were changed at random: counts are pulled towards each other and tables with "
+        "this column come out too flat; counts can be corrected with the transition probabilities, "
+        "where these are published, and are approximate otherwise"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = ("retention", "matrix", "invariant")
+    constraints: ClassVar[Constraints] = {
+        "retention": number(
+            least=0, below=1, wanted="a probability below 1, such as 0.8", by_column=True
+        ),
+        "matrix": Rule(
+            wanted="a row of probabilities for each category",
+            good=lambda rows: isinstance(rows, Mapping),
+            optional=True,
+            by_column=True,
+        ),
+    }
 
     def __init__(
         self,
@@ -99,22 +119,19 @@ class PRAM(Method):
         self.random_state = random_state
 
     @property
-    def effect(self) -> str:
-        """It perturbs."""
-        return "perturbs"
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
+    def amount(self) -> float:
+        """One value in ten that does not stay is little."""
+        if self.matrix is not None:
+            rows = [row for matrix in self.matrix.values() for row in matrix.items()]
+            stay = [row.get(category, 0.0) for category, row in rows]
+        else:
+            retention = self.retention
+            stay = [*retention.values()] if isinstance(retention, Mapping) else [retention]
+        return (1 - min(stay, default=1.0)) / 0.1
 
     def check_params(self) -> None:
-        """Refuse what are no probabilities, and rows that do not add up to 1."""
-        check_numbers(
-            "retention", self.retention, lambda r: 0 <= r < 1, "a probability below 1, such as 0.8"
-        )
-        if not isinstance(self.invariant, bool | np.bool_):
-            raise BadInput(f"invariant must be True or False, not {self.invariant!r}")
+        """Refuse rows of a matrix that are no probabilities, or do not add up to 1."""
+        super().check_params()
         for column, matrix in (self.matrix or {}).items():
             for category, row in matrix.items():
                 _check_row(f"row {_label(category)!r} of the matrix of column '{column}'", row)
@@ -153,7 +170,7 @@ class PRAM(Method):
 
     def _treat(
         self,
-        plans: Mapping[str, Plan],
+        plans: Mapping[str, PramPlan],
         columns: Mapping[str, pa.ChunkedArray],
         draws: Callable[[str], Draws],
         rounded: Rounder,
@@ -165,7 +182,9 @@ class PRAM(Method):
         }
         return Outcome(new, {})
 
-    def _decide(self, name: str, column: pa.ChunkedArray, counts: np.ndarray | None = None) -> Plan:
+    def _decide(
+        self, name: str, column: pa.ChunkedArray, counts: np.ndarray | None = None
+    ) -> PramPlan:
         """Count the categories, and make their transition matrix."""
         counted = _count(_plain(name, column), counts)
         if len(counted) == 0:
@@ -220,8 +239,7 @@ class PRAM(Method):
     def _table(self, X: Any, reset: bool) -> pa.Table:
         self.check_params()
         table = as_arrow(self, X, reset)
-        check_named("retention", self.retention, table.column_names)
-        check_named("matrix", self.matrix, table.column_names)
+        check_named(self, table.column_names)
         return table
 
     def __sklearn_tags__(self) -> Any:
@@ -233,7 +251,7 @@ class PRAM(Method):
 def _check_row(where: str, row: Any) -> None:
     if not isinstance(row, Mapping):
         raise BadInput(f"{where} must be a mapping from categories to probabilities, not {row!r}")
-    check_numbers(where, row, lambda p: 0 <= p <= 1, "made of probabilities from 0 to 1")
+    _ROW.check(where, row)
     if abs(math.fsum(row.values()) - 1) > 1e-6:
         raise BadInput(f"{where} adds up to {math.fsum(row.values()):.7g}, not to 1")
 
@@ -307,7 +325,7 @@ def _invariant(first: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return np.einsum("kl,lm->km", first, back)
 
 
-def _apply(name: str, plan: Plan, column: pa.ChunkedArray, draws: Draws) -> pa.ChunkedArray:
+def _apply(name: str, plan: PramPlan, column: pa.ChunkedArray, draws: Draws) -> pa.ChunkedArray:
     """Draw each row's new category, one number a row."""
     plain = _plain(name, column)
     categories = pa.array(plan["categories"], plain.type)
@@ -340,7 +358,7 @@ def _draw(matrix: np.ndarray, codes: np.ndarray, uniform: np.ndarray) -> np.ndar
     return new
 
 
-def _with_all(name: str, column: pa.ChunkedArray, plan: Plan) -> pa.ChunkedArray:
+def _with_all(name: str, column: pa.ChunkedArray, plan: PramPlan) -> pa.ChunkedArray:
     """Let a piece of a dictionary column know the categories that only other pieces hold."""
     kind = column.type
     if not pa.types.is_dictionary(kind) or kind.ordered:

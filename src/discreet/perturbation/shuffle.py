@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
@@ -11,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.draws import Draws
-from discreet.errors import BadInput
 from discreet.method import Outcome, Rounder, RowBound, as_arrow, as_computed, as_given
 from discreet.unchanged import warn_unchanged
 
@@ -62,27 +62,20 @@ class Shuffle(RowBound):
     """
 
     recipe_name: ClassVar[str] = "shuffle"
+    amount: ClassVar[float] = math.inf
+    effect: ClassVar[str] = "perturbs"
+    is_random: ClassVar[bool] = True
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = "the values were put in random order"
+    caveat: ClassVar[str] = (
+        "values were exchanged between records at random: the column by itself is exact, and its "
+        "relations to columns that were not exchanged with it mean nothing"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = ("together",)
 
     def __init__(self, *, together: bool = False, random_state: Any = None) -> None:
         self.together = together
         self.random_state = random_state
-
-    @property
-    def effect(self) -> str:
-        """It perturbs."""
-        return "perturbs"
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
-
-    def check_params(self) -> None:
-        """Refuse a `together` that is no bool."""
-        if not isinstance(self.together, bool | np.bool_):
-            raise BadInput(f"together must be True or False, not {self.together!r}")
 
     def run(
         self,

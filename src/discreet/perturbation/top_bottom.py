@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -10,9 +9,12 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import ColumnMethod, Plan, Rounder
-from discreet.perturbation._parameters import check_named, check_numbers
+from discreet.method import ColumnMethod, Rounder
+from discreet.parameters import Constraints, number
+from discreet.plan import ClipPlan
 from discreet.table.summary import Summary
+
+_BOUND = number(wanted="a finite number", optional=True, by_column=True)
 
 
 class TopBottom(ColumnMethod):
@@ -44,6 +46,12 @@ class TopBottom(ColumnMethod):
     recipe_name: ClassVar[str] = "top-bottom"
     takes_dates: ClassVar[bool] = False
     in_words: ClassVar[str] = "values beyond a bound are replaced by the bound"
+    caveat: ClassVar[str] = (
+        "values at a bound stand for all beyond it: means and variances of the column come out too "
+        "small; use medians, or models for censored values"
+    )
+    published: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    constraints: ClassVar[Constraints] = {"lower": _BOUND, "upper": _BOUND}
 
     def __init__(
         self,
@@ -59,12 +67,10 @@ class TopBottom(ColumnMethod):
         return "within-bounds"
 
     def check_params(self) -> None:
-        """Refuse missing, unordered and non-finite bounds."""
+        """Refuse missing and unordered bounds."""
+        super().check_params()
         if self.lower is None and self.upper is None:
             raise BadInput("top-bottom needs a bound: give lower, upper or both")
-        for name, bound in (("lower", self.lower), ("upper", self.upper)):
-            if bound is not None:
-                check_numbers(name, bound, math.isfinite, "a finite number")
         for column in {*_names(self.lower), *_names(self.upper)} or {""}:
             lower, upper = self._bounds(column)
             if lower > upper:
@@ -77,7 +83,7 @@ class TopBottom(ColumnMethod):
         )
         return (-np.inf if lower is None else lower, np.inf if upper is None else upper)
 
-    def decide(self, summary: Summary, column: str) -> Plan:
+    def decide(self, summary: Summary, column: str) -> ClipPlan:
         """Take the bounds, and count what lies beyond them."""
         lower, upper = self._bounds(column)
         if np.isinf(lower) and np.isinf(upper):
@@ -90,7 +96,9 @@ class TopBottom(ColumnMethod):
             "above": int(summary.counts[summary.values > upper].sum()),
         }
 
-    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
+    def decide_rounded(
+        self, summary: Summary, column: str, draws: Draws, rounded: Rounder
+    ) -> ClipPlan:
         """Refuse bounds that the column cannot hold: rounded, they could lie beyond themselves."""
         for bound in self._bounds(column):
             if np.isfinite(bound) and rounded(column, np.array([bound]))[0] != bound:
@@ -100,13 +108,7 @@ class TopBottom(ColumnMethod):
                 )
         return self.decide(summary, column)
 
-    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
-        columns = super()._columns(X, reset)
-        check_named("lower", self.lower, columns)
-        check_named("upper", self.upper, columns)
-        return columns
-
-    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: ClipPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Clip to the bounds; NaN stays."""
         return np.clip(values, plan["lower"], plan["upper"])
 

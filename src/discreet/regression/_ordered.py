@@ -19,7 +19,8 @@ from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.kernels.gram import curves, misses, project
-from discreet.method import AsFloat, Key, Plan, Rounder
+from discreet.method import AsFloat, Key, Rounder
+from discreet.plan import CurvePlan, CurvesJoint
 from discreet.table.moments import Moments, joined, moments_of
 from discreet.threads import over_ranges
 from discreet.unchanged import SAME
@@ -277,8 +278,8 @@ class Releasing:
     """
 
     n: int
-    joint: Plan
-    plans: dict[str, Plan]
+    joint: CurvesJoint
+    plans: dict[str, CurvePlan]
     lows: np.ndarray
     widths: np.ndarray
     draws: list[Draws]
@@ -308,7 +309,7 @@ class Releasing:
             new[column == i] = self._finished(name, plan, new[column == i])
         return pa.table({"value": new}), cells
 
-    def _finished(self, name: str, plan: Plan, values: np.ndarray) -> np.ndarray:
+    def _finished(self, name: str, plan: CurvePlan, values: np.ndarray) -> np.ndarray:
         if "lower" in plan:
             np.clip(values, plan["lower"], plan["upper"], out=values)
         return self.rounded(name, values + 0.0)  # -0.0 is 0.0

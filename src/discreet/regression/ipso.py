@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,9 @@ from threadpoolctl import threadpool_limits
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import Outcome, Plan, Rounder, RowBound, as_computed
+from discreet.method import Outcome, Rounder, RowBound, as_computed
+from discreet.parameters import Constraints, Rule, one_of
+from discreet.plan import BarePlan, RegressionJoint, RegressionPart
 from discreet.table import numbers
 from discreet.unchanged import share_unchanged, warn_unchanged
 
@@ -22,6 +25,8 @@ _DEPENDENT = 1e-10
 _WHY = (
     "the confidential columns determine them, or they have few distinct values; take another method"
 )
+
+_NAMES = Rule(wanted="a list of column names", good=lambda x: bool(x) and not isinstance(x, str))
 
 
 class IPSO(RowBound):
@@ -69,8 +74,21 @@ class IPSO(RowBound):
     """
 
     recipe_name: ClassVar[str] = "ipso"
+    amount: ClassVar[float] = math.inf
+    effect: ClassVar[str] = "perturbs"
+    is_random: ClassVar[bool] = True
     estimator_only: ClassVar[tuple[str, ...]] = (*RowBound.estimator_only, "quasi")
     in_words: ClassVar[str] = "each value is replaced by a random one that fits the other columns"
+    caveat: ClassVar[str] = (
+        "values were drawn from a linear regression on other columns: means, variances and linear "
+        "relations among the columns involved are kept; subgroups, curves and extremes are not"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = ("variant", "confidential")
+    constraints: ClassVar[Constraints] = {
+        "variant": one_of(Variant, wanted="one of A, B, C"),
+        "confidential": _NAMES,
+        "quasi": replace(_NAMES, optional=True),
+    }
 
     def __init__(
         self,
@@ -86,30 +104,14 @@ class IPSO(RowBound):
         self.random_state = random_state
 
     @property
-    def effect(self) -> str:
-        """A released value stands for no set of values."""
-        return "perturbs"
-
-    @property
-    def is_random(self) -> bool:
-        """Always."""
-        return True
-
-    @property
     def reads(self) -> Sequence[str]:
         """The confidential columns."""
         return self.confidential
 
     def check_params(self) -> None:
-        """Refuse unknown variants, and lists that are empty, doubled or overlap."""
-        if self.variant not in get_args(Variant):
-            raise BadInput(f"variant must be one of A, B, C, not {self.variant!r}")
-        for name in ("confidential", "quasi"):
-            columns = getattr(self, name)
-            if name == "quasi" and columns is None:
-                continue
-            if isinstance(columns, str) or not columns:
-                raise BadInput(f"{name} must be a list of column names, not {columns!r}")
+        """Refuse lists with columns twice, or that overlap."""
+        super().check_params()
+        for name, columns in (("confidential", self.confidential), ("quasi", self.quasi or [])):
             for position, column in enumerate(columns):
                 if column in columns[:position]:
                     raise BadInput(f"{name} lists '{column}' twice")
@@ -184,7 +186,7 @@ class IPSO(RowBound):
         x = (x - centre) / scale
         moments = _Moments.of(x[complete], y[complete], z[complete])
         new = np.full(y.shape, np.nan)
-        parts: list[Plan] = []
+        parts: list[RegressionPart] = []
         for used in np.unique(has, axis=0) if not has.all() else has[:1]:
             part = moments.part(used, self.variant if used.all() else "A")
             (at,) = np.nonzero((has == used).all(axis=1))
@@ -196,7 +198,7 @@ class IPSO(RowBound):
         results = {name: rounded(name, new[:, i]) + 0.0 for i, name in enumerate(quasi)}
         share = share_unchanged(quasi, results)
         warn_unchanged(share, _WHY)
-        joint = {
+        joint: RegressionJoint = {
             "kind": "ipso",
             "variant": self.variant,
             "confidential": list(confidential),
@@ -204,7 +206,7 @@ class IPSO(RowBound):
             "scale": scale,
             "parts": parts,
         }
-        plans: dict[str, Plan] = {name: {"kind": "ipso"} for name in quasi}
+        plans: dict[str, BarePlan] = {name: {"kind": "ipso"} for name in quasi}
         return Outcome(results, plans, joint, figures={"unchanged": share})
 
 
@@ -238,7 +240,7 @@ class _Moments:
         of_x, of_y, of_z = np.split(triangle, [p, p + q], axis=1)
         return cls(of_x, of_y, of_z, len(x), y_mean)
 
-    def part(self, used: np.ndarray, variant: str) -> Plan:
+    def part(self, used: np.ndarray, variant: str) -> RegressionPart:
         """Say how records with these columns of X get their Y.
 
         Y is intercept + X coefficients + Z noise, with matrices flattened row by row.

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -17,7 +16,9 @@ from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.kernels.gram import normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
-from discreet.method import AsFloat, Key, Outcome, Plan, Rounder, RowBound, as_computed
+from discreet.method import AsFloat, Key, Outcome, Rounder, RowBound, as_computed
+from discreet.parameters import Constraints, number, one_of, whole
+from discreet.plan import CurvePlan, CurvesJoint
 from discreet.regression import _ordered
 from discreet.regression._ordered import Over, ends_of
 from discreet.threads import over_ranges
@@ -82,9 +83,31 @@ class PoROP(RowBound):
     """
 
     recipe_name: ClassVar[str] = "porop"
+    effect: ClassVar[str] = "perturbs"
     pools: ClassVar[bool] = True
     orders: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value is replaced by a smooth curve's value plus random noise"
+    caveat: ClassVar[str] = (
+        "values follow a curve through the ordered originals, with noise: the distribution keeps "
+        "its shape, single values and small differences between records are not to be trusted"
+    )
+    published_with_noise: ClassVar[tuple[str, ...]] = (
+        "k",
+        "degree",
+        "noise",
+        "noise_scale",
+        "second_k",
+        "noise_floor",
+        "keep_range",
+    )
+    constraints: ClassVar[Constraints] = {
+        "k": whole(2),
+        "degree": whole(1, or_list="one degree for each chunk, or a number"),
+        "noise": one_of(Noise, wanted=f"one of {', '.join(get_args(Noise))}"),
+        "noise_scale": number(least=0),
+        "second_k": whole(2, optional=True),
+        "noise_floor": number(least=0),
+    }
     degree: int | list[int]
 
     def __init__(
@@ -108,9 +131,9 @@ class PoROP(RowBound):
         self.random_state = random_state
 
     @property
-    def effect(self) -> str:
-        """A released value is near the original, and stands for no set of values."""
-        return "perturbs"
+    def amount(self) -> float:
+        """Half of what the fit misses is little noise; without any, the fit itself moves values."""
+        return self.noise_scale / 0.5 if self.is_random else 1.0
 
     @property
     def is_random(self) -> bool:
@@ -118,15 +141,10 @@ class PoROP(RowBound):
         return self.noise != "none"
 
     def check_params(self) -> None:
-        """Refuse what cannot be used whatever the table."""
+        """Refuse degrees that chunks are too small for, and noise that is none."""
+        super().check_params()
         second_k = self._second_k
-        check_whole("k", self.k, least=2)
-        check_whole("second_k", second_k, least=2)
-        degrees = self._degrees
-        if not degrees:
-            raise BadInput("degree is an empty list; give one degree for each chunk, or a number")
-        for degree in degrees:
-            check_whole("degree", degree, least=1)
+        for degree in self._degrees:
             if degree >= second_k:
                 raise BadInput(
                     f"degree = {degree} needs chunks of more than {degree} values, but they have "
@@ -137,12 +155,6 @@ class PoROP(RowBound):
                     f"degree = {degree} is too high to be fitted accurately to chunks of "
                     f"{second_k} values; take at most {int(STEEPEST * second_k**0.5)}"
                 )
-        if self.noise not in get_args(Noise):
-            raise BadInput(f"noise must be one of {', '.join(get_args(Noise))}, not {self.noise!r}")
-        _check_amount("noise_scale", self.noise_scale)
-        _check_amount("noise_floor", self.noise_floor)
-        if not isinstance(self.keep_range, bool | np.bool_):
-            raise BadInput(f"keep_range must be True or False, not {self.keep_range!r}")
         if self.is_random and self.noise_scale == 0:
             raise BadInput('noise_scale = 0 leaves no noise; if that is meant, set noise = "none"')
         if not self.is_random and self.noise_floor > 0:
@@ -237,9 +249,9 @@ class PoROP(RowBound):
             low, high = present.min(), present.max()
         return sd, low, high
 
-    def _plan_of(self, sd: float, low: float, high: float) -> Plan:
+    def _plan_of(self, sd: float, low: float, high: float) -> CurvePlan:
         """Note the noise that a column gets at least, and the range to keep."""
-        plan: Plan = {"kind": "porop", "noise_floor": float(self.noise_floor * sd)}
+        plan: CurvePlan = {"kind": "porop", "noise_floor": float(self.noise_floor * sd)}
         return plan | ({"lower": float(low), "upper": float(high)} if self.keep_range else {})
 
     def _first_pass(self, cells: np.ndarray) -> _Order:
@@ -272,7 +284,7 @@ class PoROP(RowBound):
                 f"(of {n}); give one for each chunk"
             )
 
-    def _fit(self, n: int, over: Over) -> Plan:
+    def _fit(self, n: int, over: Over) -> CurvesJoint:
         """Fit every chunk of the second pass, whose n values `over` goes through in stretches."""
         k = int(self._second_k)
         chunks = -(-n // k)
@@ -311,7 +323,7 @@ class PoROP(RowBound):
         return normals
 
     def _release(
-        self, order: _Order, joint: Plan, floors: np.ndarray, released: np.ndarray
+        self, order: _Order, joint: CurvesJoint, floors: np.ndarray, released: np.ndarray
     ) -> None:
         """Turn the draws into released values, in place."""
         k, chunks = joint["second_k"], len(joint["deviations"])
@@ -372,16 +384,3 @@ class _Order:
     cells: np.ndarray
     lows: np.ndarray
     widths: np.ndarray
-
-
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number, or too small a one."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise BadInput(f"{name} must be a whole number of at least {least}, not {value!r}")
-
-
-def _check_amount(name: str, value: Any) -> None:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not np.isfinite(float(value)) or value < 0:
-        raise BadInput(f"{name} must be a number of at least 0, not {value!r}")

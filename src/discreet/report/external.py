@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.report import pictures
-from discreet.report.caveats import caveat
 from discreet.report.page import MOST_DRAWN, Table, counted, figure, named, render, share
 from discreet.report.pictures import Picture
 
@@ -92,7 +91,7 @@ def _step(number: int, step: Facts) -> list[tuple[str, str]]:
 def _caveats(facts: Facts) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for step in facts["steps"]:
-        found.setdefault(caveat(step["method"], step["encoding"]), []).extend(step["columns"])
+        found.setdefault(step["caveat"], []).extend(step["columns"])
     told = [(named(list(dict.fromkeys(columns))), said) for said, columns in found.items()]
     if facts["household"]:
         said = "numbers of households are random: they tell who lives together, and nothing else"
@@ -107,7 +106,7 @@ def _suppressed(facts: Facts) -> str:
     records, gone, blanked = found["records"], found["left_out"], found["blanked_cells"]
     fates = [f"{gone:,} left out of the file"] if gone else []
     if gone < records:
-        coded = (s["columns"] for s in facts["steps"] if s["method"] in ("generalize", "mondrian"))
+        coded = (s["columns"] for s in facts["steps"] if s["suppresses"])
         stars = [name for columns in coded for name in columns if name not in blanked]
         fate = f"* in {named(stars)}" if stars else "empty quasi columns"
         fates.append(f"{records - gone:,} with {fate}")

@@ -7,12 +7,10 @@ are told how many points to make.
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,11 +23,12 @@ from discreet.method import (
     ColumnMethod,
     Counted,
     Decision,
-    Plan,
     Rounder,
     as_computed,
     per_column,
 )
+from discreet.parameters import Constraints, whole
+from discreet.plan import RoundingPlan
 from discreet.rounding._plans import (
     check_length,
     draw_up,
@@ -38,7 +37,7 @@ from discreet.rounding._plans import (
     represent,
     stochastic_point,
 )
-from discreet.rounding._sizes import Size, check_size, group_size, point_count
+from discreet.rounding._sizes import SIZE, Size, group_size, point_count
 from discreet.table.summary import Summary, followed_by, summarise_sorted
 
 # Groups at the end of a range of values that are grouped again with the next range.
@@ -47,10 +46,31 @@ Representative = Literal["mean", "median", "midpoint"]
 Encoding = Literal["group", "nearest", "stochastic"]
 
 
+_GROUPED = (
+    "values are centres of groups: means are kept or nearly so, variances and standard errors come "
+    "out too small, and the spread within a group is gone; do not look for exact values or gaps"
+)
+_NEAREST = (
+    "values are the nearest of some typical values: means are kept nearly, variances and standard "
+    "errors come out somewhat too small, and the spread around a point is gone"
+)
+STOCHASTIC = "values are one of the two neighbouring points, at random: means are kept on average"
+_BEYOND = (
+    ", but for values beyond the outermost points, which are cut off there; variances may come out "
+    "too large or too small"
+)
+
+
 class Rounding(ColumnMethod):
     """Base of the rounding methods; a subclass writes `plan`."""
 
     encoding: str
+
+    @property
+    def caveat(self) -> str:
+        """What is distorted depends on the encoding."""
+        told = {"nearest": _NEAREST, "stochastic": STOCHASTIC + _BEYOND}
+        return told.get(self.encoding, _GROUPED)
 
     @property
     def effect(self) -> str:
@@ -62,15 +82,11 @@ class Rounding(ColumnMethod):
         """True for the stochastic encoding."""
         return self.encoding == "stochastic"
 
-    def check_params(self) -> None:
-        """Refuse unknown encodings."""
-        one_of("encoding", self.encoding, Encoding)
-
-    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
         """Make the plan of one column, but for its encoding."""
         raise NotImplementedError
 
-    def decide(self, summary: Summary, column: str, draws: Draws | None = None) -> Plan:
+    def decide(self, summary: Summary, column: str, draws: Draws | None = None) -> RoundingPlan:
         """Partition, and give each part its point; draws, if any, come from `random_state`."""
         if summary.n == 0:
             raise BadInput(f"column '{column}' holds only nulls")
@@ -80,7 +96,7 @@ class Rounding(ColumnMethod):
             draws = Draws.from_random_state(self.random_state, column)
         return self.plan(summary, column, draws.apart()) | {"encoding": self.encoding}
 
-    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: RoundingPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Replace each value by a rounding point, as the encoding says."""
         points = plan["points"]
         if plan["encoding"] == "group":
@@ -96,7 +112,9 @@ class Rounding(ColumnMethod):
             new = stochastic_point(_distinct(points), values, draws)
         return np.where(np.isnan(values), np.nan, new)
 
-    def decide_rounded(self, summary: Summary, column: str, draws: Draws, rounded: Rounder) -> Plan:
+    def decide_rounded(
+        self, summary: Summary, column: str, draws: Draws, rounded: Rounder
+    ) -> RoundingPlan:
         """Decide, and round the points."""
         plan = self.decide(summary, column, draws)
         plan["points"] = rounded(column, plan["points"])
@@ -109,7 +127,7 @@ class Rounding(ColumnMethod):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, Plan]:
+    ) -> tuple[np.ndarray, RoundingPlan]:
         """Sort once, decide, and spread the points over the sorted rows.
 
         This is quicker than looking up each row's part, and it splits equal values at a border
@@ -123,17 +141,6 @@ class Rounding(ColumnMethod):
             return self.apply(plan, values, draws), plan
         return spread(plan["points"], np.cumsum(plan["counts"]), rows, len(values)), plan
 
-    def _columns(self, X: Any, reset: bool) -> dict[str, np.ndarray]:
-        columns = super()._columns(X, reset)
-        for name in ("k", "n_points"):
-            size = getattr(self, name, None)
-            for key in size if isinstance(size, Mapping) else ():
-                if key not in columns:
-                    raise BadInput(
-                        f"{name} is given for column {key!r}, but there is none of that name"
-                    )
-        return columns
-
     def _learned(self) -> None:
         self.rounding_sets_ = {c: _distinct(plan["points"]) for c, plan in self.plan_.items()}
         self.group_sizes_ = {c: plan["counts"] for c, plan in self.plan_.items()}
@@ -143,6 +150,9 @@ class Rounding(ColumnMethod):
 class GroupRounding(Rounding):
     """Base of the methods with a minimum group size k; a subclass writes `groups`."""
 
+    published: ClassVar[tuple[str, ...]] = ("k",)
+    published_with_noise: ClassVar[tuple[str, ...]] = ("k", "encoding")
+    constraints: ClassVar[Constraints] = {"k": SIZE}
     k: Size
     representative: str
     keep_ties: bool
@@ -151,14 +161,6 @@ class GroupRounding(Rounding):
     def promise(self) -> str | None:
         """At least k records per released value, kept by the group encoding alone."""
         return "k-per-value" if self.encoding == "group" else None
-
-    def check_params(self) -> None:
-        """Refuse a k that is no size, a `keep_ties` that is no bool, an unknown representative."""
-        super().check_params()
-        if not isinstance(self.keep_ties, bool | np.bool_):
-            raise BadInput(f"keep_ties must be True or False, not {self.keep_ties!r}")
-        one_of("representative", self.representative, Representative)
-        check_size("k", self.k)
 
     @property
     def bound_to_memory(self) -> str | None:
@@ -185,7 +187,7 @@ class GroupRounding(Rounding):
 
     def _by_ranges(
         self, ranges: Iterator[Summary], column: str, draws: Draws, rounded: Rounder
-    ) -> Plan:
+    ) -> RoundingPlan:
         """Group range after range; the last groups of each are grouped anew with the next.
 
         Every group has k records. Groups are those of the whole column but where a cut between
@@ -197,7 +199,7 @@ class GroupRounding(Rounding):
                 f"column '{column}' has too many distinct values for k by the rule {k!r}; give k "
                 "as a number"
             )
-        parts: list[Plan] = []
+        parts: list[tuple[np.ndarray, ...]] = []
         held: Summary | None = None
         upcoming = next(ranges)
         for after in chain(ranges, [None]):
@@ -207,14 +209,14 @@ class GroupRounding(Rounding):
             if after is not None and kept < 1:
                 held, upcoming = summary, after
                 continue
-            parts.append({name: plan[name][:kept] for name in ("cuts", "points", "counts")})
+            parts.append((plan["cuts"][:kept], plan["points"][:kept], plan["counts"][:kept]))
             if after is None:
                 break
             records = int(plan["counts"][:kept].sum())
             start = int(np.searchsorted(np.cumsum(summary.counts), records, side="right"))
             held, upcoming = Summary(summary.values[start:], summary.counts[start:]), after
-        joined = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
-        return plan | joined
+        plan["cuts"], plan["points"], plan["counts"] = map(np.concatenate, zip(*parts, strict=True))
+        return plan
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Return the ends of the groups of sorted values, which `counts` forbids to split.
@@ -223,7 +225,7 @@ class GroupRounding(Rounding):
         """
         raise NotImplementedError
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
         """Group the records, or, with `keep_ties`, the distinct values."""
         k = group_size(self.k, summary, column)
         check_length(summary, k, "k", column)
@@ -240,6 +242,9 @@ class GroupRounding(Rounding):
 class PartRounding(Rounding):
     """Base of the methods without a minimum group size; a subclass writes `parts`."""
 
+    published: ClassVar[tuple[str, ...]] = ("min_count",)
+    published_with_noise: ClassVar[tuple[str, ...]] = ("encoding",)
+    constraints: ClassVar[Constraints] = {"min_count": whole(1)}
     representative: str
     min_count: int
 
@@ -248,17 +253,11 @@ class PartRounding(Rounding):
         """At least `min_count` records per released value, kept by the group encoding alone."""
         return "k-per-value" if self.encoding == "group" and self.min_count > 1 else None
 
-    def check_params(self) -> None:
-        """Refuse a `min_count` that is no number of records, and an unknown representative."""
-        super().check_params()
-        one_of("representative", self.representative, Representative)
-        at_least_one("min_count", self.min_count)
-
     def parts(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
         """Return the ends (exclusive, among the distinct values) of the parts."""
         raise NotImplementedError
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
         """Cut, and merge what is too small."""
         check_length(summary, self.min_count, "min_count", column)
         ends = self.parts(summary, column, draws)
@@ -271,6 +270,9 @@ class PartRounding(Rounding):
 class PointRounding(PartRounding):
     """Base of the methods with a number of points; a subclass writes `cut`."""
 
+    published: ClassVar[tuple[str, ...]] = ("n_points", "min_count")
+    published_with_noise: ClassVar[tuple[str, ...]] = ("n_points", "encoding")
+    constraints: ClassVar[Constraints] = {"n_points": SIZE}
     # Why a column with enough distinct values may get fewer points.
     fewer_because: ClassVar[str] = ""
 
@@ -288,11 +290,6 @@ class PointRounding(PartRounding):
         self.encoding = encoding
         self.min_count = min_count
         self.random_state = random_state
-
-    def check_params(self) -> None:
-        """Refuse a number of points that is no size."""
-        super().check_params()
-        check_size("n_points", self.n_points)
 
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
         """Return the ends (exclusive, among the distinct values) of c parts, or of fewer."""
@@ -316,26 +313,3 @@ class PointRounding(PartRounding):
 def _distinct(points: np.ndarray) -> np.ndarray:
     """Drop repeated points; parts come in order, so their points do."""
     return points[np.append(True, np.diff(points) > 0)]
-
-
-def one_of(name: str, value: object, choices: Any) -> None:
-    """Refuse a value that is not among a Literal's."""
-    if value not in choices.__args__:
-        known = ", ".join(repr(choice) for choice in choices.__args__)
-        raise BadInput(f"{name} must be one of {known}, not {value!r}")
-
-
-def at_least_one(name: str, value: Any) -> None:
-    """Refuse what is not a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}")
-
-
-def as_float(value: Any) -> float:
-    """Return a number as a float, and NaN, which is in no range, for anything else."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf

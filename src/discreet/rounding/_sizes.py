@@ -5,29 +5,24 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from discreet.errors import BadInput
 from discreet.method import per_column
+from discreet.parameters import Rule, is_whole
 from discreet.table.summary import Summary
 
-Rule = Literal["freedman-diaconis"]
-RULE = "freedman-diaconis"
-Size = int | Rule | Mapping[str, int | Rule]
+ByRule = Literal["freedman-diaconis"]
+Size = int | ByRule | Mapping[str, int | ByRule]
+SIZE = Rule(
+    wanted="a whole number of at least 1",
+    good=lambda x: is_whole(x, 1) or x in get_args(ByRule),
+    hint=" (or the rule 'freedman-diaconis')",
+    by_column=True,
+)
 # The least that a rule may let a point stand for: two can work each other out.
 LEAST = 3
-
-
-def check_size(name: str, size: Any) -> None:
-    """Refuse a size that is neither a whole number of at least 1 nor the rule's name."""
-    for one in size.values() if isinstance(size, Mapping) else [size]:
-        whole = isinstance(one, int | np.integer) and not isinstance(one, bool)
-        if not (whole and one >= 1) and not (isinstance(one, str) and one == RULE):
-            raise BadInput(
-                f"{name} must be a whole number of at least 1, not {one!r} (or the rule '{RULE}')"
-            )
 
 
 def group_size(k: Size, summary: Summary, column: str) -> int:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import Plan, Rounder
-from discreet.rounding._base import Encoding, Rounding, as_float, at_least_one
+from discreet.method import Rounder
+from discreet.parameters import Constraints, Rule, number, whole
+from discreet.plan import RoundingPlan
+from discreet.rounding._base import STOCHASTIC, Encoding, Rounding
 from discreet.rounding._plans import check_length
 from discreet.table.csv import LARGEST_EXACT_INTEGER
 from discreet.table.summary import Summary, summarise
+
+_BASE = number(above=0, called="a base")
 
 
 class BaseRounding(Rounding):
@@ -72,6 +77,17 @@ class BaseRounding(Rounding):
     recipe_name: ClassVar[str] = "base"
     takes_dates: ClassVar[bool] = False
     in_words: ClassVar[str] = "each value is rounded to a multiple of a base"
+    published: ClassVar[tuple[str, ...]] = ("base", "min_attraction")
+    published_with_noise: ClassVar[tuple[str, ...]] = ("base", "encoding")
+    constraints: ClassVar[Constraints] = {
+        "base": replace(_BASE, optional=True),
+        "min_attraction": whole(1, optional=True),
+        "bases": Rule(
+            wanted="a list of numbers above 0",
+            good=lambda bases: isinstance(bases, list | tuple),
+            optional=True,
+        ),
+    }
 
     def __init__(
         self,
@@ -89,26 +105,34 @@ class BaseRounding(Rounding):
         self.random_state = random_state
 
     @property
+    def caveat(self) -> str:
+        """Multiples are told, whatever the encoding; drawn ones lie on both sides of a value."""
+        if self.encoding == "stochastic":
+            return STOCHASTIC + (
+                "; variances come out too large, differences smaller than the base mean nothing, "
+                "and counts heap at its multiples"
+            )
+        return (
+            "values are multiples of a base: differences smaller than it mean nothing, and counts "
+            "heap at the multiples"
+        )
+
+    @property
     def promise(self) -> str | None:
         """At least `min_attraction` records per multiple, kept by the group encoding alone."""
         return "k-per-value" if self.encoding == "group" and self.min_attraction else None
 
     def check_params(self) -> None:
-        """Refuse both or neither of base and `min_attraction`, and bases that are not above 0."""
+        """Refuse both or neither of base and `min_attraction`, and bases where none is chosen."""
         super().check_params()
         if (self.base is None) == (self.min_attraction is None):
             raise BadInput("give either base or min_attraction")
-        if self.min_attraction is not None:
-            at_least_one("min_attraction", self.min_attraction)
-        if self.bases is not None and not isinstance(self.bases, list | tuple):
-            raise BadInput(f"bases must be a list of numbers above 0, not {self.bases!r}")
         if self.bases is not None and (self.base is not None or not self.bases):
             raise BadInput("bases lists what min_attraction chooses from; give it with that only")
-        for base in [self.base] if self.base is not None else self.bases or []:
-            if not 0 < as_float(base) < math.inf:
-                raise BadInput(f"a base must be a number above 0, not {base!r}")
+        for base in self.bases or ():
+            _BASE.check("bases", base)
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
         """Take the base, or choose it, and count the records at each multiple."""
         base = float(self._smallest_base(summary, column) if self.base is None else self.base)
         if max(abs(summary.values[0]), abs(summary.values[-1])) > base * LARGEST_EXACT_INTEGER:
@@ -148,7 +172,7 @@ class BaseRounding(Rounding):
             "list a larger one"
         )
 
-    def apply(self, plan: Plan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: RoundingPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Round to multiples, as the encoding says; NaN stays."""
         below, share = _below(values, plan["base"])
         if plan["encoding"] == "group":
@@ -166,7 +190,7 @@ class BaseRounding(Rounding):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, Plan]:
+    ) -> tuple[np.ndarray, RoundingPlan]:
         """Round each value by itself."""
         plan = self.decide_rounded(summarise(values), column, draws, rounded)
         return rounded(column, self.apply(plan, values, draws)), plan

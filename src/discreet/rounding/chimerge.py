@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import chi2
 
-from discreet.errors import BadInput
 from discreet.kernels.supervised import chimerge
-from discreet.rounding._base import Encoding, Representative, as_float
+from discreet.parameters import Constraints, number
+from discreet.rounding._base import Encoding, Representative
 from discreet.rounding._supervised import SupervisedRounding
 
 
@@ -60,6 +60,9 @@ class ChiMerge(SupervisedRounding):
 
     recipe_name: ClassVar[str] = "chimerge"
     in_words: ClassVar[str] = "each value is replaced by the centre of its interval"
+    constraints: ClassVar[Constraints] = {
+        "alpha": number(above=0, below=1, wanted="a number between 0 and 1")
+    }
 
     def __init__(
         self,
@@ -75,12 +78,6 @@ class ChiMerge(SupervisedRounding):
         self.encoding = encoding
         self.min_count = min_count
         self.random_state = random_state
-
-    def check_params(self) -> None:
-        """Refuse an alpha that is no level of significance."""
-        super().check_params()
-        if not 0 < as_float(self.alpha) < 1:
-            raise BadInput(f"alpha must be a number between 0 and 1, not {self.alpha!r}")
 
     def cut(self, classes: np.ndarray) -> np.ndarray:
         """Merge while neighbours are alike."""

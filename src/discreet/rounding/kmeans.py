@@ -9,7 +9,7 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.kmeans import kmeans_l1, kmeans_l2, lloyd
-from discreet.rounding._base import Encoding, PointRounding, Representative, one_of
+from discreet.rounding._base import Encoding, PointRounding, Representative
 from discreet.rounding._sizes import Size
 from discreet.table.summary import Summary
 
@@ -93,10 +93,8 @@ class KMeans(PointRounding):
         return super().is_random or self.solver == "lloyd"
 
     def check_params(self) -> None:
-        """Refuse unknown solvers and objectives, and l1 with Lloyd's solver."""
+        """Refuse l1 with Lloyd's solver."""
         super().check_params()
-        one_of("solver", self.solver, Solver)
-        one_of("objective", self.objective, Objective)
         if self.solver == "lloyd" and self.objective == "l1":
             raise BadInput("solver = 'lloyd' minimises squares; use 'optimal' with objective 'l1'")
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts
-from discreet.rounding._base import Encoding, GroupRounding, Representative, one_of
+from discreet.rounding._base import Encoding, GroupRounding, Representative
 from discreet.rounding._sizes import Size
 
 Objective = Literal["l2", "l1"]
@@ -80,11 +80,6 @@ class OMA(GroupRounding):
         self.encoding = encoding
         self.keep_ties = keep_ties
         self.random_state = random_state
-
-    def check_params(self) -> None:
-        """Refuse unknown objectives, and what all group methods refuse."""
-        super().check_params()
-        one_of("objective", self.objective, Objective)
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Find the optimal partition."""

@@ -11,14 +11,9 @@ from scipy.special import betaincinv
 from discreet.draws import Draws
 from discreet.kernels.bootstrap import bootstrap_means
 from discreet.kernels.kmeans import kmeans_l2
-from discreet.method import Plan
-from discreet.rounding._base import (
-    Encoding,
-    PointRounding,
-    Representative,
-    at_least_one,
-    one_of,
-)
+from discreet.parameters import Constraints, whole
+from discreet.plan import RoundingPlan
+from discreet.rounding._base import Encoding, PointRounding, Representative
 from discreet.rounding._plans import check_length, draw_up, merge_small, represent
 from discreet.rounding._sizes import Size, point_count
 from discreet.rounding.equal_frequency import equal_frequency_ends
@@ -89,8 +84,10 @@ class Resampling(PointRounding):
     """
 
     recipe_name: ClassVar[str] = "resampling"
+    is_random: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value is replaced by the nearest of some typical values"
     fewer_because: ClassVar[str] = "some centres coincide or are nearest to no value"
+    constraints: ClassVar[Constraints] = {"n_quantiles": whole(1), "max_draws": whole(1)}
 
     def __init__(
         self,
@@ -115,19 +112,6 @@ class Resampling(PointRounding):
         self.min_count = min_count
         self.random_state = random_state
 
-    @property
-    def is_random(self) -> bool:
-        """Always: the points come from random samples."""
-        return True
-
-    def check_params(self) -> None:
-        """Refuse unknown centres and discretizers, and numbers below 1."""
-        super().check_params()
-        one_of("centre", self.centre, Centre)
-        one_of("discretizer", self.discretizer, Discretizer)
-        at_least_one("n_quantiles", self.n_quantiles)
-        at_least_one("max_draws", self.max_draws)
-
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
         """Discretize the centres, as `discretizer` says."""
         if self.discretizer == "kmeans":
@@ -135,7 +119,7 @@ class Resampling(PointRounding):
         ends = equal_width_ends if self.discretizer == "equal-width" else equal_frequency_ends
         return ends(summary, c)
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> Plan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
         """Make points from the centres, and send each value to the nearest."""
         check_length(summary, self.min_count, "min_count", column)
         centres = summarise(self._centres(summary, column, draws))

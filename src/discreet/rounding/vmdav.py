@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.errors import BadInput
 from discreet.kernels.mdav import vmdav
-from discreet.rounding._base import Encoding, GroupRounding, Representative, as_float
+from discreet.parameters import Constraints, number
+from discreet.rounding._base import Encoding, GroupRounding, Representative
 from discreet.rounding._sizes import Size
 
 
@@ -65,6 +64,7 @@ class VMDAV(GroupRounding):
 
     recipe_name: ClassVar[str] = "vmdav"
     in_words: ClassVar[str] = "each value is replaced by the centre of a group of similar values"
+    constraints: ClassVar[Constraints] = {"gamma": number(least=0)}
 
     def __init__(
         self,
@@ -82,12 +82,6 @@ class VMDAV(GroupRounding):
         self.encoding = encoding
         self.keep_ties = keep_ties
         self.random_state = random_state
-
-    def check_params(self) -> None:
-        """Refuse a gamma that is no number of at least 0, and what all group methods refuse."""
-        super().check_params()
-        if not 0 <= as_float(self.gamma) < math.inf:
-            raise BadInput(f"gamma must be a number of at least 0, not {self.gamma!r}")
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Take groups from the two ends, and let them grow."""

@@ -1,0 +1,61 @@
+"""What the methods share that put every record into a class that keeps privacy models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from discreet.errors import BadInput
+from discreet.generalization.privacy import KAnonymity, confidential_columns, read_models
+from discreet.method import Method
+
+
+class Recoding(Method):
+    """Base of the methods that replace values by labels until privacy models hold."""
+
+    needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
+    caveat: ClassVar[str] = (
+        "labels stand for several values: compare and count by label, and do not take the middle "
+        "of a range for a value; * means that any value is possible and is not a missing value"
+    )
+    published: ClassVar[tuple[str, ...]] = ("privacy",)
+    suppresses: ClassVar[bool] = True
+    privacy: Any
+    null_policy: str
+    small_group: str
+    allow_disclosure: bool
+
+    @property
+    def promise(self) -> str | None:
+        """Every class keeps the privacy models, or every record matches k others."""
+        return "wildcard-k" if self.null_policy == "match" else "privacy-models"
+
+    @property
+    def reads(self) -> Sequence[str]:
+        """The confidential columns that the models name."""
+        return confidential_columns(read_models(self.privacy))
+
+    def check_params(self) -> None:
+        """Refuse raw records that nobody allowed, and nulls that match beyond k-anonymity."""
+        models = read_models(self.privacy)
+        super().check_params()
+        if self.small_group == "append" and not self.allow_disclosure:
+            raise BadInput(
+                "small_group = 'append' releases records as they are; set allow_disclosure = true "
+                "if that may be, or use small_group = 'suppress'"
+            )
+        for model in models:
+            if self.null_policy == "match" and not isinstance(model, KAnonymity):
+                raise BadInput(
+                    f"null_policy = 'match' is for k-anonymity alone, not for {model.model}; "
+                    "use 'segregate'"
+                )
+
+    def _refuse_confidential(self, columns: Sequence[str]) -> None:
+        """Refuse to treat a column that the models look at."""
+        for name in columns:
+            if name in self.reads:
+                raise BadInput(
+                    f"column '{name}' is confidential to the privacy models and cannot be "
+                    "generalized as well; take it out of the columns, or out of privacy"
+                )
