@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -118,6 +119,11 @@ class Measure:
     needs: Sequence[str] = ()
     on_request: str | Callable[[Facts], str] = ""
     by_frequency: bool = False
+
+
+def measures_in(*modules: ModuleType) -> list[Measure]:
+    """Return the measures that some modules declare, in order."""
+    return [m for module in modules for m in vars(module).values() if isinstance(m, Measure)]
 
 
 class Rows(Protocol):

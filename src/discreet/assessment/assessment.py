@@ -83,12 +83,9 @@ class Assessment:
     def shown(self) -> list[dict[str, Any]]:
         """Return each figure as plain data: its title, how to read it, before and after."""
         found = [*catalogue.shown("risk", self.risk), *catalogue.shown("utility", self.utility)]
-        score = (
-            []
-            if self.score is None
-            else [catalogue.told("utility", "score", SCORE, None, self.score)]
-        )
-        return found + score
+        if self.score is not None:
+            found.append(catalogue.told("utility", "score", SCORE, None, self.score))
+        return found
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Return what to print: measure, before, after, how to read it."""

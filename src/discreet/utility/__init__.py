@@ -1,47 +1,24 @@
 """Utility: what a release costs in information."""
 
-from discreet.utility.contingency import CONTINGENCY_LOSS
+from discreet.measure import measures_in
+from discreet.utility import contingency, loss, models, moments, nulls, structure
 from discreet.utility.contingency import contingency_loss as contingency_loss
 from discreet.utility.information import information_loss as information_loss
-from discreet.utility.loss import IL1S, SSE_RATIO
 from discreet.utility.loss import il1s as il1s
 from discreet.utility.loss import sse_ratio as sse_ratio
-from discreet.utility.models import CLASSIFICATION_UTILITY, PROPENSITY_MSE, REGRESSION_UTILITY
 from discreet.utility.models import classification_utility as classification_utility
 from discreet.utility.models import propensity_mse as propensity_mse
 from discreet.utility.models import regression_utility as regression_utility
-from discreet.utility.moments import COLUMNS, IL_METRICS
 from discreet.utility.moments import il_metrics as il_metrics
-from discreet.utility.nulls import NULL_RATES
 from discreet.utility.nulls import null_rates as null_rates
 from discreet.utility.scores import dr as dr
 from discreet.utility.scores import il_dr_score as il_dr_score
 from discreet.utility.scores import normalized_score as normalized_score
 from discreet.utility.scores import score as score
-from discreet.utility.structure import (
-    CORRELATION_DISTANCE,
-    EIGEN,
-    ENTROPY,
-    MEAN_ABSOLUTE_CORRELATION,
-)
 from discreet.utility.structure import correlation_distance as correlation_distance
 from discreet.utility.structure import eigen as eigen
 from discreet.utility.structure import entropy as entropy
 from discreet.utility.structure import mean_absolute_correlation as mean_absolute_correlation
 
 # What `assess` takes, in the order in which it is shown.
-MEASURES = [
-    IL_METRICS,
-    IL1S,
-    SSE_RATIO,
-    MEAN_ABSOLUTE_CORRELATION,
-    ENTROPY,
-    CONTINGENCY_LOSS,
-    NULL_RATES,
-    COLUMNS,
-    EIGEN,
-    CORRELATION_DISTANCE,
-    PROPENSITY_MSE,
-    REGRESSION_UTILITY,
-    CLASSIFICATION_UTILITY,
-]
+MEASURES = measures_in(moments, loss, structure, contingency, nulls, models)

@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.measure import Entry, Facts, Figure, Measure
+from discreet.measure import Figure, Measure
 from discreet.utility.compared import ROUNDING, compared, is_constant, leave_out
 
 
@@ -264,24 +264,4 @@ IL_METRICS = Measure(
     lambda t: asdict(t.il_metrics()),
     [Figure("information loss by moments", "", "percent", untouched=0.0)],
     needs=["changed numbers"],
-)
-
-
-def _take_columns(t: Facts) -> Entry:
-    found = {}
-    for name in t.numeric:
-        before, after = t.moments(name)
-        found[name] = {key: [before[key], after[key]] for key in before}
-    return {"columns": found}
-
-
-COLUMNS = Measure(
-    "columns",
-    "moments and nulls of each numeric column",
-    _take_columns,
-    [
-        Figure("mean", "mean", "", None, each=True, reading="mean of the values"),
-        Figure("sd", "sd", "", None, each=True, reading="standard deviation of the values"),
-        Figure("nulls", "nulls", "cells", None, each=True, reading="cells without a value"),
-    ],
 )

@@ -159,3 +159,23 @@ NULL_RATES = Measure(
     [Figure("nulls in quasi columns", "", "%", headline=True)],
     needs=["quasi columns"],
 )
+
+
+def _take_columns(t: Facts) -> Entry:
+    found = {}
+    for name in t.numeric:
+        before, after = t.moments(name)
+        found[name] = {key: [before[key], after[key]] for key in before}
+    return {"columns": found}
+
+
+COLUMNS = Measure(
+    "columns",
+    "moments and nulls of each numeric column",
+    _take_columns,
+    [
+        Figure("mean", "mean", "", None, each=True, reading="mean of the values"),
+        Figure("sd", "sd", "", None, each=True, reading="standard deviation of the values"),
+        Figure("nulls", "nulls", "cells", None, each=True, reading="cells without a value"),
+    ],
+)
