@@ -40,7 +40,7 @@ def table(family):
         for figure in measure.figures:
             name = f"{measure.name}.{figure.key}" if figure.key else measure.name
             name = f"`{name}`" + " of each column" * figure.each
-            reading = figure.reading or measure.reading
+            reading = figure.reading or measure.reading * (not figure.each)
             guide = "" if figure.guide is None else f"{figure.guide.value:g}"
             shown = (name, figure.title, reading, figure.unit, figure.better or "", guide)
             yield f"| {' | '.join((*shown, needs, taken))} |"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Figure:
     untouched : float or None
         The figure of a table that nothing was done to, where the entry does not have it.
     reading : str
-        How to read it, in a sentence; the measure's where not given.
+        How to read it, in a sentence; where not given, the measure's, or none of a column.
     each : bool
         It is of each column, in the entry's `columns`.
     headline : bool
@@ -121,9 +121,10 @@ class Measure:
     by_frequency: bool = False
 
 
-def measures_in(*modules: ModuleType) -> list[Measure]:
-    """Return the measures that some modules declare, in order."""
-    return [m for module in modules for m in vars(module).values() if isinstance(m, Measure)]
+def measures_in(package: str, *modules: str) -> list[Measure]:
+    """Return the measures that some modules of a package declare, in order."""
+    found = (vars(import_module(f"{package}.{module}")).values() for module in modules)
+    return [member for members in found for member in members if isinstance(member, Measure)]
 
 
 class Rows(Protocol):

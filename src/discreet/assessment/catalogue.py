@@ -66,7 +66,7 @@ def shown(family: str, taken: Mapping[str, Entry]) -> Iterator[dict[str, Any]]:
         for figure, column, own in places:
             sides = _sides(figure, own)
             if sides is not None:
-                read = replace(figure, reading=figure.reading or means)
+                read = replace(figure, reading=figure.reading or means * (column is None))
                 yield told(family, name, read, *sides, column)
 
 

@@ -1,16 +1,6 @@
 """Risk: what an intruder could still learn from a release."""
 
 from discreet.measure import measures_in
-from discreet.risk import (
-    attacker,
-    distance,
-    diversity,
-    frequency,
-    individual,
-    interval,
-    probabilistic,
-    suda,
-)
 from discreet.risk.attacker import journalist as journalist
 from discreet.risk.attacker import marketer as marketer
 from discreet.risk.attacker import prosecutor as prosecutor
@@ -29,6 +19,7 @@ from discreet.risk.probabilistic import probabilistic_linkage as probabilistic_l
 from discreet.risk.suda import suda2 as suda2
 
 # What `assess` takes, in the order in which it is shown.
-MEASURES = measures_in(
-    frequency, individual, attacker, diversity, suda, distance, probabilistic, interval
-)
+MEASURES = [
+    *measures_in(__name__, "frequency", "individual", "attacker", "diversity", "suda"),
+    *measures_in(__name__, "distance", "probabilistic", "interval"),
+]
