@@ -80,10 +80,9 @@ def utility_table(assessment: Entry) -> Table | None:
 
 def column_table(assessment: Entry, changed: Mapping[str, int] | None, n: int | None) -> Table:
     """Lay out what each column lost: cells changed, information, nearness to the original."""
-    utility, risk = assessment["utility"], assessment["risk"]
-    lost = utility.get("il1s", {}).get("columns", {})
-    near = risk.get("interval_disclosure", {}).get("columns", {})
-    bits = utility.get("entropy", {}).get("columns", {})
+    taken = assessment["utility"] | assessment["risk"]
+    told_of = {"IL1s": "il1s", "cells near": "interval_disclosure", "bits": "entropy"}
+    lost, near, bits = (taken.get(name, {}).get("columns", {}) for name in told_of.values())
     drawn = (assessment.get("figures") or {}).get("columns", {})
     rows = []
     for name in dict.fromkeys([*(changed or {}), *drawn, *lost, *near, *bits]):
@@ -93,12 +92,11 @@ def column_table(assessment: Entry, changed: Mapping[str, int] | None, n: int | 
         own = (figure(cells), share(part), figure(lost.get(name)), share(near.get(name)))
         rows.append((name, *own, *sides))
     head = ("column", "cells changed", "of all", "IL1s", "cells near", "bits before", "bits after")
-    reading = (
-        "IL1s is the mean change of a cell in units of 1.41 standard deviations (0: none); cells "
-        "near are those within 5 % of a standard deviation of their original; bits are the entropy "
-        "of a value. A dash stands for a figure that was not taken, mostly of unchanged columns."
-    )
-    return Table(head, rows, len(head) - 1, reading)
+    said = [
+        f"{title}: {taken[name]['means']}. " for title, name in told_of.items() if name in taken
+    ]
+    dash = "A dash stands for a figure that was not taken, mostly of unchanged columns."
+    return Table(head, rows, len(head) - 1, "".join(said) + dash)
 
 
 def moment_table(assessment: Entry) -> Table | None:
