@@ -110,6 +110,14 @@ class Measure:
         Why it is taken only where asked for by name: always, or by the facts; empty: it is taken.
     by_frequency : bool
         It counts classes of equal quasi values, which mean nothing once these were perturbed.
+
+    Examples
+    --------
+    >>> share = Figure("changed columns", unit="%", untouched=0.0)
+    >>> changed = Measure(
+    ...     "changed", "share of the columns that differ",
+    ...     lambda t: {"value": len(changed_of(t)) / len(t.shared)}, [share],
+    ... )
     """
 
     name: str

@@ -1,5 +1,7 @@
 """A measure is declared once: what it declares is all that anything else goes by."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
@@ -81,6 +83,8 @@ def test_declarations_are_whole():
     for measure in measures().values():
         assert set(measure.needs) <= set(NEEDS)
         assert measure.reading
+        *_, family, module = measure.take.__module__.split(".")
+        assert (Path(__file__).parents[1] / family / f"test_{module}.py").exists()
         keys = [(figure.key, figure.each) for figure in measure.figures]
         assert len(keys) == len(set(keys)) > 0
         for figure in measure.figures:
