@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from discreet import compare, protect, write_table
 from discreet.assessment.assessment import Assessment
-from discreet.assessment.axes import Axis
 from discreet.assessment.comparison import Compared, _ranked
 from discreet.datasets import make_households
 from discreet.errors import BadInput
+from discreet.measure import Figure
 
 ROLES = {"quasi": ["age", "sex"], "confidential": ["income"], "untouched": ["sex"]}
 
@@ -51,7 +51,7 @@ def test_dominated_against_the_definition(points):
         Compared(str(i), [], 1, 0, nothing, float(r), None, float(c))
         for i, (r, c) in enumerate(points)
     ]
-    falling, rising = Axis("", ""), Axis("", "", more_is_better=True)
+    falling, rising = Figure("falling"), Figure("rising", better="more")
     # The other way round, the figures negated rank alike.
     turned = [Compared(**(vars(one) | {"risk": -one.risk})) for one in given_]
     assert [one.dominated for one in _ranked(turned, rising, falling)] == [
@@ -81,7 +81,7 @@ def test_each_has_the_measures_that_assess_gives(people, releases):
     assert general.risk == general.assessment.risk["attackers"]["after"]["marketer"]
     assert found.front
     told = dict(found.rows())
-    assert told["class_sizes: smallest"][2] == "-"
+    assert told["class_sizes.smallest"][2] == "-"
     assert all("income" not in name for name in told)
 
 
@@ -145,7 +145,7 @@ def test_where_more_is_better_the_larger_figure_ranks_first():
     found = compare(people, two, risk="class_sizes.smallest", loss="null_rates")
     assert found.front == ["k30"]
     told = found.to_dict()["risk"]
-    assert (told["unit"], told["more_is_better"]) == ("records", True)
+    assert (told["unit"], told["better"]) == ("records", "more")
 
 
 def test_a_measure_that_was_not_taken_leaves_the_map_empty(people, releases):

@@ -2,7 +2,9 @@
 
 import pytest
 
+from discreet.assessment import Assessment
 from discreet.report import key_figures, sentences
+from discreet.report.measures import met
 from tests.report.pages import Page
 
 
@@ -27,24 +29,26 @@ def test_three_sentences_from_the_figures(everything):
 
 
 def test_key_figures_beside_their_guide_values(everything):
-    rows = {row.name: row for row in key_figures({"assessment": everything.assess().to_dict()})}
-    assert rows["in classes under 2"].guide == 0
-    assert rows["individual risk, largest"].guide == 0.09
+    found = key_figures({"assessment": everything.assess().to_dict()})
+    rows = {row["name"]: row for row in found}
+    assert rows["class_sizes.unique"]["guide"]["value"] == 0
+    assert rows["individual_risk.largest"]["guide"]["value"] == 0.09
     for row in rows.values():
-        expected = None if row.guide is None else row.after <= row.guide
-        assert row.met is expected
+        expected = None if row["guide"] is None else row["after"] <= row["guide"]["value"]
+        assert met(row) is expected
 
 
-def measured(**risk):
+def measured(diversity=None, **risk):
     def sides(after, before=1.0):
-        return {"before": before, "after": after, "means": "found"}
+        return {"before": before, "after": after, "paper": after / 2}
 
     attackers = {
         side: {"prosecutor": 1.0, "journalist": 0.5, "marketer": share}
         for side, share in (("before", 0.9), ("after", risk.pop("marketer")))
     }
     own = {name: sides(share) for name, share in risk.items()}
-    return {"assessment": {"risk": {"attackers": attackers} | own, "utility": {}}}
+    own |= {"diversity": {"columns": diversity}} if diversity else {}
+    return {"assessment": Assessment({"attackers": attackers} | own, {}).to_dict()}
 
 
 @pytest.mark.parametrize(
@@ -63,13 +67,12 @@ def test_the_worst_attack_is_told(risk, said):
 
 
 def test_what_is_not_met_is_among_the_key_figures():
-    facts = measured(marketer=0.157)
     diversity = {"pay": {"before": {"l": 1, "alpha": 1.0}, "after": {"l": 2, "alpha": 0.75}}}
-    facts["assessment"]["risk"]["diversity"] = {"columns": diversity}
-    rows = {row.name: row for row in key_figures(facts)}
-    assert (rows["prosecutor, largest"].after, rows["prosecutor, largest"].met) == (1.0, False)
-    assert (rows["marketer, average"].after, rows["marketer, average"].met) == (0.157, False)
-    assert rows["alpha of pay"].after == 0.75
+    rows = {row["name"]: row for row in key_figures(measured(diversity, marketer=0.157))}
+    for name, after in (("prosecutor", 1.0), ("marketer", 0.157)):
+        row = rows[f"attackers.{name}"]
+        assert (row["after"], met(row)) == (after, False)
+    assert rows["alpha of pay"]["after"] == 0.75
 
 
 def test_nothing_known_nothing_told():

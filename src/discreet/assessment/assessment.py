@@ -13,22 +13,22 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from discreet.assessment import catalogue
 from discreet.assessment.figures import figures_of
-from discreet.assessment.measuring import (
-    BY_FREQUENCY,
-    ON_REQUEST,
-    RISK,
-    UTILITY,
-    score_of,
-)
-from discreet.assessment.tables import Facts, LeftOut, Tables
+from discreet.assessment.tables import Tables
 from discreet.errors import BadInput, nearest
+from discreet.measure import NEEDS, Entry, Facts, Figure, LeftOut, Measure
 from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles
 from discreet.report import internal_report, summary_html
+from discreet.risk import distance_linkage
 from discreet.table import normalise, to_arrow
+from discreet.utility.scores import normalized_score_of
 
 AnyFacts = TypeVar("AnyFacts", bound=Facts)
+SCORE = Figure(
+    "score", "", "percent", reading="risk and loss in one: the lower, the better the trade"
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Assessment:
             "utility": self.utility,
             "score": self.score,
             "left_out": self.left_out,
+            "shown": self.shown(),
             "figures": self.figures,
         }
 
@@ -79,13 +80,19 @@ class Assessment:
         """Show notebooks the key figures."""
         return summary_html({"assessment": self.to_dict()})
 
+    def shown(self) -> list[dict[str, Any]]:
+        """Return each figure as plain data: its title, how to read it, before and after."""
+        found = [*catalogue.shown("risk", self.risk), *catalogue.shown("utility", self.utility)]
+        if self.score is not None:
+            found.append(catalogue.told("utility", "score", SCORE, None, self.score))
+        return found
+
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Return what to print: measure, before, after, how to read it."""
-        for name, entry in (self.risk | self.utility).items():
-            untouched = {"interval_disclosure": 1.0}.get(name, 0.0)
-            yield from _rows(name, entry, untouched)
-        if self.score is not None:
-            yield "score", "", _show(self.score), "risk and loss in one, in percent"
+        for row in self.shown():
+            # A column that did not change is in the dict, not in the way.
+            if row["column"] is None or row["before"] != row["after"]:
+                yield row["name"], show(row["before"]), show(row["after"]), row["reading"]
 
     def notes(self) -> list[str]:
         """Return what the measures warned of."""
@@ -144,37 +151,37 @@ def assess(
     >>> sizes["before"]["unique"], sizes["after"]["unique"]
     (4, 0)
     >>> print(assess(original, protected, roles, measures=["class_sizes"]))
-    measure                before  after
-    class_sizes: classes        4      2
-    class_sizes: smallest       1      2
-    class_sizes: unique         4      0
-    class_sizes: under_3        4      4
-    class_sizes: under_5        4      4
+    measure               before  after
+    class_sizes.smallest       1      2
+    class_sizes.unique         4      0
+    class_sizes.under_3        4      4
+    class_sizes.under_5        4      4
+    class_sizes.classes        4      2
     """
-    measures = known_measures(measures)
+    asked = known_measures(measures)
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
     tables = paired(original, protected, roles, recipe, rows, suppressed)
-    return take_measures(tables, measures, figures_of)
+    return take_measures(tables, asked, figures_of)
 
 
-def known_measures(measures: Sequence[str] | str | None) -> Sequence[str] | None:
+def known_measures(names: Sequence[str] | str | None) -> Sequence[str] | None:
     """Refuse names of measures that there are not."""
-    measures = [measures] if isinstance(measures, str) else measures
-    for name in measures or ():
-        if name not in RISK | UTILITY:
-            raise BadInput(f"there is no measure '{name}'; {nearest(name, RISK | UTILITY)}")
-    return measures
+    names = [names] if isinstance(names, str) else names
+    for name in names or ():
+        if name not in catalogue.measures():
+            raise BadInput(f"there is no measure '{name}'; {nearest(name, catalogue.measures())}")
+    return names
 
 
 def take_measures(
-    tables: AnyFacts, measures: Sequence[str] | None, draw: Callable[[AnyFacts], dict[str, Any]]
+    tables: AnyFacts, asked: Sequence[str] | None, draw: Callable[[AnyFacts], dict[str, Any]]
 ) -> Assessment:
     """Take some measures, or those that fit, and say why others were left out.
 
     Parameters
     ----------
     tables : Facts
-    measures : sequence of str or None
+    asked : sequence of str or None
     draw : callable
         Counts the figures for pictures, where no measures are named.
     """
@@ -182,36 +189,49 @@ def take_measures(
     with warnings.catch_warnings(record=True) as recoded:
         warnings.simplefilter("always")
         _ = tables.numeric
-    found: list[dict[str, Any]] = []
-    for family in (RISK, UTILITY):
-        taken = {}
-        for name, measure in family.items():
-            if measures is not None and name not in measures:
+    found: dict[str, dict[str, Entry]] = {family: {} for family in catalogue.FAMILIES}
+    for family, taken in found.items():
+        for name, measure in catalogue.measures(family).items():
+            if asked is not None and name not in asked:
                 continue
             try:
-                if measures is None:
-                    _refuse(name, tables)
+                if asked is None:
+                    _refuse(measure, tables)
                 taken[name] = _take(measure, tables)
             except (LeftOut, BadInput) as error:
                 left_out[name] = str(error)
             except ArithmeticError as error:
                 left_out[name] = f"values are too large or too small to compute with ({error})"
-        found.append(taken)
     if recoded:
         left_out["measures of numbers"] = "; ".join(str(w.message) for w in recoded)
     for column in tables.roles.quasi:
         if column not in tables.quasi:
             left_out[f"quasi column '{column}'"] = "it is not in the protected table"
     score = figures = None
-    if measures is None:
+    if asked is None:
         # The measures were taken before, so their warnings are told already.
         with warnings.catch_warnings(action="ignore"):
             figures = draw(tables)
             try:
-                score = score_of(tables, *found)
+                score = _score(tables, found["risk"] | found["utility"])
             except (LeftOut, BadInput) as error:
                 left_out["score"] = str(error)
-    return Assessment(found[0], found[1], score, left_out, figures)
+    return Assessment(found["risk"], found["utility"], score, left_out, figures)
+
+
+def _score(t: Facts, taken: dict[str, Entry]) -> float:
+    """Return the normalised score from figures that were taken, and linkage by what changed."""
+    for name in ("il_metrics", "il1s", "interval_disclosure"):
+        if name not in taken or taken[name]["value"] is None:
+            raise LeftOut(f"needs {name}, which was left out")
+    if t.to_link.too_many_to_link(t.changed_numeric):
+        raise LeftOut("needs distance_linkage, which takes long on so many records")
+    return normalized_score_of(
+        il=taken["il_metrics"]["value"],
+        mean_il1s=taken["il1s"]["value"],
+        idr=100 * taken["interval_disclosure"]["value"],
+        dld=100 * distance_linkage(*t.to_link.changed(), known="all"),
+    )
 
 
 def paired(
@@ -265,37 +285,36 @@ def perturbed_by(recipe: Recipe | None) -> dict[str, str]:
     }
 
 
-def _refuse(name: str, tables: Facts) -> None:
+def _refuse(measure: Measure, tables: Facts) -> None:
     """Leave out what is not to be taken unless it is asked for by name."""
     guilty = [column for column in tables.quasi if column in tables.perturbed]
-    by_name = f"ask for it by name: measures=['{name}']"
-    if name in BY_FREQUENCY and guilty:
+    by_name = f"ask for it by name: measures=['{measure.name}']"
+    if measure.by_frequency and guilty:
         raise LeftOut(
             f"{tables.perturbed[guilty[0]]} perturbs the quasi column '{guilty[0]}', so that "
             "classes of equal values mean nothing; use distance_linkage and interval_disclosure, "
             f"or {by_name}"
         )
-    if name == "diversity" and tables.quasi and tables.frequencies[1].sample.min(initial=2) < 2:
-        raise LeftOut(
-            "records are alone in their class, where l is 1 whatever they hold; see class_sizes, "
-            f"or {by_name}"
-        )
-    columns = tables.quasi or tables.changed_numeric
-    n = tables.to_link.num_rows if "linkage" in name else 0
-    if (name == "distance_linkage" and tables.to_link.too_many_to_link(columns)) or (
-        name == "probabilistic_linkage" and n > 20_000
-    ):
-        raise LeftOut(f"it takes long on {n:,} records; {by_name}")
-    if name in ON_REQUEST:
-        raise LeftOut(f"{ON_REQUEST[name]}; {by_name}")
+    why = measure.on_request
+    why = why if isinstance(why, str) else why(tables)
+    if why:
+        raise LeftOut(f"{why}; {by_name}")
 
 
-def _take(measure: Callable[[Facts], dict[str, Any]], tables: Facts) -> dict[str, Any]:
+def _take(measure: Measure, tables: Facts) -> Entry:
     """Take a measure; its warnings, and figures that are not finite, become notes."""
+    for need in measure.needs:
+        NEEDS[need](tables)
     endless: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        entry = _finite(measure(tables), "", endless)
+        found = _finite(measure.take(tables), "", endless)
+    entry: Entry = {"means": measure.reading, **found}
+    if "sample" in entry:
+        entry["means"] += (
+            f", looked for among a sample of {entry['sample']:,} of {entry['of']:,}: there an "
+            "intruder finds at least as many as in the whole, having fewer to confuse a record with"
+        )
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     notes += [f"{where} is not a finite number" for where in endless]
     if notes:
@@ -315,65 +334,8 @@ def _finite(value: Any, where: str, endless: list[str]) -> Any:
     return value
 
 
-_HIDDEN = {"records", "average_risk", "columns"}
-_READ = {
-    "classes": "distinct tuples of the quasi columns",
-    "smallest": "records in the smallest class: the k of k-anonymity",
-    "unique": "records that no other shares all quasi columns with",
-    "under_3": "records that share these with at most one other",
-    "under_5": "records that share these with at most three others",
-    "mean": "chance that a record's person is found in the population",
-    "expected": "people found, if all are looked for",
-    "largest": "chance of the record most at risk",
-    "household": "chance that some member of the household is found, mean",
-    "prosecutor": "largest chance to pick a person's record, known to be in the file",
-    "marketer": "share of records picked right",
-    "journalist": "largest chance to pick a person's record, from the population",
-    "largest_dis": "largest chance that a match to a special unique is right",
-    "scored": "records that a few values single out",
-    "l": "fewest distinct values in a class",
-    "t": "farthest that a class's values are from the table's",
-    "alpha": "largest share of one value in a class",
-}
-
-
-def _rows(name: str, entry: Any, untouched: float) -> Iterator[tuple[str, str, str, str]]:
-    means = entry["means"]
-    if name in ("diversity", "columns"):
-        for column, figures in entry["columns"].items():
-            for key, before, after in _pairs(figures):
-                # What did not change is in the dict, not in the way.
-                if before != after:
-                    reading = _READ.get(key, "") if name == "diversity" else ""
-                    yield f"{key} of {column}", _show(before), _show(after), reading
-        return
-    before, after = entry.get("before"), entry.get("after")
-    if isinstance(after, dict):
-        for key in after:
-            if key not in _HIDDEN:
-                yield f"{name}: {key}", _show(before[key]), _show(after[key]), _READ[key]
-        return
-    if "after" in entry:
-        yield name, _show(before), _show(after), means
-        return
-    yield name, _show(untouched), _show(entry["value"]), means
-    if name in ("interval_disclosure", "il1s"):
-        for column, value in entry["columns"].items():
-            yield f"  {column}", _show(untouched), _show(value), ""
-
-
-def _pairs(figures: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Return a column's figures before and after, whichever way round they are kept."""
-    if "after" in figures:
-        for key, after in figures["after"].items():
-            yield key, figures.get("before", {}).get(key), after
-        return
-    for key, pair in figures.items():
-        if isinstance(pair, list):
-            yield key, *pair
-
-
-def _show(value: Any) -> str:
+def show(value: Any) -> str:
+    """Write a figure for the terminal."""
     if value is None:
         return "-"
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from discreet.assessment.assessment import Assessment, assess
-from discreet.assessment.axes import INFORMATION, LINKAGE, Axis, axis_of
+from discreet.assessment.assessment import Assessment, assess, show
+from discreet.assessment.catalogue import axes
 from discreet.assessment.paired import Paired
 from discreet.errors import BadInput
+from discreet.measure import Figure
 from discreet.report.compare import VERDICTS
 from discreet.utility import information_loss
 
-# The measures of linkage have one unit, the share of records found, so that the worst can be taken.
-ATTACKS = ("attackers.marketer", "distance_linkage", "probabilistic_linkage")
-MEANS = {
-    LINKAGE: "share of records that the best of the intruders measured finds",
-    INFORMATION: "share of what the columns told that the release no longer tells",
-}
+LINKAGE, INFORMATION = "linkage", "information_loss"
+# What releases by any methods can be ranked by, beside the figures of the measures taken.
+_ANY_METHOD = {
+    "risk": {LINKAGE: Figure(
+        "share of records found", unit="%",
+        reading="share of records that the best of the intruders measured finds",
+    )},
+    "loss": {INFORMATION: Figure(
+        "share of information lost", unit="%",
+        reading="share of what the columns told that the release no longer tells",
+    )},
+}  # fmt: skip
 # Parameters of a step that say nothing of how strongly it protects.
 _NOT_SHOWN = {"method", "columns", "promise", "precision"}
 
@@ -96,8 +103,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data."""
         return {
-            "risk": _told(self.risk, axis_of(self.risk, "risk"), self.releases),
-            "loss": _told(self.loss, axis_of(self.loss, "loss"), self.releases),
+            "risk": {"measure": self.risk, **asdict(axis_of(self.risk, "risk"))},
+            "loss": {"measure": self.loss, **asdict(axis_of(self.loss, "loss"))},
             "front": self.front,
             "notes": self.notes,
             "releases": [one.to_dict() for one in self.releases],
@@ -117,7 +124,10 @@ class Comparison:
 
     def rows(self) -> Iterator[tuple[str, list[str]]]:
         """Return what to print: a measure, and its figure after for each release."""
-        tables = [dict(_rows(one.assessment)) for one in self.releases]
+        tables = [
+            {row["name"]: show(row["after"]) for row in one.assessment.shown() if not row["column"]}
+            for one in self.releases
+        ]
         for name in dict.fromkeys(name for table in tables for name in table):
             yield name, [table.get(name, "-") for table in tables]
 
@@ -178,7 +188,7 @@ def compare(
     >>> found.front
     ['k = 3', 'k = 30']
     """
-    axes = axis_of(risk, "risk"), axis_of(loss, "loss")
+    ranked_by = axis_of(risk, "risk"), axis_of(loss, "loss")
     given = _named(releases)
     sources = {}
     texts: dict[Any, pa.Table] = {}
@@ -197,7 +207,7 @@ def compare(
         for name, source in sources.items()
     ]
     notes = _notes(sources, compared, {"risk": risk, "loss": loss})
-    return Comparison(_ranked(compared, *axes), risk, loss, notes)
+    return Comparison(_ranked(compared, *ranked_by), risk, loss, notes)
 
 
 def _named(releases: Any) -> dict[str, Any]:
@@ -275,28 +285,41 @@ def _set_by_any(sources: Iterable[Paired]) -> set[tuple[str, str]]:
     }
 
 
+def axis_of(name: str, kind: str) -> Figure:
+    """Return the figure that a `"risk"` or `"loss"` is; refuse what is none.
+
+    Examples
+    --------
+    >>> axis_of("class_sizes.smallest", "risk").better
+    'more'
+    """
+    known = _ANY_METHOD[kind] | axes({"risk": "risk", "loss": "utility"}[kind])
+    if name not in known:
+        raise BadInput(f"'{name}' is no {kind} to rank by; choose from {', '.join(known)}")
+    return known[name]
+
+
+def _attacks() -> list[str]:
+    """Return the figures that are shares of records found, so that the worst can be taken."""
+    return [name for name, figure in axes("risk").items() if figure.attack]
+
+
 def _risk(assessment: Assessment, risk: str) -> tuple[float | None, str | None]:
     if risk != LINKAGE:
         return _figure(assessment, risk), risk
-    found = [(value, by) for by in ATTACKS if (value := _figure(assessment, by)) is not None]
+    found = [(value, by) for by in _attacks() if (value := _figure(assessment, by)) is not None]
     return max(found) if found else (None, None)
 
 
-def _figure(assessment: Assessment, path: str) -> float | None:
-    """Find a figure by its measure's name; None where it was not taken."""
-    name, _, key = path.partition(".")
-    entry = (assessment.risk | assessment.utility).get(name)
-    if entry is None:
-        return None
-    value = entry["after"] if "after" in entry else entry.get("value")
-    if isinstance(value, dict):
-        value = value.get(key)
-    return None if value is None else float(value)
+def _figure(assessment: Assessment, name: str) -> float | None:
+    """Return a figure after; None where it was not taken."""
+    found = [row["after"] for row in assessment.shown() if row["name"] == name]
+    return float(found[0]) if found and found[0] is not None else None
 
 
-def _ranked(compared: list[Compared], risk: Axis, loss: Axis) -> list[Compared]:
+def _ranked(compared: list[Compared], risk: Figure, loss: Figure) -> list[Compared]:
     """Mark the releases that another dominates."""
-    signs = [-1 if axis.more_is_better else 1 for axis in (risk, loss)]
+    signs = [-1 if axis.better == "more" else 1 for axis in (risk, loss)]
     points = [
         None if one.risk is None or one.loss is None else (signs[0] * one.risk, signs[1] * one.loss)
         for one in compared
@@ -343,25 +366,6 @@ def _notes(
 
 
 def _why(assessment: Assessment, measure: str) -> str:
-    names = [path.partition(".")[0] for path in (ATTACKS if measure == LINKAGE else (measure,))]
+    names = [path.partition(".")[0] for path in (_attacks() if measure == LINKAGE else [measure])]
     left_out = [name for name in names if name in assessment.left_out]
     return f" ({left_out[0]}: {assessment.left_out[left_out[0]]})" if left_out else ""
-
-
-def _told(measure: str, axis: Axis, compared: list[Compared]) -> dict[str, Any]:
-    """Return an axis as plain data."""
-    means = MEANS.get(measure, axis.said)
-    for one in compared:
-        entry = (one.assessment.risk | one.assessment.utility).get(measure)
-        if entry is not None:
-            means = str(entry["means"])
-            break
-    return {"measure": measure, "means": means, **vars(axis)}
-
-
-def _rows(assessment: Assessment) -> Iterator[tuple[str, str]]:
-    """Return the figures of the whole table after, by name."""
-    for measure, _, after, _ in assessment.rows():
-        by_column = measure.startswith("  ") or " of " in measure.split(":")[0]
-        if not by_column:
-            yield measure, after

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import utility
+from discreet.measure import Facts, LeftOut
 from discreet.recipe.roles import Roles
 from discreet.risk import interval_disclosure
 from discreet.risk.diversity import Diversity, diversity_of
@@ -26,131 +26,6 @@ from discreet.utility.loss import Loss
 from discreet.utility.moments import MomentLoss
 from discreet.utility.nulls import NullRates
 from discreet.utility.structure import BeforeAfter
-
-
-class LeftOut(Exception):
-    """A measure does not apply; the text says why."""
-
-
-class Facts(ABC):
-    """What measures ask of two tables, wherever their rows are.
-
-    Attributes
-    ----------
-    roles : Roles
-    perturbed : mapping of str to str
-        Columns that a step perturbed, and which.
-    """
-
-    roles: Roles
-    perturbed: Mapping[str, str]
-
-    @property
-    @abstractmethod
-    def num_rows(self) -> int:
-        """Records of the protected table."""
-
-    @property
-    @abstractmethod
-    def shared(self) -> list[str]:
-        """Columns of both tables; household numbers are names, not data."""
-
-    @property
-    @abstractmethod
-    def numeric(self) -> list[str]:
-        """Those that are numbers in both."""
-
-    @property
-    @abstractmethod
-    def changed_numeric(self) -> list[str]:
-        """Numbers with a cell that differs."""
-
-    @property
-    @abstractmethod
-    def changed_categories(self) -> list[str]:
-        """Other columns with a cell that differs."""
-
-    @property
-    @abstractmethod
-    def frequencies(self) -> tuple[Frequencies, Frequencies]:
-        """Of the quasi columns, before and after."""
-
-    @property
-    @abstractmethod
-    def weighted(self) -> bool:
-        """Whether there are sampling weights."""
-
-    @property
-    @abstractmethod
-    def to_link(self) -> Tables:
-        """The records among which linkage is tried: all, or a sample."""
-
-    @cached_property
-    def quasi(self) -> list[str]:
-        """Quasi columns of both tables."""
-        return [c for c in self.roles.quasi if c in self.shared]
-
-    def need_quasi(self) -> None:
-        """Leave a measure out where there is no quasi column."""
-        if not self.quasi:
-            raise LeftOut("there is no quasi column in both tables")
-
-    def need_changed(self) -> None:
-        """Leave a measure out where no number differs."""
-        if not self.changed_numeric:
-            raise LeftOut("no numeric column differs")
-
-    def sampled(self, share: float) -> dict[str, Any]:
-        """Tell that a share of records was found in a sample; nothing where it was not."""
-        return {}
-
-    @abstractmethod
-    def rows(self) -> Tables:
-        """Return the rows, for measures that need them all, or leave such a measure out."""
-
-    @abstractmethod
-    def household_risk(self, risk: np.ndarray) -> float | None:
-        """Mean risk that some member of a record's household is found; None without households."""
-
-    @abstractmethod
-    def diversity(self, side: int, column: str) -> Diversity:
-        """Tell what the classes before (0) or after (1) reach."""
-
-    @abstractmethod
-    def interval_disclosure(self) -> Disclosure:
-        """Interval disclosure of the numbers that differ."""
-
-    @abstractmethod
-    def il_metrics(self) -> MomentLoss:
-        """Change of cells and moments of the numbers that differ."""
-
-    @abstractmethod
-    def il1s(self) -> Loss:
-        """Mean absolute change of the numbers that differ."""
-
-    @abstractmethod
-    def sse_ratio(self) -> Loss:
-        """Squares lost in the numbers that differ, columns weighing alike."""
-
-    @abstractmethod
-    def mean_absolute_correlation(self) -> BeforeAfter:
-        """How all numbers are related."""
-
-    @abstractmethod
-    def entropy(self, columns: list[str]) -> BeforeAfter:
-        """Bits of some columns."""
-
-    @abstractmethod
-    def contingency_loss(self, columns: list[str]) -> Loss:
-        """How far the two-way tables of some columns moved."""
-
-    @abstractmethod
-    def null_rates(self) -> NullRates:
-        """Nulls of the quasi columns; records that are not there are nulls throughout."""
-
-    @abstractmethod
-    def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Mean, standard deviation and nulls of a numeric column, before and after."""
 
 
 @dataclass

@@ -14,6 +14,7 @@ from discreet.cli import show
 from discreet.errors import BadInput
 from discreet.flow.reports import saved_facts, saved_report
 from discreet.report import key_figures, sentences
+from discreet.report.measures import cells, label
 
 # Columns of a terminal that has room for how to read a figure.
 WIDE = 110
@@ -74,7 +75,7 @@ def _comparison(path: Path) -> Any:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         _ = found["front"], found["notes"], [one["release"] for one in found["releases"]]
-        _ = [found[axis]["more_is_better"] for axis in ("risk", "loss")]
+        _ = [found[axis]["better"] for axis in ("risk", "loss")]
     except (OSError, ValueError, KeyError, TypeError):
         raise BadInput(
             f"{path} is not a comparison; make one with `discreet compare ... --out {path}`"
@@ -85,7 +86,12 @@ def _comparison(path: Path) -> Any:
 def _plain(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the summary as plain data."""
     rows = [
-        {"measure": row.title, "before": row.before, "after": row.after, "guide": row.guide}
+        {
+            "measure": label(row),
+            "before": row["before"],
+            "after": row["after"],
+            "guide": row["guide"] and row["guide"]["value"],
+        }
         for row in key_figures(facts)
     ]
     check = {part: facts["check"][part] for part in ("ok", "summary")}
@@ -104,7 +110,7 @@ def print_summary(out: Console, facts: dict[str, Any]) -> None:
     wide = out.width >= WIDE
     if wide:
         table.add_column("how to read it")
-    for name, reading, guide, met, before, after in (row.cells() for row in key_figures(facts)):
+    for name, reading, guide, met, before, after in map(cells, key_figures(facts)):
         verdict = f"[bold red]{met}[/]" if met == "not met" else met
         table.add_row(escape(name), before, after, guide, verdict, *[escape(reading)][:wide])
     out.print(table)

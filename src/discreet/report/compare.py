@@ -6,16 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.report import pictures
-from discreet.report.measures import measured, scored
+from discreet.report.measures import label, measured, told
 from discreet.report.page import Table, counted, figure, named, render, share
 
 Facts = Mapping[str, Any]
-# As the tables of measures call them.
-_ATTACKS = {
-    "attackers.marketer": "marketer, average",
-    "distance_linkage": "linkage by distance",
-    "probabilistic_linkage": "linkage by probability",
-}
 LONGEST_SAID = 60
 VERDICTS = {None: "not on the map", True: "dominated", False: "not dominated"}
 
@@ -55,8 +49,8 @@ def _parts(comparison: Facts) -> dict[str, Any]:
     releases = comparison["releases"]
     shown = [one for one in releases if one["dominated"] is not None]
     axes = {axis: comparison[axis] for axis in ("risk", "loss")}
-    risk, loss = (f"{name}: {axis['said']}{_unit(axis)}" for name, axis in axes.items())
-    turned = [name for name, axis in axes.items() if axis["more_is_better"]]
+    risk, loss = (f"{name}: {axis['title']}{_unit(axis)}" for name, axis in axes.items())
+    turned = [name for name, axis in axes.items() if axis["better"] == "more"]
     return {
         "map": pictures.risk_utility(shown, risk, loss, turned) if shown else None,
         "releases": _releases(comparison),
@@ -71,7 +65,7 @@ def _sentences(comparison: Facts) -> list[str]:
     releases, front = comparison["releases"], comparison["front"]
     said = [
         f"{counted(len(releases), 'release')} of one table were measured alike, by risk "
-        f"({comparison['risk']['means']}) and loss ({comparison['loss']['means']})."
+        f"({comparison['risk']['reading']}) and loss ({comparison['loss']['reading']})."
     ]
     own = [one["name"] for one in releases if _reported(one, comparison)]
     if own:
@@ -88,7 +82,7 @@ def _sentences(comparison: Facts) -> list[str]:
     if known:
         best = {}
         for name, other in (("risk", "loss"), ("loss", "risk")):
-            signs = {n: -1 if comparison[n]["more_is_better"] else 1 for n in (name, other)}
+            signs = {n: -1 if comparison[n]["better"] == "more" else 1 for n in (name, other)}
             best[name] = min(known, key=lambda one: [sign * one[n] for n, sign in signs.items()])
         safest, nearest = best["risk"], best["loss"]
         said.append(
@@ -100,18 +94,9 @@ def _sentences(comparison: Facts) -> list[str]:
 
 
 def _told(value: float | None, axis: Facts) -> str:
-    """Write a figure of an axis with its unit.
-
-    Examples
-    --------
-    >>> _told(0.5, {"unit": "%"}), _told(0.5, {"unit": "percent"}), _told(0.5, {"unit": "people"})
-    ('50 %', '0.5 %', '0.5 people')
-    """
-    if value is None or axis["unit"] == "%":
-        return share(value)
-    if axis["unit"] == "percent":
-        return share(value / 100)
-    return f"{figure(value)} {axis['unit']}".rstrip()
+    """Write a figure of an axis with its unit."""
+    unit = "" if value is None or axis["unit"] in ("%", "percent") else axis["unit"]
+    return f"{told(axis, value)} {unit}".rstrip()
 
 
 def _unit(axis: Facts) -> str:
@@ -173,12 +158,17 @@ def _inner(value: Any) -> str:
 
 
 def _releases(comparison: Facts) -> Table:
+    titles = {
+        row["name"]: row["title"]
+        for one in comparison["releases"]
+        for row in measured(one["assessment"], "risk")
+    }
     rows = [
         (
             one["name"] + " (this release)" * _reported(one, comparison),
             "; ".join(done(one["steps"])) or "no step",
             VERDICTS[one["dominated"]],
-            _ATTACKS.get(one["risk_by"], one["risk_by"] or "–"),
+            titles.get(one["risk_by"], one["risk_by"] or "–"),
             f"{one['rows']:,}",
             f"{one['suppressed']:,}",
             _told(one["risk"], comparison["risk"]),
@@ -189,11 +179,11 @@ def _releases(comparison: Facts) -> Table:
     head = ("release", "what was done", "", "risk by", "records", "suppressed", "risk", "loss")
     over = "; over the columns of all the releases, so that one not released counts as lost"
     reading = (
-        f"Risk: {comparison['risk']['means']}. Loss: {comparison['loss']['means']}"
+        f"Risk: {comparison['risk']['reading']}. Loss: {comparison['loss']['reading']}"
         + over * (comparison["loss"]["measure"] == "information_loss")
         + "."
         + "".join(
-            f" Of {axis}, the larger figure is the better." * comparison[axis]["more_is_better"]
+            f" Of {axis}, the larger figure is the better." * (comparison[axis]["better"] == "more")
             for axis in ("risk", "loss")
         )
     )
@@ -202,23 +192,18 @@ def _releases(comparison: Facts) -> Table:
 
 def _side_by_side(releases: list[Facts], family: str) -> Table | None:
     """Lay out every measure that a release has, after, beside the others'."""
-    found = []
-    for one in releases:
-        rows_of = measured(one["assessment"], family)
-        if family == "utility":
-            rows_of += scored(one["assessment"])
-        found.append({row.name: row for row in rows_of})
+    found = [{row["name"]: row for row in measured(one["assessment"], family)} for one in releases]
     rows = []
     for name in dict.fromkeys(name for table in found for name in table):
         sides = [table.get(name) for table in found]
         first = next(row for row in sides if row is not None)
-        before = {row.told(row.before) for row in sides if row is not None}
+        before = {told(row, row["before"]) for row in sides if row is not None}
         rows.append(
             (
-                first.title,
-                first.reading,
+                label(first),
+                first["reading"],
                 before.pop() if len(before) == 1 else "differs",
-                *("–" if row is None else row.told(row.after) for row in sides),
+                *("–" if row is None else told(row, row["after"]) for row in sides),
             )
         )
     names = [one["name"] for one in releases]

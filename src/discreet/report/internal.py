@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from discreet.report import pictures
+from discreet.report import measures, pictures
 from discreet.report.compare import alternatives
-from discreet.report.measures import column_table, moment_table, risk_table, utility_table
 from discreet.report.page import MOST_DRAWN, Table, named, render
 from discreet.report.pictures import Picture
 from discreet.report.steps import step_parts
@@ -50,7 +49,7 @@ def internal_report(facts: Facts) -> str:
         "internal.html",
         title=title_of(facts),
         sentences=sentences(facts),
-        key=[row.cells() for row in key_figures(facts)],
+        key=[measures.cells(row) for row in key_figures(facts)],
         released=_identity(log, facts.get("recipe")) if log else None,
         files=_files(log) if log else None,
         roles=_roles(log, facts.get("recipe")) if log else None,
@@ -58,12 +57,12 @@ def internal_report(facts: Facts) -> str:
         recipe=facts.get("recipe_text"),
         steps=_steps(facts, drawn),
         suppressed=log.get("suppressed") if log else None,
-        risk=risk_table(assessment) if assessment else None,
+        risk=measures.risk_table(assessment) if assessment else None,
         riskiest=_riskiest(drawn),
         no_riskiest=_no_riskiest(drawn),
-        utility=utility_table(assessment) if assessment else None,
+        utility=measures.utility_table(assessment) if assessment else None,
         columns=_columns(assessment, log) if assessment else None,
-        moments=moment_table(assessment) if assessment else None,
+        moments=measures.moment_table(assessment) if assessment else None,
         check=facts.get("check"),
         warnings=_warnings(facts),
         left_out=(assessment or {}).get("left_out", {}),
@@ -133,7 +132,7 @@ def _steps(facts: Facts, drawn: Facts) -> list[Any] | None:
 
 def _columns(assessment: Facts, log: Facts | None) -> Table:
     changed = log["changed_cells"] if log else None
-    return column_table(assessment, changed, log["input"]["rows"] if log else None)
+    return measures.column_table(assessment, changed, log["input"]["rows"] if log else None)
 
 
 def _riskiest(drawn: Facts) -> Table | None:

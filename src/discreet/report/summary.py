@@ -8,43 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.report.measures import Measured, measured
+from discreet.report.measures import Row, cells, measured
 from discreet.report.page import counted, named, render, share
 from discreet.report.steps import in_one_line
 
 Facts = Mapping[str, Any]
-_KEY_RISK = (
-    "smallest class",
-    "in classes under 2",
-    "in classes under 5",
-    "individual risk, largest",
-    "individual risk, average",
-    "prosecutor, largest",
-    "marketer, average",
-    "linkage by distance",
-    "linkage by probability",
-    "interval disclosure",
-)
-# Each finds a share of the records, so that the worst can be told.
-_ATTACKS = ("marketer, average", "linkage by distance", "linkage by probability")
-_KEY_UTILITY = (
-    "information loss IL1s",
-    "squares lost",
-    "mean absolute correlation",
-    "entropy of changed columns",
-    "two-way tables moved",
-    "nulls in quasi columns",
-)
 
 
-def key_figures(facts: Facts) -> list[Measured]:
+def key_figures(facts: Facts) -> list[Row]:
     """Return the figures that a reader looks for first."""
-    assessment = facts.get("assessment")
-    if not assessment:
-        return []
-    rows = {row.name: row for family in ("risk", "utility") for row in measured(assessment, family)}
-    shares = [name for name in rows if name.startswith("alpha of ")]
-    return [rows[name] for name in (*_KEY_RISK, *shares, *_KEY_UTILITY) if name in rows]
+    return [row for row in measured(facts.get("assessment") or {}) if row["headline"]]
 
 
 def sentences(facts: Facts) -> list[str]:
@@ -69,26 +42,29 @@ def _done(facts: Facts) -> str:
 
 
 def _protected(facts: Facts) -> str:
-    rows = {row.name: row for row in key_figures(facts)}
+    rows = {row["name"]: row for row in key_figures(facts)}
     parts = []
-    if (unique := rows.get("in classes under 2")) is not None:
+    if (unique := rows.get("class_sizes.unique")) is not None:
         quasi = facts["assessment"]["risk"]["class_sizes"]["columns"]
         n = facts["assessment"]["risk"]["class_sizes"]["after"]["records"]
         parts.append(
-            f"{unique.after:,} of {counted(n, 'record')} ({share(unique.after / max(1, n))}) "
-            f"{'is' if unique.after == 1 else 'are'} unique on {named(quasi)}, "
-            f"{unique.before:,} before"
+            f"{unique['after']:,} of {counted(n, 'record')} "
+            f"({share(unique['after'] / max(1, n))}) "
+            f"{'is' if unique['after'] == 1 else 'are'} unique on {named(quasi)}, "
+            f"{unique['before']:,} before"
         )
-    attacks = [rows[name] for name in _ATTACKS if name in rows and rows[name].after is not None]
+    attacks = [row for row in rows.values() if row["attack"] and row["after"] is not None]
     if attacks:
-        worst = max(attacks, key=lambda row: row.after)
-        found = f"the best intruder measured ({worst.name.partition(',')[0]}) finds "
-        found += f"{share(worst.after)} of the records"
+        worst = max(attacks, key=lambda row: float(row["after"]))
+        found = f"the best intruder measured ({worst['title'].partition(',')[0]}) finds "
+        found += f"{share(worst['after'])} of the records"
         parts.append(
-            found + (f", {share(worst.before)} before" if worst.before is not None else "")
+            found + (f", {share(worst['before'])} before" if worst["before"] is not None else "")
         )
-    elif (near := rows.get("interval disclosure")) is not None:
-        parts.append(f"{share(near.after)} of the changed columns' cells stay near their original")
+    elif (near := rows.get("interval_disclosure")) is not None:
+        parts.append(
+            f"{share(near['after'])} of the changed columns' cells stay near their original"
+        )
     check = facts.get("check")
     if check:
         promises = [f["status"] for f in check["findings"]]
@@ -105,16 +81,16 @@ def _cost(facts: Facts) -> str:
         changed = {c: n for c, n in log["changed_cells"].items() if log["roles"][c] != "household"}
         cells, total = sum(changed.values()), len(changed) * log["input"]["rows"]
         parts.append(f"{share(cells / max(1, total))} of the released columns' cells differ")
-    rows = {row.name: row for row in key_figures(facts)}
-    if (lost := rows.get("information loss IL1s")) is not None and lost.after is not None:
+    rows = {row["name"]: row for row in key_figures(facts) if row["after"] is not None}
+    if (lost := rows.get("il1s")) is not None:
         parts.append(
-            f"a changed column's cell moves by {lost.after * 2**0.5:.2g} standard "
+            f"a changed column's cell moves by {lost['after'] * 2**0.5:.2g} standard "
             "deviations on average"
         )
-    if (r := rows.get("mean absolute correlation")) is not None and r.after is not None:
-        parts.append(f"correlations average {r.before:.2f} before and {r.after:.2f} after")
-    elif (moved := rows.get("two-way tables moved")) is not None:
-        parts.append(f"two-way tables are off by {share(moved.after)} of the records")
+    if (r := rows.get("mean_absolute_correlation")) is not None:
+        parts.append(f"correlations average {r['before']:.2f} before and {r['after']:.2f} after")
+    elif (moved := rows.get("contingency_loss")) is not None:
+        parts.append(f"two-way tables are off by {share(moved['after'])} of the records")
     return f"{_capital('; '.join(parts))}." if parts else ""
 
 
@@ -128,7 +104,7 @@ def summary_html(facts: Facts) -> str:
         "summary.html",
         title=title_of(facts),
         sentences=sentences(facts),
-        rows=[row.cells() for row in key_figures(facts)],
+        rows=[cells(row) for row in key_figures(facts)],
     )
 
 

@@ -1,5 +1,6 @@
 """Risk: what an intruder could still learn from a release."""
 
+from discreet.measure import measures_in
 from discreet.risk.attacker import journalist as journalist
 from discreet.risk.attacker import marketer as marketer
 from discreet.risk.attacker import prosecutor as prosecutor
@@ -16,3 +17,9 @@ from discreet.risk.individual import individual_risk as individual_risk
 from discreet.risk.interval import interval_disclosure as interval_disclosure
 from discreet.risk.probabilistic import probabilistic_linkage as probabilistic_linkage
 from discreet.risk.suda import suda2 as suda2
+
+# What `assess` takes, in the order in which it is shown.
+MEASURES = [
+    *measures_in(__name__, "frequency", "individual", "attacker", "diversity", "suda"),
+    *measures_in(__name__, "distance", "probabilistic", "interval"),
+]

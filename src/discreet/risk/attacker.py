@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.measure import AVERAGE, LARGEST, Entry, Facts, Figure, Measure
 from discreet.risk.frequency import Nulls, frequencies
 from discreet.table.classes import check_columns
 from discreet.table.native import to_arrow
@@ -116,3 +117,34 @@ def _population_counts(
         row = int(np.argmax(size < 1))
         raise BadInput(f"the population holds no record like row {row + 1} of the table")
     return size
+
+
+def _take(t: Facts) -> Entry:
+    sides = []
+    for found in t.frequencies:
+        side = {
+            "prosecutor": float((1 / found.sample).max(initial=0.0)),
+            "marketer": found.mean(1 / found.sample),
+        }
+        if found.population is not None:
+            population = np.maximum(found.population, found.sample)
+            side["journalist"] = float((1 / population).max(initial=0.0))
+        sides.append(side)
+    return {"before": sides[0], "after": sides[1]}
+
+
+ATTACKERS = Measure(
+    "attackers",
+    "chance that an attacker who matches on the quasi columns picks the right record",
+    _take,
+    [
+        Figure("prosecutor, largest", "prosecutor", "%", guide=LARGEST, headline=True,
+               reading="largest chance to pick the record of a person known to be in the file"),
+        Figure("journalist, largest", "journalist", "%", guide=LARGEST,
+               reading="largest chance to pick the record of anyone in the population"),
+        Figure("marketer, average", "marketer", "%", guide=AVERAGE, headline=True, attack=True,
+               reading="share of records picked right by guessing within each class"),
+    ],
+    needs=["quasi columns"],
+    by_frequency=True,
+)  # fmt: skip

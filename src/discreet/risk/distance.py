@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from discreet.errors import BadInput, nearest
+from discreet.measure import AVERAGE, Entry, Facts, Figure, Measure
 from discreet.risk._known import (
     Known,
     Linkage,
     constant_columns,
     known_sets,
     linkage_over_sets,
+    linked_by,
 )
 from discreet.risk._tree import own_hits
 from discreet.risk.values import standardize
@@ -228,3 +231,27 @@ def _whiten(x: np.ndarray, y: np.ndarray) -> tuple[list[int], np.ndarray, np.nda
             new_y.append(rest_y / left)
     empty = np.empty((len(x), 0))
     return kept, np.column_stack([empty, *new_x]), np.column_stack([empty, *new_y])
+
+
+def _take(t: Facts) -> Entry:
+    metric = "euclidean" if set(t.quasi or t.changed_numeric) <= set(t.numeric) else "gower"
+    return {"metric": metric, **linked_by(t, partial(distance_linkage, metric=metric))}
+
+
+def _slow(t: Facts) -> str:
+    slow = t.to_link.too_many_to_link(t.quasi or t.changed_numeric)
+    return f"it takes long on {t.to_link.num_rows:,} records" * slow
+
+
+DISTANCE_LINKAGE = Measure(
+    "distance_linkage",
+    "share of released records whose nearest original is their own",
+    _take,
+    [
+        Figure("linkage by distance", "", "%", guide=AVERAGE, headline=True, attack=True),
+        Figure("linkage by distance, weaker", "paper", "%", guide=AVERAGE,
+               reading="the same by an intruder who knows half of the columns"),
+    ],
+    needs=["quasi columns or changed numbers"],
+    on_request=_slow,
+)  # fmt: skip

@@ -9,13 +9,14 @@ and is left out of p and q elsewhere. A class without any value has l = 0, and p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.measure import Entry, Facts, Figure, Measure, confidential_of
 from discreet.risk.closeness import equal_distance, ordered_distance
 from discreet.risk.within import Pairs, classes_and_column, count_pairs, counted, ranks
 from discreet.table.classes import encode
@@ -155,3 +156,36 @@ def diversity_of(
     smallest = np.bincount(pairs.group, minlength=len(pairs.sizes)).min() if len(groups) else 0
     t = (ordered_distance if ordered else equal_distance)(pairs).max(initial=0.0)
     return Diversity(int(smallest), float(t), float(pairs.p.max(initial=0.0)))
+
+
+def _take(t: Facts) -> Entry:
+    columns = confidential_of(t)
+    found: dict[str, Entry] = {c: {} for c in columns}
+    for side, when in enumerate(("before", "after")):
+        # Where a record is alone l is 1 and says no more; before, that is the usual case.
+        if when == "after" or t.frequencies[side].sample.min(initial=2) > 1:
+            for c in columns:
+                found[c][when] = asdict(t.diversity(side, c))
+    return {"columns": found}
+
+
+def _alone(t: Facts) -> str:
+    if t.quasi and t.frequencies[1].sample.min(initial=2) < 2:
+        return "records are alone in their class, where l is 1 whatever they hold"
+    return ""
+
+
+DIVERSITY = Measure(
+    "diversity",
+    "confidential values within a class: few, or unlike the table's, give them away",
+    _take,
+    [
+        Figure("l", "l", "values", "more", each=True, reading="fewest distinct values in a class"),
+        Figure("t", "t", each=True, reading="largest distance of a class from the whole table"),
+        Figure("alpha", "alpha", "%", each=True, headline=True,
+               reading="largest share of one value in a class"),
+    ],
+    needs=["quasi columns", "confidential columns"],
+    on_request=_alone,
+    by_frequency=True,
+)  # fmt: skip

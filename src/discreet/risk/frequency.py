@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.measure import NOBODY, Entry, Facts, Figure, Measure
 from discreet.table.classes import check_columns, classes_of, encode_columns
 from discreet.table.columns import float_values
 from discreet.table.native import to_arrow
@@ -167,10 +168,6 @@ class ClassSizes:
     under_5: int
     average_risk: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        return asdict(self)
-
     @classmethod
     def of(cls, found: Frequencies) -> ClassSizes:
         """Summarise frequencies that were counted before."""
@@ -205,3 +202,29 @@ def class_sizes(table: Any, columns: Sequence[str], *, nulls: Nulls = "value") -
     1
     """
     return ClassSizes.of(frequencies(table, columns, nulls=nulls))
+
+
+def _take(t: Facts) -> Entry:
+    before, after = (asdict(ClassSizes.of(found)) for found in t.frequencies)
+    return {"columns": t.quasi, "nulls": "value", "before": before, "after": after}
+
+
+CLASS_SIZES = Measure(
+    "class_sizes",
+    "records that share all quasi values with few others; unique ones stand out",
+    _take,
+    [
+        Figure("smallest class", "smallest", "records", "more", headline=True,
+               reading="the k of k-anonymity that the table reaches"),
+        Figure("in classes under 2", "unique", "records", guide=NOBODY, headline=True,
+               reading="records unique on the quasi columns"),
+        Figure("in classes under 3", "under_3", "records", guide=NOBODY,
+               reading="records that share their quasi values with at most one other"),
+        Figure("in classes under 5", "under_5", "records", guide=NOBODY, headline=True,
+               reading="records that share their quasi values with at most three others"),
+        Figure("classes", "classes", "tuples", None,
+               reading="distinct combinations of quasi values"),
+    ],
+    needs=["quasi columns"],
+    by_frequency=True,
+)  # fmt: skip

@@ -18,6 +18,7 @@ import pyarrow as pa
 from scipy.special import hyp2f1
 
 from discreet.errors import BadInput
+from discreet.measure import AVERAGE, LARGEST, Entry, Facts, Figure, Measure
 from discreet.risk.frequency import Frequencies, Nulls, frequencies
 from discreet.table.classes import check_columns, encode
 from discreet.table.native import to_arrow
@@ -229,3 +230,33 @@ def household_ids(table: Any, household: Any) -> np.ndarray:
     alone = ids < 0
     ids[alone] = size + np.arange(alone.sum())
     return ids
+
+
+def _take(t: Facts) -> Entry:
+    sides = []
+    for found in t.frequencies:
+        risk = risk_of(found)
+        whole = GlobalRisk.of(found, risk)
+        side = {"mean": whole.value, "expected": whole.expected, "largest": whole.largest}
+        household = t.household_risk(risk)
+        sides.append(side if household is None else side | {"household": household})
+    basis = "sampling weights" if t.weighted else "the file as the population"
+    return {"basis": basis, "before": sides[0], "after": sides[1]}
+
+
+INDIVIDUAL_RISK = Measure(
+    "individual_risk",
+    "chance that the person behind a record is found in the population",
+    _take,
+    [
+        Figure("individual risk, largest", "largest", "%", guide=LARGEST, headline=True,
+               reading="chance that the person most at risk is found in the population"),
+        Figure("individual risk, average", "mean", "%", guide=AVERAGE, headline=True),
+        Figure("individual risk, expected finds", "expected", "people",
+               reading="people found if all are looked for"),
+        Figure("household risk, average", "household", "%", guide=AVERAGE,
+               reading="chance that at least one member of a record's household is found"),
+    ],
+    needs=["quasi columns"],
+    by_frequency=True,
+)  # fmt: skip

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from discreet.errors import BadInput, nearest
+from discreet.measure import INTERVALS, Figure, Measure
 from discreet.risk._known import known_sets
 from discreet.risk.values import refuse_infinite, sd
 from discreet.table.pairs import numeric_pairs
@@ -155,3 +156,15 @@ def _by_rank(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         high = ordered[np.minimum(last + ranks, n - 1)]
         inside += (low <= x) & (x <= high)
     return inside / len(_RANK_PERCENTS)
+
+
+INTERVAL_DISCLOSURE = Measure(
+    "interval_disclosure",
+    "share of cells within 5 % of a standard deviation of their original",
+    lambda t: asdict(t.interval_disclosure()),
+    [
+        Figure("interval disclosure", "", "%", guide=INTERVALS, untouched=1.0, headline=True),
+        Figure("cells near", "", "%", untouched=1.0, each=True),
+    ],
+    needs=["changed numbers"],
+)

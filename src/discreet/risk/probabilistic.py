@@ -16,12 +16,14 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.kernels.agreement import best_is_own, count_patterns, intervals, prefixes
+from discreet.measure import AVERAGE, Facts, Figure, Measure
 from discreet.risk._known import (
     Known,
     Linkage,
     constant_columns,
     known_sets,
     linkage_over_sets,
+    linked_by,
 )
 from discreet.risk.values import standardize
 from discreet.table.pairs import Pair, shared_pairs
@@ -231,3 +233,22 @@ def _rank_starts(weights: np.ndarray) -> np.ndarray:
         top[size : 2 * size] = np.maximum(longer[:size], longer[size:])
         size //= 2
     return top
+
+
+def _slow(t: Facts) -> str:
+    n = t.to_link.num_rows
+    return f"it takes long on {n:,} records" * (n > 20_000)
+
+
+PROBABILISTIC_LINKAGE = Measure(
+    "probabilistic_linkage",
+    "share of released records linked to their own original by which columns agree",
+    lambda t: linked_by(t, probabilistic_linkage),
+    [
+        Figure("linkage by probability", "", "%", guide=AVERAGE, headline=True, attack=True),
+        Figure("linkage by probability, weaker", "paper", "%", guide=AVERAGE,
+               reading="the same by an intruder who knows half of the columns"),
+    ],
+    needs=["quasi columns or changed numbers"],
+    on_request=_slow,
+)  # fmt: skip

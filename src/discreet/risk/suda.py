@@ -19,6 +19,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.measure import LARGEST, Entry, Facts, Figure, Measure
 from discreet.table.classes import classes_of, encode_columns
 from discreet.table.native import to_arrow
 
@@ -157,3 +158,27 @@ def _dis(scores: np.ndarray, pairs: int, m: int, d: float) -> np.ndarray:
     power = scores[scored] ** (1 + (8 - m) / 20)
     dis[scored] = 1 / (1 + pairs * (1 - d) / (d * power * (1 / power).sum()))
     return dis
+
+
+def _take(t: Facts) -> Entry:
+    tables, sides = t.rows(), []
+    for table in (tables.before, tables.after):
+        found = suda2(table, t.quasi, detail=True)
+        scored = int((found.scores > 0).sum())
+        sides.append({"largest_dis": found.value, "scored": scored, "columns": found.columns})
+    return {"before": sides[0], "after": sides[1]}
+
+
+SUDA2 = Measure(
+    "suda2",
+    "records that a few values already single out",
+    _take,
+    [
+        Figure("SUDA, largest DIS", "largest_dis", "%", guide=LARGEST,
+               reading="largest chance that a match to a special unique is right"),
+        Figure("SUDA, records scored", "scored", "records"),
+    ],
+    needs=["quasi columns", "all rows"],
+    on_request="it looks at all sets of quasi columns",
+    by_frequency=True,
+)  # fmt: skip

@@ -1,5 +1,6 @@
 """Utility: what a release costs in information."""
 
+from discreet.measure import measures_in
 from discreet.utility.contingency import contingency_loss as contingency_loss
 from discreet.utility.information import information_loss as information_loss
 from discreet.utility.loss import il1s as il1s
@@ -17,3 +18,6 @@ from discreet.utility.structure import correlation_distance as correlation_dista
 from discreet.utility.structure import eigen as eigen
 from discreet.utility.structure import entropy as entropy
 from discreet.utility.structure import mean_absolute_correlation as mean_absolute_correlation
+
+# What `assess` takes, in the order in which it is shown.
+MEASURES = measures_in(__name__, "moments", "loss", "structure", "contingency", "nulls", "models")

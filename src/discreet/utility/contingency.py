@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any, Literal, overload
 
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.measure import Figure, Measure
 from discreet.table.classes import renumber
 from discreet.table.native import to_arrow
 from discreet.utility.compared import check_rows, shared_codes
@@ -91,3 +93,12 @@ def _moved(
         for side, count in zip((before, after), records, strict=True)
     )
     return float(np.abs(was - now).sum() / (2 * max(1, was.sum())))
+
+
+CONTINGENCY_LOSS = Measure(
+    "contingency_loss",
+    "share of records to move for two-way tables of categories to be as they were",
+    lambda t: asdict(t.contingency_loss([c for c in t.shared if c not in t.numeric])),
+    [Figure("two-way tables moved", "", "%", untouched=0.0, headline=True)],
+    needs=["changed categories"],
+)

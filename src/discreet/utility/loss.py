@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from discreet.measure import Figure, Measure
 from discreet.risk.values import sd
 from discreet.utility.compared import compared, is_constant, leave_out
 
@@ -146,3 +147,22 @@ def sse_ratio_of(lost: Mapping[str, float], total: Mapping[str, float]) -> Loss:
     everything = sum(total[name] for name in columns)
     value = 100 * sum(lost[name] for name in columns) / everything if columns else 0.0
     return Loss(value, columns)
+
+
+IL1S = Measure(
+    "il1s",
+    "mean absolute change in units of 1.41 standard deviations; 0 is no loss",
+    lambda t: asdict(t.il1s()),
+    [
+        Figure("information loss IL1s", "", "× 1.41 sd", untouched=0.0, headline=True),
+        Figure("IL1s", "", "× 1.41 sd", untouched=0.0, each=True),
+    ],
+    needs=["changed numbers"],
+)
+SSE_RATIO = Measure(
+    "sse_ratio",
+    "squares lost in percent of all, columns weighing alike",
+    lambda t: asdict(t.sse_ratio()),
+    [Figure("squares lost", "", "percent", untouched=0.0, headline=True)],
+    needs=["changed numbers"],
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.measure import Facts, Figure, Measure, target_of
 from discreet.table.pairs import as_table
 from discreet.utility.compared import (
     Pairs,
@@ -284,3 +286,34 @@ def _class_problem(
             raise BadInput(f"there is no column to predict '{target}' from")
         sides.append(np.column_stack(parts)[kept])
     return sides[0], sides[1], a[kept], b[kept]
+
+
+def _sides(t: Facts) -> tuple[pa.Table, pa.Table]:
+    rows = t.rows()
+    return rows.before.select(t.shared), rows.after.select(t.shared)
+
+
+PROPENSITY_MSE = Measure(
+    "propensity_mse",
+    "how well a model tells released from original records: 0 not at all, 0.25 always",
+    lambda t: {"value": propensity_mse(*_sides(t))},
+    [Figure("propensity score error", untouched=0.0)],
+    needs=["all rows"],
+    on_request="it trains a model",
+)
+REGRESSION_UTILITY = Measure(
+    "regression_utility",
+    "R squared on original records of a linear model trained on the release",
+    lambda t: asdict(regression_utility(*_sides(t), target_of(t), detail=True)),
+    [Figure("R squared of a model", better="more")],
+    needs=["a target", "all rows"],
+    on_request="it trains a model",
+)
+CLASSIFICATION_UTILITY = Measure(
+    "classification_utility",
+    "accuracy on original records of a decision tree grown on the release",
+    lambda t: asdict(classification_utility(*_sides(t), target_of(t), detail=True)),
+    [Figure("accuracy of a tree", "", "%", "more")],
+    needs=["a target", "all rows"],
+    on_request="it trains a model",
+)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.measure import Figure, Measure
 from discreet.utility.compared import ROUNDING, compared, is_constant, leave_out
 
 
@@ -255,3 +256,12 @@ def correlations_of(v: np.ndarray, scale: np.ndarray) -> np.ndarray:
 def correlations(columns: list[np.ndarray]) -> np.ndarray:
     """Correlations of columns with NaN; 0 where a column does not vary."""
     return correlations_of(*covariances(columns))
+
+
+IL_METRICS = Measure(
+    "il_metrics",
+    "mean relative change of cells and moments in percent",
+    lambda t: asdict(t.il_metrics()),
+    [Figure("information loss by moments", "", "percent", untouched=0.0)],
+    needs=["changed numbers"],
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
+from discreet.measure import Entry, Facts, Figure, Measure
 from discreet.table.classes import check_columns
 from discreet.table.native import to_arrow
 
@@ -144,3 +145,37 @@ def null_cells(table: pa.Table, columns: Sequence[str]) -> np.ndarray:
     check_columns(table, columns)
     masks = [pc.is_null(table[name], nan_is_null=True).to_numpy() for name in columns]
     return np.array(masks, dtype=bool).reshape(len(columns), table.num_rows)
+
+
+def _take(t: Facts) -> Entry:
+    found = asdict(t.null_rates())
+    return {"before": found.pop("before"), "after": found.pop("value"), **found}
+
+
+NULL_RATES = Measure(
+    "null_rates",
+    "share of null cells in the quasi columns",
+    _take,
+    [Figure("nulls in quasi columns", "", "%", headline=True)],
+    needs=["quasi columns"],
+)
+
+
+def _take_columns(t: Facts) -> Entry:
+    found = {}
+    for name in t.numeric:
+        before, after = t.moments(name)
+        found[name] = {key: [before[key], after[key]] for key in before}
+    return {"columns": found}
+
+
+COLUMNS = Measure(
+    "columns",
+    "moments and nulls of each numeric column",
+    _take_columns,
+    [
+        Figure("mean", "mean", "", None, each=True, reading="mean of the values"),
+        Figure("sd", "sd", "", None, each=True, reading="standard deviation of the values"),
+        Figure("nulls", "nulls", "cells", None, each=True, reading="cells without a value"),
+    ],
+)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.measure import Entry, Facts, Figure, LeftOut, Measure, changed_of
 from discreet.table.classes import encode
 from discreet.table.pairs import as_table
 from discreet.utility.compared import (
@@ -232,3 +233,49 @@ def _refuse_singular(eigenvalues: np.ndarray, which: str, measure: str) -> None:
             f"{measure}: the {which} table's correlation matrix is singular, because a column is a "
             "sum of others or there are too few rows; leave that column out"
         )
+
+
+def _take_correlation(t: Facts) -> Entry:
+    if len(t.numeric) < 2:
+        raise LeftOut("there is only one numeric column")
+    found = t.mean_absolute_correlation()
+    return {"before": found.before, "after": found.value}
+
+
+def _take_entropy(t: Facts) -> Entry:
+    found = t.entropy(changed_of(t))
+    columns = {name: list(pair) for name, pair in found.columns.items()}
+    return {"before": found.before, "after": found.value, "columns": columns}
+
+
+# A release may spoil it either way, so that none is better.
+MEAN_ABSOLUTE_CORRELATION = Measure(
+    "mean_absolute_correlation",
+    "how strongly numeric columns are related, from 0 to 1",
+    _take_correlation,
+    [Figure("mean absolute correlation", "", "0 to 1", None, headline=True)],
+    needs=["changed numbers"],
+)
+ENTROPY = Measure(
+    "entropy",
+    "bits per record in the columns that changed, nulls left out",
+    _take_entropy,
+    [Figure("entropy of changed columns", "", "bits", "more", headline=True)],
+    needs=["changed columns"],
+)
+EIGEN = Measure(
+    "eigen",
+    "relative change of the correlation matrix's eigenvalues, summed",
+    lambda t: {"value": eigen(*t.rows().changed())},
+    [Figure("change of eigenvalues", untouched=0.0)],
+    needs=["changed numbers", "all rows"],
+    on_request="mean_absolute_correlation and il_metrics say the same more plainly",
+)
+CORRELATION_DISTANCE = Measure(
+    "correlation_distance",
+    "distance between the diagonals of the inverse correlation matrices, from 0 to 1",
+    lambda t: {"value": correlation_distance(*t.rows().changed())},
+    [Figure("correlation distance", untouched=0.0)],
+    needs=["changed numbers", "all rows"],
+    on_request="mean_absolute_correlation and il_metrics say the same more plainly",
+)

@@ -1,0 +1,255 @@
+# ruff: noqa: D102 (what the facts are is said beside each)
+"""What every measure is: one declaration, and a function of the facts about two tables.
+
+A measure says what its figures are called, their unit, which way is better and how to read them;
+`assess`, the terminal, the reports, `compare` and the documentation go by that and by nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from discreet.recipe.roles import Roles
+    from discreet.risk.diversity import Diversity
+    from discreet.risk.frequency import Frequencies
+    from discreet.risk.interval import Disclosure
+    from discreet.utility.loss import Loss
+    from discreet.utility.moments import MomentLoss
+    from discreet.utility.nulls import NullRates
+    from discreet.utility.structure import BeforeAfter
+
+Entry = dict[str, Any]
+
+
+class LeftOut(Exception):
+    """A measure does not apply; the text says why."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What a figure should not be worse than, and where that comes from, in a sentence."""
+
+    value: float
+    source: str
+
+
+# What a review usually asks for.
+LARGEST = Guide(
+    0.09,
+    "9 % for the largest risk of a record is what the European Medicines Agency (policy 0070) and "
+    "Health Canada ask for.",
+)
+AVERAGE = Guide(0.05, "5 % on average and for linkage is one in twenty.")
+INTERVALS = Guide(0.5, "50 % of cells is every second one.")
+NOBODY = Guide(0, "A class under 2, 3 or 5 should have no records.")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a measure.
+
+    Attributes
+    ----------
+    title : str
+        What it is called in words.
+    key : str
+        Where the measure's entry has it; empty for the only or main one.
+    unit : str
+        `"%"` is a share of one, shown in percent; `"percent"` is in percent already.
+    better : {"less", "more"} or None
+        None where it tells neither risk nor loss; releases cannot be ranked by it.
+    guide : Guide or None
+    untouched : float or None
+        The figure of a table that nothing was done to, where the entry does not have it.
+    reading : str
+        How to read it, in a sentence; where not given, the measure's, or none of a column.
+    each : bool
+        It is of each column, in the entry's `columns`.
+    headline : bool
+        A reader looks for it first.
+    attack : bool
+        It is the share of records that an intruder finds, so that the best intruder can be told.
+    """
+
+    title: str
+    key: str = ""
+    unit: str = ""
+    better: Literal["less", "more"] | None = "less"
+    guide: Guide | None = None
+    untouched: float | None = None
+    reading: str = ""
+    each: bool = False
+    headline: bool = False
+    attack: bool = False
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure that `assess` takes.
+
+    Attributes
+    ----------
+    name : str
+    reading : str
+        How to read it, in a sentence.
+    take : callable
+        From the facts to plain data: `value`, or `before` and `after`, numbers or a dict of them;
+        `columns`, and whatever else is worth keeping.
+    figures : sequence of Figure
+        What is shown of that, in order.
+    needs : sequence of str
+        What it is left out without; the keys of `NEEDS`.
+    on_request : str or callable
+        Why it is taken only where asked for by name: always, or by the facts; empty: it is taken.
+    by_frequency : bool
+        It counts classes of equal quasi values, which mean nothing once these were perturbed.
+
+    Examples
+    --------
+    >>> share = Figure("changed columns", unit="%", untouched=0.0)
+    >>> changed = Measure(
+    ...     "changed", "share of the columns that differ",
+    ...     lambda t: {"value": len(changed_of(t)) / len(t.shared)}, [share],
+    ... )
+    """
+
+    name: str
+    reading: str
+    take: Callable[[Facts], Entry]
+    figures: Sequence[Figure]
+    needs: Sequence[str] = ()
+    on_request: str | Callable[[Facts], str] = ""
+    by_frequency: bool = False
+
+
+def measures_in(package: str, *modules: str) -> list[Measure]:
+    """Return the measures that some modules of a package declare, in order."""
+    found = (vars(import_module(f"{package}.{module}")).values() for module in modules)
+    return [member for members in found for member in members if isinstance(member, Measure)]
+
+
+class Rows(Protocol):
+    """Rows of both tables, in memory."""
+
+    before: pa.Table
+    after: pa.Table
+
+    @property
+    def num_rows(self) -> int: ...
+    def linked(self) -> tuple[pa.Table, pa.Table]: ...  # the columns that an intruder links by
+    def changed(self) -> tuple[pa.Table, pa.Table]: ...  # the numeric columns that differ
+    def too_many_to_link(self, columns: list[str]) -> bool: ...  # it takes more than some seconds
+
+
+class Facts(Protocol):
+    """What measures ask of two tables, wherever their rows are."""
+
+    roles: Roles
+    perturbed: Mapping[str, str]  # columns that a step perturbed, and which
+
+    @property
+    def num_rows(self) -> int: ...  # records of the protected table
+    @property
+    def shared(self) -> list[str]: ...  # columns of both; household numbers are names, not data
+    @property
+    def numeric(self) -> list[str]: ...  # those that are numbers in both
+    @property
+    def changed_numeric(self) -> list[str]: ...  # numbers with a cell that differs
+    @property
+    def changed_categories(self) -> list[str]: ...  # other columns with a cell that differs
+    @property
+    def frequencies(self) -> tuple[Frequencies, Frequencies]: ...  # of quasi values, before, after
+    @property
+    def weighted(self) -> bool: ...  # whether there are sampling weights
+    @property
+    def to_link(self) -> Rows: ...  # the records among which linkage is tried: all, or a sample
+    def rows(self) -> Rows: ...  # all rows; raises LeftOut where they are too many
+    def moments(self, column: str) -> tuple[Entry, Entry]: ...  # mean, sd and nulls, before, after
+    # None without households:
+    def household_risk(self, risk: np.ndarray) -> float | None: ...
+    # Of the classes before (0) or after (1):
+    def diversity(self, side: int, column: str) -> Diversity: ...
+    # Of the numbers that differ:
+    def interval_disclosure(self) -> Disclosure: ...
+    def il_metrics(self) -> MomentLoss: ...
+    def il1s(self) -> Loss: ...
+    def sse_ratio(self) -> Loss: ...
+    # Of all numbers, of some columns, and of the quasi columns:
+    def mean_absolute_correlation(self) -> BeforeAfter: ...
+    def entropy(self, columns: list[str]) -> BeforeAfter: ...
+    def contingency_loss(self, columns: list[str]) -> Loss: ...
+    def null_rates(self) -> NullRates: ...
+
+    @property
+    def quasi(self) -> list[str]:
+        """Quasi columns of both tables."""
+        return [c for c in self.roles.quasi if c in self.shared]
+
+    def need_quasi(self) -> None:
+        """Leave a measure out where there is no quasi column."""
+        if not self.quasi:
+            raise LeftOut("there is no quasi column in both tables")
+
+    def need_changed(self) -> None:
+        """Leave a measure out where no number differs."""
+        if not self.changed_numeric:
+            raise LeftOut("no numeric column differs")
+
+    def sampled(self, share: float) -> Entry:
+        """Tell that a share of records was found in a sample; nothing where it was not."""
+        return {}
+
+
+def confidential_of(t: Facts) -> list[str]:
+    """Return the confidential columns of both tables that no step perturbed."""
+    found = [c for c in t.roles.confidential if c in t.shared and c not in t.perturbed]
+    if not found:
+        raise LeftOut("there is no confidential column in both tables that was not perturbed")
+    return found
+
+
+def target_of(t: Facts) -> str:
+    """Return the column that models predict."""
+    if t.roles.target is None:
+        raise LeftOut("the roles name no target")
+    if t.roles.target not in t.shared:
+        raise LeftOut(f"the target '{t.roles.target}' is not in both tables")
+    return t.roles.target
+
+
+def changed_of(t: Facts) -> list[str]:
+    """Return the columns with a cell that differs."""
+    found = [c for c in t.shared if c in t.changed_numeric or c in t.changed_categories]
+    if not found:
+        raise LeftOut("no column differs")
+    return found
+
+
+def _changed_categories(t: Facts) -> None:
+    if not t.changed_categories:
+        raise LeftOut("no column of categories differs")
+
+
+def _to_link(t: Facts) -> None:
+    if not (t.quasi or t.changed_numeric):
+        raise LeftOut("there is no quasi column in both tables, and no numeric one differs")
+
+
+# What a measure may need; each raises LeftOut where it is not there.
+NEEDS: dict[str, Callable[[Facts], object]] = {
+    "quasi columns": lambda t: t.need_quasi(),
+    "quasi columns or changed numbers": _to_link,
+    "changed numbers": lambda t: t.need_changed(),
+    "changed categories": _changed_categories,
+    "changed columns": changed_of,
+    "confidential columns": confidential_of,
+    "a target": target_of,
+    "all rows": lambda t: t.rows(),
+}
