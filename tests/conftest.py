@@ -1,4 +1,3 @@
-import os
 import sys
 
 import pyarrow as pa
@@ -8,11 +7,12 @@ from hypothesis import settings
 from discreet.cli import main
 from discreet.datasets import make_households
 
-# Machines differ too much for a deadline per example; the suite as a whole has one.
-# A gate must say the same of the same code, so it draws the same examples each time; elsewhere new
-# ones are looked for.
-settings.register_profile("discreet", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("discreet")
+# A gate must say the same of the same code, so it draws the same few examples each time; `make fuzz`
+# looks for new ones at length. Machines differ too much for a deadline per example. The numbers
+# are percentages of what a test asks for: tests/examples.py.
+settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None)
+settings.register_profile("fuzz", max_examples=500, deadline=None, print_blob=True)
+settings.load_profile("quick")
 
 RECIPE = """\
 [roles]
