@@ -1,9 +1,11 @@
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from discreet import protect, write_table
 from discreet.cli import main
 from discreet.datasets import make_households
 
@@ -44,6 +46,16 @@ def households() -> pa.Table:
 @pytest.fixture(scope="session")
 def recipe_text() -> str:
     return RECIPE
+
+
+@pytest.fixture(scope="session")
+def released(households, recipe_text, tmp_path_factory) -> Path:
+    """A folder with `in.csv`, `recipe.toml`, and the release `out` that they give; to be copied."""
+    folder = tmp_path_factory.mktemp("released")
+    write_table(households, folder / "in.csv")
+    (folder / "recipe.toml").write_text(recipe_text)
+    protect(folder / "in.csv", folder / "recipe.toml").save(folder / "out")
+    return folder
 
 
 @pytest.fixture
