@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup demo test test-slow test-browser test-spark lint bench clean
+.PHONY: setup demo test fuzz test-stress test-slow test-browser test-spark lint bench clean
 
 setup: $(READY)
 
@@ -19,6 +19,14 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser and not spark'
+
+# Draws new examples at length; a failure says how to repeat it.
+fuzz: setup
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'hypothesis and not spark' --hypothesis-profile fuzz tests
+
+# The slow tests of the flow: 200,000 rows on engines, and kills at random moments.
+test-stress: setup
+	$(BIN)/python -m pytest -m slow tests/flow
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow

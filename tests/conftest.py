@@ -1,18 +1,20 @@
-import os
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from discreet import protect, write_table
 from discreet.cli import main
 from discreet.datasets import make_households
 
-# Machines differ too much for a deadline per example; the suite as a whole has one.
-# A gate must say the same of the same code, so it draws the same examples each time; elsewhere new
-# ones are looked for.
-settings.register_profile("discreet", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("discreet")
+# A gate must say the same of the same code, so it draws the same few examples each time; `make fuzz`
+# looks for new ones at length. Machines differ too much for a deadline per example. The numbers
+# are percentages of what a test asks for: tests/examples.py.
+settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None)
+settings.register_profile("fuzz", max_examples=500, deadline=None, print_blob=True)
+settings.load_profile("quick")
 
 RECIPE = """\
 [roles]
@@ -44,6 +46,16 @@ def households() -> pa.Table:
 @pytest.fixture(scope="session")
 def recipe_text() -> str:
     return RECIPE
+
+
+@pytest.fixture(scope="session")
+def released(households, recipe_text, tmp_path_factory) -> Path:
+    """A folder with `in.csv`, `recipe.toml`, and the release `out` that they give; to be copied."""
+    folder = tmp_path_factory.mktemp("released")
+    write_table(households, folder / "in.csv")
+    (folder / "recipe.toml").write_text(recipe_text)
+    protect(folder / "in.csv", folder / "recipe.toml").save(folder / "out")
+    return folder
 
 
 @pytest.fixture

@@ -67,6 +67,10 @@ def given(method, table, columns):
     return {name: table[name] for name in columns}
 
 
+def piece_of(column, rows):
+    return column[rows] if isinstance(column, np.ndarray) else column.take(pa.array(rows))
+
+
 def draws_of(rows=None):
     def draw(name):
         draws = Draws(2024, 1, name)
@@ -92,13 +96,15 @@ def from_counts(method, table, columns, target=None, rounded=as_computed, pieces
     counted = CountedTable(table, target, decoded)
     decision, said = _caught(partial(method.decide_from, columns, counted, draws_of(), rounded))
     treat = pickle.loads(pickle.dumps(decision.treat))
+    # Taken before they are cut: a piece of nulls only is no fault of its column.
+    whole = given(method, table, columns)
     outcomes = []
     for rows in np.array_split(np.arange(table.num_rows), pieces):
-        piece = table.take(pa.array(rows))
+        piece = {name: piece_of(column, rows) for name, column in whole.items()}
         with warnings.catch_warnings():
             # A warning for each piece would be many.
             warnings.simplefilter("error")
-            outcomes.append(treat(given(method, piece, columns), draws_of(rows), rounded))
+            outcomes.append(treat(piece, draws_of(rows), rounded))
     return decision, outcomes, said
 
 

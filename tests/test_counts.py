@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet import rounding
@@ -25,6 +25,7 @@ from tests.counted import (
     from_counts,
     in_memory,
 )
+from tests.examples import examples
 
 ROUNDING = {
     "base": rounding.BaseRounding(10),
@@ -167,7 +168,7 @@ class _ByLabel(CountedTable):
         return self.table.slice(0, 3), np.array([1, 1, 2])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(
         st.one_of(st.none(), st.integers(-3, 3), st.floats(-50, 50).map(lambda x: round(x, 1))),
@@ -177,6 +178,8 @@ class _ByLabel(CountedTable):
     st.sampled_from(["oma", "mdav", "equal frequency", "top-bottom", "base", "k-means"]),
     st.integers(1, 5),
 )
+# A piece of nulls only.
+@example([None] * 12, "oma", 4)
 def test_any_values(values, name, pieces):
     values = [*values, 1.0, 2.0, 3.0, 4.0]
     table = pa.table({"x": pa.array([None if v is None else float(v) for v in values])})

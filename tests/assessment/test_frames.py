@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -14,6 +14,7 @@ from discreet.assessment.large import assess_frames
 from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.errors import BadInput
+from tests.examples import examples
 
 
 @pytest.fixture
@@ -357,7 +358,7 @@ def columns(draw, n):
     return pa.array([None if i is None else base + step * i for i in found], pa.float64())
 
 
-@settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(40, phases=[Phase.explicit, Phase.generate])
 @given(st.data())
 def test_any_numbers_in_any_pieces(tmp_path_factory, data):
     n = data.draw(st.integers(2, 30))

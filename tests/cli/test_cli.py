@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -19,6 +20,13 @@ def place(tmp_path, monkeypatch, households, recipe_text):
     write_table(households, "in.csv")
     (tmp_path / "recipe.toml").write_text(recipe_text)
     return tmp_path
+
+
+@pytest.fixture
+def release(place, released):
+    """The same folder, with the release in it."""
+    shutil.copytree(released / "out", place / "out")
+    return place
 
 
 PROTECT = ("protect", "in.csv", "--recipe", "recipe.toml", "--out", "out")
@@ -49,8 +57,7 @@ def test_protect_check_assess(place, run):
     assert "Left out: suda2" in out
 
 
-def test_assess_on_an_engine(place, run):
-    run(*PROTECT, "--force")
+def test_assess_on_an_engine(release, run):
     assess = ("assess", "in.csv", "out", "--recipe", "recipe.toml")
     found = []
     for engine in ("memory", "duckdb"):
@@ -111,25 +118,22 @@ def test_protect_to_a_file_and_as_json(place, run):
     assert run("check", "new/shared.parquet", "--original", "in.csv")[0] == 0
 
 
-def test_a_rerun_from_internal_gives_the_same_file(place, run):
-    run(*PROTECT)
+def test_a_rerun_from_internal_gives_the_same_file(release, run):
     run("protect", "in.csv", "--recipe", "out/internal/recipe.toml", "--out", "again")
-    assert (place / "out/public/table.csv").read_bytes() == (
-        place / "again/public/table.csv"
+    assert (release / "out/public/table.csv").read_bytes() == (
+        release / "again/public/table.csv"
     ).read_bytes()
 
 
-def test_check_finds_a_tampered_file(place, run):
-    run(*PROTECT)
-    path = place / "out/public/table.csv"
+def test_check_finds_a_tampered_file(release, run):
+    path = release / "out/public/table.csv"
     path.write_text(path.read_text().replace('"female"', '"male"', 1))
     code, out, _ = run("check", "out")
     assert code == 1
     assert "broken" in out
 
 
-def test_check_without_internal_needs_the_recipe(place, run):
-    run(*PROTECT)
+def test_check_without_internal_needs_the_recipe(release, run):
     os.rename("out/internal", "elsewhere")
     code, _, err = run("check", "out")
     assert (code, err) == (
@@ -139,8 +143,7 @@ def test_check_without_internal_needs_the_recipe(place, run):
     assert run("check", "out", "--recipe", "recipe.toml")[0] == 0
 
 
-def test_assess_without_a_row_map_says_so(place, run):
-    run(*PROTECT)
+def test_assess_without_a_row_map_says_so(release, run):
     os.rename("out/public/table.csv", "table.csv")
     code, _, err = run("assess", "in.csv", "table.csv", "--recipe", "recipe.toml")
     assert code == 0
@@ -255,8 +258,7 @@ def test_force_replaces_a_release_and_nothing_else(place, run):
     )
 
 
-def test_one_measure_by_name(place, run):
-    run(*PROTECT)
+def test_one_measure_by_name(release, run):
     code, out, _ = run(
         "assess", "in.csv", "out", "--recipe", "recipe.toml", "--measure", "suda2", "--json"
     )
@@ -266,15 +268,13 @@ def test_one_measure_by_name(place, run):
     assert (code, err) == (2, "discreet: there is no measure 'suda'; did you mean 'suda2'?\n")
 
 
-def test_another_original_is_not_assessed(place, run):
-    run(*PROTECT)
+def test_another_original_is_not_assessed(release, run):
     write_table(read_table("in.csv").slice(1), "other.csv")
     code, _, err = run("assess", "other.csv", "out", "--recipe", "recipe.toml")
     assert (code, err) == (2, "discreet: other.csv is not the table that out was made from\n")
 
 
-def test_a_reader_that_stops_listening_is_no_failed_check(place):
-    subprocess.run([sys.executable, "-m", "discreet", *PROTECT], check=True, capture_output=True)
+def test_a_reader_that_stops_listening_is_no_failed_check(release):
     command = f"{sys.executable} -m discreet check out | true; echo ${{PIPESTATUS[0]}}"
     code = subprocess.run(["bash", "-c", command], capture_output=True, text=True).stdout.strip()
     assert code in ("0", "141")
@@ -349,14 +349,15 @@ def test_no_traceback_and_exit_codes_in_a_process_of_its_own(place):
 
 
 def test_help_answers_at_once():
-    times = []
-    for _ in range(5):
-        started = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "discreet", "--help"], capture_output=True, check=True
-        )
-        times.append(time.perf_counter() - started)
-    assert min(times) < 0.5
+    command = [sys.executable, "-m", "discreet", "--help"]
+    seconds = []
+    for _ in range(3):
+        before = os.times()
+        subprocess.run(command, capture_output=True, check=True)
+        after = os.times()
+        # Of the processor: others may be at work here.
+        seconds.append(sum(after[2:4]) - sum(before[2:4]))
+    assert min(seconds) < 0.5
 
 
 @pytest.mark.slow

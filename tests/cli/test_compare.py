@@ -1,19 +1,27 @@
 """The compare command: what it prints and writes, and what it refuses before any work."""
 
 import json
+import shutil
 
 import pytest
 
-from discreet import write_table
+from discreet import Recipe, protect, write_table
+
+
+@pytest.fixture(scope="module")
+def releases(households, recipe_text, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("releases")
+    write_table(households, folder / "in.csv")
+    for k in (5, 50):
+        recipe = Recipe.from_toml(recipe_text.replace("k = 5", f"k = {k}"))
+        protect(folder / "in.csv", recipe).save(folder / f"k{k}")
+    return folder
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch, households, recipe_text, run):
+def place(releases, tmp_path, monkeypatch):
+    shutil.copytree(releases, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    write_table(households, "in.csv")
-    for k in (5, 50):
-        (tmp_path / "recipe.toml").write_text(recipe_text.replace("k = 5", f"k = {k}"))
-        run("protect", "in.csv", "--recipe", "recipe.toml", "--out", f"k{k}")
     return tmp_path
 
 

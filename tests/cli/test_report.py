@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -13,15 +11,6 @@ from discreet.cli.main import app
 from discreet.errors import BadInput
 from discreet.flow.reports import saved_report
 from discreet.recipe import Recipe
-
-
-def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "discreet", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
 
 
 def invoke(*arguments):
@@ -66,17 +55,16 @@ def test_a_released_file_has_its_report_beside_it(place, tmp_path):
     assert "Report for data users" in (tmp_path / "e.html").read_text("utf-8")
 
 
-def test_the_summary_in_the_terminal(place):
-    result = run("report", place / "out")
-    assert result.returncode == 0, result.stderr
-    text = " ".join(result.stdout.split())
+def test_the_summary_in_the_terminal(place, run):
+    code, out, err = run("report", place / "out")
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
     assert text.startswith("500 records with 6 of 15 columns are released, treated by top-bottom")
     assert "are unique on region, age and sex" in text
     assert "linkage by distance" in text
     assert "Check: " in text
-    result = run("report", place / "nowhere")
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == f"discreet: {place / 'nowhere'} does not exist\n"
+    refused = f"discreet: {place / 'nowhere'} does not exist\n"
+    assert run("report", place / "nowhere") == (2, "", refused)
 
 
 def test_the_summary_as_json(place):

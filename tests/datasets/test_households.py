@@ -8,11 +8,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from discreet.datasets import make_households
+from tests.examples import examples
 
 SCHEMA = pa.schema(
     {
@@ -67,7 +68,7 @@ def test_exact_size_and_household_sizes(n):
     assert (frame["household_size"] == counted).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(n=st.integers(1, 60), seed=st.integers(0, 2**64))
 def test_a_household_cut_short_stays_consistent(n, seed):
     frame = make_households(n, seed=seed).to_pandas()

@@ -51,7 +51,7 @@ def large(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def medium(tmp_path_factory):
-    return written_to(people(8000), tmp_path_factory.mktemp("medium"))
+    return written_to(people(2000), tmp_path_factory.mktemp("medium"))
 
 
 def saved(folder):
@@ -78,9 +78,16 @@ def compare(rules, table, file, folder):
     same_plan(wanted.plan["steps"], load_plan(folder / "internal")["steps"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOGETHER)
 def test_all_methods_on_200_000_rows(name, large, tmp_path):
     compare(TOGETHER[name], *large, tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_all_methods_together(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.engines.duckdb.PIECE", 300)
+    compare(TOGETHER[name], *written_to(wide(2000), tmp_path), tmp_path / "out")
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -441,7 +448,7 @@ def test_types_of_a_csv_with_very_many_cells_go_by_shapes(small, tmp_path, monke
     same_table(one.finished.table, released(other, tmp_path / "out"))
 
 
-def test_equal_values_go_by_key_wherever_the_rows_are(small, tmp_path):
+def test_equal_values_go_by_key_wherever_the_rows_are(small, tmp_path, run):
     """Rows of a relation have no place; a check of the file must sort as the release did."""
     table = small.select(["income", "assets"]).append_column(
         "key", pa.array(np.random.default_rng(4).permutation(3000) + 7)
@@ -460,20 +467,16 @@ def test_equal_values_go_by_key_wherever_the_rows_are(small, tmp_path):
     release.save(tmp_path / "out")
     release.close()
     for engine in ("memory", "duckdb"):
-        findings = check_folder(tmp_path / "out", tmp_path / "a.parquet", engine)
+        findings = check_folder(run, tmp_path / "out", tmp_path / "a.parquet", engine)
         assert "broken" not in findings, findings
 
 
-def check_folder(folder, original, engine):
-    command = [
-        sys.executable, "-m", "discreet", "check", str(folder), "--original", str(original),
-        "--engine", engine, "--json",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert not done.stderr
+def check_folder(run, folder, original, engine):
+    _, told, errors = run("check", folder, "--original", original, "--engine", engine, "--json")
+    assert not errors
     return {
         one["status"]: one["detail"]
-        for one in json.loads(done.stdout)["findings"]
+        for one in json.loads(told)["findings"]
         if "original is the one" not in one["promise"]
     }
 

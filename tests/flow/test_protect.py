@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -15,6 +15,7 @@ from discreet import Recipe
 from discreet.errors import BadInput, BrokenPromise
 from discreet.method import Outcome
 from discreet.rounding import OMA
+from tests.examples import examples
 
 CONFIDENTIAL = {"roles": {"confidential": ["x"]}}
 
@@ -23,7 +24,7 @@ def oma(k=2, **step):
     return {**CONFIDENTIAL, "steps": [{"method": "oma", "columns": ["x"], "k": k, **step}]}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     cells=st.lists(st.none() | st.integers(-50, 50), min_size=1, max_size=40),
     k=st.integers(1, 4),

@@ -288,6 +288,7 @@ def test_killed_at_any_moment(tmp_path, one_column, target, stop, existing):
     assert {p.name for p in tmp_path.iterdir()} == names
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(tmp_path, one_column):
     command = [sys.executable, "-m", "discreet", "protect", str(tmp_path / "in.csv"), "--recipe",
                str(tmp_path / "recipe.toml"), "--out", str(tmp_path / "out")]  # fmt: skip

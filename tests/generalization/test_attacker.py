@@ -4,12 +4,13 @@ import re
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
 from discreet.errors import BadInput
 from discreet.generalization import Generalize, Hierarchy, KAnonymity, Mondrian
+from tests.examples import examples
 
 JOBS = {"I": ["a", "b"], "II": ["c"], "III": ["d", "e"]}
 HIERARCHIES = {
@@ -124,7 +125,7 @@ def attack(method, population, groups=False):
     ],
     ids=str,
 )
-@settings(max_examples=25)
+@examples(25)
 @given(population=populations(), k=st.integers(2, 4))
 def test_segregated_records_are_matched_with_confidence_of_1_in_k(
     name, options, segregate, population, k
@@ -179,7 +180,7 @@ def test_matched_records_stand_out_and_the_check_counts_them(name):
 
 
 @pytest.mark.parametrize("name", ["mondrian", "generalize"])
-@settings(max_examples=40)
+@examples(40)
 @given(population=populations(), k=st.integers(2, 4))
 def test_whoever_stands_out_is_counted(name, population, k):
     people, missing = population

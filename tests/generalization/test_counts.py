@@ -5,7 +5,7 @@ import datetime as dt
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
@@ -27,6 +27,7 @@ from tests.counted import (
     from_counts,
     in_memory,
 )
+from tests.examples import examples
 from tests.generalization.test_generalize import hierarchies
 from tests.generalization.test_privacy import models
 from tests.generalization.test_search import QUALITIES, as_table, tables
@@ -167,7 +168,7 @@ def test_dictionaries_may_come_as_plain_values(decoded):
         assert_counts_decide(method, PEOPLE, ["zip", "ill"], decoded=decoded)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     example=tables(nulls=True),
     privacy=models(),
@@ -194,7 +195,7 @@ def test_generalize_any_table(example, privacy, policy, segregate, quality, loca
     _alike_or_refused_alike(method, table, columns, pieces)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     example=tables(nulls=True),
     privacy=models(),

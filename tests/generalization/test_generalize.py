@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -25,6 +25,7 @@ from discreet.generalization import (
     TCloseness,
 )
 from discreet.kernels import lattice as kernels
+from tests.examples import examples
 from tests.generalization.plain import Plain, plainly
 from tests.generalization.test_privacy import models
 from tests.generalization.test_search import ADULT, QUALITIES, as_table, tables
@@ -135,7 +136,7 @@ def test_new_rows_get_the_labels_of_kept_classes_and_others_are_suppressed():
     assert out["zip"].tolist() == ["1011*", "*", "*", "*"]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     example=tables(nulls=True),
     privacy=st.lists(models(), min_size=1, max_size=2),
@@ -192,7 +193,7 @@ policies = st.sampled_from(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     example=tables(nulls=True),
     privacy=st.lists(models(), min_size=1, max_size=2),
@@ -244,7 +245,7 @@ def test_every_released_class_keeps_the_models_within_its_group(
         assert all(plainly(model, values, ill) for model in privacy)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     example=tables(nulls=True),
     k=st.integers(2, 4),
@@ -276,7 +277,7 @@ def test_segregation_finds_each_groups_own_optimum(example, k, quality, limit):
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
-@settings(max_examples=25)
+@examples(25)
 @given(example=tables(nulls=True), k=st.integers(1, 5), limit=st.sampled_from([0.2, 1.0]))
 def test_a_match_counts_what_nulls_could_be(quality, example, k, limit):
     columns, forest, records, ill = example
@@ -370,7 +371,7 @@ def rounds_by_hand(plain, name, privacy, limit):
     return nodes, len(left)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     example=tables(),
     privacy=st.lists(models(), min_size=1, max_size=2),
@@ -393,7 +394,7 @@ def test_local_recoding_goes_on_until_nothing_is_gained(example, privacy, qualit
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
-@settings(max_examples=20)
+@examples(20)
 @given(example=tables(nulls=True), k=st.integers(2, 4), local=st.booleans())
 def test_the_quality_of_several_groups_and_rounds_is_that_of_the_whole(quality, example, k, local):
     columns, forest, records, ill = example

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -26,6 +26,7 @@ from discreet.generalization.privacy import (
     LDiversity,
     TCloseness,
 )
+from tests.examples import examples
 
 POLICIES = ["segregate", "value", "suppress", "contaminate", "match"]
 
@@ -162,7 +163,7 @@ EQUALLY_WIDE_WITHOUT_NULLS = pd.DataFrame(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @example(table=EQUALLY_WIDE, k=2, strict=False, enhanced=False, policy="value")
 @example(table=EQUALLY_WIDE, k=2, strict=True, enhanced=False, policy="value")
 @example(table=EQUALLY_WIDE_WITHOUT_NULLS, k=2, strict=False, enhanced=True, policy="segregate")
@@ -225,7 +226,7 @@ def keeps(model, ill, everything):
     return all(share <= model.alpha + 1e-9 for share in p)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     data=st.data(),
     table=tables(),

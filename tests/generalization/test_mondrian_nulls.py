@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
 from discreet.errors import BadInput
 from discreet.generalization import Hierarchy, KAnonymity, LDiversity, Mondrian
 from discreet.risk.frequency import frequencies
+from tests.examples import examples
 from tests.generalization.test_mondrian import labels_of, tables, treat
 
 NAMES = ["age", "job", "rooms"]
@@ -57,7 +58,7 @@ def test_the_patients_classes():
     ] == [("without nulls", "cut", 4, 0, 2), ("with nulls", "cut", 4, 2, 2)]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(table=tables(), k=st.integers(1, 4), strict=st.booleans(), enhanced=st.booleans())
 def test_every_record_matches_k_where_a_null_equals_anything(table, k, strict, enhanced):
     given_ = pa.table({name: pa.array(table[name].tolist()) for name in table.columns})

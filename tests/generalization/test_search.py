@@ -5,7 +5,7 @@ import math
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.datasets import adult_hierarchy_paths, load_adult
@@ -18,6 +18,7 @@ from discreet.generalization import (
     LDiversity,
     TCloseness,
 )
+from tests.examples import examples
 from tests.generalization.plain import Plain, plainly
 from tests.generalization.test_privacy import models
 
@@ -116,20 +117,20 @@ limits = st.sampled_from([0.0, 0.1, 0.3, 1.0])
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
-@settings(max_examples=30)
+@examples(30)
 @given(example=tables(), k=st.integers(1, 5), limit=limits)
 def test_the_best_node_is_found(quality, example, k, limit):
     compare(example, [KAnonymity(k)], quality, limit)
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
-@settings(max_examples=30)
+@examples(30)
 @given(example=tables(nulls=True), privacy=st.lists(models(), min_size=1, max_size=2), limit=limits)
 def test_models_that_are_not_monotone_are_not_pruned_away(quality, example, privacy, limit):
     compare(example, privacy, quality, limit)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     example=tables(nulls=True),
     k=st.integers(1, 4),
@@ -142,7 +143,7 @@ def test_aggregates_and_weights(example, k, aggregate, weight, limit):
     compare(example, [KAnonymity(k)], "loss", limit, aggregate=aggregate, weights=weights)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(example=tables(), k=st.integers(1, 5), data=st.data(), quality=st.sampled_from(QUALITIES))
 def test_columns_pinned_to_levels(example, k, data, quality):
     columns, forest, _, _ = example
@@ -152,7 +153,7 @@ def test_columns_pinned_to_levels(example, k, data, quality):
     compare(example, [KAnonymity(k)], quality, 0.3, levels={columns[0]: pair})
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(example=tables(nulls=True), privacy=st.lists(models(), min_size=1, max_size=2))
 def test_the_smallest_limit_that_works_is_told(example, privacy):
     columns, forest, records, ill = example
@@ -178,7 +179,7 @@ def test_the_smallest_limit_that_works_is_told(example, privacy):
         as_method(columns, forest, privacy, suppression_limit=works).fit(table)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     example=tables(nulls=True),
     k=st.integers(1, 4),

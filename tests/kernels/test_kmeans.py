@@ -6,12 +6,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
 from discreet.kernels import kmeans
 from discreet.kernels.kmeans import kmeans_l1, kmeans_l2, lloyd
+from tests.examples import examples
 
 SOLVERS = {"l2": kmeans_l2, "l1": kmeans_l1}
 
@@ -81,7 +82,7 @@ distinct_values = st.one_of(
 
 
 @pytest.mark.parametrize("objective", SOLVERS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data())
 def test_no_partition_of_few_values_costs_less(objective, data):
     values = np.sort(np.array(data.draw(distinct_values), float))

@@ -4,13 +4,14 @@ import itertools
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.generalization._tuples import collapse, lay_out
 from discreet.generalization.ladder import Ladder
 from discreet.generalization.privacy import KAnonymity, LDiversity, bind
 from discreet.kernels import lattice as kernels
+from tests.examples import examples
 from tests.generalization.test_search import as_table, tables
 
 
@@ -56,7 +57,7 @@ def as_dict(tuples, table, ladders, node, places):
     return found
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(example=tables(), data=st.data(), confidential=st.booleans())
 def test_classes_are_rolled_up_from_any_finer_node(example, data, confidential):
     _, forest, records, ill = example

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernels import microaggregation
 from discreet.kernels.microaggregation import cbfs, mdav, vmdav
+from tests.examples import examples
 from tests.kernels.test_mdav_tree import plain_distance
 
 UNIT = 2.0**36
@@ -114,7 +115,7 @@ def tables(draw):
 
 
 @given(tables())
-@settings(max_examples=200)
+@examples(200)
 def test_mdav_makes_the_groups_of_the_plain_algorithm(table):
     points, mismatch, steps, k = table
     labels = np.empty(len(points), np.int64)

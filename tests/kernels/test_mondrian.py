@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE, mondrian
 from discreet.kernels.privacy import Rules
+from tests.examples import examples
 
 
 def rules_of(k, least=0, values=0):
@@ -214,7 +215,7 @@ def orders(draw):
     return Order([*places, total])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     data=st.data(),
     columns=st.lists(orders() | trees(), min_size=1, max_size=3),

@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts
+from tests.examples import examples
 
 SINGLE = {"l2": oma_l2, "l1": oma_l1}
 COUNTED = {"l2": oma_l2_counts, "l1": oma_l1_counts}
@@ -144,8 +145,8 @@ def test_counts_reach_the_brute_force_optimum(shape, largest, objective):
 @objectives
 @pytest.mark.parametrize("shape", ["normal", "heavy tail", "heavy tail below", "far", "clusters"])
 @pytest.mark.parametrize("k", [2, 3, 5, 7, 16, 17, 50, 200])
-def test_two_thousand_records_reach_the_plain_optimum(k, shape, objective):
-    n = 2000 if objective == "l2" else 400
+def test_hundreds_of_records_reach_the_plain_optimum(k, shape, objective):
+    n = 800 if objective == "l2" else max(150, 2 * k)
     values = np.sort(SHAPES[shape](np.random.default_rng(3), n))
     ends = check_single(values, k, objective)
     ones = np.ones(n, np.int64)
@@ -170,7 +171,7 @@ def test_counts_reach_the_plain_optimum(largest, k, objective):
     values=st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=10),
     k=st.integers(1, 5),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_small_sample_is_cut_at_the_optimum(values, k, objective):
     values, k = sorted(values), min(k, len(values))
     ends = check_single(values, k, objective)

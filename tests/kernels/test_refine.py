@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernels import refine
 from discreet.kernels.refine import search
+from tests.examples import examples
 
 
 def squares(points, labels):
@@ -45,7 +46,7 @@ def least(points, k):
     st.integers(0, 2**63),
     st.booleans(),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_the_sum_of_squares_never_rises_and_no_group_is_too_small(n, k, p, seed, ties):
     k = min(k, n)
     rng = np.random.default_rng(seed)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from discreet.kernels.sorting import sort, sort_rows
+from tests.examples import examples
 
 SHAPES = {
     "empty": np.empty(0),
@@ -39,7 +40,7 @@ def test_order_and_rows_are_those_of_a_stable_sort(shape):
 
 
 @given(arrays(np.float64, st.integers(0, 40), elements=st.floats(width=64) | st.just(-0.0)))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_any_floats_are_sorted_with_nulls_left_out(values):
     check(values)
 

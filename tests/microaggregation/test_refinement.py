@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -14,6 +14,7 @@ from discreet import threads
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.microaggregation import Microaggregation, _refine
+from tests.examples import examples
 
 
 def cloud(n=400, p=3, seed=0):
@@ -26,7 +27,7 @@ def cloud(n=400, p=3, seed=0):
     st.integers(0, 999),
     st.sampled_from(["mdav", "vmdav", "cbfs"]),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_more_moves_never_lose_more_and_no_group_falls_under_k(n, k, seed, algorithm):
     k = min(k, n)
     x = np.random.default_rng(seed).integers(0, 6, (n, 2)).astype(float)

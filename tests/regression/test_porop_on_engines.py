@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from pyarrow import parquet
@@ -15,6 +15,7 @@ from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.errors import BadInput
 from discreet.regression import LiROP, PoROP
 from discreet.table.columns import float_values, numbers, numbers_like
+from tests.examples import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*came out unchanged:UserWarning")
 
@@ -116,7 +117,7 @@ def test_rounding_and_one_column(session):
     assert outcome.figures == memory.figures
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     arrays(
         np.float64,

@@ -11,7 +11,10 @@ from discreet.reproduce import data
 from tests.reproduce.expected import FILES, SUBSETS, measured
 
 
-@pytest.mark.parametrize("name", SUBSETS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n == "adult" else n for n in SUBSETS],
+)
 def test_figures_are_as_stored(name):
     try:
         found = measured(name)

@@ -8,12 +8,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.datasets import load_census
 from discreet.errors import BadInput
 from discreet.risk import distance_linkage
+from tests.examples import examples
 
 quiet = pytest.mark.filterwarnings("ignore:distance_linkage leaves out")
 METRICS = ["euclidean", "mahalanobis", "gower"]
@@ -106,7 +107,7 @@ def tables(low=0, high=4, nulls=True):
 
 
 @given(tables(), st.booleans())
-@settings(max_examples=200)
+@examples(200)
 @quiet
 def test_raw_against_all_distances(files, forward):
     x, y = files
@@ -116,21 +117,21 @@ def test_raw_against_all_distances(files, forward):
 
 
 @given(tables(high=30))
-@settings(max_examples=200)
+@examples(200)
 @quiet
 def test_standardized_against_all_distances(files):
     assert distance_linkage(*files, known="all") == pytest.approx(euclidean(*files))
 
 
 @given(tables())
-@settings(max_examples=200)
+@examples(200)
 @quiet
 def test_gower_against_all_distances(files):
     assert distance_linkage(*files, known="all", metric="gower") == pytest.approx(gower(*files))
 
 
 @given(tables(high=3))
-@settings(max_examples=100)
+@examples(100)
 @quiet
 def test_gower_of_mixed_columns_against_all_distances(files):
     x, y = files

@@ -3,13 +3,14 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.datasets import load_census
 from discreet.errors import BadInput
 from discreet.risk import distance_linkage, probabilistic_linkage
 from discreet.risk.probabilistic import fit_agreement
+from tests.examples import examples
 from tests.risk.test_distance import mdav_like, varied, z_scores
 
 quiet = pytest.mark.filterwarnings("ignore:probabilistic_linkage leaves out")
@@ -93,7 +94,7 @@ def test_against_all_pairs(n, p, offset):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 3), st.integers(2, 6))
-@settings(max_examples=100)
+@examples(100)
 @quiet
 def test_small_tables_of_mixed_columns_against_all_pairs(seed, n, p, values):
     rng = np.random.default_rng(seed)
@@ -156,7 +157,7 @@ def test_agreement_never_counts_against_a_match():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(1, 3), st.integers(2, 6))
-@settings(max_examples=100)
+@examples(100)
 @quiet
 def test_identical_tables_are_linked_no_worse_than_by_chance(seed, n, p, values):
     x = np.random.default_rng(seed).integers(0, values, size=(n, p)).astype(float)

@@ -4,12 +4,13 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
 from discreet.rounding import OMA
 from discreet.table import Summary, summarise
+from tests.examples import examples
 
 small = st.lists(
     st.integers(-4, 4).map(float) | st.floats(-1e3, 1e3) | st.floats(-1e-12, 1e-12),
@@ -46,7 +47,7 @@ def best_cost(values: list[float], k: int, keep_ties: bool, objective: str) -> F
     return min(costs)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     values=small | near_a_billion,
     k=st.integers(1, 4),

@@ -3,10 +3,11 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from discreet.errors import BadInput
 from discreet.utility import classification_utility, propensity_mse, regression_utility
+from tests.examples import examples
 from tests.utility.pairs import tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*leaves out column")
@@ -26,7 +27,7 @@ def ridge_propensity(features):
     return np.mean((1 / (1 + np.exp(-x @ w)) - 0.5) ** 2)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(tables(most_columns=2))
 def test_propensity_against_newtons_method(pair):
     features = [np.zeros(2 * len(pair[0]))]
@@ -50,7 +51,7 @@ def test_propensity_sees_categories_and_spread():
     assert propensity_mse(x, 0.2 * x) > 0.05
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(tables(most_rows=20))
 def test_regression_against_the_pseudoinverse(pair):
     x, y = (t[~np.isnan(t).any(axis=1)] for t in pair)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-import discreet
+from discreet import __version__
 from discreet.draws import secret_seed
 from discreet.recipe.recipe import Recipe, Step
 
@@ -42,7 +42,7 @@ def begin_log(
     """
     log: dict[str, Any] = {
         "release": secrets.token_hex(6),
-        "discreet": discreet.__version__,
+        "discreet": __version__,
         "python": platform.python_version(),
         "packages": {name: version(name) for name in _PACKAGES},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
