@@ -13,16 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.check.evidence import Evidence, Plan, left_out, lists_rows
+from discreet.check.evidence import UNREADABLE, Evidence, Plan
 from discreet.check.replay import Columns, Numeric, Piece, Tally, replay
+from discreet.check.shown import all_null
 from discreet.recipe.recipe import Recipe
-from discreet.registry import find_method
 from discreet.table import Numbers, float_values
 from discreet.table.cells import blank, equal_cells, plain
 from discreet.table.summary import Tuples
 
-# What makes a plan that cannot be applied: it was edited, or is not this table's.
-UNREADABLE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+# Columns whose values must be shared by some records, each by itself or all together.
+Together = tuple[str, ...]
+# Of the values that some cells should hold, numbers or text: how many cells, and the first's place.
+Emptied = dict[tuple[Any, ...], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,12 @@ class Seen:
     tally : dict
         What must hold of all rows together, counted.
     suppressed, left_out : int
-    lost : dict of str to int
-        By column: cells that are emptied because their record is suppressed.
-    emptied : dict of str to dict
-        By column and value: cells that are empty, perhaps because too few others have that value:
-        how many, and the first one's place.
+    hidden : ndarray of int64
+        Rows that are left out, where the release has them as rows of nulls.
+    lost : dict
+        By columns: records that have lost a cell of these because they are suppressed.
+    emptied : dict
+        By columns: cells that are empty, perhaps because too few records still share their values.
     spreads : dict of str to Tuples
         Values of the columns that privacy models look at.
     households : Tuples, optional
@@ -92,8 +95,9 @@ class Seen:
     tally: Tally = field(default_factory=dict)
     suppressed: int = 0
     left_out: int = 0
-    lost: dict[str, int] = field(default_factory=dict)
-    emptied: dict[str, dict[float, tuple[int, int]]] = field(default_factory=dict)
+    hidden: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    lost: dict[Together, int] = field(default_factory=dict)
+    emptied: dict[Together, Emptied] = field(default_factory=dict)
     spreads: dict[str, Tuples] = field(default_factory=dict)
     households: Tuples | None = None
 
@@ -113,6 +117,7 @@ class Seen:
             tally=_merged(self.tally, other.tally, _sum),
             suppressed=self.suppressed + other.suppressed,
             left_out=self.left_out + other.left_out,
+            hidden=np.append(self.hidden, other.hidden),
             lost=_merged(self.lost, other.lost, _sum),
             emptied=_merged(self.emptied, other.emptied, _all_emptied),
             spreads=_merged(self.spreads, other.spreads, Tuples.joined),
@@ -124,9 +129,7 @@ def _sum(one: Any, other: Any) -> Any:
     return one + other
 
 
-def _all_emptied(
-    one: dict[float, tuple[int, int]], other: dict[float, tuple[int, int]]
-) -> dict[float, tuple[int, int]]:
+def _all_emptied(one: Emptied, other: Emptied) -> Emptied:
     return _merged(one, other, lambda a, b: (a[0] + b[0], min(a[1], b[1])))
 
 
@@ -185,48 +188,46 @@ class Comparing:
         """
         seen = Seen()
         place = rows[there] if self.position is None else after[self.position].to_numpy()
-        columns = None
+        columns, gone = None, self._gone(len(rows), None)
         try:
             piece = None if self.sources is None else Piece(rows, self.sources)
             applied, columns = replay(self.plan, self.seed, before, self.key, piece)
-            gone = self._gone(before, rows, columns)
+            gone = self._gone(len(rows), columns)
             self._note(seen, applied, columns, gone)
+            emptied = self._emptied(seen, applied, gone, there, after, place)
             for name, plan in final_plans(self.plan):
                 if name in self.released and name not in columns.unknown:
-                    self._treated(seen, name, plan, applied, before, after, gone, there, place)
+                    empty = emptied.get(name)
+                    self._treated(
+                        seen, name, plan, applied, before, after, gone, there, place, empty
+                    )
         except UNREADABLE as error:
             first = int(rows[0]) if len(rows) else 0
             seen.problem = first, f"the plan cannot be applied: {error!r}"
-            gone = self._gone(before, rows, None)
-        if columns is not None or lists_rows(self.plan):
+        if columns is not None:
             expected = np.full(len(rows), True) if self.complete else ~gone[None]
             seen.misplaced = int((expected != there).sum())
+            if self.complete:
+                blank_rows = all_null(after.select(self.released))
+                seen.hidden = rows[there][gone[None][there] & blank_rows]
         self._untouched(seen, before, after, gone, there, place)
         self._households(seen, before, after, gone, there)
         return seen
 
-    def _gone(
-        self, before: pa.Table, rows: np.ndarray, columns: Columns | None
-    ) -> dict[str | None, np.ndarray]:
+    def _gone(self, n: int, columns: Columns | None) -> dict[str | None, np.ndarray]:
         """Mask the cells of each column that suppression empties; of None, the rows left out.
 
-        The plan lists them, or they follow from what it suppresses. Where it cannot be applied,
-        none are known.
+        They follow from the classes that the plan suppresses. Where it cannot be applied, none are
+        known.
         """
-        gone: dict[str | None, np.ndarray] = {}
-        if lists_rows(self.plan):
-            gone[None] = np.isin(rows, left_out(self.plan))
-            cells = self.plan.get("suppressed", {}).get("blanked", {})
-            for name in self.released:
-                listed = np.asarray(cells.get(name, ()), dtype=np.int64)
-                gone[name] = gone[None] | np.isin(rows, listed) if len(listed) else gone[None]
-            return gone
-        none = np.zeros(len(rows), dtype=bool)
-        gone[None] = none if columns is None else columns.left_out
-        starred = starred_columns(self.plan)
+        if columns is None:
+            return dict.fromkeys((None, *self.released), np.zeros(n, dtype=bool))
+        starred, quasi = starred_columns(self.plan), self.recipe.roles.quasi
+        gone: dict[str | None, np.ndarray] = {None: columns.left_out}
         for name in self.released:
-            hidden = columns is not None and name in self.recipe.roles.quasi and name not in starred
-            gone[name] = gone[None] | columns.suppressed if hidden and columns else gone[None]
+            # A suppressed record tells no quasi value.
+            hidden = name in quasi and name not in starred
+            gone[name] = columns.left_out | columns.suppressed if hidden else columns.left_out
         return gone
 
     def _note(
@@ -239,7 +240,7 @@ class Comparing:
         """Note what is counted over all rows."""
         seen.applied, seen.tally, seen.unknown = len(applied), columns.tally, columns.unknown
         seen.suppressed, seen.left_out = int(columns.suppressed.sum()), int(columns.left_out.sum())
-        seen.lost = {name: int(gone[name].sum()) for name in self.released}
+        seen.lost = {(name,): int(gone[name].sum()) for name in self.released}
         for step, plan in zip(self.recipe.steps, self.plan["steps"], strict=True):
             if step.promise and "privacy" in step.parameters():
                 for name in plan["joint"].get("confidential", {}):
@@ -252,6 +253,39 @@ class Comparing:
 
     # Cells
 
+    def _wanted(self, made: Any, gone: np.ndarray, there: np.ndarray) -> Any:
+        """Return what the cells of a column should be, but for those of rare values."""
+        if isinstance(made, Numeric):
+            return made.where(there, gone)
+        wanted = plain(blank(made, gone))
+        return wanted if there.all() else wanted.filter(pa.array(there))
+
+    def _emptied(
+        self,
+        seen: Seen,
+        applied: dict[str, Any],
+        gone: dict[str | None, np.ndarray],
+        there: np.ndarray,
+        after: pa.Table,
+        place: np.ndarray,
+    ) -> dict[str, np.ndarray]:
+        """Note cells that are empty, perhaps because too few records still had their values.
+
+        Returns which they are, by column.
+        """
+        found: dict[str, np.ndarray] = {}
+        for names in rarest_allowed(self) if self.plan.get("suppressed") else ():
+            if not set(names) <= applied.keys() & set(self.released):
+                continue
+            lost = np.any([gone[name] for name in names], axis=0)
+            seen.lost[names] = int(lost.sum())
+            wanted = [_plainly(self._wanted(applied[name], gone[name], there)) for name in names]
+            empty = ~lost[there] & all_null(after.select(names)) & ~all_null(_numbered(wanted))
+            if empty.any():
+                seen.emptied[names] = _counted(_numbered(wanted), place, empty)
+                found |= dict.fromkeys(names, empty)
+        return found
+
     def _treated(
         self,
         seen: Seen,
@@ -263,49 +297,32 @@ class Comparing:
         gone: dict[str | None, np.ndarray],
         there: np.ndarray,
         place: np.ndarray,
+        empty: np.ndarray | None,
     ) -> None:
         if name not in applied:
             seen.strange[name] = f"the plan gives no column '{name}'"
             return
-        if not isinstance(applied[name], Numeric):
-            wanted = plain(blank(applied[name], gone[name]))
-            wanted = wanted if there.all() else wanted.filter(pa.array(there))
-            self._labels(seen, name, wanted, after[name], place)
+        wanted = self._wanted(applied[name], gone[name], there)
+        if not isinstance(wanted, Numeric):
+            self._labels(seen, name, wanted, after[name], place, empty)
             return
         found = float_values(after[name], name, plan.get("unit_ns") or 10**9)
-        numbers = applied[name].where(there, gone[name])
-        same = numbers.holds(found)
-        if not same.all() and not lists_rows(self.plan) and name in rarest_allowed(self):
-            same |= self._empty(seen, name, found, numbers.middle, place)
+        same = wanted.holds(found)
+        same = same if empty is None else same | empty
         if not same.all():
             first = _first(~same, place)
-            said = f"{found[first]:.17g}, the plan gives {numbers.middle[first]:.17g}"
+            said = f"{found[first]:.17g}, the plan gives {wanted.middle[first]:.17g}"
             seen.cells[name] = Differing(int(place[first]), said, int((~same).sum()))
-        methods = [find_method(step.method) for step in self.recipe.steps if name in step.columns]
+        methods = [step.build() for step in self.recipe.steps if name in step.columns]
         if any(method.blanks or method.needs != "numeric" for method in methods):
             return
         # Nulls are the original's, whatever the plan says.
         null = (before[name].is_null(nan_is_null=True).to_numpy() | gone[name])[there]
         other = null != after[name].is_null(nan_is_null=True).to_numpy()
-        if name in seen.emptied:
-            other &= ~(np.isnan(found) & ~null & same)
+        other = other if empty is None else other & ~empty
         if other.any():
             row = int(place[_first(other, place)])
             seen.nulls[name] = Differing(row, "a null", int(other.sum()))
-
-    def _empty(
-        self, seen: Seen, name: str, found: np.ndarray, wanted: np.ndarray, place: np.ndarray
-    ) -> np.ndarray:
-        """Note cells that are empty, perhaps because too few records still had their value."""
-        empty = np.isnan(found) & ~np.isnan(wanted)
-        values, number = np.unique(wanted[empty], return_inverse=True)
-        first = np.full(len(values), np.iinfo(np.int64).max)
-        np.minimum.at(first, number, place[empty])
-        counts = np.bincount(number, minlength=len(values))
-        if len(values):
-            listed = zip(counts.tolist(), first.tolist(), strict=True)
-            seen.emptied[name] = dict(zip(values.tolist(), listed, strict=True))
-        return empty
 
     def _labels(
         self,
@@ -314,6 +331,7 @@ class Comparing:
         wanted: pa.ChunkedArray,
         column: pa.ChunkedArray,
         place: np.ndarray,
+        empty: np.ndarray | None,
     ) -> None:
         try:
             found = plain(column).cast(wanted.type)
@@ -321,6 +339,7 @@ class Comparing:
             seen.strange[name] = f"column '{name}' is {column.type}, not {wanted.type}"
             return
         same = equal_cells(wanted, found)
+        same = same if empty is None else pc.or_(same, pa.array(empty))
         if not pc.all(same).as_py():
             differ = ~same.to_numpy()
             first = _first(differ, place)
@@ -379,28 +398,54 @@ def _first(bad: np.ndarray, place: np.ndarray) -> int:
     return int(rows[np.argmin(place[rows])])
 
 
-def rarest_allowed(comparing: Comparing) -> dict[str, int]:
-    """Return by column how many records must share a value, where values with fewer are emptied."""
-    found: dict[str, int] = {}
+def _plainly(wanted: Any) -> pa.Array | pa.ChunkedArray:
+    """Return cells as numbers or as text."""
+    if isinstance(wanted, Numeric):
+        return pa.array(wanted.middle, from_pandas=True)
+    return wanted.cast(pa.string())
+
+
+def _numbered(columns: list[Any]) -> pa.Table:
+    return pa.table(columns, names=[str(i) for i in range(len(columns))])
+
+
+def _counted(wanted: pa.Table, place: np.ndarray, some: np.ndarray) -> Emptied:
+    """Count the distinct tuples of some rows, with the place of each one's first."""
+    rows = wanted.append_column("place", pa.array(place)).filter(pa.array(some))
+    grouped = rows.group_by(wanted.column_names, use_threads=False)
+    found = grouped.aggregate([([], "count_all"), ("place", "min")])
+    keys = zip(*(found[name].to_pylist() for name in wanted.column_names), strict=True)
+    figures = zip(found["count_all"].to_pylist(), found["place_min"].to_pylist(), strict=True)
+    return dict(zip(keys, figures, strict=True))
+
+
+def rarest_allowed(comparing: Comparing) -> dict[Together, int]:
+    """Return how many records must share the values of columns; those with fewer are emptied."""
+    found: dict[Together, int] = {}
     for step, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
-        if step.promise and step.build().promise == "k-per-value":
-            for name in step.columns:
-                k = int(step.least_records(name, plan["columns"][name]))
-                found[name] = max(k, found.get(name, 0))
+        promise = step.build().promise if step.promise else None
+        if promise not in ("k-per-value", "k-per-tuple"):
+            continue
+        by_tuple = promise == "k-per-tuple"
+        for names in [tuple(step.columns)] if by_tuple else [(name,) for name in step.columns]:
+            found[names] = int(step.least_records(names[0], plan["columns"][names[0]]))
     return found
+
+
+def suppresses(step: dict[str, Any]) -> bool:
+    """Tell whether a step's plan suppresses records, which have stars in its columns."""
+    groups = step.get("joint", {}).get("groups")
+    # Of a plan of classes; groups of records by number are another plan's.
+    for group in groups if isinstance(groups, list) else ():
+        whole = group["rows"] if group["treatment"] == "suppress" else 0
+        if group.get("suppressed", whole):
+            return True
+    return False
 
 
 def starred_columns(plan: Plan) -> set[str]:
     """Name the columns in which suppressed records have stars."""
-    found: set[str] = set()
-    for step in plan["steps"]:
-        for group in step.get("joint", {}).get("groups", ()):
-            # Of a plan of classes; groups of records by number are another plan's.
-            if isinstance(group, dict):
-                whole = group["rows"] if group["treatment"] == "suppress" else 0
-                if group.get("suppressed", whole):
-                    found |= set(step["columns"])
-    return found
+    return {name for step in plan["steps"] if suppresses(step) for name in step["columns"]}
 
 
 def final_plans(plan: Plan) -> list[tuple[str, dict[str, Any]]]:
@@ -414,3 +459,12 @@ def final_plans(plan: Plan) -> list[tuple[str, dict[str, Any]]]:
 def comparing_of(evidence: Evidence, recipe: Recipe, **more: Any) -> Comparing:
     """Take what a comparison needs from the evidence."""
     return Comparing(evidence.plan, recipe, evidence.recipe.seed or 0, **more)
+
+
+def suppressed_rows(evidence: Evidence, original: pa.Table) -> np.ndarray:
+    """Return the rows of the original that the plan suppresses, left out or in stars."""
+    if not evidence.suppressed["records"]:
+        return np.empty(0, np.int64)
+    comparing = comparing_of(evidence, evidence.recipe, released=(), complete=False)
+    _, columns = replay(evidence.plan, comparing.seed, original, comparing.key)
+    return np.flatnonzero(columns.suppressed)

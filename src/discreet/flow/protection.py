@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from discreet.check.check import check_release
-from discreet.check.evidence import Evidence, left_out
+import numpy as np
+
+from discreet.check.evidence import Evidence
+from discreet.check.frames import check_frames
 from discreet.engines.choice import choose
+from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, BrokenPromise
 from discreet.flow.log import timed
 from discreet.flow.markers import doubtful_markers
@@ -111,13 +114,17 @@ def protect_read(table: Any, recipe: Recipe, source: Path | None = None) -> Rele
         run.do(number, step)
     run.replace_households()
     protected, changed = run.result()
-    protected = released_labels(original, protected, run.seen, left_out(run.plan))
-    evidence = Evidence(run.plan, run.log, run.recipe, original=original)
+    protected = released_labels(original, protected, run.seen, np.flatnonzero(run.left_out))
+    frame = MemoryFrame(original)
+    evidence = Evidence(run.plan, run.log, run.recipe, original=frame)
     with timed(run.log, "check"):
-        report = check_release(protected, run.recipe, evidence, original)
+        report = check_frames(MemoryFrame(protected), run.recipe, evidence, frame)
     if not report.verified:
         raise BrokenPromise(f"the release does not pass its check:\n{report}")
     # Null markers became nulls, so columns that no step treats may have changed too.
     changed |= {c for c in arrow.column_names if original[c].null_count != arrow[c].null_count}
     result = like(table, protected, changed)
-    return Release(result, run.plan, run.log, run.recipe, report, protected, original, source)
+    gone = np.flatnonzero(run.suppressed), np.flatnonzero(run.left_out)
+    return Release(
+        result, run.plan, run.log, run.recipe, report, protected, original, source, *gone
+    )

@@ -12,18 +12,12 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.assessment.assessment import Assessment, assess
-from discreet.check.check import CheckReport, check_release
-from discreet.check.evidence import (
-    Evidence,
-    Plan,
-    file_hmac,
-    folder_hmacs,
-    left_out,
-    save_plan,
-    suppressed_rows,
-)
+from discreet.check import CheckReport
+from discreet.check.evidence import Evidence, Plan, file_hmac, folder_hmacs, save_plan
 from discreet.check.folders import is_file_target
+from discreet.check.frames import check_frames
 from discreet.draws import Draws
+from discreet.engines.memory import Memory, MemoryFrame
 from discreet.errors import BadInput, BrokenPromise
 from discreet.flow.codebook import codebook
 from discreet.flow.output import written_whole
@@ -68,6 +62,9 @@ class Release:
         The recipe with its seed: run again, it gives the same table.
     check : CheckReport
         What the independent check verified.
+    suppressed, left_out : ndarray of int
+        The suppressed records, and those of them that are blank in the table and left out of the
+        file, by row.
     """
 
     table: Any
@@ -78,11 +75,8 @@ class Release:
     protected: pa.Table = field(repr=False)
     original: pa.Table = field(repr=False)
     source: Path | None = field(default=None, repr=False)
-
-    @property
-    def left_out(self) -> np.ndarray:
-        """The suppressed records that are blank in the table and left out of the file, by row."""
-        return left_out(self.plan)
+    suppressed: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+    left_out: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
 
     def assess(self) -> Assessment:
         """Measure risk and utility, before and after."""
@@ -93,7 +87,7 @@ class Release:
             self.recipe.roles,
             recipe=self.recipe,
             rows=rows if len(self.left_out) else None,
-            suppressed=suppressed_rows(self.plan),
+            suppressed=self.suppressed,
         )
 
     def save(
@@ -152,8 +146,11 @@ class Release:
             # The report tells the hashes of all files but its own.
             log["files"]["internal/report.html"] = file_hmac(report, key)
             write_json(internal / "log.json", log)
-            evidence = replace(Evidence.load(internal), original=self.original)
-            found = check_release(public / name, self.recipe, evidence, self.original)
+            original = MemoryFrame(self.original)
+            evidence = replace(Evidence.load(internal), original=original)
+            assert evidence.schema is not None
+            written = Memory().released(public / name, evidence.row_map, evidence.schema)
+            found = check_frames(written, self.recipe, evidence, original, public / name)
             if not found.verified:
                 raise BrokenPromise(f"the written release does not pass its check:\n{found}")
         return target if is_file_target(target) else target / "public" / name

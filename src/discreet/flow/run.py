@@ -242,16 +242,10 @@ class Run:
                 gone[name] = gone[name] | rows
         blanked = {name: np.flatnonzero(rows & ~self.left_out) for name, rows in gone.items()}
         blanked = {name: rows for name, rows in blanked.items() if len(rows)}
-        self.plan["suppressed"] = {
-            "rows": np.flatnonzero(self.suppressed),
-            "left_out": np.flatnonzero(self.left_out),
-            "blanked": blanked,
-        }
-        self.log["suppressed"] = {
-            "records": int(self.suppressed.sum()),
-            "left_out": int(self.left_out.sum()),
-            "blanked_cells": {name: len(rows) for name, rows in blanked.items()},
-        }
+        cells = {name: len(rows) for name, rows in blanked.items()}
+        told = {"records": int(self.suppressed.sum()), "left_out": int(self.left_out.sum())}
+        self.plan["suppressed"] = told | {"blanked": cells}
+        self.log["suppressed"] = told | {"blanked_cells": cells}
         return {name: blank(columns[name], rows) for name, rows in gone.items()}
 
 
@@ -411,8 +405,8 @@ def rare_cells(
         counts = np.bincount(classes[~lost], minlength=n_classes)
         k = step.least_records(names[0], plan["columns"][names[0]])
         rare = ~lost & (counts < k)[classes]
-        if promise == "k-per-value":
-            rare &= pc.is_valid(table[names[0]]).to_numpy()
+        # What is null already cannot be blanked.
+        rare &= np.any([pc.is_valid(table[name]).to_numpy() for name in names], axis=0)
         if rare.any():
             found.update(dict.fromkeys(names, rare))
     return found

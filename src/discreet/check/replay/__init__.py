@@ -226,6 +226,8 @@ class Numeric:
 
     def where(self, kept: np.ndarray, gone: np.ndarray) -> Numeric:
         """Take the rows that a mask keeps, nulls where another says so."""
+        if kept.all() and not gone.any():
+            return self
         low, middle, high = (
             np.where(gone, np.nan, side)[kept] for side in (self.low, self.middle, self.high)
         )
