@@ -180,11 +180,9 @@ def _applied(comparing: Comparing, seen: Seen, shown: Shown) -> list[Finding]:
     if seen.problem is not None:
         return [Finding(APPLIED, "broken", seen.problem[1])]
     try:
-        if comparing.sources is not None:
-            # In memory this was done as the steps went by.
-            for step in comparing.plan["steps"]:
-                if not seen.unknown & set(step["columns"]):
-                    verify_step(step, seen.tally)
+        for step in comparing.plan["steps"]:
+            if not seen.unknown & set(step["columns"]):
+                verify_step(step, seen.tally)
         problem = (
             _other_suppression(comparing, seen)
             or _other_cells(comparing, seen, shown)
