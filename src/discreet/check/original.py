@@ -56,13 +56,7 @@ def against_original(
     if problem is not None:
         broken = [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
         return broken, np.empty(0, np.int64) if pairs else None
-    # With a row's place in the file, where that is known, to say where something is wrong.
-    placed = getattr(released, "placed", released)
-    position = POSITION if POSITION in placed.schema.names else None
-    complete = released.num_rows == original.num_rows
-    named = {"released": tuple(released.schema.names), "complete": complete, "position": position}
-    compare = _at_once if original.whole else _in_pieces
-    comparing, seen = compare(recipe, evidence, original, placed, named)
+    comparing, seen = _compared(released, recipe, evidence, original)
     return _concluded(comparing, seen, shown), seen.hidden
 
 
@@ -103,32 +97,33 @@ def _in_turn(one: _Numbers, other: _Numbers) -> _Numbers:
 # Rows
 
 
-def _at_once(
-    recipe: Recipe, evidence: Evidence, original: Frame, placed: Frame, named: dict[str, Any]
+def _compared(
+    released: Frame, recipe: Recipe, evidence: Evidence, original: Frame
 ) -> tuple[Comparing, Seen]:
-    """Compare all rows, which are in memory."""
-    comparing = comparing_of(evidence, recipe, **named)
-    return comparing, original.fold_pairs(placed, comparing.seen, Seen.joined)
-
-
-def _in_pieces(
-    recipe: Recipe, evidence: Evidence, original: Frame, placed: Frame, named: dict[str, Any]
-) -> tuple[Comparing, Seen]:
-    """Compare rows some at a time; what sorts all values is computed beforehand."""
-    plan, before, problem = evidence.plan, original, None
-    sources: dict[str, Numbers] = {}
+    """Compare all rows at once, or some at a time: then what sorts all values comes first."""
+    # With a row's place in the file, where that is known, to say where something is wrong.
+    placed = getattr(released, "placed", released)
+    comparing = comparing_of(
+        evidence,
+        recipe,
+        released=tuple(released.schema.names),
+        complete=released.num_rows == original.num_rows,
+        position=POSITION if POSITION in placed.schema.names else None,
+    )
     read = {name for step in recipe.steps for name in step.build().reads}
-    used = {*named["released"], *recipe.treated, *read, recipe.roles.row_key}
-    needed = [name for name in original.schema.names if name in used]
-    seed, key = evidence.recipe.seed or 0, recipe.roles.row_key
-    try:
-        sources = _sources(plan, original)
-        plan = prepared(plan)
-        before = with_computed(original, plan, seed, sources, needed, key)
-    except UNREADABLE as error:
-        problem = 0, f"the plan cannot be applied: {error!r}"
-    comparing = comparing_of(replace(evidence, plan=plan), recipe, sources=sources, **named)
-    taken = needed if before is original else before.schema.names
+    used = {*released.schema.names, *recipe.treated, *read, comparing.key}
+    taken = [name for name in original.schema.names if name in used]
+    before, problem = original, None
+    if not original.whole:
+        comparing = replace(comparing, sources={})
+        try:
+            sources = _sources(evidence.plan, original)
+            comparing = replace(comparing, sources=sources, plan=prepared(evidence.plan))
+            given = comparing.plan, comparing.seed, sources, taken, comparing.key
+            before = with_computed(original, *given)
+        except UNREADABLE as error:
+            problem = 0, f"the plan cannot be applied: {error!r}"
+    taken = taken if before is original else before.schema.names
     seen = before.fold_pairs(placed, comparing.seen, Seen.joined, taken)
     if before is not original:
         before.remove()

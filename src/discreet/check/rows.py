@@ -170,7 +170,13 @@ class Comparing:
     @property
     def key(self) -> str | None:
         """The column that draws go by, where there is one."""
-        return getattr(self.recipe.roles, "row_key", None)
+        return self.recipe.roles.row_key
+
+    @property
+    def others(self) -> list[str]:
+        """The columns that no step treats."""
+        treated = {name for name, _ in final_plans(self.plan)} | {self.recipe.roles.household}
+        return [name for name in self.released if name not in treated]
 
     def seen(self, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table) -> Seen:
         """Compare some rows.
@@ -186,216 +192,191 @@ class Comparing:
         after : pyarrow.Table
             Those, in the same order.
         """
-        seen = Seen()
-        place = rows[there] if self.position is None else after[self.position].to_numpy()
-        columns, gone = None, self._gone(len(rows), None)
+        some = _Rows(self, before, rows, there, after)
         try:
-            piece = None if self.sources is None else Piece(rows, self.sources)
-            applied, columns = replay(self.plan, self.seed, before, self.key, piece)
-            gone = self._gone(len(rows), columns)
-            self._note(seen, applied, columns, gone)
-            emptied = self._emptied(seen, applied, gone, there, after, place)
-            for name, plan in final_plans(self.plan):
-                if name in self.released and name not in columns.unknown:
-                    empty = emptied.get(name)
-                    self._treated(
-                        seen, name, plan, applied, before, after, gone, there, place, empty
-                    )
+            some.replay()
         except UNREADABLE as error:
             first = int(rows[0]) if len(rows) else 0
-            seen.problem = first, f"the plan cannot be applied: {error!r}"
-        if columns is not None:
-            expected = np.full(len(rows), True) if self.complete else ~gone[None]
-            seen.misplaced = int((expected != there).sum())
-            if self.complete:
-                blank_rows = all_null(after.select(self.released))
-                seen.hidden = rows[there][gone[None][there] & blank_rows]
-        self._untouched(seen, before, after, gone, there, place)
-        self._households(seen, before, after, gone, there)
-        return seen
+            some.seen.problem = first, f"the plan cannot be applied: {error!r}"
+        some.untouched()
+        some.households()
+        return some.seen
 
-    def _gone(self, n: int, columns: Columns | None) -> dict[str | None, np.ndarray]:
-        """Mask the cells of each column that suppression empties; of None, the rows left out.
 
-        They follow from the classes that the plan suppresses. Where it cannot be applied, none are
-        known.
-        """
-        if columns is None:
-            return dict.fromkeys((None, *self.released), np.zeros(n, dtype=bool))
-        starred, quasi = starred_columns(self.plan), self.recipe.roles.quasi
-        gone: dict[str | None, np.ndarray] = {None: columns.left_out}
-        for name in self.released:
-            # A suppressed record tells no quasi value.
-            hidden = name in quasi and name not in starred
-            gone[name] = columns.left_out | columns.suppressed if hidden else columns.left_out
-        return gone
+class _Rows:
+    """Some rows before and after, and what is seen of them.
 
-    def _note(
+    Attributes
+    ----------
+    place : ndarray of int64
+        Where each row is in the release.
+    gone : dict of str or None to ndarray of bool
+        The cells of each column that suppression empties; of None, the rows left out. They follow
+        from the classes that the plan suppresses, and none are known before it is applied.
+    applied : dict
+        What the plan gives, by column.
+    """
+
+    def __init__(
         self,
-        seen: Seen,
-        applied: dict[str, Any],
-        columns: Columns,
-        gone: dict[str | None, np.ndarray],
+        comparing: Comparing,
+        before: pa.Table,
+        rows: np.ndarray,
+        there: np.ndarray,
+        after: pa.Table,
     ) -> None:
+        self.comparing, self.seen = comparing, Seen()
+        self.before, self.rows, self.there, self.after = before, rows, there, after
+        position = comparing.position
+        self.place = rows[there] if position is None else after[position].to_numpy()
+        self.applied: dict[str, Any] = {}
+        self.gone: dict[str | None, np.ndarray] = dict.fromkeys(
+            (None, *comparing.released), np.zeros(len(rows), dtype=bool)
+        )
+
+    def replay(self) -> None:
+        """Apply the plan, and compare the columns that it treats."""
+        given = self.comparing
+        piece = None if given.sources is None else Piece(self.rows, given.sources)
+        self.applied, columns = replay(given.plan, given.seed, self.before, given.key, piece)
+        self._suppressed(columns)
+        self._note(columns)
+        emptied = self._emptied()
+        for name, plan in final_plans(given.plan):
+            if name in given.released and name not in columns.unknown:
+                self._treated(name, plan, emptied.get(name, False))
+
+    def _suppressed(self, columns: Columns) -> None:
+        """Find out which cells and rows are gone, and compare the rows."""
+        left_out, given = columns.left_out, self.comparing
+        starred = starred_columns(given.plan)
+        for name in self.gone:
+            # A suppressed record tells no quasi value.
+            hidden = name in given.recipe.roles.quasi and name not in starred
+            self.gone[name] = left_out | columns.suppressed if hidden else left_out
+        expected = np.full(len(left_out), True) if given.complete else ~left_out
+        self.seen.misplaced = int((expected != self.there).sum())
+        if given.complete:
+            empty = all_null(self.after.select(given.released))
+            self.seen.hidden = self.rows[self.there][left_out[self.there] & empty]
+
+    def _note(self, columns: Columns) -> None:
         """Note what is counted over all rows."""
-        seen.applied, seen.tally, seen.unknown = len(applied), columns.tally, columns.unknown
+        seen, given = self.seen, self.comparing
+        seen.applied, seen.tally, seen.unknown = len(self.applied), columns.tally, columns.unknown
         seen.suppressed, seen.left_out = int(columns.suppressed.sum()), int(columns.left_out.sum())
-        seen.lost = {(name,): int(gone[name].sum()) for name in self.released}
-        for step, plan in zip(self.recipe.steps, self.plan["steps"], strict=True):
+        seen.lost = {(name,): int(self.gone[name].sum()) for name in given.released}
+        for step, plan in zip(given.recipe.steps, given.plan["steps"], strict=True):
             if step.promise and "privacy" in step.parameters():
                 for name in plan["joint"].get("confidential", {}):
                     if name not in seen.spreads and name not in columns.unknown:
-                        present = plain(columns.arrow(name)).drop_null()
-                        counted = pc.value_counts(present)
+                        counted = pc.value_counts(plain(columns.arrow(name)).drop_null())
                         text = counted.field("values").cast(pa.string())
                         counts = counted.field("counts").to_numpy()
                         seen.spreads[name] = Tuples(pa.table({name: text}), counts)
 
     # Cells
 
-    def _wanted(self, made: Any, gone: np.ndarray, there: np.ndarray) -> Any:
+    def _wanted(self, name: str, made: Any) -> Any:
         """Return what the cells of a column should be, but for those of rare values."""
         if isinstance(made, Numeric):
-            return made.where(there, gone)
-        wanted = plain(blank(made, gone))
-        return wanted if there.all() else wanted.filter(pa.array(there))
+            return made.where(self.there, self.gone[name])
+        wanted = plain(blank(made, self.gone[name]))
+        return wanted if self.there.all() else wanted.filter(pa.array(self.there))
 
-    def _emptied(
-        self,
-        seen: Seen,
-        applied: dict[str, Any],
-        gone: dict[str | None, np.ndarray],
-        there: np.ndarray,
-        after: pa.Table,
-        place: np.ndarray,
-    ) -> dict[str, np.ndarray]:
+    def _emptied(self) -> dict[str, np.ndarray]:
         """Note cells that are empty, perhaps because too few records still had their values.
 
         Returns which they are, by column.
         """
         found: dict[str, np.ndarray] = {}
-        for names in rarest_allowed(self) if self.plan.get("suppressed") else ():
-            if not set(names) <= applied.keys() & set(self.released):
+        known = self.applied.keys() & set(self.comparing.released)
+        allowed = rarest_allowed(self.comparing) if self.comparing.plan.get("suppressed") else {}
+        for names in allowed:
+            if not set(names) <= known:
                 continue
-            lost = np.any([gone[name] for name in names], axis=0)
-            seen.lost[names] = int(lost.sum())
-            wanted = [_plainly(self._wanted(applied[name], gone[name], there)) for name in names]
-            empty = ~lost[there] & all_null(after.select(names)) & ~all_null(_numbered(wanted))
+            lost = np.any([self.gone[name] for name in names], axis=0)
+            self.seen.lost[names] = int(lost.sum())
+            cells = [_plainly(self._wanted(name, self.applied[name])) for name in names]
+            wanted = pa.table(cells, names=[str(i) for i in range(len(names))])
+            empty = ~lost[self.there] & all_null(self.after.select(names)) & ~all_null(wanted)
             if empty.any():
-                seen.emptied[names] = _counted(_numbered(wanted), place, empty)
+                self.seen.emptied[names] = _counted(wanted, self.place, empty)
                 found |= dict.fromkeys(names, empty)
         return found
 
-    def _treated(
-        self,
-        seen: Seen,
-        name: str,
-        plan: dict[str, Any],
-        applied: dict[str, Any],
-        before: pa.Table,
-        after: pa.Table,
-        gone: dict[str | None, np.ndarray],
-        there: np.ndarray,
-        place: np.ndarray,
-        empty: np.ndarray | None,
-    ) -> None:
-        if name not in applied:
-            seen.strange[name] = f"the plan gives no column '{name}'"
+    def _treated(self, name: str, plan: dict[str, Any], empty: np.ndarray | bool) -> None:
+        """Compare a column with what the plan gives, but for cells that may be empty."""
+        if name not in self.applied:
+            self.seen.strange[name] = f"the plan gives no column '{name}'"
             return
-        wanted = self._wanted(applied[name], gone[name], there)
+        wanted = self._wanted(name, self.applied[name])
         if not isinstance(wanted, Numeric):
-            self._labels(seen, name, wanted, after[name], place, empty)
+            self._same(self.seen.cells, name, wanted, empty, "the plan gives")
             return
-        found = float_values(after[name], name, plan.get("unit_ns") or 10**9)
-        same = wanted.holds(found)
-        same = same if empty is None else same | empty
-        if not same.all():
-            first = _first(~same, place)
+        found = float_values(self.after[name], name, plan.get("unit_ns") or 10**9)
+        differ = ~(wanted.holds(found) | empty)
+        if differ.any():
+            first = self._first(differ)
             said = f"{found[first]:.17g}, the plan gives {wanted.middle[first]:.17g}"
-            seen.cells[name] = Differing(int(place[first]), said, int((~same).sum()))
-        methods = [step.build() for step in self.recipe.steps if name in step.columns]
+            self.seen.cells[name] = self._differing(differ, said)
+        methods = [s.build() for s in self.comparing.recipe.steps if name in s.columns]
         if any(method.blanks or method.needs != "numeric" for method in methods):
             return
         # Nulls are the original's, whatever the plan says.
-        null = (before[name].is_null(nan_is_null=True).to_numpy() | gone[name])[there]
-        other = null != after[name].is_null(nan_is_null=True).to_numpy()
-        other = other if empty is None else other & ~empty
+        null = (self.before[name].is_null(nan_is_null=True).to_numpy() | self.gone[name])[
+            self.there
+        ]
+        other = (null != self.after[name].is_null(nan_is_null=True).to_numpy()) & ~np.asarray(empty)
         if other.any():
-            row = int(place[_first(other, place)])
-            seen.nulls[name] = Differing(row, "a null", int(other.sum()))
+            self.seen.nulls[name] = self._differing(other, "a null")
 
-    def _labels(
+    def untouched(self) -> None:
+        """Compare the columns that no step treats with the original."""
+        for name in self.comparing.others:
+            wanted = self._wanted(name, self.before[name])
+            self._same(self.seen.others, name, wanted, False, "the original has")
+
+    def _same(
         self,
-        seen: Seen,
+        noted: dict[str, Differing],
         name: str,
         wanted: pa.ChunkedArray,
-        column: pa.ChunkedArray,
-        place: np.ndarray,
-        empty: np.ndarray | None,
+        empty: np.ndarray | bool,
+        says: str,
     ) -> None:
+        """Compare a column that is not of numbers."""
         try:
-            found = plain(column).cast(wanted.type)
+            found = plain(self.after[name]).cast(wanted.type)
         except pa.ArrowException:
-            seen.strange[name] = f"column '{name}' is {column.type}, not {wanted.type}"
+            kind = self.after[name].type
+            self.seen.strange[name] = f"column '{name}' is {kind}, not {wanted.type}"
             return
         same = equal_cells(wanted, found)
-        same = same if empty is None else pc.or_(same, pa.array(empty))
         if not pc.all(same).as_py():
-            differ = ~same.to_numpy()
-            first = _first(differ, place)
-            said = f"{found[first].as_py()}, the plan gives {wanted[first].as_py()}"
-            seen.cells[name] = Differing(int(place[first]), said, int(differ.sum()))
+            differ = ~(same.to_numpy() | empty)
+            if differ.any():
+                first = self._first(differ)
+                said = f"{found[first].as_py()}, {says} {wanted[first].as_py()}"
+                noted[name] = self._differing(differ, said)
 
-    def _untouched(
-        self,
-        seen: Seen,
-        before: pa.Table,
-        after: pa.Table,
-        gone: dict[str | None, np.ndarray],
-        there: np.ndarray,
-        place: np.ndarray,
-    ) -> None:
-        for name in self.others:
-            wanted, found = plain(blank(before[name], gone[name])), after[name]
-            wanted = wanted if there.all() else wanted.filter(pa.array(there))
-            try:
-                found = found.cast(wanted.type)
-            except pa.ArrowException:
-                seen.strange[name] = f"column '{name}' is {found.type}, not {wanted.type}"
-                continue
-            same = equal_cells(wanted, found)
-            if not pc.all(same).as_py():
-                differ = ~same.to_numpy()
-                row = int(place[_first(differ, place)])
-                seen.others[name] = Differing(row, "differs", int(differ.sum()))
-
-    @property
-    def others(self) -> list[str]:
-        """The columns that no step treats."""
-        treated = {name for name, _ in final_plans(self.plan)} | {self.recipe.roles.household}
-        return [name for name in self.released if name not in treated]
-
-    def _households(
-        self,
-        seen: Seen,
-        before: pa.Table,
-        after: pa.Table,
-        gone: dict[str | None, np.ndarray],
-        there: np.ndarray,
-    ) -> None:
-        name = self.recipe.roles.household
-        if name is None or name not in self.released:
+    def households(self) -> None:
+        """Note old and new household ids."""
+        name = self.comparing.recipe.roles.household
+        if name is None or name not in self.comparing.released:
             return
-        kept = there & ~gone[name]
-        old = plain(before[name]).filter(pa.array(kept))
-        new = after[name].filter(pa.array(~gone[name][there]))
-        seen.households = Tuples.of(pa.table({"old": old, "new": new}))
+        gone = self.gone[name]
+        old = plain(self.before[name]).filter(pa.array(self.there & ~gone))
+        new = self.after[name].filter(pa.array(~gone[self.there]))
+        self.seen.households = Tuples.of(pa.table({"old": old, "new": new}))
 
+    def _first(self, bad: np.ndarray) -> int:
+        """Return the bad row that comes first in the release."""
+        (rows,) = np.nonzero(bad)
+        return int(rows[np.argmin(self.place[rows])])
 
-def _first(bad: np.ndarray, place: np.ndarray) -> int:
-    """Return the bad row that comes first in the release."""
-    (rows,) = np.nonzero(bad)
-    return int(rows[np.argmin(place[rows])])
+    def _differing(self, bad: np.ndarray, said: str) -> Differing:
+        return Differing(int(self.place[self._first(bad)]), said, int(bad.sum()))
 
 
 def _plainly(wanted: Any) -> pa.Array | pa.ChunkedArray:
@@ -403,10 +384,6 @@ def _plainly(wanted: Any) -> pa.Array | pa.ChunkedArray:
     if isinstance(wanted, Numeric):
         return pa.array(wanted.middle, from_pandas=True)
     return wanted.cast(pa.string())
-
-
-def _numbered(columns: list[Any]) -> pa.Table:
-    return pa.table(columns, names=[str(i) for i in range(len(columns))])
 
 
 def _counted(wanted: pa.Table, place: np.ndarray, some: np.ndarray) -> Emptied:
