@@ -1,13 +1,16 @@
 """Which engine checks a release, and the command that has it checked."""
 
 import json
+import tomllib
 
 import pyarrow as pa
 import pytest
 
 from discreet import write_table
-from discreet.check import files
-from discreet.check.files import engine_for
+from discreet.check import check
+from discreet.check.check import check_release, engine_for
+from discreet.check.evidence import Evidence
+from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput
 
 RULES = """\
@@ -86,23 +89,31 @@ def test_without_internal(place, run):
 
 
 def test_the_engine_is_the_logs_or_what_the_tables_need(place, monkeypatch):
-    table, internal = place / "a.parquet", place / "internal"
+    table = place / "a.parquet"
     write_table(pa.table({"x": list(range(100))}), table)
-    internal.mkdir()
-    assert engine_for("auto", table, None, None) == "memory"
-    assert engine_for("duckdb", table, None, None) == "duckdb"
-    (internal / "log.json").write_text('{"engine": "spark"}')
-    assert engine_for("auto", table, internal, None) == "duckdb"
-    (internal / "log.json").write_text("{}")
-    assert engine_for("auto", table, internal, None) == "memory"
-    monkeypatch.setattr(files, "memory_needed", lambda path: 1000)
-    monkeypatch.setattr(files, "free_memory", lambda: 2000)
-    assert engine_for("auto", table, internal, table) == "memory"
-    monkeypatch.setattr(files, "free_memory", lambda: 1999)
-    assert engine_for("auto", table, internal, table) == "duckdb"
-    assert engine_for("auto", place / "a.sav", internal, table) == "memory"
+
+    def made_on(**log):
+        return Evidence({"steps": []}, log, None)
+
+    assert engine_for("auto", (table, None), None) == "memory"
+    assert engine_for("duckdb", (table, None), None) == "duckdb"
+    assert engine_for("auto", (table, None), made_on(engine="spark")) == "duckdb"
+    assert engine_for("auto", (table, None), made_on()) == "memory"
+    monkeypatch.setattr(check, "memory_needed", lambda path: 1000)
+    monkeypatch.setattr(check, "free_memory", lambda: 2000)
+    assert engine_for("auto", (table, table), made_on()) == "memory"
+    monkeypatch.setattr(check, "free_memory", lambda: 1999)
+    assert engine_for("auto", (table, table), made_on()) == "duckdb"
+    assert engine_for("auto", (place / "a.sav", table), made_on()) == "memory"
     with pytest.raises(BadInput, match="a check has no engine 'spark'; known: auto, memory, du"):
-        engine_for("spark", table, None, None)
+        engine_for("spark", (table, None), None)
+
+
+def test_a_table_is_checked_where_it_is(households):
+    rules = tomllib.loads(RULES)
+    with pytest.raises(BadInput, match="a table is checked where it is; give its file to check it"):
+        check_release(households, rules, engine="duckdb")
+    assert not check_release(MemoryFrame(households), rules).ok
 
 
 def test_a_workbook_is_for_memory(place, run):

@@ -18,7 +18,7 @@ from discreet.assessment.assessment import (
 )
 from discreet.assessment.facts import Frames
 from discreet.assessment.figures import figures_of_sample
-from discreet.check.evidence import Evidence, suppressed_rows
+from discreet.check.evidence import Evidence
 from discreet.check.frames import same_input
 from discreet.engines import Frame
 from discreet.engines.duckdb import Session
@@ -114,8 +114,7 @@ def assess_files(
         after = released_frame(session, table, evidence.row_map, evidence.schema)
         if evidence.mapped != after.num_rows:
             raise BadInput(f"{evidence.row_map} does not have the rows of {table}")
-        gone = evidence.plan.get("suppressed", {})
-        suppressed = gone["records"] if "records" in gone else len(suppressed_rows(evidence.plan))
+        suppressed = evidence.suppressed["records"]
         if recipe.order_seed is None:
             # The same sample as when it was made.
             recipe = recipe.model_copy(update={"order_seed": evidence.recipe.order_seed})

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.evidence import Evidence, content_hmac, suppressed_rows
+from discreet.check.evidence import Evidence, content_hmac
 from discreet.check.folders import find_release
+from discreet.check.rows import suppressed_rows
 from discreet.errors import BadInput
 from discreet.recipe.reading import read_original
 from discreet.recipe.recipe import Recipe
@@ -52,7 +53,7 @@ class Paired:
             there = np.delete(np.arange(len(one.protected)), one.left_out)
             after = one.protected.take(pa.array(there)) if len(one.left_out) else one.protected
             number = one.log["release"]
-            return cls(before, after, there, suppressed_rows(one.plan), one.recipe, number)
+            return cls(before, after, there, one.suppressed, one.recipe, number)
         table, internal = find_release(one)
         if not internal.is_dir():
             raise BadInput(
@@ -77,7 +78,7 @@ class Paired:
             before,
             after,
             evidence.rows,
-            suppressed_rows(evidence.plan),
+            suppressed_rows(evidence, before),
             evidence.recipe,
             evidence.log["release"],
         )

@@ -14,19 +14,75 @@ Pairs = Iterator[tuple[str, Any, Any]]
 
 
 def not_as_asked(step: Step, plan: Mapping[str, Any]) -> str | None:
-    """Say where a step's plan differs from the recipe's parameters, if it does."""
+    """Say where a step's plan differs from the recipe's parameters, if it does.
+
+    A method that is not known here cannot have done what was asked.
+    """
     if step.method not in ASKED:
-        return None
+        return f"the check does not know the method {step.method}, so it proves nothing of its plan"
+    kind, pairs = ASKED[step.method]
     given = step.parameters()
     for name in step.columns:
         mine = {
             key: value.get(name) if isinstance(value, Mapping) else value
             for key, value in given.items()
         }
-        for what, asked, decided in ASKED[step.method](mine, plan, name):
+        found = plan["columns"][name]["kind"]
+        if found != kind:
+            return f"the plan of column '{name}' is of the kind {found}, not {kind}"
+        for what, asked, decided in pairs(mine, plan, name):
             if not np.array_equal(asked, decided):
                 return f"the plan's {what} in column '{name}' is {decided}, the recipe's {asked}"
     return None
+
+
+def _groups(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+    """Compare groups of k records; of a k by a rule the plan alone tells what it came to."""
+    column = plan["columns"][name]
+    if not isinstance(given["k"], str):
+        yield "k", given["k"], column["k"]
+    yield "k records in each group", True, bool(np.min(column["counts"]) >= column["k"])
+    yield "encoding", given["encoding"], column["encoding"]
+    if given["keep_ties"]:
+        yield "splitting of equal values", False, "splits" in column
+
+
+def _parts(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+    """Compare parts; a column of few values has fewer points than asked for."""
+    column = plan["columns"][name]
+    points = given.get("n_points")
+    if points is not None and not isinstance(points, str):
+        yield "n_points kept", True, len(column["points"]) <= points
+    yield "min_count kept", True, bool(np.min(column["counts"]) >= given["min_count"])
+    yield "encoding", given["encoding"], column["encoding"]
+
+
+def _multiples(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+    column = plan["columns"][name]
+    if given["base"] is not None:
+        yield "base", float(given["base"]), column["base"]
+    if given["bases"] is not None:
+        yield "base among bases", True, column["base"] in [float(base) for base in given["bases"]]
+    if given["min_attraction"] is not None and given["encoding"] == "group":
+        kept = bool(np.min(column["counts"]) >= given["min_attraction"])
+        yield "min_attraction kept", True, kept
+    yield "encoding", given["encoding"], column["encoding"]
+
+
+def _swap(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+    yield "p", float(given["p"]), plan["columns"][name]["p"]
+
+
+def _shuffle(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+    """Compare whether columns keep together; a null, whose source is itself, goes with none."""
+    if not given["together"]:
+        return
+    mine, first = (
+        np.asarray(column["rows"])
+        for column in (plan["columns"][name], next(iter(plan["columns"].values())))
+    )
+    row = np.arange(len(mine))
+    yield "together", True, not ((mine != first) & (mine != row) & (first != row)).any()
 
 
 def _noise(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
@@ -84,6 +140,8 @@ def _generalize(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pa
         if group["treatment"] == "search":
             within = group["suppressed"] <= given["suppression_limit"] * group["rows"] + 1e-9
             yield "suppression within its limit", True, within
+        if not given["local"]:
+            yield "more than one round", False, len(group["rounds"]) > 1
         for one in group["rounds"]:
             level = one["levels"][name]
             asked = given["levels"]
@@ -94,6 +152,8 @@ def _generalize(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pa
 
 def _mondrian(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
     yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
+    # Where equal records may be told apart, the plan has the class of each row.
+    yield "strict", given["strict"], "tuples" in plan["joint"]
 
 
 def _microaggregation(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
@@ -109,14 +169,28 @@ def _key(category: Any) -> str:
     return text.lower() if isinstance(category, bool | np.bool_) else text
 
 
-ASKED: dict[str, Callable[[dict[str, Any], Mapping[str, Any], str], Pairs]] = {
-    "generalize": _generalize,
-    "ipso": _ipso,
-    "lirop": _porop,
-    "microaggregation": _microaggregation,
-    "mondrian": _mondrian,
-    "noise": _noise,
-    "porop": _porop,
-    "pram": _pram,
-    "top-bottom": _clip,
+# The kind of each column's plan, and what is compared. What else a recipe says, such as what stands
+# for a group or how a search goes, a plan does not tell.
+ASKED: dict[str, tuple[str, Callable[[dict[str, Any], Mapping[str, Any], str], Pairs]]] = {
+    "base": ("multiples", _multiples),
+    "chimerge": ("cuts", _parts),
+    "equal-frequency": ("cuts", _parts),
+    "equal-width": ("cuts", _parts),
+    "generalize": ("generalize", _generalize),
+    "ipso": ("ipso", _ipso),
+    "kmeans": ("cuts", _parts),
+    "lirop": ("porop", _porop),
+    "mdav": ("cuts", _groups),
+    "mdlp": ("cuts", _parts),
+    "microaggregation": ("microaggregation", _microaggregation),
+    "mondrian": ("mondrian", _mondrian),
+    "noise": ("noise", _noise),
+    "oma": ("cuts", _groups),
+    "porop": ("porop", _porop),
+    "pram": ("pram", _pram),
+    "rank-swap": ("sources", _swap),
+    "resampling": ("cuts", _parts),
+    "shuffle": ("sources", _shuffle),
+    "top-bottom": ("clip", _clip),
+    "vmdav": ("cuts", _groups),
 }

@@ -27,6 +27,8 @@ UNFINISHED = "UNFINISHED"
 # Stands in a plan's JSON for an array in a file of its own. No column can be called this there.
 FILE_KEY = "$array in file"
 Plan = dict[str, Any]
+# What makes a plan that cannot be applied: it was edited, or is not this table's.
+UNREADABLE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Evidence:
         Types of the released columns.
     folder : Path or None
         Where it was read from.
-    original : pyarrow.Table, Frame or None
+    original : Frame or None
         The input itself, in the process that protects it: no need to hash it again.
     """
 
@@ -76,6 +78,11 @@ class Evidence:
         files = [self.row_map] if self.row_map.is_file() else parquet_files(self.row_map)
         return sum(parquet.read_metadata(path).num_rows for path in files)
 
+    @property
+    def suppressed(self) -> dict[str, Any]:
+        """What the plan says of suppression: `records`, `left_out`, and by column `blanked`."""
+        return {"records": 0, "left_out": 0, "blanked": {}} | self.plan.get("suppressed", {})
+
     @classmethod
     def load(cls, folder: str | Path) -> Evidence:
         """Read a release's `internal/` folder."""
@@ -92,7 +99,7 @@ class Evidence:
                 folder=folder,
             )
             evidence._check_shape()
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        except (*UNREADABLE, OSError, pa.ArrowException) as error:
             raise BadInput(f"{folder} is not the internal folder of a release: {error}") from None
         return evidence
 
@@ -104,6 +111,10 @@ class Evidence:
         for files in (self.log["files"], self.plan):
             if not isinstance(files, dict):
                 raise TypeError("a part of it is no table of names")
+        gone = self.suppressed
+        numbers = (gone["records"], gone["left_out"], *gone["blanked"].values())
+        if not all(isinstance(number, int) for number in numbers):
+            raise TypeError("what it says of suppressed records are no numbers")
         for step in self.plan["steps"]:
             for plan in step["columns"].values():
                 _ = step["step"], step["method"], plan["kind"]
@@ -124,29 +135,6 @@ def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
         return file_hmac(table, key) == log["files"][named]
     except (OSError, ValueError, KeyError, TypeError):
         return False
-
-
-def left_out(plan: Plan) -> np.ndarray:
-    """Return the rows of the original that were suppressed and are not in the written file.
-
-    None of them where the plan gives numbers of records only: see `lists_rows`.
-    """
-    return _rows(plan, "left_out")
-
-
-def suppressed_rows(plan: Plan) -> np.ndarray:
-    """Return the rows of the original that were suppressed, in the file as stars or not at all."""
-    return _rows(plan, "rows")
-
-
-def _rows(plan: Plan, which: str) -> np.ndarray:
-    rows = plan.get("suppressed", {}).get(which, ())
-    return np.asarray(rows if np.ndim(rows) else (), dtype=np.int64)
-
-
-def lists_rows(plan: Plan) -> bool:
-    """Tell whether a plan names the suppressed rows, or there are none; an engine counts them."""
-    return bool(np.ndim(plan.get("suppressed", {}).get("left_out", ())))
 
 
 # Hashes

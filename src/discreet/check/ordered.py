@@ -1,6 +1,6 @@
 """Steps that sort all values, applied again on an engine: the sorts are its own.
 
-What becomes of a cell is derived by `release.replay`, which shares nothing with the methods. A
+What becomes of a cell is derived by `check.replay`, which shares nothing with the methods. A
 cell's number is its row's times the number of columns, plus that of its column.
 """
 

@@ -2,179 +2,189 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.check.evidence import Evidence, lists_rows, pieces_hmac, source_hmac
-from discreet.check.findings import Finding, Shown, finding
+from discreet.check.evidence import UNREADABLE, Evidence, Plan
+from discreet.check.findings import Finding, finding
+from discreet.check.ordered import with_computed
 from discreet.check.privacy import same_spread
-from discreet.check.replay import beyond_pieces, verify_step
+from discreet.check.replay import beyond_pieces, is_unknown, prepared, verify_step
 from discreet.check.rows import (
-    UNREADABLE,
     Comparing,
     Differing,
     Seen,
+    Together,
     comparing_of,
     final_plans,
     rarest_allowed,
+    suppresses,
 )
+from discreet.check.shown import Shown
+from discreet.engines import Frame
 from discreet.engines.frame import POSITION
 from discreet.recipe.recipe import Recipe
-from discreet.table import float_values
+from discreet.table import Numbers, float_values, kind_of
+from discreet.table.cells import plain
+from discreet.table.columns import finer, sources_of
 
-NEEDS_ORIGINAL = "needs the internal folder and the original table"
-SAME_INPUT = "the original is the one that was protected"
 APPLIED = "every treated cell equals the plan applied, nulls in place"
 UNTOUCHED = "every other cell equals the original"
 NOT_ONCE = "the row map does not name each row of the original once"
 
 
 def against_original(
-    table: pa.Table,
-    path: Path | None,
-    recipe: Recipe,
-    evidence: Evidence | None,
-    original: pa.Table | None,
-    source: Path | None = None,
-) -> list[Finding]:
-    """Verify that each cell is what the plan makes of the original, or the original itself."""
-    if evidence is None or original is None:
-        return no_original()
+    shown: Shown, recipe: Recipe, evidence: Evidence, original: Frame
+) -> tuple[list[Finding], np.ndarray | None]:
+    """Verify that each cell is what the plan makes of the original, or the original itself.
 
-    def columns() -> Iterable[Iterable[pa.Table]]:
-        return ([original.select([name])] for name in original.column_names)
-
-    findings = [same_hash(evidence, original, source, columns)]
-    in_order = np.arange(original.num_rows)
-    rows = in_order if evidence.rows is None else evidence.rows
-    cells = _cells(table, recipe, evidence, original, rows)
-    if path is None and evidence.rows is not None and any(f.status == "broken" for f in cells):
-        # A table in memory may never have been shuffled.
-        unshuffled = _cells(table, recipe, evidence, original, in_order)
-        cells = cells if any(f.status == "broken" for f in unshuffled) else unshuffled
-    return findings + cells
-
-
-# A table's columns one after the other, each as pieces of its rows.
-Streams = Callable[[], Iterable[Iterable[pa.Table]]]
-
-
-def same_hash(
-    evidence: Evidence, original: Any, source: Path | None, columns: Streams | None
-) -> Finding:
-    """Verify the hash of the original: of its content, or of its file.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    original : pyarrow.Table or Frame
-    source : Path or None
-        The original's file.
-    columns : callable or None
-        Gives the columns one after the other; None where they cannot be had so.
+    Returns
+    -------
+    findings : list of Finding
+    left_out : ndarray of int64 or None
+        Rows that are left out, where the release has them as rows of nulls; None where records
+        cannot be found in the original.
     """
-    known, same = evidence.log["input"], None
-    if evidence.original is original:
-        same = True
-    elif known.get("hmac") is not None and columns is not None:
-        same = pieces_hmac(columns(), evidence.key) == known["hmac"]
-    elif known.get("file_hmac") is not None and source is not None:
-        same = source_hmac(source, evidence.key) == known["file_hmac"]
-    if same is None:
-        return Finding(SAME_INPUT, "not verifiable", "needs the file that was protected")
-    return finding(SAME_INPUT, None if same else "its keyed hash differs", "hash equal")
+    released = shown.frame
+    pairs = shown.mapped and _is_map(released, original.num_rows)
+    problem = _cannot_compare(shown, evidence, original) or (None if pairs else NOT_ONCE)
+    if problem is not None:
+        broken = [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
+        return broken, np.empty(0, np.int64) if pairs else None
+    comparing, seen = _compared(released, recipe, evidence, original)
+    return _concluded(comparing, seen, shown), seen.hidden
 
 
-def no_original() -> list[Finding]:
-    """Say what cannot be verified without the original."""
-    names = (SAME_INPUT, APPLIED, UNTOUCHED)
-    return [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
-
-
-def _cells(
-    table: pa.Table, recipe: Recipe, evidence: Evidence, original: pa.Table, rows: np.ndarray
-) -> list[Finding]:
-    problem = cannot_compare(table.column_names, original.column_names, len(rows), len(table))
-    if not problem and not is_map(rows, len(original)):
-        problem = NOT_ONCE
-    if problem:
-        return [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
-    comparing = comparing_of(
-        evidence,
-        recipe,
-        released=tuple(table.column_names),
-        complete=table.num_rows == original.num_rows,
-        position=POSITION,
-    )
-    there = np.zeros(len(original), dtype=bool)
-    there[rows] = True
-    after = table.append_column(POSITION, pa.array(np.arange(len(table))))
-    after = after if (np.diff(rows) > 0).all() else after.take(pa.array(np.argsort(rows)))
-    seen = comparing.seen(original, np.arange(original.num_rows), there, after)
-    return concluded(comparing, seen, Shown(table), len(rows))
-
-
-def is_map(rows: np.ndarray, n: int) -> bool:
-    """Tell whether rows are some of 0..n-1, none of them twice."""
-    if rows.dtype.kind != "i" or (len(rows) and (rows.min() < 0 or rows.max() >= n)):
-        return False
-    return bool(np.bincount(rows, minlength=1).max() < 2)
-
-
-def cannot_compare(
-    released: Sequence[str], original: Sequence[str], mapped: int, rows: int
-) -> str | None:
-    """Say why a release cannot be compared with an original, if it cannot.
-
-    Parameters
-    ----------
-    released, original : sequence of str
-        Names of the columns.
-    mapped, rows : int
-        Rows that the row map names, and rows of the release.
-    """
-    missing = [name for name in released if name not in original]
+def _cannot_compare(shown: Shown, evidence: Evidence, original: Frame) -> str | None:
+    """Say why a release cannot be compared with an original, if it cannot."""
+    missing = [name for name in shown.column_names if name not in original.schema.names]
     if missing:
         return f"the original has no column '{missing[0]}'"
-    if mapped != rows:
+    rows = shown.frame.num_rows
+    mapped = evidence.mapped if evidence.row_map is not None else original.num_rows
+    if mapped != rows and not shown.complete:
         return f"there are {mapped:,} original rows, but {rows:,} in the table"
     return None
 
 
-def concluded(comparing: Comparing, seen: Seen, shown: Shown, released: int) -> list[Finding]:
-    """Make findings of what was seen of all rows.
+def _is_map(released: Frame, n: int) -> bool:
+    """Tell whether the numbers of the rows are some of 0..n-1, none of them twice."""
+    ends = released.fold(_numbers, _in_turn, [])
+    return ends is None or (ends[0] >= 0 and ends[1] < n)
 
-    Parameters
-    ----------
-    comparing : Comparing
-    seen : Seen
-        Of all pieces.
-    shown : Shown
-    released : int
-        Rows of the release.
-    """
+
+# The first and the last number of rows that ascend; an impossible first one where they do not.
+_Numbers = tuple[int, int] | None
+
+
+def _numbers(piece: pa.Table, rows: np.ndarray) -> _Numbers:
+    if not len(rows):
+        return None
+    return int(rows[0]) if (np.diff(rows) > 0).all() else -1, int(rows[-1])
+
+
+def _in_turn(one: _Numbers, other: _Numbers) -> _Numbers:
+    if one is None or other is None:
+        return one or other
+    return (one[0] if one[1] < other[0] else -1), other[1]
+
+
+# Rows
+
+
+def _compared(
+    released: Frame, recipe: Recipe, evidence: Evidence, original: Frame
+) -> tuple[Comparing, Seen]:
+    """Compare all rows at once, or some at a time: then what sorts all values comes first."""
+    # With a row's place in the file, where that is known, to say where something is wrong.
+    placed = getattr(released, "placed", released)
+    comparing = comparing_of(
+        evidence,
+        recipe,
+        released=tuple(released.schema.names),
+        complete=released.num_rows == original.num_rows,
+        position=POSITION if POSITION in placed.schema.names else None,
+    )
+    read = {name for step in recipe.steps for name in step.build().reads}
+    used = {*released.schema.names, *recipe.treated, *read, comparing.key}
+    taken = [name for name in original.schema.names if name in used]
+    before, problem = original, None
+    if not original.whole:
+        comparing = replace(comparing, sources={})
+        try:
+            sources = _sources(evidence.plan, original)
+            comparing = replace(comparing, sources=sources, plan=prepared(evidence.plan))
+            given = comparing.plan, comparing.seed, sources, taken, comparing.key
+            before = with_computed(original, *given)
+        except UNREADABLE as error:
+            problem = 0, f"the plan cannot be applied: {error!r}"
+    taken = taken if before is original else before.schema.names
+    seen = before.fold_pairs(placed, comparing.seen, Seen.joined, taken)
+    if before is not original:
+        before.remove()
+    return comparing, replace(seen, problem=problem or seen.problem)
+
+
+def _sources(plan: Plan, original: Frame) -> dict[str, Numbers]:
+    """Find decimals and units of the columns that the plan treats as numbers."""
+    names = []
+    for name in original.schema.names:
+        kinds = {step["columns"][name]["kind"] for step in plan["steps"] if name in step["columns"]}
+        numeric = kind_of(original.schema.field(name).type) == "numeric"
+        if numeric and kinds - {"generalize", "pram"}:
+            names.append(name)
+    return original.fold(partial(sources_of, tuple(names)), finer, names) if names else {}
+
+
+# Findings
+
+
+def _concluded(comparing: Comparing, seen: Seen, shown: Shown) -> list[Finding]:
+    """Make findings of what was seen of all rows."""
+    needs = None if comparing.sources is None else _suppression_needs(comparing.plan)
+    if needs is not None:
+        return [Finding(name, "not verifiable", needs) for name in (APPLIED, UNTOUCHED)]
     if seen.misplaced:
         return [Finding(name, "broken", NOT_ONCE) for name in (APPLIED, UNTOUCHED)]
-    findings = [*_applied(comparing, seen, shown, released), _untouched(comparing, seen, released)]
+    released = shown.frame.num_rows
+    findings = [*_applied(comparing, seen, shown), _untouched(comparing, seen, released)]
     return findings + _households(comparing, seen)
 
 
-def _applied(comparing: Comparing, seen: Seen, shown: Shown, released: int) -> list[Finding]:
+def _suppression_needs(plan: Plan) -> str | None:
+    """Say what it takes to know the suppressed records, where pieces of rows do not tell them."""
+    unknown: set[str] = set()
+    try:
+        for step in plan["steps"]:
+            computed = step.get("joint", {}).get("kind") == "porop"
+            if is_unknown(step, unknown) and not (computed and not unknown & set(step["columns"])):
+                unknown |= set(step["columns"])
+                if suppresses(step):
+                    return f"{', '.join(step['columns'])}: needs all records in memory"
+    except UNREADABLE:
+        return None  # Whoever applies it says what is wrong with it.
+    return None
+
+
+def _applied(comparing: Comparing, seen: Seen, shown: Shown) -> list[Finding]:
     if seen.problem is not None:
         return [Finding(APPLIED, "broken", seen.problem[1])]
     try:
-        if comparing.sources is not None:
-            # In memory this was done as the steps went by.
-            for step in comparing.plan["steps"]:
-                if not seen.unknown & set(step["columns"]):
-                    verify_step(step, seen.tally)
-        problem = _other_suppression(comparing, seen) or _other_cells(comparing, seen, shown)
-        findings = [finding(APPLIED, problem, f"{seen.applied * released:,} cells")]
+        for step in comparing.plan["steps"]:
+            if not seen.unknown & set(step["columns"]):
+                verify_step(step, seen.tally)
+        problem = (
+            _other_suppression(comparing, seen)
+            or _other_cells(comparing, seen, shown)
+            or _other_blanks(comparing, seen)
+        )
+        cells = f"{seen.applied * shown.frame.num_rows:,} cells"
+        findings = [finding(APPLIED, problem, cells)]
         for step, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
             if step.promise and "privacy" in step.parameters():
                 findings += same_spread(plan, seen.spreads)
@@ -189,28 +199,30 @@ def _applied(comparing: Comparing, seen: Seen, shown: Shown, released: int) -> l
 
 
 def _other_suppression(comparing: Comparing, seen: Seen) -> str | None:
-    """Compare how many records are suppressed with the plan, where it gives numbers only."""
-    if lists_rows(comparing.plan):
-        return None
-    planned = comparing.plan["suppressed"]
+    """Compare how many records are suppressed with what the plan's classes give."""
+    planned = comparing.plan.get("suppressed", {})
     for key, found in (("records", seen.suppressed), ("left_out", seen.left_out)):
-        if planned[key] != found:
+        number = planned.get(key, 0)
+        if number != found:
             does = "suppresses" if key == "records" else "leaves out"
-            return f"the plan {does} {planned[key]:,} records, but its classes {found:,}"
+            return f"the plan {does} {number:,} records, but its classes {found:,}"
     return None
 
 
 def _other_cells(comparing: Comparing, seen: Seen, shown: Shown) -> str | None:
     """Say which cell is not what the plan gives, if one is not."""
-    rarest = {} if lists_rows(comparing.plan) else rarest_allowed(comparing)
-    for name, plan in final_plans(comparing.plan):
+    rarest = rarest_allowed(comparing) if seen.emptied else {}
+    plans = final_plans(comparing.plan)
+    units = {name: plan.get("unit_ns") or 10**9 for name, plan in plans}
+    differing = dict(seen.cells)
+    for names in seen.emptied:
+        for name, empty in _not_rare(seen, names, rarest[names], shown, units).items():
+            differing[name] = empty.joined(differing[name]) if name in differing else empty
+    for name, _ in plans:
         if name in seen.strange:
             return seen.strange[name]
-        found = seen.cells.get(name)
-        if name in seen.emptied:
-            empty = _not_rare(seen, name, rarest[name], shown, plan.get("unit_ns") or 10**9)
-            found = empty if found is None else found if empty is None else found.joined(empty)
-        if found is not None:
+        if name in differing:
+            found = differing[name]
             return (
                 f"column '{name}', row {found.row + 1}: {found.said}; {found.cells:,} cells differ"
             )
@@ -219,20 +231,55 @@ def _other_cells(comparing: Comparing, seen: Seen, shown: Shown) -> str | None:
     return None
 
 
-def _not_rare(seen: Seen, name: str, k: int, shown: Shown, unit_ns: int) -> Differing | None:
-    """Find the empty cells that too few others do not account for.
+def _not_rare(
+    seen: Seen, names: Together, k: int, shown: Shown, units: dict[str, int]
+) -> dict[str, Differing]:
+    """Find the empty cells that too few others do not account for, by column.
 
-    A value that fewer than k records still have when others are suppressed is emptied in all of
-    them, and no other value is.
+    Values that fewer than k records still share when others are suppressed are emptied in all of
+    them, and no others are.
     """
-    values, _, _ = shown.values(name)
-    there = set(float_values(values, name, unit_ns).tolist())
-    found = None
-    for value, (cells, first) in seen.emptied[name].items():
-        if value in there or cells >= k or not seen.lost[name]:
-            one = Differing(first, f"nan, the plan gives {value:.17g}", cells)
-            found = one if found is None else found.joined(one)
+    tuples, _ = shown.over(names)
+    still = set(zip(*(_plainly(tuples, name, units[name]) for name in names), strict=True))
+    found: dict[str, Differing] = {}
+    for values, (cells, first) in seen.emptied[names].items():
+        if values not in still and cells < k and seen.lost[names]:
+            continue
+        for name, value in zip(names, values, strict=True):
+            if value is None:
+                continue
+            number = isinstance(value, float)
+            said = (
+                f"nan, the plan gives {value:.17g}" if number else f"None, the plan gives {value}"
+            )
+            one = Differing(first, said, cells)
+            found[name] = found[name].joined(one) if name in found else one
     return found
+
+
+def _plainly(tuples: pa.Table, name: str, unit_ns: int) -> list[Any]:
+    """Return values as numbers or as text, as what should be there is noted."""
+    if kind_of(tuples.schema.field(name).type) != "numeric":
+        return plain(tuples[name]).cast(pa.string()).to_pylist()
+    values = float_values(tuples[name], name, unit_ns)
+    return pa.array(values, from_pandas=True).to_pylist()
+
+
+def _other_blanks(comparing: Comparing, seen: Seen) -> str | None:
+    """Compare how many cells of records that stay are emptied with what the plan says."""
+    planned = comparing.plan.get("suppressed", {}).get("blanked", {})
+    found = {name: seen.lost[name,] - seen.left_out for name in comparing.released}
+    for names, tuples in seen.emptied.items():
+        for name in names:
+            found[name] += sum(cells for cells, _ in tuples.values())
+    for name in comparing.released:
+        number = planned.get(name, 0)
+        if name not in seen.unknown and number != found[name]:
+            return (
+                f"the plan empties {number:,} cells of column '{name}' where records are "
+                f"suppressed, but its classes {found[name]:,}"
+            )
+    return None
 
 
 def _untouched(comparing: Comparing, seen: Seen, released: int) -> Finding:

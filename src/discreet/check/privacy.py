@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.findings import NEEDS_INTERNAL, Finding, Shown, finding
+from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
+from discreet.check.shown import Shown
 from discreet.recipe.recipe import Step
-from discreet.risk.frequency import frequencies
 from discreet.table.cells import plain
 from discreet.table.classes import classes_of, encode_columns
 from discreet.table.summary import Tuples
@@ -23,8 +23,8 @@ _CELLS_AT_ONCE = 4_000_000
 
 def privacy_models(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
     """Verify each privacy model of a step on the classes of its columns."""
-    shown = shown.without(disclosed(step, plan)).over(judged_columns(step, shown.column_names))
-    return _models(shown, step, plan, None, "")
+    judged = shown.without(disclosed(step, plan))
+    return models(*judged.over(judged_columns(step, shown.column_names)), step, plan)
 
 
 def judged_columns(step: Step, known: Sequence[str]) -> list[str]:
@@ -42,139 +42,8 @@ def disclosed(step: Step, plan: Mapping[str, Any] | None) -> np.ndarray:
     return np.asarray(plan.get("disclosed", ()), dtype=np.int64)
 
 
-def wildcard_k(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
-    """Verify k where a null equals anything, and count the records that this leaves exposed."""
-    columns = [name for name in step.columns if name in shown.column_names]
-    shown = shown.over(columns)
-    k = max(model.k for model in step.parameters()["privacy"])
-    matching, strict = _shared(shown, columns, "match"), _shared(shown, columns, "value")
-    exposed = int(_records(shown)[strict < k].sum())
-    said = f"wildcard k-anonymity only (k = {k}, a null equals anything) over {', '.join(columns)}"
-    worst = f"a record matches {matching.min(initial=k):,} records"
-    good = (
-        f"{worst} or more; but {exposed:,} records share their own values, nulls included, with "
-        f"fewer than {k}, and stand out to whoever knows what is missing"
-    )
-    return [finding(said, worst if matching.min(initial=k) < k else None, good)]
-
-
-def _shared(shown: Shown, columns: list[str], nulls: Literal["value", "match"]) -> np.ndarray:
-    """Count for each row of what is shown the records that share its values."""
-    found = frequencies(shown.table, columns, weight=shown.counts, nulls=nulls)
-    return found.sample if found.population is None else found.population.astype(np.int64)
-
-
-def _records(shown: Shown) -> np.ndarray:
-    return np.ones(len(shown.table), np.int64) if shown.counts is None else shown.counts
-
-
-@dataclass(frozen=True)
-class Nulls:
-    """Which of a step's columns are null in the original: its patterns, and what is shown of each.
-
-    Attributes
-    ----------
-    patterns : ndarray of bool, shape (columns, patterns)
-    records, disclosed : ndarray of int64
-        Records of the original that have each pattern; those of them that are disclosed.
-    shown : Shown
-        Without the disclosed ones.
-    pattern : ndarray of int64
-        Of each row that is shown.
-    """
-
-    patterns: np.ndarray
-    records: np.ndarray
-    disclosed: np.ndarray
-    shown: Shown
-    pattern: np.ndarray
-
-    @classmethod
-    def of(cls, shown: Shown, step: Step, plan: Mapping[str, Any], original: pa.Table) -> Nulls:
-        """Look at an original in memory."""
-        assert shown.rows is not None
-        nulls = np.array(
-            [original[name].is_null(nan_is_null=True).to_numpy() for name in step.columns]
-        )
-        codes, of_row = np.unique(pattern_codes(nulls), return_inverse=True)
-        raw = disclosed(step, plan)
-        shown = shown.without(raw)
-        assert shown.rows is not None
-        return cls(
-            pattern_bits(codes, len(nulls)),
-            np.bincount(of_row, minlength=len(codes)),
-            np.bincount(of_row[raw], minlength=len(codes)),
-            shown,
-            of_row[shown.rows],
-        )
-
-
-def pattern_codes(nulls: np.ndarray) -> np.ndarray:
-    """Return the pattern of nulls of each record as one number."""
-    codes = np.zeros(nulls.shape[1], np.int64)
-    for place, column in enumerate(nulls):
-        codes |= column.astype(np.int64) << place
-    return codes
-
-
-def pattern_bits(codes: np.ndarray, columns: int) -> np.ndarray:
-    """Return patterns of nulls by column again."""
-    return np.array([(codes >> place) & 1 == 1 for place in range(columns)])
-
-
-def models_within_groups(step: Step, plan: Mapping[str, Any], nulls: Nulls) -> list[Finding]:
-    """Verify the models among the records with, and among those without nulls in the original.
-
-    What is true of a class as a whole need not be so for someone who knows which values are
-    missing; where the two kinds were treated apart, it must be.
-    """
-    groups, mixed = _groups(nulls, step, plan)
-    findings = [] if mixed is None else [Finding("groups by nulls", "broken", mixed)]
-    if len(disclosed(step, plan)):
-        findings.append(_only_small(groups, nulls, step))
-    where = ", within each group by nulls"
-    return findings + _models(nulls.shown, step, plan, groups[nulls.pattern], where)
-
-
-def _groups(nulls: Nulls, step: Step, plan: Mapping[str, Any]) -> tuple[np.ndarray, str | None]:
-    """Return each pattern the number of its group, and what is wrong with groups that were joined.
-
-    Records without nulls are 0 and all others 1. Where groups go by the set of columns that are
-    null, they are as the plan joined the sets: those of k records must not be joined.
-    """
-    groups = np.asarray(nulls.patterns.any(axis=0), dtype=np.int64)
-    if step.parameters().get("segregate") != "pattern":
-        return groups, None
-    k = _largest_k(step)
-    for number, group in enumerate(plan["joint"]["groups"], start=2):
-        large = 0
-        for pattern in filter(len, group.get("patterns") or ()):
-            wanted = np.isin(step.columns, list(pattern))
-            same = (nulls.patterns == wanted[:, None]).all(axis=0)
-            groups[same] = number
-            large += nulls.records[same].sum() >= k
-        if large > 1:
-            return groups, f"{large} sets of columns that are null in {k} records share one group"
-    return groups, None
-
-
-def _largest_k(step: Step) -> int:
-    return max([m.k for m in step.parameters()["privacy"] if hasattr(m, "k")], default=1)
-
-
-def _only_small(groups: np.ndarray, nulls: Nulls, step: Step) -> Finding:
-    said, k = "only whole groups of fewer than k records are released as they are", _largest_k(step)
-    sizes = total(groups, nulls.records, groups.max(initial=-1) + 1)
-    raw = total(groups, nulls.disclosed, len(sizes))
-    problem = None
-    for group in np.flatnonzero(raw):
-        if sizes[group] >= k or raw[group] < sizes[group]:
-            problem = f"some of a group of {sizes[group]:,} records are"
-    return finding(said, problem, f"{raw.sum():,} records")
-
-
-def total(ids: np.ndarray, counts: np.ndarray | None, n: int) -> np.ndarray:
-    """Add up the records of each id, one each where there are no counts."""
+def total(ids: np.ndarray, counts: np.ndarray, n: int) -> np.ndarray:
+    """Add up the records of each id."""
     return np.bincount(ids, counts, minlength=n).astype(np.int64)
 
 
@@ -203,21 +72,36 @@ def same_spread(plan: Mapping[str, Any], spreads: Mapping[str, Tuples]) -> list[
     return findings
 
 
-def _models(
-    shown: Shown,
+def models(
+    table: pa.Table,
+    records: np.ndarray,
     step: Step,
     plan: Mapping[str, Any] | None,
-    groups: np.ndarray | None,
-    where: str,
+    groups: np.ndarray | None = None,
+    where: str = "",
 ) -> list[Finding]:
-    table = shown.table
+    """Verify a step's models on distinct tuples.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    records : ndarray of int64
+        How many have each tuple.
+    step : Step
+    plan : mapping or None
+        Of the step.
+    groups : ndarray of int64, optional
+        Of each tuple, the group that classes do not reach beyond.
+    where : str
+        Says so.
+    """
     columns = [name for name in step.columns if name in table.column_names]
     codes, bounds = encode_columns(table, columns)
     if groups is not None:
         codes = np.vstack([codes, groups])
         bounds = np.append(bounds, groups.max(initial=0) + 1)
     classes, n_classes = classes_of(codes, bounds)
-    sizes = total(classes, shown.counts, n_classes)
+    sizes = total(classes, records, n_classes)
     known = (plan or {}).get("joint", {}).get("confidential", {})
     findings = []
     trees = (plan or {}).get("joint", {}).get("trees", {})
@@ -234,7 +118,7 @@ def _models(
             findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
             continue
         tree = trees.get(str(position), [])
-        counts = _count(table[model.column], shown.counts, classes, sizes, spread, tree)
+        counts = _count(table[model.column], records, classes, sizes, spread, tree)
         findings.append(_judge(said, model, counts))
     return findings
 
@@ -271,7 +155,7 @@ class _Counts:
 
 def _count(
     column: pa.ChunkedArray,
-    records: np.ndarray | None,
+    records: np.ndarray,
     classes: np.ndarray,
     sizes: np.ndarray,
     spread: Mapping[str, Any] | None,
@@ -292,7 +176,7 @@ def _count(
     there = codes >= 0
     pairs = classes[there] * max(len(q), 1) + codes[there]
     keys, number = np.unique(pairs, return_inverse=True)
-    held = None if records is None else records[there]
+    held = records[there]
     return _Counts(
         group=keys // max(len(q), 1),
         value=keys % max(len(q), 1),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.findings import NEEDS_INTERNAL, Finding, Shown, finding
-from discreet.check.privacy import privacy_models, wildcard_k
+from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
+from discreet.check.privacy import privacy_models
+from discreet.check.shown import Shown, all_null
+from discreet.check.wildcard import wildcard_k
 from discreet.recipe.recipe import Step
-from discreet.table import float_values, tuple_counts
+from discreet.table import float_values
 
 # What is shown, the step, and the step's plan where there is evidence.
 Promise = Callable[[Shown, Step, Mapping[str, Any] | None], list[Finding]]
@@ -46,17 +49,23 @@ def _k_per_value_of(shown: Shown, step: Step, name: str, plan: Mapping[str, Any]
 def _k_per_tuple(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
     columns = [name for name in step.columns if name in shown.column_names]
     k = step.parameters()["k"]
-    found = shown.over(columns)
-    tuples, counts = found.table, found.counts
-    if counts is None:
-        tuples, counts = tuple_counts(tuples, columns)
-    rare = None
+    said = f"k = {k} per tuple of {', '.join(columns)}"
+    tuples, counts = shown.over(columns)
+    empty = all_null(tuples)
+    nulls = int(counts[empty].sum())
+    beside = ""
+    if 0 < nulls < k and shown.suppression is not False:
+        # Tuples that lost records to suppression are emptied, however few they are.
+        tuples, counts = tuples.filter(pa.array(~empty)), counts[~empty]
+        beside = f"; but only {nulls} records of nulls, which show as well"
+    good = f"{len(counts):,} tuples, the rarest in {counts.min(initial=shown.num_rows):,} records"
     if len(counts) and counts.min() < k:
         values = tuples.slice(int(counts.argmin()), 1).to_pylist()[0]
         held = ", ".join(f"{name} = {value}" for name, value in values.items())
-        rare = f"{counts.min()} records hold {held}"
-    good = f"{len(counts):,} tuples, the rarest in {counts.min(initial=shown.num_rows):,} records"
-    return [finding(f"k = {k} per tuple of {', '.join(columns)}", rare, good)]
+        return [Finding(said, "broken", f"{counts.min()} records hold {held}")]
+    if beside and shown.suppression is None:
+        return [Finding(said, "not verifiable", NEEDS_INTERNAL)]
+    return [Finding(said, "verified", good + beside)]
 
 
 def _within_bounds(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
@@ -85,21 +94,30 @@ def _within_bounds_of(shown: Shown, step: Step, name: str) -> Finding:
 
 def _rank_window(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
     findings = []
+    needs = NEEDS_INTERNAL if plan is None else shown.needs
     for name in step.columns:
         p = step.parameters()["p"]
         p = p[name] if isinstance(p, Mapping) else p
         said = f"no value of column '{name}' moved farther than {p:g} % of the ranks"
-        if plan is None or shown.rows is None:
-            findings.append(Finding(said, "not verifiable", shown.needs))
+        if plan is None or needs is not None:
+            findings.append(Finding(said, "not verifiable", needs or ""))
             continue
         sources = np.asarray(plan["columns"][name]["rows"])
-        values = float_values(shown.table[name], name)
-        farthest, n = _farthest(values, shown.rows, sources)
+        values, rows = shown.frame.fold(partial(_column, name), _never, [name])
+        farthest, n = _farthest(values, rows, sources)
         # Records that were suppressed since had ranks too.
-        allowed = int(p * (n + len(sources) - len(shown.rows)) / 100)
+        allowed = int(p * (n + len(sources) - shown.num_rows) / 100)
         problem = f"a value moved by {farthest:,} ranks of {n:,}" if farthest > allowed else None
         findings.append(finding(said, problem, f"{farthest:,} of {n:,} ranks at most"))
     return findings
+
+
+def _column(name: str, piece: pa.Table, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return float_values(piece[name], name), rows
+
+
+def _never(one: Any, other: Any) -> Any:
+    raise AssertionError("all rows are one piece")
 
 
 def _farthest(values: np.ndarray, rows: np.ndarray, sources: np.ndarray) -> tuple[int, int]:

@@ -13,16 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.check.evidence import Evidence, Plan, left_out, lists_rows
+from discreet.check.evidence import UNREADABLE, Evidence, Plan
 from discreet.check.replay import Columns, Numeric, Piece, Tally, replay
+from discreet.check.shown import all_null
 from discreet.recipe.recipe import Recipe
-from discreet.registry import find_method
 from discreet.table import Numbers, float_values
 from discreet.table.cells import blank, equal_cells, plain
 from discreet.table.summary import Tuples
 
-# What makes a plan that cannot be applied: it was edited, or is not this table's.
-UNREADABLE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+# Columns whose values must be shared by some records, each by itself or all together.
+Together = tuple[str, ...]
+# Of the values that some cells should hold, numbers or text: how many cells, and the first's place.
+Emptied = dict[tuple[Any, ...], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,12 @@ class Seen:
     tally : dict
         What must hold of all rows together, counted.
     suppressed, left_out : int
-    lost : dict of str to int
-        By column: cells that are emptied because their record is suppressed.
-    emptied : dict of str to dict
-        By column and value: cells that are empty, perhaps because too few others have that value:
-        how many, and the first one's place.
+    hidden : ndarray of int64
+        Rows that are left out, where the release has them as rows of nulls.
+    lost : dict
+        By columns: records that have lost a cell of these because they are suppressed.
+    emptied : dict
+        By columns: cells that are empty, perhaps because too few records still share their values.
     spreads : dict of str to Tuples
         Values of the columns that privacy models look at.
     households : Tuples, optional
@@ -92,8 +95,9 @@ class Seen:
     tally: Tally = field(default_factory=dict)
     suppressed: int = 0
     left_out: int = 0
-    lost: dict[str, int] = field(default_factory=dict)
-    emptied: dict[str, dict[float, tuple[int, int]]] = field(default_factory=dict)
+    hidden: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    lost: dict[Together, int] = field(default_factory=dict)
+    emptied: dict[Together, Emptied] = field(default_factory=dict)
     spreads: dict[str, Tuples] = field(default_factory=dict)
     households: Tuples | None = None
 
@@ -113,6 +117,7 @@ class Seen:
             tally=_merged(self.tally, other.tally, _sum),
             suppressed=self.suppressed + other.suppressed,
             left_out=self.left_out + other.left_out,
+            hidden=np.append(self.hidden, other.hidden),
             lost=_merged(self.lost, other.lost, _sum),
             emptied=_merged(self.emptied, other.emptied, _all_emptied),
             spreads=_merged(self.spreads, other.spreads, Tuples.joined),
@@ -124,9 +129,7 @@ def _sum(one: Any, other: Any) -> Any:
     return one + other
 
 
-def _all_emptied(
-    one: dict[float, tuple[int, int]], other: dict[float, tuple[int, int]]
-) -> dict[float, tuple[int, int]]:
+def _all_emptied(one: Emptied, other: Emptied) -> Emptied:
     return _merged(one, other, lambda a, b: (a[0] + b[0], min(a[1], b[1])))
 
 
@@ -167,7 +170,13 @@ class Comparing:
     @property
     def key(self) -> str | None:
         """The column that draws go by, where there is one."""
-        return getattr(self.recipe.roles, "row_key", None)
+        return self.recipe.roles.row_key
+
+    @property
+    def others(self) -> list[str]:
+        """The columns that no step treats."""
+        treated = {name for name, _ in final_plans(self.plan)} | {self.recipe.roles.household}
+        return [name for name in self.released if name not in treated]
 
     def seen(self, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table) -> Seen:
         """Compare some rows.
@@ -183,224 +192,237 @@ class Comparing:
         after : pyarrow.Table
             Those, in the same order.
         """
-        seen = Seen()
-        place = rows[there] if self.position is None else after[self.position].to_numpy()
-        columns = None
+        some = _Rows(self, before, rows, there, after)
         try:
-            piece = None if self.sources is None else Piece(rows, self.sources)
-            applied, columns = replay(self.plan, self.seed, before, self.key, piece)
-            gone = self._gone(before, rows, columns)
-            self._note(seen, applied, columns, gone)
-            for name, plan in final_plans(self.plan):
-                if name in self.released and name not in columns.unknown:
-                    self._treated(seen, name, plan, applied, before, after, gone, there, place)
+            some.replay()
         except UNREADABLE as error:
             first = int(rows[0]) if len(rows) else 0
-            seen.problem = first, f"the plan cannot be applied: {error!r}"
-            gone = self._gone(before, rows, None)
-        if columns is not None or lists_rows(self.plan):
-            expected = np.full(len(rows), True) if self.complete else ~gone[None]
-            seen.misplaced = int((expected != there).sum())
-        self._untouched(seen, before, after, gone, there, place)
-        self._households(seen, before, after, gone, there)
-        return seen
+            some.seen.problem = first, f"the plan cannot be applied: {error!r}"
+        some.untouched()
+        some.households()
+        return some.seen
 
-    def _gone(
-        self, before: pa.Table, rows: np.ndarray, columns: Columns | None
-    ) -> dict[str | None, np.ndarray]:
-        """Mask the cells of each column that suppression empties; of None, the rows left out.
 
-        The plan lists them, or they follow from what it suppresses. Where it cannot be applied,
-        none are known.
-        """
-        gone: dict[str | None, np.ndarray] = {}
-        if lists_rows(self.plan):
-            gone[None] = np.isin(rows, left_out(self.plan))
-            cells = self.plan.get("suppressed", {}).get("blanked", {})
-            for name in self.released:
-                listed = np.asarray(cells.get(name, ()), dtype=np.int64)
-                gone[name] = gone[None] | np.isin(rows, listed) if len(listed) else gone[None]
-            return gone
-        none = np.zeros(len(rows), dtype=bool)
-        gone[None] = none if columns is None else columns.left_out
-        starred = starred_columns(self.plan)
-        for name in self.released:
-            hidden = columns is not None and name in self.recipe.roles.quasi and name not in starred
-            gone[name] = gone[None] | columns.suppressed if hidden and columns else gone[None]
-        return gone
+class _Rows:
+    """Some rows before and after, and what is seen of them.
 
-    def _note(
+    Attributes
+    ----------
+    place : ndarray of int64
+        Where each row is in the release.
+    gone : dict of str or None to ndarray of bool
+        The cells of each column that suppression empties; of None, the rows left out. They follow
+        from the classes that the plan suppresses, and none are known before it is applied.
+    applied : dict
+        What the plan gives, by column.
+    """
+
+    def __init__(
         self,
-        seen: Seen,
-        applied: dict[str, Any],
-        columns: Columns,
-        gone: dict[str | None, np.ndarray],
+        comparing: Comparing,
+        before: pa.Table,
+        rows: np.ndarray,
+        there: np.ndarray,
+        after: pa.Table,
     ) -> None:
+        self.comparing, self.seen = comparing, Seen()
+        self.before, self.rows, self.there, self.after = before, rows, there, after
+        position = comparing.position
+        self.place = rows[there] if position is None else after[position].to_numpy()
+        self.applied: dict[str, Any] = {}
+        self.gone: dict[str | None, np.ndarray] = dict.fromkeys(
+            (None, *comparing.released), np.zeros(len(rows), dtype=bool)
+        )
+
+    def replay(self) -> None:
+        """Apply the plan, and compare the columns that it treats."""
+        given = self.comparing
+        piece = None if given.sources is None else Piece(self.rows, given.sources)
+        self.applied, columns = replay(given.plan, given.seed, self.before, given.key, piece)
+        self._suppressed(columns)
+        self._note(columns)
+        emptied = self._emptied()
+        for name, plan in final_plans(given.plan):
+            if name in given.released and name not in columns.unknown:
+                self._treated(name, plan, emptied.get(name, False))
+
+    def _suppressed(self, columns: Columns) -> None:
+        """Find out which cells and rows are gone, and compare the rows."""
+        left_out, given = columns.left_out, self.comparing
+        starred = starred_columns(given.plan)
+        for name in self.gone:
+            # A suppressed record tells no quasi value.
+            hidden = name in given.recipe.roles.quasi and name not in starred
+            self.gone[name] = left_out | columns.suppressed if hidden else left_out
+        expected = np.full(len(left_out), True) if given.complete else ~left_out
+        self.seen.misplaced = int((expected != self.there).sum())
+        if given.complete:
+            empty = all_null(self.after.select(given.released))
+            self.seen.hidden = self.rows[self.there][left_out[self.there] & empty]
+
+    def _note(self, columns: Columns) -> None:
         """Note what is counted over all rows."""
-        seen.applied, seen.tally, seen.unknown = len(applied), columns.tally, columns.unknown
+        seen, given = self.seen, self.comparing
+        seen.applied, seen.tally, seen.unknown = len(self.applied), columns.tally, columns.unknown
         seen.suppressed, seen.left_out = int(columns.suppressed.sum()), int(columns.left_out.sum())
-        seen.lost = {name: int(gone[name].sum()) for name in self.released}
-        for step, plan in zip(self.recipe.steps, self.plan["steps"], strict=True):
+        seen.lost = {(name,): int(self.gone[name].sum()) for name in given.released}
+        for step, plan in zip(given.recipe.steps, given.plan["steps"], strict=True):
             if step.promise and "privacy" in step.parameters():
                 for name in plan["joint"].get("confidential", {}):
                     if name not in seen.spreads and name not in columns.unknown:
-                        present = plain(columns.arrow(name)).drop_null()
-                        counted = pc.value_counts(present)
+                        counted = pc.value_counts(plain(columns.arrow(name)).drop_null())
                         text = counted.field("values").cast(pa.string())
                         counts = counted.field("counts").to_numpy()
                         seen.spreads[name] = Tuples(pa.table({name: text}), counts)
 
     # Cells
 
-    def _treated(
-        self,
-        seen: Seen,
-        name: str,
-        plan: dict[str, Any],
-        applied: dict[str, Any],
-        before: pa.Table,
-        after: pa.Table,
-        gone: dict[str | None, np.ndarray],
-        there: np.ndarray,
-        place: np.ndarray,
-    ) -> None:
-        if name not in applied:
-            seen.strange[name] = f"the plan gives no column '{name}'"
+    def _wanted(self, name: str, made: Any) -> Any:
+        """Return what the cells of a column should be, but for those of rare values."""
+        if isinstance(made, Numeric):
+            return made.where(self.there, self.gone[name])
+        wanted = plain(blank(made, self.gone[name]))
+        return wanted if self.there.all() else wanted.filter(pa.array(self.there))
+
+    def _emptied(self) -> dict[str, np.ndarray]:
+        """Note cells that are empty, perhaps because too few records still had their values.
+
+        Returns which they are, by column.
+        """
+        found: dict[str, np.ndarray] = {}
+        known = self.applied.keys() & set(self.comparing.released)
+        allowed = rarest_allowed(self.comparing) if self.comparing.plan.get("suppressed") else {}
+        for names in allowed:
+            if not set(names) <= known:
+                continue
+            lost = np.any([self.gone[name] for name in names], axis=0)
+            self.seen.lost[names] = int(lost.sum())
+            cells = [_plainly(self._wanted(name, self.applied[name])) for name in names]
+            wanted = pa.table(cells, names=[str(i) for i in range(len(names))])
+            empty = ~lost[self.there] & all_null(self.after.select(names)) & ~all_null(wanted)
+            if empty.any():
+                self.seen.emptied[names] = _counted(wanted, self.place, empty)
+                found |= dict.fromkeys(names, empty)
+        return found
+
+    def _treated(self, name: str, plan: dict[str, Any], empty: np.ndarray | bool) -> None:
+        """Compare a column with what the plan gives, but for cells that may be empty."""
+        if name not in self.applied:
+            self.seen.strange[name] = f"the plan gives no column '{name}'"
             return
-        if not isinstance(applied[name], Numeric):
-            wanted = plain(blank(applied[name], gone[name]))
-            wanted = wanted if there.all() else wanted.filter(pa.array(there))
-            self._labels(seen, name, wanted, after[name], place)
+        wanted = self._wanted(name, self.applied[name])
+        if not isinstance(wanted, Numeric):
+            self._same(self.seen.cells, name, wanted, empty, "the plan gives")
             return
-        found = float_values(after[name], name, plan.get("unit_ns") or 10**9)
-        numbers = applied[name].where(there, gone[name])
-        same = numbers.holds(found)
-        if not same.all() and not lists_rows(self.plan) and name in rarest_allowed(self):
-            same |= self._empty(seen, name, found, numbers.middle, place)
-        if not same.all():
-            first = _first(~same, place)
-            said = f"{found[first]:.17g}, the plan gives {numbers.middle[first]:.17g}"
-            seen.cells[name] = Differing(int(place[first]), said, int((~same).sum()))
-        methods = [find_method(step.method) for step in self.recipe.steps if name in step.columns]
+        found = float_values(self.after[name], name, plan.get("unit_ns") or 10**9)
+        differ = ~(wanted.holds(found) | empty)
+        if differ.any():
+            first = self._first(differ)
+            said = f"{found[first]:.17g}, the plan gives {wanted.middle[first]:.17g}"
+            self.seen.cells[name] = self._differing(differ, said)
+        methods = [s.build() for s in self.comparing.recipe.steps if name in s.columns]
         if any(method.blanks or method.needs != "numeric" for method in methods):
             return
         # Nulls are the original's, whatever the plan says.
-        null = (before[name].is_null(nan_is_null=True).to_numpy() | gone[name])[there]
-        other = null != after[name].is_null(nan_is_null=True).to_numpy()
-        if name in seen.emptied:
-            other &= ~(np.isnan(found) & ~null & same)
+        null = (self.before[name].is_null(nan_is_null=True).to_numpy() | self.gone[name])[
+            self.there
+        ]
+        other = (null != self.after[name].is_null(nan_is_null=True).to_numpy()) & ~np.asarray(empty)
         if other.any():
-            row = int(place[_first(other, place)])
-            seen.nulls[name] = Differing(row, "a null", int(other.sum()))
+            self.seen.nulls[name] = self._differing(other, "a null")
 
-    def _empty(
-        self, seen: Seen, name: str, found: np.ndarray, wanted: np.ndarray, place: np.ndarray
-    ) -> np.ndarray:
-        """Note cells that are empty, perhaps because too few records still had their value."""
-        empty = np.isnan(found) & ~np.isnan(wanted)
-        values, number = np.unique(wanted[empty], return_inverse=True)
-        first = np.full(len(values), np.iinfo(np.int64).max)
-        np.minimum.at(first, number, place[empty])
-        counts = np.bincount(number, minlength=len(values))
-        if len(values):
-            listed = zip(counts.tolist(), first.tolist(), strict=True)
-            seen.emptied[name] = dict(zip(values.tolist(), listed, strict=True))
-        return empty
+    def untouched(self) -> None:
+        """Compare the columns that no step treats with the original."""
+        for name in self.comparing.others:
+            wanted = self._wanted(name, self.before[name])
+            self._same(self.seen.others, name, wanted, False, "the original has")
 
-    def _labels(
+    def _same(
         self,
-        seen: Seen,
+        noted: dict[str, Differing],
         name: str,
         wanted: pa.ChunkedArray,
-        column: pa.ChunkedArray,
-        place: np.ndarray,
+        empty: np.ndarray | bool,
+        says: str,
     ) -> None:
+        """Compare a column that is not of numbers."""
         try:
-            found = plain(column).cast(wanted.type)
+            found = plain(self.after[name]).cast(wanted.type)
         except pa.ArrowException:
-            seen.strange[name] = f"column '{name}' is {column.type}, not {wanted.type}"
+            kind = self.after[name].type
+            self.seen.strange[name] = f"column '{name}' is {kind}, not {wanted.type}"
             return
         same = equal_cells(wanted, found)
         if not pc.all(same).as_py():
-            differ = ~same.to_numpy()
-            first = _first(differ, place)
-            said = f"{found[first].as_py()}, the plan gives {wanted[first].as_py()}"
-            seen.cells[name] = Differing(int(place[first]), said, int(differ.sum()))
+            differ = ~(same.to_numpy() | empty)
+            if differ.any():
+                first = self._first(differ)
+                said = f"{found[first].as_py()}, {says} {wanted[first].as_py()}"
+                noted[name] = self._differing(differ, said)
 
-    def _untouched(
-        self,
-        seen: Seen,
-        before: pa.Table,
-        after: pa.Table,
-        gone: dict[str | None, np.ndarray],
-        there: np.ndarray,
-        place: np.ndarray,
-    ) -> None:
-        for name in self.others:
-            wanted, found = plain(blank(before[name], gone[name])), after[name]
-            wanted = wanted if there.all() else wanted.filter(pa.array(there))
-            try:
-                found = found.cast(wanted.type)
-            except pa.ArrowException:
-                seen.strange[name] = f"column '{name}' is {found.type}, not {wanted.type}"
-                continue
-            same = equal_cells(wanted, found)
-            if not pc.all(same).as_py():
-                differ = ~same.to_numpy()
-                row = int(place[_first(differ, place)])
-                seen.others[name] = Differing(row, "differs", int(differ.sum()))
-
-    @property
-    def others(self) -> list[str]:
-        """The columns that no step treats."""
-        treated = {name for name, _ in final_plans(self.plan)} | {self.recipe.roles.household}
-        return [name for name in self.released if name not in treated]
-
-    def _households(
-        self,
-        seen: Seen,
-        before: pa.Table,
-        after: pa.Table,
-        gone: dict[str | None, np.ndarray],
-        there: np.ndarray,
-    ) -> None:
-        name = self.recipe.roles.household
-        if name is None or name not in self.released:
+    def households(self) -> None:
+        """Note old and new household ids."""
+        name = self.comparing.recipe.roles.household
+        if name is None or name not in self.comparing.released:
             return
-        kept = there & ~gone[name]
-        old = plain(before[name]).filter(pa.array(kept))
-        new = after[name].filter(pa.array(~gone[name][there]))
-        seen.households = Tuples.of(pa.table({"old": old, "new": new}))
+        gone = self.gone[name]
+        old = plain(self.before[name]).filter(pa.array(self.there & ~gone))
+        new = self.after[name].filter(pa.array(~gone[self.there]))
+        self.seen.households = Tuples.of(pa.table({"old": old, "new": new}))
+
+    def _first(self, bad: np.ndarray) -> int:
+        """Return the bad row that comes first in the release."""
+        (rows,) = np.nonzero(bad)
+        return int(rows[np.argmin(self.place[rows])])
+
+    def _differing(self, bad: np.ndarray, said: str) -> Differing:
+        return Differing(int(self.place[self._first(bad)]), said, int(bad.sum()))
 
 
-def _first(bad: np.ndarray, place: np.ndarray) -> int:
-    """Return the bad row that comes first in the release."""
-    (rows,) = np.nonzero(bad)
-    return int(rows[np.argmin(place[rows])])
+def _plainly(wanted: Any) -> pa.Array | pa.ChunkedArray:
+    """Return cells as numbers or as text."""
+    if isinstance(wanted, Numeric):
+        return pa.array(wanted.middle, from_pandas=True)
+    return wanted.cast(pa.string())
 
 
-def rarest_allowed(comparing: Comparing) -> dict[str, int]:
-    """Return by column how many records must share a value, where values with fewer are emptied."""
-    found: dict[str, int] = {}
+def _counted(wanted: pa.Table, place: np.ndarray, some: np.ndarray) -> Emptied:
+    """Count the distinct tuples of some rows, with the place of each one's first."""
+    rows = wanted.append_column("place", pa.array(place)).filter(pa.array(some))
+    grouped = rows.group_by(wanted.column_names, use_threads=False)
+    found = grouped.aggregate([([], "count_all"), ("place", "min")])
+    keys = zip(*(found[name].to_pylist() for name in wanted.column_names), strict=True)
+    figures = zip(found["count_all"].to_pylist(), found["place_min"].to_pylist(), strict=True)
+    return dict(zip(keys, figures, strict=True))
+
+
+def rarest_allowed(comparing: Comparing) -> dict[Together, int]:
+    """Return how many records must share the values of columns; those with fewer are emptied."""
+    found: dict[Together, int] = {}
     for step, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
-        if step.promise and step.build().promise == "k-per-value":
-            for name in step.columns:
-                k = int(step.least_records(name, plan["columns"][name]))
-                found[name] = max(k, found.get(name, 0))
+        promise = step.build().promise if step.promise else None
+        if promise not in ("k-per-value", "k-per-tuple"):
+            continue
+        by_tuple = promise == "k-per-tuple"
+        for names in [tuple(step.columns)] if by_tuple else [(name,) for name in step.columns]:
+            found[names] = int(step.least_records(names[0], plan["columns"][names[0]]))
     return found
+
+
+def suppresses(step: dict[str, Any]) -> bool:
+    """Tell whether a step's plan suppresses records, which have stars in its columns."""
+    groups = step.get("joint", {}).get("groups")
+    # Of a plan of classes; groups of records by number are another plan's.
+    for group in groups if isinstance(groups, list) else ():
+        whole = group["rows"] if group["treatment"] == "suppress" else 0
+        if group.get("suppressed", whole):
+            return True
+    return False
 
 
 def starred_columns(plan: Plan) -> set[str]:
     """Name the columns in which suppressed records have stars."""
-    found: set[str] = set()
-    for step in plan["steps"]:
-        for group in step.get("joint", {}).get("groups", ()):
-            # Of a plan of classes; groups of records by number are another plan's.
-            if isinstance(group, dict):
-                whole = group["rows"] if group["treatment"] == "suppress" else 0
-                if group.get("suppressed", whole):
-                    found |= set(step["columns"])
-    return found
+    return {name for step in plan["steps"] if suppresses(step) for name in step["columns"]}
 
 
 def final_plans(plan: Plan) -> list[tuple[str, dict[str, Any]]]:
@@ -414,3 +436,12 @@ def final_plans(plan: Plan) -> list[tuple[str, dict[str, Any]]]:
 def comparing_of(evidence: Evidence, recipe: Recipe, **more: Any) -> Comparing:
     """Take what a comparison needs from the evidence."""
     return Comparing(evidence.plan, recipe, evidence.recipe.seed or 0, **more)
+
+
+def suppressed_rows(evidence: Evidence, original: pa.Table) -> np.ndarray:
+    """Return the rows of the original that the plan suppresses, left out or in stars."""
+    if not evidence.suppressed["records"]:
+        return np.empty(0, np.int64)
+    comparing = comparing_of(evidence, evidence.recipe, released=(), complete=False)
+    _, columns = replay(evidence.plan, comparing.seed, original, comparing.key)
+    return np.flatnonzero(columns.suppressed)

@@ -5,129 +5,152 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from operator import add
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.findings import Shown
+from discreet.check.evidence import Evidence
+from discreet.check.findings import NEEDS_INTERNAL
 from discreet.engines import Frame
-from discreet.table.summary import Tuples
+from discreet.recipe.recipe import Recipe
+from discreet.table import float_values
 
+NEEDS_MEMORY = "needs all rows in memory: check it with the engine memory"
 _MOST_KEPT = 1 << 25
 
 Ends = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
-class ShownFrame(Shown):
+class Shown:
     """What a release shows of its records: distinct tuples with counts, when they are asked for.
 
     Attributes
     ----------
     frame : Frame
+    mapped : bool
+        Rows have the numbers of the original's rows.
+    complete : bool
+        Left-out records are there, as rows of nulls.
+    empty : int
+        Rows of nulls alone, which are suppressed records and not shown.
+    suppression : bool or None
+        Records were suppressed; None where only the plan would tell.
     hidden : tuple of int
         Rows of the original that are not shown.
-    empty : int
-        Rows of nulls alone, which are suppressed records.
     """
 
-    frame: Frame | None = None
-    hidden: tuple[int, ...] = ()
+    frame: Frame
+    mapped: bool = False
+    complete: bool = False
     empty: int = 0
+    suppression: bool | None = None
+    hidden: tuple[int, ...] = ()
     known: dict[tuple[str, ...], tuple[pa.Table, np.ndarray]] = field(default_factory=dict)
 
-    needs: ClassVar[str] = "needs all rows in memory: check it with the engine memory"
-
     @classmethod
-    def of(cls, frame: Frame, suppressed_inside: bool = False) -> ShownFrame:
-        """Show a table; with suppressed records inside, rows of nulls alone are not shown."""
-        names = frame.schema.names
-        empty = frame.fold(_empty, _sum, names) if suppressed_inside else 0
-        return cls(frame.schema.empty_table(), frame=frame, empty=empty)
+    def of(
+        cls, frame: Frame, recipe: Recipe, evidence: Evidence | None, path: Path | None
+    ) -> Shown:
+        """Show a table; a file does not hold the records that are left out."""
+        if evidence is None:
+            promises = {step.build().promise for step in recipe.steps}
+            unclear = bool({"privacy-models", "wildcard-k"} & promises)
+            return cls(frame, empty=_empty_rows(frame), suppression=None if unclear else False)
+        gone = evidence.suppressed
+        rows = evidence.log["input"]["rows"]
+        complete = path is None and gone["left_out"] > 0 and frame.num_rows == rows
+        return cls(
+            frame,
+            complete or evidence.row_map is None or evidence.mapped == frame.num_rows,
+            complete,
+            # A row of values where there should be nulls is shown, and counted.
+            min(gone["left_out"], _empty_rows(frame)) if complete else 0,
+            gone["records"] > 0,
+        )
 
     @property
-    def source(self) -> Frame:
-        """The table."""
-        assert self.frame is not None
-        return self.frame
+    def column_names(self) -> list[str]:
+        """The released columns."""
+        return self.frame.schema.names
 
     @property
     def num_rows(self) -> int:
         """The number of records."""
-        return self.source.num_rows - self.empty - len(self.hidden)
+        return self.frame.num_rows - self.empty - len(self.hidden)
 
-    def without(self, rows: Any) -> ShownFrame:
-        """Leave out some rows of the original."""
-        return replace(self, hidden=tuple(int(row) for row in rows))
+    @property
+    def needs(self) -> str | None:
+        """What it would take to look at each record beside its original, if anything."""
+        if not self.frame.whole:
+            return NEEDS_MEMORY
+        return None if self.mapped else NEEDS_INTERNAL
 
-    def over(self, columns: Sequence[str]) -> Shown:
+    def without(self, rows: Any) -> Shown:
+        """Leave out some rows of the original, where it is known which they are."""
+        return replace(self, hidden=tuple(int(row) for row in rows)) if self.mapped else self
+
+    def over(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
         """Count distinct tuples."""
-        table, counts = self._counts(tuple(columns))
-        parts = []
         if self.hidden:
-            parts.append(self.source.fold(partial(_rows, self.hidden), _joined, columns))
+            table, counts = self.frame.counts_without(columns, np.array(self.hidden))
+        else:
+            table, counts = self._counts(tuple(columns))
         if self.empty:
-            nulls = pa.table({name: pa.nulls(1, table.schema.field(name).type) for name in columns})
-            parts.append(Tuples(nulls, np.array([self.empty])))
-        for part in parts:
-            fewer, records = part.result()
-            both = Tuples(table, counts).joined(Tuples(fewer.cast(table.schema), -records))
-            table, counts = both.result()
+            counts = counts - self.empty * all_null(table)
             table, counts = table.filter(pa.array(counts > 0)), counts[counts > 0]
-        return Shown(table, counts=counts)
+        return table, counts
 
     def _counts(self, columns: tuple[str, ...]) -> tuple[pa.Table, np.ndarray]:
         """Count distinct tuples, once where they are not too many to be kept."""
         if columns in self.known:
             return self.known[columns]
-        found = self.source.counts(columns, by_value=True)
+        found = self.frame.counts(columns, by_value=True)
         if sum(len(counts) for _, counts in self.known.values()) + len(found[1]) < _MOST_KEPT:
             self.known[columns] = found
         return found
 
     def values(self, name: str) -> tuple[pa.ChunkedArray, np.ndarray, int]:
-        """Count the distinct values of a column."""
-        found = self.over([name])
-        assert found.counts is not None
-        there = found.table[name].is_valid().to_numpy()
-        nulls = int(found.counts[~there].sum())
-        return found.table[name].filter(pa.array(there)), found.counts[there], nulls
+        """Return the distinct values of a column, their counts, and the number of nulls."""
+        table, counts = self.over([name])
+        there = table[name].is_valid().to_numpy()
+        return table[name].filter(pa.array(there)), counts[there], int(counts[~there].sum())
 
     def ends(self, name: str) -> Ends:
-        """Look for the smallest and the largest number piece by piece."""
-        return self.source.fold(partial(_ends, name), _wider, [name])
+        """Return a column's smallest and largest number; None where it holds nulls alone."""
+        return self.frame.fold(partial(_ends, name), _wider, [name])
 
-    def unique(self, columns: list[str]) -> int:
+    def unique(self, columns: Sequence[str]) -> int:
         """Count the records that no other shares some columns with."""
         if self.empty or self.hidden:
-            counts = self.over(columns).counts
-            assert counts is not None
-            return int((counts == 1).sum())
-        return self.source.unique_rows(columns)
+            return int((self.over(columns)[1] == 1).sum())
+        return self.frame.unique_rows(columns)
+
+
+def all_null(table: pa.Table) -> np.ndarray:
+    """Mask the rows that are null in every column."""
+    empty = np.full(table.num_rows, True)
+    for column in table.columns:
+        empty &= column.is_null(nan_is_null=True).to_numpy()
+    return empty
+
+
+def _empty_rows(frame: Frame) -> int:
+    return frame.fold(_empty, add, frame.schema.names)
 
 
 def _empty(piece: pa.Table, rows: np.ndarray) -> int:
-    empty = np.full(len(piece), True)
-    for column in piece.columns:
-        empty &= column.is_null(nan_is_null=True).to_numpy()
-    return int(empty.sum())
-
-
-def _sum(one: int, other: int) -> int:
-    return one + other
-
-
-def _rows(wanted: tuple[int, ...], piece: pa.Table, rows: np.ndarray) -> Tuples:
-    return Tuples.of(piece.filter(pa.array(np.isin(rows, wanted))))
-
-
-def _joined(one: Tuples, other: Tuples) -> Tuples:
-    return one.joined(other)
+    return int(all_null(piece).sum())
 
 
 def _ends(name: str, piece: pa.Table, rows: np.ndarray) -> Ends:
-    return Shown(piece).ends(name)
+    values = float_values(piece[name], name)
+    if np.isnan(values).all():
+        return None
+    return float(np.nanmin(values)), float(np.nanmax(values))
 
 
 def _wider(one: Ends, other: Ends) -> Ends:

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 from discreet.assessment import Assessment, assess
-from discreet.check.evidence import Evidence, content_hmac, lists_rows, suppressed_rows
+from discreet.check.evidence import Evidence, content_hmac
 from discreet.check.folders import find_release
+from discreet.check.rows import suppressed_rows
 from discreet.cli import show
 from discreet.engines.choice import choose
 from discreet.errors import BadInput
@@ -50,7 +51,7 @@ def _engine(engine: str, original: Path, evidence: Evidence | None) -> str:
     chosen = choose(engine, original)
     if chosen == "spark":
         raise BadInput("assess runs in memory or on duckdb; use --engine duckdb")
-    if evidence is None or ("hmac" in evidence.log["input"] and lists_rows(evidence.plan)):
+    if evidence is None or "hmac" in evidence.log["input"]:
         return chosen
     if engine == "memory":
         raise BadInput(
@@ -76,7 +77,7 @@ def _in_memory(
         if content_hmac(before, evidence.key) != evidence.log["input"]["hmac"]:
             raise BadInput(f"{original} is not the table that {protected} was made from")
         after, rows = read_table(table, schema=evidence.schema), evidence.rows
-        gone = suppressed_rows(evidence.plan)
+        gone = suppressed_rows(evidence, before)
     return assess(
         before,
         after,

@@ -207,10 +207,8 @@ def check(
 ) -> None:
     """Verify what a release promises; exit 1 where a promise is broken."""
     from discreet.check import check_release
-    from discreet.check.files import check_files, engine_for
     from discreet.check.folders import find_release
     from discreet.recipe import Recipe
-    from discreet.recipe.reading import read_original
 
     table, internal = find_release(release)
     known = internal.is_dir()
@@ -218,15 +216,17 @@ def check(
         raise BadInput(f"{internal} is not there; give the recipe with --recipe")
     rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
-    kept = internal if known else None
-    if engine_for(engine, table, kept, original) == "memory":
-        before = original and read_original(original, rules, **dialect)
-        report = check_release(table, rules, kept, before, original)
-    else:
-        with show.stages() as tell:
-            report = check_files(
-                table, rules, kept, original, memory=memory, dialect=dialect, tell=tell
-            )
+    with show.stages() as tell:
+        report = check_release(
+            table,
+            rules,
+            internal if known else None,
+            original,
+            engine=engine,
+            memory=memory,
+            dialect=dialect,
+            tell=tell,
+        )
     if as_json:
         _print_json(report.to_dict())
     else:

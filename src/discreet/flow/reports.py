@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.assessment.assessment import assess
-from discreet.check.evidence import Evidence, content_hmac, suppressed_rows
+from discreet.check.evidence import Evidence, content_hmac
 from discreet.check.folders import find_release
+from discreet.check.rows import suppressed_rows
 from discreet.errors import BadInput
 from discreet.flow.publication import internal_facts, public_facts
 from discreet.recipe.reading import read_original
@@ -55,7 +56,7 @@ def saved_facts(
         evidence.recipe.roles,
         recipe=evidence.recipe,
         rows=evidence.rows,
-        suppressed=suppressed_rows(evidence.plan),
+        suppressed=suppressed_rows(evidence, before),
     )
     return internal_facts(evidence.recipe, evidence.plan, evidence.log, check, found.to_dict())
 

@@ -96,7 +96,7 @@ def beyond_pieces(step: dict[str, Any]) -> str | None:
 def computed(number: int, name: str) -> tuple[str, str]:
     """Name the columns for what a step gives for a column, and for how far off that may be.
 
-    Where a table has them, the step is not applied to its pieces: see `release.scale.ordered`.
+    Where a table has them, the step is not applied to its pieces: see `check.ordered`.
     """
     return f"\0step {number} {name}", f"\0step {number} {name} slack"
 
@@ -141,15 +141,15 @@ def replay(
     key : str, optional
         The column that draws go by; the rows' numbers where there is none.
     piece : Piece, optional
-        Where the table is a piece of the original. What must hold of all rows together is not
-        verified then, and columns of steps that need more than a piece are left out.
+        Where the table is a piece of the original. Columns of steps that need more than a piece are
+        left out then.
 
     Returns
     -------
     treated : dict of str to Numeric or pyarrow.ChunkedArray
         The treated columns.
     columns : Columns
-        All columns, as they are after the last step.
+        All columns, as they are after the last step, and what was counted for `verify_step`.
     """
     columns = Columns(original, piece)
     rows = None if piece is None else piece.rows
@@ -176,8 +176,6 @@ def replay(
                 raise ValueError(f"column '{name}' after step {step['step']} is not what was kept")
             going_on = treated[name].middle if kept is None else kept
             columns.put_numbers(name, going_on, precision)
-        if piece is None:
-            verify_step(step, columns.tally)
     for name in columns.unknown:
         treated.pop(name, None)
     return treated, columns
@@ -226,6 +224,8 @@ class Numeric:
 
     def where(self, kept: np.ndarray, gone: np.ndarray) -> Numeric:
         """Take the rows that a mask keeps, nulls where another says so."""
+        if kept.all() and not gone.any():
+            return self
         low, middle, high = (
             np.where(gone, np.nan, side)[kept] for side in (self.low, self.middle, self.high)
         )
