@@ -35,7 +35,7 @@ def reported(n: int) -> Case:
 
     release = protect_read(people(n), Recipe.from_dict(RECIPE))
     assessment = release.assess()
-    given = (release.original, release.protected, release.recipe.roles, release.recipe)
+    given = (release.original, release.finished.table, release.recipe.roles, release.recipe)
 
     def ours() -> Any:
         from discreet.assessment.figures import figures_of
@@ -46,7 +46,7 @@ def reported(n: int) -> Case:
         internal = internal_report(
             release._facts(release.log, replace(assessment, figures=figures))
         )
-        external = external_report(public_facts(release.recipe, release.log, release.protected))
+        external = external_report(public_facts(release.recipe, release.log, release.finished.table))
         return internal, external, figures
 
     def check(ours: Any, peer: Any) -> str:

@@ -498,7 +498,7 @@ def test_a_csv_of_which_the_first_rows_mislead(cells, small, tmp_path):
     release = discreet.protect(tmp_path / "a.parquet", rules, engine="duckdb")
     release.save(tmp_path / "out", format="csv")
     release.close()
-    rows = first_rows(tmp_path / "out" / "public" / "table.csv", release.schema)
+    rows = first_rows(tmp_path / "out" / "public" / "table.csv", release.finish.schema)
     assert rows.schema == release.schema
     assert sorted(filter(None, rows["note"].to_pylist())) == sorted(cells)
 
@@ -534,7 +534,7 @@ def test_rows_of_the_original_are_not_published_with_the_release(written, monkey
 
     monkeypatch.setattr(shutil, "rmtree", stubborn)
     with pytest.raises(BadInput, match="cannot write to release"):
-        protect_to(Path("people.parquet"), SMALL, "duckdb", Path("release"))
+        protect_to(Path("people.parquet"), SMALL, Path("release"), "duckdb")
     assert not (written / "release").exists()
 
 

@@ -76,9 +76,9 @@ def test_no_figure_of_the_plan_is_told(html, everything):
     collect(everything.plan)
     released = {
         text
-        for name in everything.protected.column_names
-        if pa.types.is_floating(everything.protected[name].type)
-        for x in everything.protected[name].drop_null().to_pylist()
+        for name in everything.finished.table.column_names
+        if pa.types.is_floating(everything.finished.table[name].type)
+        for x in everything.finished.table[name].drop_null().to_pylist()
         for text in (f"{x!r}", f"{x:.6g}", f"{x:,.6g}")
     }
     assert len(secret) > 200
@@ -100,19 +100,19 @@ def test_secrets_do_not_move_a_byte(everything):
         "files": {"public/table.csv": "2" * 64},
         "warnings": ["a warning that names row 77"],
     }
-    one = external_report(public_facts(everything.recipe, everything.log, everything.protected))
-    assert external_report(public_facts(other, log, everything.protected)) == one
+    one = external_report(public_facts(everything.recipe, everything.log, everything.finished.table))
+    assert external_report(public_facts(other, log, everything.finished.table)) == one
 
 
 def test_the_order_of_rows_does_not_move_a_byte(everything):
-    rows = np.random.default_rng(5).permutation(len(everything.protected))
-    mixed = everything.protected.take(pa.array(rows))
-    one = external_report(public_facts(everything.recipe, everything.log, everything.protected))
+    rows = np.random.default_rng(5).permutation(len(everything.finished.table))
+    mixed = everything.finished.table.take(pa.array(rows))
+    one = external_report(public_facts(everything.recipe, everything.log, everything.finished.table))
     assert external_report(public_facts(everything.recipe, everything.log, mixed)) == one
 
 
 def test_pictures_come_from_the_released_table_alone(everything):
-    facts = public_facts(everything.recipe, everything.log, everything.protected)
+    facts = public_facts(everything.recipe, everything.log, everything.finished.table)
     for column in facts["columns"]:
         figures = column["figures"] or {}
         assert not set(figures) - {"kind", "unit", "released", "released_categories"}
@@ -132,7 +132,7 @@ def test_made_again_from_the_folder(everything_folder, html):
 def test_publish_noise_tells_the_parameters(everything):
     given = Recipe.from_dict(everything_recipe() | {"publish_noise": True})
     page = is_self_contained(
-        external_report(public_facts(given, everything.log, everything.protected))
+        external_report(public_facts(given, everything.log, everything.finished.table))
     ).text.replace(everything.log["release"], "")
     for told in ("scale 0.3172", "p 7.538", "retention 0.8384", "noise_scale 0.7718"):
         assert told in page, told
@@ -192,8 +192,8 @@ def rounded_page(step):
     values = np.random.default_rng(2).gamma(2.0, 900.0, 400)
     recipe = {"roles": {"confidential": ["pay"]}, "steps": [step | {"columns": ["pay"]}]}
     release = protect(pa.table({"pay": values}), recipe)
-    after = release.protected["pay"].to_numpy()
-    facts = public_facts(release.recipe, release.log, release.protected)
+    after = release.finished.table["pay"].to_numpy()
+    facts = public_facts(release.recipe, release.log, release.finished.table)
     return external_report(facts), after.var() / values.var()
 
 
@@ -240,7 +240,7 @@ def test_strengths_are_told_in_their_order(html):
     ],
 )  # fmt: skip
 def test_it_is_said_what_became_of_suppressed_records(everything, found, said):
-    facts = public_facts(everything.recipe, everything.log, everything.protected.slice(0, 1))
+    facts = public_facts(everything.recipe, everything.log, everything.finished.table.slice(0, 1))
     steps = [s | {"columns": ["age", "sex"]} for s in facts["steps"] if s["method"] == "generalize"]
     counts = found and dict(zip(("records", "left_out", "blanked_cells"), found, strict=True))
     page = external_report(facts | {"steps": steps, "suppressed": counts})
@@ -251,7 +251,7 @@ def test_a_release_without_steps():
     table = pa.table({"age": [1, 2, 3]})
     release = protect(table, {"roles": {"insensitive": ["age"]}})
     page = is_self_contained(
-        external_report(public_facts(release.recipe, release.log, release.protected))
+        external_report(public_facts(release.recipe, release.log, release.finished.table))
     )
     assert "No value differs from the original." in page.text
     assert "No picture: all values are equal or missing" in page.text

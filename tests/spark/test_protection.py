@@ -38,7 +38,7 @@ def test_spark_decides_and_releases_what_memory_does(name, session, table, file,
     found = read_table(tmp_path / "out" / "public" / "table.parquet")
     left = np.delete(np.arange(table.num_rows), wanted.left_out)
     np.testing.assert_array_equal(np.sort(rows), left)
-    same_table(wanted.protected.take(pa.array(left)), found.take(pa.array(np.argsort(rows))))
+    same_table(wanted.finished.table.take(pa.array(left)), found.take(pa.array(np.argsort(rows))))
     assert release.log["changed_cells"] == wanted.log["changed_cells"]
     assert release.log["usage"]["bytes_shuffled"] > 0
 
@@ -47,7 +47,7 @@ def test_a_data_frame_is_released_as_one(session, table, tmp_path):
     rules = rounding("oma", "income", k=5)
     data = session.spark.createDataFrame(table.slice(0, 3000).select(["name", "income"]))
     release = discreet.protect(data, rules)
-    wanted = discreet.protect(table.slice(0, 3000).select(["name", "income"]), rules).protected
+    wanted = discreet.protect(table.slice(0, 3000).select(["name", "income"]), rules).finished.table
     found = release.table.toArrow()
     assert found.column_names == ["income"]
     assert sorted(found["income"].drop_null().to_pylist()) == sorted(

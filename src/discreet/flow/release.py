@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.assessment import Assessment
@@ -119,6 +120,11 @@ class Release:
         if not self.plan.get("suppressed", {}).get("left_out"):
             return self.finished
         return self.treated.flat_map(self.finish.kept, self.finish.schema)
+
+    @property
+    def left_out(self) -> np.ndarray:
+        """The rows of the original that are blank in the table and left out of the file."""
+        return self.treated.fold(_left_out, np.append, [LEFT_OUT])
 
     def verify(self) -> None:
         """Check the table against what its recipe promises, or raise `BrokenPromise`."""
@@ -273,6 +279,10 @@ class Release:
         rows, columns = self.treated.num_rows, len(self.finish.schema)
         where = "" if self.treated.whole else f" on {self.engine.name}"
         return f"<Release of {rows:,} rows and {columns} columns{where}, {found}>"
+
+
+def _left_out(piece: pa.Table, rows: np.ndarray) -> np.ndarray:
+    return rows[piece[LEFT_OUT].to_numpy()]
 
 
 def shared_schema(schema: pa.Schema, format: str) -> pa.Schema:
