@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.report.pictures.axes import Plot
-from discreet.report.pictures.drawing import TEXT, Canvas, width
+from discreet.report.pictures.drawing import TEXT, Canvas
+from discreet.report.pictures.words import width
 from tests.report.pages import marks
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.report import pictures
-from discreet.report.pictures.drawing import TEXT, clipped, path, width
+from discreet.report.pictures.drawing import TEXT, path
+from discreet.report.pictures.words import clipped, width
 from tests.report.pages import marks, walked
 
 HOSTILE = [

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 
 from discreet.report import pictures
-from discreet.report.pictures.drawing import TEXT, width
+from discreet.report.pictures.drawing import TEXT
+from discreet.report.pictures.words import width
 from tests.report.pages import marks, walked
 
 

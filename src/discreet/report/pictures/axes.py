@@ -10,19 +10,11 @@ from typing import Any
 import numpy as np
 
 from discreet.clock import clock_unit, leading, written
-from discreet.report.pictures.drawing import (
-    BELOW,
-    GRID,
-    TEXT,
-    WIDE,
-    Canvas,
-    Look,
-    clipped,
-    number,
-    width,
-)
+from discreet.report.pictures.drawing import GRID, TEXT, WIDE, Canvas, Look
+from discreet.report.pictures.words import BELOW, clipped, number, width
 
 Tick = tuple[float, str]
+Ends = tuple[float, float]
 _LIGHT_LINE: Look = {"stroke": GRID, "stroke_width": 0.6}
 _AXIS: Look = {"stroke": "#444444", "stroke_width": 0.6}
 # Space between the labels of an axis, and above them.
@@ -87,8 +79,8 @@ class Plot:
     def __init__(
         self,
         canvas: Canvas,
-        x: tuple[float, float],
-        y: tuple[float, float],
+        x: Ends,
+        y: Ends,
         names: tuple[str, str] = ("", ""),
         *,
         x_ticks: Sequence[Tick] | None = None,
@@ -105,7 +97,7 @@ class Plot:
         lying = y_ticks is not None and x_ticks is None
         if y_ticks is None:
             most = (self.bottom - top + TEXT) / (TEXT + _GAP)
-            y_ticks = finest(y, lambda found: len(found) <= most, whole=whole == "y")
+            y_ticks = finest(y, lambda found: len(found) <= most, False, whole == "y")
         widest = max((width(label) for _, label in y_ticks), default=0.0)
         self.left, self.right = TEXT * widest + 8 if left is None else left, right
         if x_ticks is None:
@@ -162,32 +154,20 @@ class Plot:
             draw.text(self._side(tick, 0), self.bottom + _UNDER, tick[1], "middle")
         for height, (_, label) in zip(heights, y_ticks, strict=True):
             draw.text(self.left - 5, height + 3, label, "end")
-        draw.text(
-            (self.left + self.right) / 2, self.bottom + 27, clipped(names[0], BELOW), "middle"
-        )
+        middle = (self.left + self.right) / 2
+        draw.text(middle, self.bottom + 27, clipped(names[0], BELOW), "middle")
         draw.text(0, self.top - 7, clipped(names[1], 30.0))
 
 
-def around(values: np.ndarray, part: float) -> tuple[float, float]:
-    """Return the ends of an axis that holds values, with a part of their range left on each side.
-
-    Examples
-    --------
-    >>> around(np.array([1.0, 3.0, np.nan]), 0.5)
-    (0.0, 4.0)
-    """
+def around(values: np.ndarray, part: float) -> Ends:
+    """Return the ends of an axis that holds values, with a part of their range left beside."""
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     room = part * (high - low) or 0.1 * abs(high) or 1.0
     return low - room, high + room
 
 
-def finest(
-    ends: tuple[float, float],
-    fit: Callable[[list[Tick]], bool],
-    dates: bool = False,
-    whole: bool = False,
-) -> list[Tick]:
+def finest(ends: Ends, fit: Callable[[list[Tick]], bool], dates: bool, whole: bool) -> list[Tick]:
     """Return the most ticks between two values whose labels fit."""
     low, high = sorted(map(float, ends))
     if not 1e-290 < high - low < math.inf:
@@ -216,10 +196,7 @@ def round_numbers(low: float, high: float, least: float = 0.0) -> Iterator[list[
         form = f",.{max(0, -power)}f" if largest < 1e17 and power > -7 else f",.{digits}g"
         places = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
         labels = {f"{i * step + 0.0:{form}}": i * step for i in places}
-        yield [
-            (value, label.replace("e+", "e").replace("e-0", "e-"))
-            for label, value in labels.items()
-        ]
+        yield [(value, label) for label, value in labels.items()]
 
 
 def moments(low: float, high: float) -> Iterator[list[Tick]]:

@@ -10,27 +10,11 @@ import numpy as np
 
 from discreet.clock import length_unit
 from discreet.report.pictures.axes import Plot, Values, around
-from discreet.report.pictures.drawing import (
-    AFTER_BARS,
-    AFTER_LINE,
-    BEFORE_AREA,
-    BEFORE_BARS,
-    BEFORE_LINE,
-    BELOW,
-    BLUE,
-    DARK,
-    MARGIN,
-    Canvas,
-    Look,
-    Picture,
-    clipped,
-    number,
-    percent,
-)
+from discreet.report.pictures.drawing import AREAS, BARS, BLUE, LINES, MARGIN, Canvas, Picture
+from discreet.report.pictures.words import BELOW, clipped, number, percent
 
 # Bins that a description tells one by one.
 _TOLD = 60
-_OUTLINE: Look = {"stroke": DARK, "stroke_width": 1.2}
 _OPEN = "The outermost bins are open and drawn as wide as their neighbours."
 
 
@@ -51,18 +35,15 @@ def histogram(column: str, figures: Mapping[str, Any]) -> Picture:
     Share of records by age, before and after: under 30: 20.0 % and 0 %; 30 to 60: 50.0 % and
     60.0 %; 60 and more: 30.0 % and 40.0 %.
     """
-    before, after = shares(figures["before"]), shares(figures["after"])
-    bins = Bins(figures["edges"])
-
-    canvas = Canvas()
-    plot = bins.plot(canvas, column, before, after)
-    plot.stairs(bins.heights(before), bins.drawn, **BEFORE_AREA)
-    plot.stairs(bins.heights(after), bins.drawn, **_OUTLINE)
-    canvas.legend({"before": BEFORE_AREA, "after": _OUTLINE})
-    told = bins.told(before, after)
+    canvas, bins = Canvas(), Bins(figures["edges"])
+    sides = [shares(figures[side]) for side in AREAS]
+    plot = bins.plot(canvas, column, *sides)
+    for side, look in zip(sides, AREAS.values(), strict=True):
+        plot.stairs(bins.heights(side), bins.drawn, **look)
+    canvas.legend(AREAS)
     return canvas.picture(
         f"Distribution of {clipped(column, BELOW)} before and after",
-        f"Share of records by {column}, before and after: {told}.",
+        f"Share of records by {column}, before and after: {bins.told(*sides)}.",
         "The grey area is the original, the black line the release; where they part, values moved. "
         f"{_OPEN}",
     )
@@ -70,10 +51,9 @@ def histogram(column: str, figures: Mapping[str, Any]) -> Picture:
 
 def released_histogram(column: str, figures: Mapping[str, Any]) -> Picture:
     """Draw a histogram of released values: `edges` and `counts`, one more than edges."""
-    found, bins = shares(figures["counts"]), Bins(figures["edges"])
-    canvas = Canvas()
+    canvas, bins, found = Canvas(), Bins(figures["edges"]), shares(figures["counts"])
     plot = bins.plot(canvas, column, found)
-    plot.stairs(bins.heights(found), bins.drawn, **(BEFORE_AREA | _OUTLINE))
+    plot.stairs(bins.heights(found), bins.drawn, **AREAS["before"], **AREAS["after"])
     return canvas.picture(
         f"Distribution of {clipped(column, BELOW)} as released",
         f"Share of records by {column}, as released: {bins.told(found)}.",
@@ -92,15 +72,14 @@ def ecdf(column: str, figures: Mapping[str, Any]) -> Picture:
     and 45; 90 %: 50 and 45.
     """
     both_sides = Values([*figures["before"], *figures["after"]])
-    sides = {side: Values(figures[side]) for side in ("before", "after")}
-    looks = {"before": BEFORE_LINE, "after": AFTER_LINE}
+    sides = {side: Values(figures[side]) for side in LINES}
     canvas = Canvas()
     names = column, "% of records at most"
     ends = around(both_sides.numbers, 0.02)
     plot = Plot(canvas, ends, (0, 100), names, dates=both_sides.dates)
     for side, values in sides.items():
-        plot.line(values.numbers, _levels(values.numbers), **looks[side])
-    canvas.legend(looks)
+        plot.line(values.numbers, _levels(values.numbers), **LINES[side])
+    canvas.legend(LINES)
     told = []
     for p in (10, 25, 50, 75, 90):
         at = [np.interp(p, _levels(v.numbers), v.numbers) for v in sides.values()]
@@ -122,48 +101,35 @@ def _levels(quantiles: np.ndarray) -> np.ndarray:
 
 def categories(column: str, figures: Mapping[str, Any]) -> Picture:
     """Draw bars for the `labels`, by their records `before` and `after`."""
-    labels, before, after = (figures[part] for part in ("labels", "before", "after"))
-    return bars(
-        labels,
-        shares(before),
-        shares(after),
-        f"Categories of {clipped(column, BELOW)} before and after",
-        f"Share of records by {column}, before and after",
+    how = (
         "The upper bar of each pair is the original, the lower the release, in percent of their "
-        "records; rare labels are put together.",
+        "records; rare labels are put together."
     )
+    return _bars(column, figures, ["before", "after"], "before and after", how)
 
 
 def released_categories(column: str, figures: Mapping[str, Any]) -> Picture:
     """Draw bars for the released `labels`, by their `counts`."""
-    return bars(
-        figures["labels"],
-        None,
-        shares(figures["counts"]),
-        f"Categories of {clipped(column, BELOW)} as released",
-        f"Share of records by {column}, as released",
-        "Each bar is the share of records with that label; rare labels are put together.",
-    )
+    how = "Each bar is the share of records with that label; rare labels are put together."
+    return _bars(column, figures, ["counts"], "as released", how)
 
 
-def bars(
-    labels: Sequence[str],
-    before: np.ndarray | None,
-    after: np.ndarray,
-    title: str,
-    told: str,
-    caption: str,
+def _bars(
+    column: str, figures: Mapping[str, Any], parts: Sequence[str], when: str, how: str
 ) -> Picture:
-    """Draw lying bars of shares, one or two for each label."""
-    names = [clipped(str(label)) for label in labels]
-    canvas = Canvas(50 + len(names) * (18.7 if before is not None else 14.4))
-    sides = [after] if before is None else [before, after]
+    names = [clipped(str(label)) for label in figures["labels"]]
+    sides = [shares(figures[part]) for part in parts]
+    canvas = Canvas(50 + len(names) * (14.4 if len(sides) == 1 else 18.7))
     lying_bars(canvas, names, sides, "% of records")
-    said = []
-    for i, name in enumerate(names):
-        was = "" if before is None else f"{percent(before[i])} and "
-        said.append(f"{name}: {was}{percent(after[i])}")
-    return canvas.picture(title, f"{told}: {'; '.join(said)}.", caption)
+    told = "; ".join(_told(names, sides))
+    title = f"Categories of {clipped(column, BELOW)} {when}"
+    return canvas.picture(title, f"Share of records by {column}, {when}: {told}.", how)
+
+
+def _told(names: Sequence[str], sides: Sequence[np.ndarray]) -> list[str]:
+    """Say the shares that go by each name."""
+    rows = zip(names, zip(*sides, strict=True), strict=True)
+    return [f"{name}: {' and '.join(map(percent, row))}" for name, row in rows]
 
 
 def lying_bars(
@@ -174,10 +140,8 @@ def lying_bars(
     rows = list(enumerate(names))
     ends = len(names) - 0.4, -0.6
     plot = Plot(canvas, (0, top), ends, (unit, ""), y_ticks=rows, left=MARGIN, **box)
-    looks = {"before": BEFORE_BARS, "after": AFTER_BARS}
-    if len(sides) == 1:
-        looks = {"": {**AFTER_BARS, "fill": BLUE}}
-    else:
+    looks = BARS if len(sides) == 2 else {"": BARS["after"] | {"fill": BLUE}}
+    if len(looks) == 2:
         canvas.legend(looks, plot.right)
     thick = 0.7 / len(sides)
     for place, (side, look) in enumerate(zip(sides, looks.values(), strict=True)):
@@ -200,15 +164,12 @@ class Bins:
     def __init__(self, edges: Sequence[Any]) -> None:
         self.values = Values(edges)
         inner = self.values.numbers
-        widths = np.diff(inner)
+        widths = np.diff(inner) if len(inner) > 1 else np.ones(1)
+        self.unit = float(np.median(widths))
+        self.drawn = np.array([0.0, 1.0])
         # The outermost have no width of their own.
-        first = widths[0] if len(widths) else 1.0
-        last = widths[-1] if len(widths) else 1.0
-        self.unit = float(np.median(widths)) if len(widths) else 1.0
         if len(inner):
-            self.drawn = np.concatenate([[inner[0] - first], inner, [inner[-1] + last]])
-        else:
-            self.drawn = np.array([0.0, 1.0])
+            self.drawn = np.concatenate([[inner[0] - widths[0]], inner, [inner[-1] + widths[-1]]])
 
     def heights(self, parts: np.ndarray) -> np.ndarray:
         """Return bars whose areas are the shares: percent per the usual width."""
@@ -232,12 +193,8 @@ class Bins:
         said = [self.values.said(value) for value in self.values.numbers]
         names = ["all"]
         if said:
-            names = [f"under {said[0]}"]
-            names += [f"{a} to {b}" for a, b in pairwise(said)]
-            names += [f"{said[-1]} and more"]
-        parts = [
-            f"{name}: {' and '.join(percent(side[i]) for side in sides)}"
-            for i, name in enumerate(names)
-        ]
+            between = (f"{a} to {b}" for a, b in pairwise(said))
+            names = [f"under {said[0]}", *between, f"{said[-1]} and more"]
+        parts = _told(names, sides)
         more = len(parts) - _TOLD
         return "; ".join(parts[:_TOLD]) + (f"; and {more} bins more" if more > 0 else "")

@@ -8,32 +8,37 @@ from __future__ import annotations
 
 import hashlib
 import math
-import unicodedata
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from discreet.report.pictures.words import printable, width
+
 LIGHT, GREY, DARK, BLUE = "#c9ced6", "#7b8494", "#1a1a1a", "#2f5d8a"
 GRID = "#dddddd"
 Look = dict[str, Any]
+Looks = dict[str, Look]
 # The two sides, told apart by fill, hatch and line and not by colour alone. A hatch has an id of
 # its own in each picture, which stands where the zero is.
-BEFORE_BARS: Look = {"fill": LIGHT, "stroke": GREY, "stroke_width": 0.6}
-AFTER_BARS: Look = {"fill": "url(#\0)", "stroke": DARK, "stroke_width": 0.6}
-BEFORE_AREA: Look = {"fill": LIGHT}
-BEFORE_LINE: Look = {"stroke": GREY, "stroke_width": 2.2}
-AFTER_LINE: Look = {"stroke": DARK, "stroke_width": 1.1, "stroke_dasharray": "4.4 1.6"}
+BARS: Looks = {
+    "before": {"fill": LIGHT, "stroke": GREY, "stroke_width": 0.6},
+    "after": {"fill": "url(#\0)", "stroke": DARK, "stroke_width": 0.6},
+}
+LINES: Looks = {
+    "before": {"stroke": GREY, "stroke_width": 2.2},
+    "after": {"stroke": DARK, "stroke_width": 1.1, "stroke_dasharray": "4.4 1.6"},
+}
+AREAS: Looks = {"before": {"fill": LIGHT}, "after": {"stroke": DARK, "stroke_width": 1.2}}
 _HATCH = (
     '<defs><pattern id="\0" width="4" height="4" patternUnits="userSpaceOnUse" '
     f'patternTransform="rotate(45)"><path d="M0 0H4V4H0z" fill="{BLUE}"/>'
     f'<path d="M0 0V4" stroke="{DARK}"/></pattern></defs>'
 )
 WIDE, HIGH = 490.0, 166.0
-# What fits beside an axis and below it, in widths of an m; points that the first takes.
-BESIDE, BELOW, MARGIN = 13.0, 45.0, 119.0
-TEXT = 8.5
+# Size of letters; what stands beside the bars takes the margin.
+TEXT, MARGIN = 8.5, 119.0
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ class Canvas:
         if words := printable(text):
             self._mark("text", given | look, escape(words))
 
-    def legend(self, entries: dict[str, Look], right: float = WIDE) -> None:
+    def legend(self, entries: Looks, right: float = WIDE) -> None:
         """Name looks in the line above the axes, up to its right end."""
         for name, look in reversed(entries.items()):
             right -= TEXT * width(name)
@@ -171,86 +176,3 @@ def path(x: Any, y: Any) -> str:
 def short(value: float) -> str:
     """Write a place with two digits after the point at most."""
     return f"{round(float(value), 2) + 0.0:.7g}"
-
-
-def clipped(name: str, room: float = BESIDE) -> str:
-    """Shorten a name to what fits; line ends and the like become spaces.
-
-    Examples
-    --------
-    >>> clipped("monthly income before taxes of the household")
-    'monthly income befor…'
-    """
-    name = printable(name)
-    if width(name) <= room:
-        return name
-    end = 0
-    while width(name[: end + 1]) <= room - 1:
-        end += 1
-    return f"{name[:end].rstrip()}…"
-
-
-def width(text: str) -> float:
-    """Estimate the width of a text in widths of an m, by a wide font.
-
-    Examples
-    --------
-    >>> round(width("mill"), 2), width("東京")
-    (2.05, 2.2)
-    """
-    return sum(map(_width, text))
-
-
-def _width(letter: str) -> float:
-    if letter in "ijlftrI.,:;'|!()[] ":
-        return 0.35 if letter in "ijl.,:;'|! I" else 0.42
-    if letter in "mwMW@%…":
-        return 1.0
-    if unicodedata.east_asian_width(letter) in "WF":
-        return 1.1
-    return 0.75 if letter.isupper() or not letter.isascii() else 0.64
-
-
-def printable(text: str) -> str:
-    """Put spaces where there are line ends and what no file may hold."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def number(value: float) -> str:
-    """Write a number in words of a text: five digits at most, thousands apart.
-
-    Examples
-    --------
-    >>> [number(v) for v in (0.04713, 42.137, 30162.4, 1e9, 0.0)]
-    ['0.04713', '42.137', '30,162', '1,000,000,000', '0']
-    """
-    if abs(value) >= 1e15:
-        return f"{value:.4g}"
-    text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.5g}"
-    return "0" if text in ("-0", "0") else text
-
-
-def span(low: float, high: float) -> str:
-    """Write a range; its ends once where they are the same.
-
-    Examples
-    --------
-    >>> span(3, 1200), span(2.0, 2.0)
-    ('3 to 1,200', '2')
-    """
-    ends = number(low), number(high)
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
-
-
-def percent(share: float) -> str:
-    """Write a share as percent.
-
-    Examples
-    --------
-    >>> [percent(v) for v in (0.12345, 1.0, 0.0, 0.0004)]
-    ['12.3 %', '100 %', '0 %', '0.04 %']
-    """
-    value = 100 * share
-    if value >= 99.95 or value == 0:
-        return f"{value:.0f} %"
-    return f"{value:.1f} %" if value >= 1 else f"{value:.2g} %"

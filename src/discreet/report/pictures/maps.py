@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 
 from discreet.report.pictures.axes import Plot, around
-from discreet.report.pictures.drawing import (
-    DARK,
-    GREY,
-    TEXT,
-    Canvas,
-    Look,
-    Picture,
-    clipped,
-    number,
-    width,
-)
+from discreet.report.pictures.drawing import DARK, GREY, TEXT, Canvas, Look, Picture
+from discreet.report.pictures.words import clipped, number, width
 
 _FRONT: Look = {"r": 3.5, "fill": DARK}
 _BEATEN: Look = {"fill": "white", "stroke": GREY, "stroke_width": 1}
@@ -59,9 +50,8 @@ def risk_utility(
     plot = Plot(canvas, x, y, (loss, risk))
     points = np.column_stack([plot.across(places[:, 0]), plot.down(places[:, 1])])
     front = points[~beaten][np.lexsort(places[~beaten].T[::-1])]
-    look = {"stroke": DARK, "stroke_width": 0.8, "stroke_dasharray": "3 1.3"}
     if len(front) > 1:
-        canvas.line(*front.T, **look)
+        canvas.line(*front.T, stroke=DARK, stroke_width=0.8, stroke_dasharray="3 1.3")
     canvas.dots(*front.T, **_FRONT)
     a, b = points[beaten].T
     canvas.boxes(a - 3, a + 3, b - 3, b + 3, **_BEATEN)

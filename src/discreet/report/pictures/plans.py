@@ -9,20 +9,8 @@ import numpy as np
 
 from discreet.report.pictures.axes import Plot, around
 from discreet.report.pictures.distributions import Bins, shares
-from discreet.report.pictures.drawing import (
-    BEFORE_AREA,
-    BELOW,
-    BLUE,
-    DARK,
-    GRID,
-    LIGHT,
-    Canvas,
-    Look,
-    Picture,
-    clipped,
-    number,
-    span,
-)
+from discreet.report.pictures.drawing import AREAS, BLUE, DARK, GRID, LIGHT, Canvas, Look, Picture
+from discreet.report.pictures.words import BELOW, clipped, number, span
 
 # Borders that leave the density to be seen.
 _BORDERS = 60
@@ -33,7 +21,6 @@ _CHUNKS = 24
 _POINTS = 17
 _BORDER: Look = {"stroke": BLUE, "stroke_width": 0.7, "stroke_dasharray": "1 1.6"}
 _POINT: Look = {"stroke": DARK, "stroke_width": 1}
-_CURVE: Look = {"stroke": DARK, "stroke_width": 1.2}
 
 
 def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, Any]) -> Picture:
@@ -53,13 +40,13 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
     few = len(cuts) <= _BORDERS
     canvas = Canvas()
     plot = bins.plot(canvas, column, before, under=0.14)
-    top, looks = plot.y[1], {"before": BEFORE_AREA, "points": _POINT}
-    plot.stairs(bins.heights(before), bins.drawn, **BEFORE_AREA)
+    top, looks = plot.y[1], {"before": AREAS["before"]}
+    plot.stairs(bins.heights(before), bins.drawn, **AREAS["before"])
     if few:
-        looks = {"before": BEFORE_AREA, "borders": _BORDER, "points": _POINT}
+        looks["borders"] = _BORDER
         plot.strokes(_apart(cuts, *plot.x), 0, top, **_BORDER)
     plot.strokes(_apart(points, *plot.x), -0.12 * top, -0.02 * top, **_POINT)
-    canvas.legend(looks)
+    canvas.legend(looks | {"points": _POINT})
     held_together = (
         "all values between two dotted borders"
         if few
@@ -131,16 +118,8 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
     below.stairs(heights, edges, fill=LIGHT, stroke=DARK, stroke_width=1)
     n = len(shown)
     ticks = [(i + 0.5, f"{shown[i] + 1:,}") for i in range(0, n, max(1, n // 8))]
-    above = Plot(
-        canvas,
-        (0, n),
-        (0, 1),
-        ("", "curve, stretched"),
-        x_ticks=ticks,
-        y_ticks=[],
-        left=below.left,
-        bottom=105,
-    )
+    above = Plot(canvas, (0, n), (0, 1), ("", "curve, stretched"), x_ticks=ticks, y_ticks=[],
+                 left=below.left, bottom=105)  # fmt: skip
     above.strokes(np.arange(1, n), 0, 1, stroke=GRID, stroke_width=0.6)
     for place, chunk in enumerate(shown):
         own = coefficients[ends_of[chunk] - degrees[chunk] - 1 : ends_of[chunk]]
@@ -148,7 +127,7 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
         fit = _curve(own, k, at)
         flat = np.ptp(fit) <= 1e-12
         y = np.full(len(at), 0.5) if flat else (fit - fit.min()) / np.ptp(fit)
-        above.line(place + 0.08 + 0.84 * at / (k - 1), y, **_CURVE)
+        above.line(place + 0.08 + 0.84 * at / (k - 1), y, **AREAS["after"])
     degree = f"{degrees.min()}" if np.ptp(degrees) == 0 else f"{degrees.min()} to {degrees.max()}"
     spread = span(deviations.min(), deviations.max())
     some = f"; {len(shown)} of the {chunks:,} chunks are drawn" if len(shown) < chunks else ""
@@ -198,7 +177,7 @@ def refinement(trace: Mapping[str, Any], what: str = "loss in %") -> Picture:
     canvas = Canvas()
     last = 1.02 * float(seconds.max()) or 1.0
     plot = Plot(canvas, (0, last), around(values, 0.05), ("seconds", what))
-    plot.line(np.repeat(seconds, 2)[1:], np.repeat(values, 2)[:-1], **_CURVE)
+    plot.line(np.repeat(seconds, 2)[1:], np.repeat(values, 2)[:-1], **AREAS["after"])
     canvas.dots(plot.across(seconds[-1:]), plot.down(values[-1:]), r=2.5)
     done = f"{number(seconds[-1])} s and {int(trace[work][-1]):,} {work}"
     return canvas.picture(

@@ -10,8 +10,7 @@ import numpy as np
 from discreet.report.pictures.axes import Plot
 from discreet.report.pictures.distributions import lying_bars
 from discreet.report.pictures.drawing import (
-    AFTER_BARS,
-    BEFORE_BARS,
+    BARS,
     DARK,
     GRID,
     MARGIN,
@@ -20,11 +19,8 @@ from discreet.report.pictures.drawing import (
     Canvas,
     Look,
     Picture,
-    clipped,
-    number,
-    percent,
-    width,
 )
+from discreet.report.pictures.words import clipped, number, percent, width
 
 # Columns up to which the matrices fit beside each other.
 _SIDE_BY_SIDE = 12
@@ -126,11 +122,10 @@ def class_sizes(figures: Mapping[str, Any]) -> Picture:
     ticks = [(place, str(size)) for place, size in enumerate(sizes)]
     names = "records in the class", "records"
     plot = Plot(canvas, (-0.6, len(sizes) - 0.4), (0, top), names, x_ticks=ticks, whole="y")
-    looks = {"before": BEFORE_BARS, "after": AFTER_BARS}
-    for left, side, look in zip((-0.4, 0.0), (before, after), looks.values(), strict=True):
+    for left, side, look in zip((-0.4, 0.0), (before, after), BARS.values(), strict=True):
         ends = plot.across(places + left), plot.across(places + left + 0.4)
         canvas.boxes(*ends, plot.down(side), plot.bottom, **look)
-    canvas.legend(looks)
+    canvas.legend(BARS)
     told = [f"{size}: {x:,} and {y:,}" for size, x, y in zip(sizes, before, after, strict=True)]
     return canvas.picture(
         "Records by the size of their class, before and after",
