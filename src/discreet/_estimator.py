@@ -1,6 +1,6 @@
-"""scikit-learn's part of a method, without scipy.stats, which takes longer to load than the rest.
+"""scikit-learn's part of a method, without two parts of scipy that take longer to load than it.
 
-scikit-learn names it as it is loaded, and calls it where no method comes by.
+scikit-learn names them as it is loaded, and calls them where no method comes by.
 """
 
 import sys
@@ -18,12 +18,13 @@ class _Later(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-_stats = sys.modules.setdefault("scipy.stats", _Later("scipy.stats"))
+_named = [sys.modules.setdefault(name, _Later(name)) for name in ("scipy.stats", "scipy.special")]
 from sklearn.base import BaseEstimator as BaseEstimator  # noqa: E402
 from sklearn.base import OneToOneFeatureMixin as OneToOneFeatureMixin  # noqa: E402
 from sklearn.base import TransformerMixin as TransformerMixin  # noqa: E402
 from sklearn.utils.validation import check_is_fitted as check_is_fitted  # noqa: E402
 from sklearn.utils.validation import validate_data as validate_data  # noqa: E402
 
-if sys.modules["scipy.stats"] is _stats and isinstance(_stats, _Later):
-    del sys.modules["scipy.stats"]
+for _module in _named:
+    if isinstance(_module, _Later) and sys.modules.get(_module.__name__) is _module:
+        del sys.modules[_module.__name__]
