@@ -46,7 +46,8 @@ def reported(n: int) -> Case:
         internal = internal_report(
             release._facts(release.log, replace(assessment, figures=figures))
         )
-        external = external_report(public_facts(release.recipe, release.log, release.finished.table))
+        facts = public_facts(release.recipe, release.log, release.finished.table)
+        external = external_report(facts)
         return internal, external, figures
 
     def check(ours: Any, peer: Any) -> str:

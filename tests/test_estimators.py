@@ -1,5 +1,8 @@
 """scikit-learn's own checks, on every method."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -172,3 +175,17 @@ def test_in_a_pipeline_and_a_column_transformer():
     out = make_pipeline(steps, StandardScaler()).fit_transform(table)
     assert np.allclose(out.mean(axis=0), 0)
     assert len(np.unique(out[:, 1])) == 2
+
+
+def test_what_scikit_learn_was_spared_is_there_when_asked_for():
+    code = (
+        "import sys\nfrom discreet.rounding import OMA\n"
+        "assert not {'scipy.stats', 'scipy.special'} & set(sys.modules)\n"
+        "from sklearn.utils import _array_api, fixes\n"
+        "assert _array_api.special.expit(0.0) == 0.5\n"
+        "assert fixes._mode([1, 1, 2]).mode == 1\n"
+        "import scipy.special, scipy.stats\n"
+        "assert scipy.stats.norm.ppf(0.5) == scipy.special.ndtri(0.5) == 0"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

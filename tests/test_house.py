@@ -99,3 +99,21 @@ def test_import_and_help_load_nothing_heavy():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "protect" in result.stdout, result.stderr
     assert result.stdout.endswith("loaded []\n")
+
+
+def test_a_small_run_loads_nothing_that_it_does_not_need(tmp_path):
+    (tmp_path / "in.csv").write_text("age,pay\n" + "".join(f"{i % 7},{i}\n" for i in range(100)))
+    (tmp_path / "recipe.toml").write_text(
+        "[roles]\nquasi = ['age']\nconfidential = ['pay']\n"
+        "[[steps]]\nmethod = 'oma'\ncolumns = ['age', 'pay']\nk = 5\n"
+    )
+    code = (
+        "import sys\nfrom discreet.cli.main import main\n"
+        "sys.argv = ['discreet', 'protect', 'in.csv', '--recipe', 'recipe.toml', '--out', 'out']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = ('matplotlib', 'scipy.stats', 'scipy.special', 'duckdb', 'sklearn.linear_model')\n"
+        "sys.stderr.write(repr([m for m in heavy if m in sys.modules]))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (tmp_path / "out" / "internal" / "report.html").exists(), run.stdout
+    assert run.stderr.strip().endswith("[]"), run.stderr

@@ -13,8 +13,6 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
-from sklearn.utils import check_random_state
 
 from discreet.kernels.philox import philox
 
@@ -90,6 +88,8 @@ class Draws:
             return cls(secret_seed(), *scope)
         if isinstance(random_state, int | np.integer):
             return cls(int(random_state), *scope)
+        from sklearn.utils import check_random_state
+
         words = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         return cls(int.from_bytes(words.tobytes(), "little"), *scope)
 
@@ -113,6 +113,8 @@ class Draws:
 
     def normal(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:
         """Return one standard normal number per row, by the inverse distribution function."""
+        from scipy.special import ndtri
+
         return ndtri(self.uniform(rows, stream))
 
     def permutation(self, n: int) -> np.ndarray:

@@ -14,9 +14,14 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 from narwhals.dependencies import is_into_dataframe
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from discreet._estimator import (
+    BaseEstimator,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    check_is_fitted,
+    validate_data,
+)
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput

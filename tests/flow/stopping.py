@@ -7,9 +7,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-# Pictures are drawn by it, on first use.
-import matplotlib.figure  # noqa: F401
-
 from discreet import protect
 from discreet.engines import memory
 from discreet.flow import output, release

@@ -1,6 +1,8 @@
 """Reading pages as a browser does, without one."""
 
+import re
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -74,3 +76,27 @@ def is_self_contained(html: str) -> Page:
     assert "url(http" not in html
     assert "@import" not in html
     return page
+
+
+def marks(svg: str, tag: str) -> list[dict[str, str]]:
+    """Return the attributes of a picture's marks of one kind, with their text."""
+    found = [e for e in ElementTree.fromstring(svg).iter() if e.tag.rpartition("}")[2] == tag]
+    return [{**element.attrib, "text": element.text or ""} for element in found]
+
+
+def walked(path: str) -> list[list[tuple[float, float]]]:
+    """Return the points that the parts of a path go through."""
+    parts: list[list[tuple[float, float]]] = []
+    x = y = 0.0
+    for command, rest in re.findall(r"([MLHV])([^MLHVz]*)", path):
+        numbers = [float(one) for one in rest.split()]
+        if command in "ML":
+            x, y = numbers
+        elif command == "H":
+            (x,) = numbers
+        else:
+            (y,) = numbers
+        if command == "M":
+            parts.append([])
+        parts[-1].append((x, y))
+    return parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import sys
@@ -39,6 +40,8 @@ out = Console(highlight=False)
 def main() -> None:
     """Run a command: exit 0 when done, 1 for a failed promise or check, 2 for bad input."""
     warnings.showwarning = _warn
+    # Loading packages makes objects by the hundred thousand, and next to none that can go.
+    gc.set_threshold(50_000)
     # Temporary files hold rows of people; whoever is asked to stop removes them first.
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):

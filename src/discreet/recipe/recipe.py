@@ -83,19 +83,17 @@ class Step(BaseModel):
 
 def _step_again(method: str, values: dict[str, Any], given: set[str]) -> Step:
     """Make a step of what was pickled."""
-    return _step_models()[method].model_construct(given, **values)
+    return _step_model(method).model_construct(given, **values)
 
 
 @cache
-def _step_models() -> dict[str, type[Step]]:
-    """Return a model per method, made from the signature of its class."""
-    models = {}
-    for name, method in methods().items():
-        fields: dict[str, Any] = {"method": (Literal[name], ...)}
-        for parameter, kind, default in parameters(method):
-            fields[parameter] = (kind, ... if default is inspect.Parameter.empty else default)
-        models[name] = create_model(f"{method.__name__}Step", __base__=Step, **fields)
-    return models
+def _step_model(name: str) -> type[Step]:
+    """Return the model of a method's steps, made from the signature of its class."""
+    method = methods()[name]
+    fields: dict[str, Any] = {"method": (Literal[name], ...)}
+    for parameter, kind, default in parameters(method):
+        fields[parameter] = (kind, ... if default is inspect.Parameter.empty else default)
+    return create_model(f"{method.__name__}Step", __base__=Step, **fields)
 
 
 class Recipe(BaseModel):
@@ -262,7 +260,7 @@ class Recipe(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Return the JSON schema of a recipe, for editors that complete and check as one types."""
-        one: Any = Union[tuple(_step_models().values())]  # noqa: UP007
+        one: Any = Union[tuple(map(_step_model, methods()))]  # noqa: UP007
         steps: Any = list[Annotated[one, Discriminator("method")]]
         whole = create_model("Recipe", __base__=cls, steps=(steps, ...))
         return whole.model_json_schema()
@@ -305,10 +303,10 @@ def _read_step(step: Any, number: int) -> Any:
     if "method" not in step:
         raise ValueError(f"step {number} has no method")
     name = step["method"]
-    models = _step_models()
-    if not isinstance(name, str) or name not in models:
-        raise ValueError(f"step {number}: there is no method '{name}'; {nearest(name, models)}")
+    if not isinstance(name, str) or name not in methods():
+        raise ValueError(f"step {number}: there is no method '{name}'; {nearest(name, methods())}")
+    model = _step_model(name)
     try:
-        return models[name].model_validate(dict(step))
+        return model.model_validate(dict(step))
     except ValidationError as error:
-        raise ValueError(f"step {number} ({name}): {say(error, models[name])}") from None
+        raise ValueError(f"step {number} ({name}): {say(error, model)}") from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from discreet.report.pictures.drawing import number, percent, printable
+from discreet.report.pictures.words import number, percent, printable
 
 LONGEST_NAME = 60
 # A page of more columns than this shows the first ones; the tables have all.

@@ -15,7 +15,6 @@ from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import hyp2f1
 
 from discreet.errors import BadInput
 from discreet.measure import AVERAGE, LARGEST, Entry, Facts, Figure, Measure
@@ -91,6 +90,8 @@ def _risk(f: np.ndarray, population: np.ndarray) -> np.ndarray:
     one = sampled & (f == 1)
     risk[one] = -p[one] * np.log(p[one]) / q[one]
     few = sampled & (f > 1) & (f <= _SERIES_FROM)
+    from scipy.special import hyp2f1
+
     risk[few] = p[few] / f[few] * hyp2f1(1.0, 1.0, f[few] + 1.0, q[few])
     many = sampled & (f > _SERIES_FROM)
     risk[many] = p[many] / f[many] * _series(f[many], q[many])

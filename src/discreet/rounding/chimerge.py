@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import chi2
 
 from discreet.kernels.supervised import chimerge
 from discreet.parameters import Constraints, number
@@ -81,4 +80,6 @@ class ChiMerge(SupervisedRounding):
 
     def cut(self, classes: np.ndarray) -> np.ndarray:
         """Merge while neighbours are alike."""
+        from scipy.stats import chi2
+
         return chimerge(classes, float(chi2.ppf(1 - self.alpha, classes.shape[1] - 1)))

@@ -6,7 +6,6 @@ import warnings
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.special import betaincinv
 
 from discreet.draws import Draws
 from discreet.kernels.bootstrap import bootstrap_means
@@ -194,6 +193,8 @@ def _medians(part: Summary, samples: int, draws: Draws, streams: tuple[int, int]
     m = part.n
     rows = np.arange(samples)
     r = (m + 1) // 2
+    from scipy.special import betaincinv
+
     lower = betaincinv(r, m - r + 1, draws.uniform(rows, streams[0]))
     upper = lower
     if m % 2 == 0:

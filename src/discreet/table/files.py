@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
-from pyarrow import dataset, feather, parquet
+from pyarrow import feather, parquet
 
 from discreet.errors import BadInput, nearest
 from discreet.table.csv import cast, read_csv
@@ -140,7 +140,7 @@ def _read_arrow(path: Path, kind: str) -> pa.Table:
     try:
         if kind == "feather":
             return feather.read_table(str(path), memory_map=False)
-        return parquet.read_table(pa.OSFile(str(path)))
+        return parquet.ParquetFile(pa.OSFile(str(path))).read()
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"{path} cannot be read as {NAMES[kind]}: {error}") from None
 
@@ -171,6 +171,8 @@ def _read_folder(folder: Path) -> pa.Table:
                 f"{path}: column '{odd}' is not as in {paths[0].name}; the files of a folder must "
                 "have the same columns and types"
             )
+    from pyarrow import dataset
+
     return dataset.dataset(
         [str(p) for p in paths], format="parquet", partitioning="hive"
     ).to_table()

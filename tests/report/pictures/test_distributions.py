@@ -1,12 +1,11 @@
 """Histograms, quantiles and bars: what is drawn is what was counted."""
 
-import re
-
 import numpy as np
 import pytest
 
 from discreet.report import pictures
 from discreet.report.pictures.distributions import Bins, shares
+from tests.report.pages import marks, walked
 
 
 def test_areas_of_bars_are_shares():
@@ -87,15 +86,41 @@ def test_long_descriptions_end():
     assert picture.alt.count(";") == 60
 
 
+def heights(svg: str) -> dict[int, float]:
+    """Return where the labels of the upright axis stand."""
+    labels = [mark for mark in marks(svg, "text") if mark.get("text-anchor") == "end"]
+    return {int(mark["text"]): float(mark["y"]) for mark in labels}
+
+
 def test_quantiles_stand_in_the_middle_of_their_parts():
     picture = pictures.ecdf("x", {"before": [0.0, 100.0], "after": [0.0, 100.0]})
-    line = next(
-        d for d in re.findall(r' d="([^"]+)"[^>]*stroke-width: 2.2', picture.svg) if "L" in d
-    )
-    (_, y0), (_, y1) = (map(float, p.split()) for p in re.split("[ML]", line)[1:])
-    ticks = {
-        int(t): float(y)
-        for y, t in re.findall(r'text-anchor: end" x="[\d.]+" y="([\d.]+)">(\d+)<', picture.svg)
-    }
+    thick = next(mark for mark in marks(picture.svg, "path") if mark.get("stroke-width") == "2.2")
+    [[(_, y0), (_, y1)]] = walked(thick["d"])
+    ticks = heights(picture.svg)
     per = (ticks[0] - ticks[100]) / 100
     assert (y0 - y1) / per == pytest.approx(50, abs=0.2)
+
+
+def test_stairs_are_as_high_as_their_shares():
+    counts = [10, 20, 60, 10]
+    figures = {"edges": [10.0, 20.0, 30.0], "before": counts, "after": counts[::-1]}
+    svg = pictures.histogram("x", figures).svg
+    ticks = heights(svg)
+    per = (ticks[0] - ticks[20]) / 20
+    for look, side in ((("fill", "#c9ced6"), counts), (("stroke", "#1a1a1a"), counts[::-1])):
+        drawn = next(mark for mark in marks(svg, "path") if mark.get(look[0]) == look[1])
+        [points] = walked(drawn["d"])
+        base = points[0][1]
+        assert [(base - y) / per for _, y in points[1:-1:2]] == pytest.approx(side, abs=0.2)
+
+
+def test_lying_bars_are_as_long_as_their_shares():
+    counts = {"before": [10, 30], "after": [40, 0]}
+    svg = pictures.categories("c", {"labels": ["a", "b"], **counts}).svg
+    bars = [walked(mark["d"]) for mark in marks(svg, "path") if mark.get("fill") != "none"]
+    bars = [side for side in bars if len(side) == 2]
+    labels = {m["text"]: float(m["x"]) for m in marks(svg, "text") if "text-anchor" in m}
+    per = (labels["100"] - labels["0"]) / 100
+    for side, shares_ in zip(bars, ([25, 75], [100, 0]), strict=True):
+        lengths = [max(x for x, _ in bar) - min(x for x, _ in bar) for bar in side]
+        assert [long / per for long in lengths] == pytest.approx(shares_, abs=0.2)

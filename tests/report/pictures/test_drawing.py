@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.report import pictures
-from discreet.report.pictures.drawing import _path, clipped, width
+from discreet.report.pictures.drawing import TEXT, path
+from discreet.report.pictures.words import clipped, width
+from tests.report.pages import marks, walked
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -66,8 +68,7 @@ def test_names_are_text_and_no_picture_is_broken_by_them(name):
     for picture in drawn:
         root = ElementTree.fromstring(picture.svg)
         tags = {element.tag.rpartition("}")[2] for element in root.iter()}
-        assert tags <= {"svg", "title", "desc", "defs", "g", "path", "use", "text", "tspan", "rect",
-                        "clipPath", "pattern"}  # fmt: skip
+        assert tags <= {"svg", "title", "desc", "defs", "pattern", "path", "circle", "text"}
         assert [element.text for element in root][:2] == [picture.title, picture.alt]
         for element in root.iter():
             for key, value in element.attrib.items():
@@ -79,15 +80,41 @@ def test_names_are_text_and_no_picture_is_broken_by_them(name):
 
 
 def test_what_a_picture_refers_to_is_in_it():
+    hatched = 0
     for picture in every("age"):
         root = ElementTree.fromstring(picture.svg)
         ids = {e.attrib["id"] for e in root.iter() if "id" in e.attrib}
-        used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', picture.svg))
-        used = {one or other for one, other in used}
-        assert used
-        assert used <= ids
-        # Nothing is kept that nothing refers to, but title and description.
-        assert {i.split("-")[1] for i in ids - used} == {"title", "desc"}
+        used = set(re.findall(r"url\(#([^)]+)\)", picture.svg))
+        hatched += len(used)
+        # Nothing is kept that nothing refers to.
+        assert used | set(root.attrib["aria-labelledby"].split()) == ids
+    assert hatched
+
+
+@pytest.mark.parametrize("name", ["age", "x" * 200, "中文" * 40])
+def test_text_stays_inside_and_off_other_text(name):
+    for picture in every(name):
+        root = ElementTree.fromstring(picture.svg)
+        wide, high = map(float, root.attrib["viewBox"].split()[2:])
+        boxes = []
+        for mark in marks(picture.svg, "text"):
+            x, y = float(mark["x"]), float(mark["y"])
+            size = float(mark.get("font-size", TEXT))
+            long = size * width(mark["text"])
+            start = {"start": 0.0, "middle": long / 2, "end": long}[
+                mark.get("text-anchor", "start")
+            ]
+            box = (x - start, y - 0.75 * size, x - start + long, y)
+            if "transform" in mark:
+                box = (x - 0.75 * size, y + start - long, x, y + start)
+            assert box[0] >= -1, mark
+            assert box[1] >= -1, mark
+            assert box[2] <= wide + 1, mark
+            assert box[3] <= high + 1, mark
+            for other in boxes:
+                apart = box[2] <= other[0] or other[2] <= box[0]
+                assert apart or box[3] <= other[1] or other[3] <= box[1], (picture.title, mark)
+            boxes.append(box)
 
 
 def test_pictures_of_a_column_are_small_and_the_same_again():
@@ -117,20 +144,14 @@ def test_a_picture_reads_without_colour():
     )
 )
 def test_shortened_paths_go_the_same_way(steps):
-    steps = [("M", *steps[0][1:]), *steps[1:]]
-    given_ = " ".join(f"{command} {x / 100:.6f} {y / 100:.6f}" for command, x, y in steps)
-    x = y = None
-    walked = []
-    for command, rest in re.findall(r"([MLHV])([^MLHV]*)", _path(given_)):
-        numbers = [float(one) for one in rest.split()]
-        if command in "ML":
-            x, y = numbers
-        elif command == "H":
-            (x,) = numbers
-        else:
-            (y,) = numbers
-        walked.append((("M" if command == "M" else "L"), x, y))
-    assert walked == [(c, pytest.approx(a / 100), pytest.approx(b / 100)) for c, a, b in steps]
+    given_, parts = [], []
+    for command, x, y in [("M", *steps[0][1:]), *steps[1:]]:
+        if command == "M":
+            given_.append((np.nan, np.nan))
+            parts.append([])
+        given_.append((x / 100, y / 100))
+        parts[-1].append((pytest.approx(x / 100), pytest.approx(y / 100)))
+    assert walked(path(*zip(*given_, strict=True))) == parts
 
 
 @given(st.text(max_size=60), st.floats(3, 50))
@@ -148,7 +169,8 @@ def test_clipped_names_fit_and_short_ones_stay(name, room):
 def test_values_near_1e9_with_spreads_near_1e_3():
     edges = [1e9 + i * 1e-3 for i in range(1, 5)]
     picture = pictures.histogram("x", {"edges": edges, "before": [10] * 5, "after": [12] * 5})
-    assert "1e9" in picture.svg  # the offset beside the axis
+    labels = {mark["text"] for mark in marks(picture.svg, "text")}
+    assert {"1,000,000,000.002", "1,000,000,000.004"} <= labels
     numbers = [float(v) for d in re.findall(r' d="([^"]+)"', picture.svg)
                for v in re.findall(r"-?[\d.]+", d)]  # fmt: skip
     assert np.isfinite(numbers).all()

@@ -1,12 +1,24 @@
 """The risk-utility map."""
 
 import itertools
-import re
 
 import numpy as np
 
 from discreet.report import pictures
-from discreet.report.pictures.drawing import TEXT, width
+from discreet.report.pictures.drawing import TEXT
+from discreet.report.pictures.words import width
+from tests.report.pages import marks, walked
+
+
+def named(svg: str, begins: tuple[str, ...]) -> dict[str, tuple[float, float, float, float]]:
+    """Return the boxes of texts: left, right, top, bottom."""
+    found = {}
+    for mark in marks(svg, "text"):
+        if mark["text"].startswith(begins):
+            wide = TEXT * width(mark["text"])
+            left = float(mark["x"]) - (wide if mark.get("text-anchor") == "end" else 0)
+            found[mark["text"]] = left, left + wide, float(mark["y"]) - TEXT, float(mark["y"])
+    return found
 
 
 def test_names_stand_where_there_is_room_and_the_front_is_a_line():
@@ -30,13 +42,7 @@ def test_names_of_near_points_do_not_overlap():
         for i, (r, c) in enumerate(0.2 + 0.02 * rng.random((8, 2)))
     ] + [{"name": "far", "risk": 0.9, "loss": 0.9, "dominated": False}]
     svg = pictures.risk_utility(releases).svg
-    boxes = []
-    for anchor, x, y, name in re.findall(
-        r'text-anchor: (\w+)" x="([\d.]+)" y="([\d.]+)">(release \d+|far)<', svg
-    ):
-        wide = TEXT * width(name)
-        left = float(x) - (wide if anchor == "end" else 0)
-        boxes.append((left, left + wide, float(y) - TEXT, float(y)))
+    boxes = list(named(svg, ("release", "far")).values())
     assert len(boxes) == 9
     for i, a in enumerate(boxes):
         for b in boxes[:i]:
@@ -51,18 +57,33 @@ def test_names_stand_off_the_line():
         for i, (r, c) in enumerate([(0.9, 0.1), (0.52, 0.3), (0.45, 0.6), (0.38, 0.9)])
     ]
     svg = pictures.risk_utility(releases).svg
-    names = re.findall(r'text-anchor: (\w+)" x="([\d.]+)" y="([\d.]+)">(release number \d)<', svg)
+    names = named(svg, ("release",))
     assert len(names) == 4
-    dashed = next(path for path in re.findall(r"<path [^>]*>", svg) if "stroke-dasharray" in path)
-    numbers = [float(part) for part in re.findall(r"[\d.]+", re.search(r' d="([^"]*)"', dashed)[1])]
-    line = np.array(numbers).reshape(-1, 2)
+    dashed = next(mark for mark in marks(svg, "path") if "stroke-dasharray" in mark)
+    line = np.array(walked(dashed["d"])[0])
     assert len(line) == 4
     along = np.linspace(0, 1, 500)[:, None]
-    for anchor, x, y, name in names:
-        wide = TEXT * width(name)
-        left = float(x) - (wide if anchor == "end" else 0)
+    for name, (left, right, top, bottom) in names.items():
         for start, end in itertools.pairwise(line):
             on = start + along * (end - start)
-            inside = (on[:, 0] > left) & (on[:, 0] < left + wide)
-            inside &= (on[:, 1] > float(y) - TEXT + 1) & (on[:, 1] < float(y))
+            inside = (on[:, 0] > left) & (on[:, 0] < right)
+            inside &= (on[:, 1] > top + 1) & (on[:, 1] < bottom)
             assert not inside.any(), name
+
+
+def test_an_axis_where_more_is_better_runs_the_other_way():
+    releases = [
+        {"name": name, "risk": at, "loss": at, "dominated": False}
+        for name, at in (("low", 0.1), ("high", 0.9))
+    ]
+
+    def middles(turned):
+        found = marks(pictures.risk_utility(releases, turned=turned).svg, "circle")
+        return [(float(mark["cx"]), float(mark["cy"])) for mark in found[:2]]
+
+    (x0, y0), (x1, y1) = middles([])
+    assert x0 < x1
+    assert y0 > y1
+    (x0, y0), (x1, y1) = middles(["risk", "loss"])
+    assert x0 > x1
+    assert y0 < y1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.report import pictures
+from tests.report.pages import marks
 
 
 def matrix(n, seed):
@@ -42,7 +43,8 @@ def test_positive_squares_are_full_and_negative_ones_hollow():
     def drawn(r):
         figures = {"columns": ["a", "b"], "before": [[1, r], [r, 1]], "after": [[1, r], [r, 1]]}
         svg = pictures.correlations(figures).svg
-        return svg.count("fill: #1a1a1a; stroke: #1a1a1a"), svg.count("fill: #ffffff")
+        fills = [mark["fill"] for mark in marks(svg, "path")]
+        return fills.count("#1a1a1a"), fills.count("white")
 
     assert drawn(0.5) == (2, 0)
     assert drawn(-0.5) == (0, 2)

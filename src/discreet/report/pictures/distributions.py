@@ -8,27 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.clock import clock_unit, leading, length_unit, written
-from discreet.report.pictures.drawing import (
-    AFTER_BARS,
-    AFTER_LINE,
-    BEFORE_BARS,
-    BEFORE_LINE,
-    BELOW,
-    DARK,
-    LIGHT,
-    MARGIN,
-    Picture,
-    clipped,
-    draw,
-    legend,
-    number,
-    percent,
-)
+from discreet.clock import length_unit
+from discreet.report.pictures.axes import Plot, Values, around
+from discreet.report.pictures.drawing import AREAS, BARS, BLUE, LINES, MARGIN, Canvas, Picture
+from discreet.report.pictures.words import BELOW, clipped, number, percent
 
-WIDE, HIGH = 6.8, 2.3
 # Bins that a description tells one by one.
 _TOLD = 60
+_OPEN = "The outermost bins are open and drawn as wide as their neighbours."
 
 
 def histogram(column: str, figures: Mapping[str, Any]) -> Picture:
@@ -48,22 +35,15 @@ def histogram(column: str, figures: Mapping[str, Any]) -> Picture:
     Share of records by age, before and after: under 30: 20.0 % and 0 %; 30 to 60: 50.0 % and
     60.0 %; 60 and more: 30.0 % and 40.0 %.
     """
-    before, after = shares(figures["before"]), shares(figures["after"])
-    bins = Bins(figures["edges"])
-
-    def paint(canvas: Any) -> None:
-        axis = room(canvas)
-        axis.stairs(bins.heights(before), bins.drawn, fill=True, color=LIGHT, label="before")
-        axis.stairs(bins.heights(after), bins.drawn, color=DARK, linewidth=1.2, label="after")
-        bins.label(axis, column)
-        legend(axis)
-
-    told = bins.told(before, after)
-    return draw(
-        paint,
-        (WIDE, HIGH),
+    canvas, bins = Canvas(), Bins(figures["edges"])
+    sides = [shares(figures[side]) for side in AREAS]
+    plot = bins.plot(canvas, column, *sides)
+    for side, look in zip(sides, AREAS.values(), strict=True):
+        plot.stairs(bins.heights(side), bins.drawn, **look)
+    canvas.legend(AREAS)
+    return canvas.picture(
         f"Distribution of {clipped(column, BELOW)} before and after",
-        f"Share of records by {column}, before and after: {told}.",
+        f"Share of records by {column}, before and after: {bins.told(*sides)}.",
         "The grey area is the original, the black line the release; where they part, values moved. "
         f"{_OPEN}",
     )
@@ -71,24 +51,14 @@ def histogram(column: str, figures: Mapping[str, Any]) -> Picture:
 
 def released_histogram(column: str, figures: Mapping[str, Any]) -> Picture:
     """Draw a histogram of released values: `edges` and `counts`, one more than edges."""
-    found, bins = shares(figures["counts"]), Bins(figures["edges"])
-
-    def paint(canvas: Any) -> None:
-        axis = room(canvas)
-        axis.stairs(bins.heights(found), bins.drawn, fill=True, facecolor=LIGHT)
-        axis.stairs(bins.heights(found), bins.drawn, color=DARK, linewidth=1)
-        bins.label(axis, column)
-
-    return draw(
-        paint,
-        (WIDE, HIGH),
+    canvas, bins, found = Canvas(), Bins(figures["edges"]), shares(figures["counts"])
+    plot = bins.plot(canvas, column, found)
+    plot.stairs(bins.heights(found), bins.drawn, **AREAS["before"], **AREAS["after"])
+    return canvas.picture(
         f"Distribution of {clipped(column, BELOW)} as released",
         f"Share of records by {column}, as released: {bins.told(found)}.",
         f"The area above a range of values is the share of records in it. {_OPEN}",
     )
-
-
-_OPEN = "The outermost bins are open and drawn as wide as their neighbours."
 
 
 def ecdf(column: str, figures: Mapping[str, Any]) -> Picture:
@@ -101,25 +71,21 @@ def ecdf(column: str, figures: Mapping[str, Any]) -> Picture:
     Quantiles of age, before and after: 10 %: 20 and 25; 25 %: 25 and 25; 50 %: 35 and 35; 75 %: 45
     and 45; 90 %: 50 and 45.
     """
-    both_sides = Axis.of([*figures["before"], *figures["after"]])
-    sides = {side: Axis.of(figures[side]) for side in ("before", "after")}
-
-    def paint(canvas: Any) -> None:
-        axis = room(canvas)
-        for (side, values), style in zip(sides.items(), (BEFORE_LINE, AFTER_LINE), strict=True):
-            axis.plot(values.numbers, _levels(values.numbers), label=side, **style)
-        axis.set(ylim=(0, 100), ylabel="% of records at most")
-        label_values(axis, column, both_sides)
-        legend(axis)
-
+    both_sides = Values([*figures["before"], *figures["after"]])
+    sides = {side: Values(figures[side]) for side in LINES}
+    canvas = Canvas()
+    names = column, "% of records at most"
+    ends = around(both_sides.numbers, 0.02)
+    plot = Plot(canvas, ends, (0, 100), names, dates=both_sides.dates)
+    for side, values in sides.items():
+        plot.line(values.numbers, _levels(values.numbers), **LINES[side])
+    canvas.legend(LINES)
     told = []
     for p in (10, 25, 50, 75, 90):
         at = [np.interp(p, _levels(v.numbers), v.numbers) for v in sides.values()]
         both = [both_sides.said(value) for value in at]
         told.append(f"{p} %: {both[0]} and {both[1]}")
-    return draw(
-        paint,
-        (WIDE, HIGH),
+    return canvas.picture(
         f"Quantiles of {clipped(column, BELOW)} before and after",
         f"Quantiles of {column}, before and after: {'; '.join(told)}.",
         "At each value, the height is the share of records that are at most so large; the farther "
@@ -135,60 +101,54 @@ def _levels(quantiles: np.ndarray) -> np.ndarray:
 
 def categories(column: str, figures: Mapping[str, Any]) -> Picture:
     """Draw bars for the `labels`, by their records `before` and `after`."""
-    labels, before, after = (figures[part] for part in ("labels", "before", "after"))
-    return bars(
-        labels,
-        shares(before),
-        shares(after),
-        f"Categories of {clipped(column, BELOW)} before and after",
-        f"Share of records by {column}, before and after",
+    how = (
         "The upper bar of each pair is the original, the lower the release, in percent of their "
-        "records; rare labels are put together.",
+        "records; rare labels are put together."
     )
+    return _bars(column, figures, ["before", "after"], "before and after", how)
 
 
 def released_categories(column: str, figures: Mapping[str, Any]) -> Picture:
     """Draw bars for the released `labels`, by their `counts`."""
-    return bars(
-        figures["labels"],
-        None,
-        shares(figures["counts"]),
-        f"Categories of {clipped(column, BELOW)} as released",
-        f"Share of records by {column}, as released",
-        "Each bar is the share of records with that label; rare labels are put together.",
-    )
+    how = "Each bar is the share of records with that label; rare labels are put together."
+    return _bars(column, figures, ["counts"], "as released", how)
 
 
-def bars(
-    labels: Sequence[str],
-    before: np.ndarray | None,
-    after: np.ndarray,
-    title: str,
-    told: str,
-    caption: str,
+def _bars(
+    column: str, figures: Mapping[str, Any], parts: Sequence[str], when: str, how: str
 ) -> Picture:
-    """Draw lying bars of shares, one or two for each label."""
-    names = [clipped(str(label)) for label in labels]
-    places = np.arange(len(names))
-    high = 0.75 + len(names) * (0.26 if before is not None else 0.2)
+    names = [clipped(str(label)) for label in figures["labels"]]
+    sides = [shares(figures[part]) for part in parts]
+    canvas = Canvas(50 + len(names) * (14.4 if len(sides) == 1 else 18.7))
+    lying_bars(canvas, names, sides, "% of records")
+    told = "; ".join(_told(names, sides))
+    title = f"Categories of {clipped(column, BELOW)} {when}"
+    return canvas.picture(title, f"Share of records by {column}, {when}: {told}.", how)
 
-    def paint(canvas: Any) -> None:
-        axis = room(canvas, left=MARGIN, high=high)
-        if before is None:
-            axis.barh(places, 100 * after, 0.7, **(AFTER_BARS | {"hatch": None}))
-        else:
-            axis.barh(places - 0.2, 100 * before, 0.4, label="before", **BEFORE_BARS)
-            axis.barh(places + 0.2, 100 * after, 0.4, label="after", **AFTER_BARS)
-            legend(axis)
-        axis.set_yticks(places, names)
-        axis.tick_params(axis="y", length=0)
-        axis.set(ylim=(len(names) - 0.4, -0.6), xlabel="% of records", xlim=(0, None))
 
-    said = []
-    for i, name in enumerate(names):
-        was = "" if before is None else f"{percent(before[i])} and "
-        said.append(f"{name}: {was}{percent(after[i])}")
-    return draw(paint, (WIDE, high), title, f"{told}: {'; '.join(said)}.", caption)
+def _told(names: Sequence[str], sides: Sequence[np.ndarray]) -> list[str]:
+    """Say the shares that go by each name."""
+    rows = zip(names, zip(*sides, strict=True), strict=True)
+    return [f"{name}: {' and '.join(map(percent, row))}" for name, row in rows]
+
+
+def lying_bars(
+    canvas: Canvas, names: Sequence[str], sides: Sequence[np.ndarray], unit: str, **box: Any
+) -> Plot:
+    """Draw bars of shares in percent: before above after, or one side alone."""
+    top = max(1.0, *(105 * side.max(initial=0) for side in sides))
+    rows = list(enumerate(names))
+    ends = len(names) - 0.4, -0.6
+    plot = Plot(canvas, (0, top), ends, (unit, ""), y_ticks=rows, left=MARGIN, **box)
+    looks = BARS if len(sides) == 2 else {"": BARS["after"] | {"fill": BLUE}}
+    if len(looks) == 2:
+        canvas.legend(looks, plot.right)
+    thick = 0.7 / len(sides)
+    for place, (side, look) in enumerate(zip(sides, looks.values(), strict=True)):
+        upper = np.arange(len(names)) - 0.35 + place * thick
+        edges = plot.down(upper), plot.down(upper + thick)
+        canvas.boxes(plot.left, plot.across(100 * side), *edges, **look)
+    return plot
 
 
 def shares(counts: Sequence[int]) -> np.ndarray:
@@ -198,112 +158,43 @@ def shares(counts: Sequence[int]) -> np.ndarray:
     return found / total if total > 0 else found
 
 
-def room(
-    canvas: Any, *, left: float = 0.65, high: float = HIGH, top: float = 0.25, bottom: float = 0.47
-) -> Any:
-    """Return the axes of a picture, with margins in inches."""
-    axis = canvas.add_subplot()
-    # On the right, half of the last tick's label.
-    canvas.subplots_adjust(
-        left=left / WIDE, right=1 - 0.35 / WIDE, top=1 - top / high, bottom=bottom / high
-    )
-    return axis
-
-
-class Axis:
-    """Values as numbers to draw; dates as days."""
-
-    def __init__(self, numbers: np.ndarray, dates: bool) -> None:
-        self.numbers, self.dates = numbers, dates
-
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> Axis:
-        """Take numbers, or ISO texts of dates and times."""
-        if any(isinstance(value, str) for value in values):
-            moments = np.array([str(value).replace("Z", "") for value in values], "datetime64[ms]")
-            return cls(moments.astype(np.int64) / 86_400e3, True)
-        return cls(np.asarray(values, dtype=np.float64), False)
-
-    def said(self, value: float) -> str:
-        """Write one of the values, or one between them."""
-        if not self.dates:
-            shared = leading(self.numbers)
-            close = f"{float(value):,.{min(17, shared + 3)}g}"
-            return number(float(value)) if shared < 3 else close
-        unit = clock_unit(np.rint(self.numbers * 86_400e3) / 1000)
-        return written([value * 86_400], unit)[0].replace("T", " ")
-
-
 class Bins:
     """Bins by their inner edges, the first and the last open."""
 
     def __init__(self, edges: Sequence[Any]) -> None:
-        self.axis = Axis.of(edges)
-        inner = self.axis.numbers
-        widths = np.diff(inner)
+        self.values = Values(edges)
+        inner = self.values.numbers
+        widths = np.diff(inner) if len(inner) > 1 else np.ones(1)
+        self.unit = float(np.median(widths))
+        self.drawn = np.array([0.0, 1.0])
         # The outermost have no width of their own.
-        first = widths[0] if len(widths) else 1.0
-        last = widths[-1] if len(widths) else 1.0
-        self.unit = float(np.median(widths)) if len(widths) else 1.0
         if len(inner):
-            self.drawn = np.concatenate([[inner[0] - first], inner, [inner[-1] + last]])
-        else:
-            self.drawn = np.array([0.0, 1.0])
+            self.drawn = np.concatenate([[inner[0] - widths[0]], inner, [inner[-1] + widths[-1]]])
 
     def heights(self, parts: np.ndarray) -> np.ndarray:
         """Return bars whose areas are the shares: percent per the usual width."""
         return 100 * parts * self.unit / np.diff(self.drawn)
 
-    def label(self, axis: Any, column: str) -> None:
-        """Name the axes."""
-        axis.set(ylim=(0, None), xlim=(self.drawn[0], self.drawn[-1]))
-        if len(self.axis.numbers) < 2:
-            axis.set(ylabel="% of records", xlabel=clipped(column, BELOW))
-            axis.set_xticks(self.axis.numbers, [self.axis.said(v) for v in self.axis.numbers])
-            return
-        name, length = length_unit(self.unit * 86_400) if self.axis.dates else ("", 86_400.0)
+    def plot(self, canvas: Canvas, column: str, *sides: np.ndarray, under: float = 0.0) -> Plot:
+        """Return axes for sides, with some part of their height left below 0."""
+        top = 1.05 * max(float(self.heights(side).max()) for side in sides) or 1.0
+        ends, heights = (self.drawn[0], self.drawn[-1]), (-under * top, top)
+        values = self.values
+        if len(values.numbers) < 2:
+            ticks = [(v, values.said(v)) for v in values.numbers]
+            return Plot(canvas, ends, heights, (column, "% of records"), x_ticks=ticks)
+        name, length = length_unit(self.unit * 86_400) if values.dates else ("", 86_400.0)
         unit = number(float(f"{self.unit * 86_400 / length:.3g}"))
-        axis.set_ylabel(f"% of records per {unit} {name}".rstrip())
-        label_values(axis, column, self.axis)
+        names = column, f"% of records per {unit} {name}".rstrip()
+        return Plot(canvas, ends, heights, names, dates=values.dates)
 
     def told(self, *sides: np.ndarray) -> str:
         """Say what is in each bin."""
-        said = [self.axis.said(value) for value in self.axis.numbers]
+        said = [self.values.said(value) for value in self.values.numbers]
         names = ["all"]
         if said:
-            names = [f"under {said[0]}"]
-            names += [f"{a} to {b}" for a, b in pairwise(said)]
-            names += [f"{said[-1]} and more"]
-        parts = [
-            f"{name}: {' and '.join(percent(side[i]) for side in sides)}"
-            for i, name in enumerate(names)
-        ]
+            between = (f"{a} to {b}" for a, b in pairwise(said))
+            names = [f"under {said[0]}", *between, f"{said[-1]} and more"]
+        parts = _told(names, sides)
         more = len(parts) - _TOLD
         return "; ".join(parts[:_TOLD]) + (f"; and {more} bins more" if more > 0 else "")
-
-
-# Days since 1970 of the years that matplotlib knows, 2 to 9998.
-_CALENDAR = (-718_797, 2_932_166)
-
-
-def label_values(axis: Any, column: str, values: Axis) -> None:
-    """Name the axis of a column's values; thousands are set apart where there is room."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axis.set_xlabel(clipped(column, BELOW))
-    low, high = axis.get_xlim()
-    if values.dates and _CALENDAR[0] <= low and high <= _CALENDAR[1]:
-        # Days since 1970, as matplotlib has them by default too.
-        locator = AutoDateLocator(maxticks=8)
-        axis.xaxis.set_major_locator(locator)
-        axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
-        return
-    if values.dates:
-        axis.xaxis.set_major_locator(MaxNLocator(5))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: values.said(x)))
-        return
-    largest = max(abs(low), abs(high))
-    axis.xaxis.set_major_locator(MaxNLocator(7))
-    if 1e-3 < largest < 1e7 and high - low > 1e-3 * largest:
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: number(round(x, 9))))

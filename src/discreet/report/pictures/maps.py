@@ -6,18 +6,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.report.pictures.distributions import WIDE, room
-from discreet.report.pictures.drawing import (
-    BELOW,
-    DARK,
-    TEXT,
-    Picture,
-    clipped,
-    draw,
-    legend,
-    number,
-    width,
-)
+import numpy as np
+
+from discreet.report.pictures.axes import Plot, around
+from discreet.report.pictures.drawing import DARK, GREY, TEXT, Canvas, Look, Picture
+from discreet.report.pictures.words import clipped, number, width
+
+_FRONT: Look = {"r": 3.5, "fill": DARK}
+_BEATEN: Look = {"fill": "white", "stroke": GREY, "stroke_width": 1}
 
 
 def risk_utility(
@@ -45,46 +41,29 @@ def risk_utility(
     >>> print(risk_utility(two).alt)
     loss and risk of 2 releases: a: 0.2 and 0.1, not dominated; b: 0.2 and 0.3, dominated.
     """
-    front = sorted((r["loss"], r["risk"]) for r in releases if not r["dominated"])
-    beaten = [(r["loss"], r["risk"]) for r in releases if r["dominated"]]
-
-    def paint(canvas: Any) -> None:
-        axis = room(canvas, high=3.4)
-        if front:
-            axis.plot(
-                *zip(*front, strict=True),
-                color=DARK,
-                marker="o",
-                markersize=7,
-                linewidth=0.8,
-                linestyle="--",
-                label="not dominated",
-            )
-        if beaten:
-            axis.plot(
-                *zip(*beaten, strict=True),
-                color="#7b8494",
-                marker="s",
-                markersize=6,
-                markerfacecolor="white",
-                linestyle="none",
-                label="dominated",
-            )
-        axis.margins(0.12)
-        axis.xaxis.set_inverted("loss" in turned)
-        axis.yaxis.set_inverted("risk" in turned)
-        axis.set(xlabel=clipped(loss, BELOW), ylabel=clipped(risk, 22.0))
-        _name(axis, releases, front)
-        legend(axis)
-
+    places = np.array([(r["loss"], r["risk"]) for r in releases], dtype=np.float64)
+    beaten = np.array([r["dominated"] for r in releases], dtype=bool)
+    canvas = Canvas(245)
+    (left, right), (low, high) = (around(values, 0.12) for values in places.T)
+    x = (right, left) if "loss" in turned else (left, right)
+    y = (high, low) if "risk" in turned else (low, high)
+    plot = Plot(canvas, x, y, (loss, risk))
+    points = np.column_stack([plot.across(places[:, 0]), plot.down(places[:, 1])])
+    front = points[~beaten][np.lexsort(places[~beaten].T[::-1])]
+    if len(front) > 1:
+        canvas.line(*front.T, stroke=DARK, stroke_width=0.8, stroke_dasharray="3 1.3")
+    canvas.dots(*front.T, **_FRONT)
+    a, b = points[beaten].T
+    canvas.boxes(a - 3, a + 3, b - 3, b + 3, **_BEATEN)
+    _name(plot, [clipped(r["name"]) for r in releases], points, front)
+    looks = {"not dominated": _FRONT} if len(front) else {}
+    canvas.legend(looks | ({"dominated": _BEATEN} if beaten.any() else {}))
     told = [
         f"{clipped(r['name'])}: {number(r['loss'])} and {number(r['risk'])}, "
         f"{'dominated' if r['dominated'] else 'not dominated'}"
         for r in releases
     ]
-    return draw(
-        paint,
-        (WIDE, 3.4),
+    return canvas.picture(
         "Risk and loss of the compared releases",
         f"{loss} and {risk} of {len(releases)} releases: {'; '.join(told)}.",
         "Lower is safer, further left keeps more information; a hollow square is dominated: "
@@ -93,41 +72,30 @@ def risk_utility(
     )
 
 
-def _name(
-    axis: Any, releases: Sequence[Mapping[str, Any]], front: Sequence[tuple[float, float]]
-) -> None:
+def _name(plot: Plot, names: Sequence[str], points: np.ndarray, front: np.ndarray) -> None:
     """Write the names beside their points, where there is room: off each other and the line."""
-    axis.autoscale_view()  # else not done before all is drawn
-    points = axis.transData.transform([(one["loss"], one["risk"]) for one in releases])
-    scale = 72 / axis.figure.dpi
-    points *= scale
-    line = axis.transData.transform(front) * scale if front else []
-    parts = list(itertools.pairwise(line))
-    inside = [side * scale for side in (axis.bbox.x0, axis.bbox.x1, axis.bbox.y0)]
-    # What is taken, as left, right, bottom and top in points: the marks to begin with.
-    taken = [(x - 5, x + 5, y - 5, y + 5) for x, y in points]
-    for one, (x, y) in zip(releases, points, strict=True):
-        name = clipped(one["name"])
+    # What is taken, as left, right, top and bottom: the marks to begin with.
+    taken: list[Box] = [(x - 5, x + 5, y - 5, y + 5) for x, y in points]
+    parts = list(itertools.pairwise(front))
+    for name, (x, y) in zip(names, points, strict=True):
         wide = TEXT * width(name)
         free = []
         for right, up in _PLACES:
             left = x + 7 if right else x - 7 - wide
-            box = (left, left + wide, y + up - 2, y + up + TEXT)
-            fits = inside[0] < left and box[1] < inside[1] and inside[2] < box[2]
+            box = (left, left + wide, y - up - TEXT, y - up + 2)
+            fits = plot.left < left and box[1] < plot.right and plot.top < box[2]
+            fits = fits and box[3] < plot.bottom
             if fits and not any(_overlap(box, other) for other in taken):
                 free.append((right, up, box))
         # Where every place that is free lies on the line, the nearest of them.
         off = (place for place in free if not any(_crossed(place[2], *part) for part in parts))
         right, up, box = next(off, free[0] if free else (right, up, box))
         taken.append(box)
-        axis.annotate(
-            name,
-            (one["loss"], one["risk"]),
-            xytext=(7 if right else -7, up),
-            ha="left" if right else "right",
-            textcoords="offset points",
-            arrowprops={"arrowstyle": "-", "linewidth": 0.4} if abs(up) > 12 else None,
-        )
+        beside = x + 7 if right else x - 7
+        if abs(up) > 12:
+            ends = [x, beside], [y, y - up - TEXT / 2 + 2]
+            plot.canvas.line(*ends, stroke=DARK, stroke_width=0.4)
+        plot.canvas.text(beside, y - up, name, "start" if right else "end")
 
 
 # Beside a point: on its right or left, so many points of text higher.

@@ -7,20 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.report.pictures.distributions import HIGH, WIDE, Bins, room, shares
-from discreet.report.pictures.drawing import (
-    BELOW,
-    BLUE,
-    DARK,
-    LIGHT,
-    Picture,
-    clipped,
-    draw,
-    legend,
-    number,
-    span,
-    strokes,
-)
+from discreet.report.pictures.axes import Plot, around
+from discreet.report.pictures.distributions import Bins, shares
+from discreet.report.pictures.drawing import AREAS, BLUE, DARK, GRID, LIGHT, Canvas, Look, Picture
+from discreet.report.pictures.words import BELOW, clipped, number, span
 
 # Borders that leave the density to be seen.
 _BORDERS = 60
@@ -29,6 +19,8 @@ _TICKS = 300
 # Chunks that are drawn; more are shown by some of them.
 _CHUNKS = 24
 _POINTS = 17
+_BORDER: Look = {"stroke": BLUE, "stroke_width": 0.7, "stroke_dasharray": "1 1.6"}
+_POINT: Look = {"stroke": DARK, "stroke_width": 1}
 
 
 def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, Any]) -> Picture:
@@ -44,24 +36,17 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
         The histogram: `edges`, `before`.
     """
     bins, before = Bins(figures["edges"]), shares(figures["before"])
-    points, cuts = (_scaled(plan[part], plan, bins.axis.dates) for part in ("points", "cuts"))
-
-    def paint(canvas: Any) -> None:
-        axis = room(canvas)
-        axis.stairs(bins.heights(before), bins.drawn, fill=True, color=LIGHT, label="before")
-        bins.label(axis, column)
-        low, high = axis.get_xlim()
-        top = axis.get_ylim()[1]
-        axis.set_ylim(-0.16 * top, top)
-        if few:
-            dots = {"color": BLUE, "linewidth": 0.7, "linestyle": ":"}
-            axis.plot(*strokes(_apart(cuts, low, high), 0, top), label="borders", **dots)
-        marks = strokes(_apart(points, low, high), -0.13 * top, -0.02 * top)
-        axis.plot(*marks, label="points", color=DARK, linewidth=1.0)
-        axis.set_xlim(low, high)
-        legend(axis)
-
+    points, cuts = (_scaled(plan[part], plan, bins.values.dates) for part in ("points", "cuts"))
     few = len(cuts) <= _BORDERS
+    canvas = Canvas()
+    plot = bins.plot(canvas, column, before, under=0.14)
+    top, looks = plot.y[1], {"before": AREAS["before"]}
+    plot.stairs(bins.heights(before), bins.drawn, **AREAS["before"])
+    if few:
+        looks["borders"] = _BORDER
+        plot.strokes(_apart(cuts, *plot.x), 0, top, **_BORDER)
+    plot.strokes(_apart(points, *plot.x), -0.12 * top, -0.02 * top, **_POINT)
+    canvas.legend(looks | {"points": _POINT})
     held_together = (
         "all values between two dotted borders"
         if few
@@ -73,11 +58,9 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
     outside = int(((points < bins.drawn[0]) | (points > bins.drawn[-1])).sum())
     beyond = f"; {outside:,} points lie beyond what is drawn" if outside else ""
     told = points if len(points) <= 30 else [*points[:15], points[-1]]
-    said = [bins.axis.said(point) for point in told]
+    said = [bins.values.said(point) for point in told]
     first = ", ".join(said) if len(points) <= 30 else f"{', '.join(said[:-1])} ... {said[-1]}"
-    return draw(
-        paint,
-        (WIDE, HIGH),
+    return canvas.picture(
         f"Rounding set of {clipped(column, BELOW)}",
         f"{column} is rounded to {len(points):,} point{'s' * (len(points) != 1)}{held}: {first}.",
         f"The grey area is the original; {held_together} are released as the point "
@@ -123,41 +106,32 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
     k, deviations = int(plan["second_k"]), np.asarray(plan["deviations"], dtype=np.float64)
     chunks = len(deviations)
     degrees = np.broadcast_to(np.asarray(plan["degrees"], dtype=np.int64), chunks)
-    ends = np.cumsum(degrees + 1)
+    ends_of = np.cumsum(degrees + 1)
     coefficients = np.asarray(plan["coefficients"], dtype=np.float64)
     shown = np.unique(np.linspace(0, chunks - 1, min(chunks, _CHUNKS)).round().astype(np.int64))
-
-    def paint(canvas: Any) -> None:
-        above, below = canvas.subplots(2, 1, height_ratios=[3, 2])
-        canvas.subplots_adjust(left=0.75 / WIDE, right=0.95, top=0.98, bottom=0.16, hspace=0.45)
-        x, y = [], []
-        for place, chunk in enumerate(shown):
-            own = coefficients[ends[chunk] - degrees[chunk] - 1 : ends[chunk]]
-            at = np.linspace(0, k - 1, min(k, _POINTS))
-            fit = _curve(own, k, at)
-            flat = np.ptp(fit) <= 1e-12
-            x += [*(place + 0.08 + 0.84 * at / (k - 1)), np.nan]
-            y += [*(np.full(len(at), 0.5) if flat else (fit - fit.min()) / np.ptp(fit)), np.nan]
-        above.plot(x, y, color=DARK, linewidth=1.1)
-        above.plot(*strokes(np.arange(1, len(shown)), 0, 1), color="#bbbbbb", linewidth=0.4)
-        every = max(1, len(shown) // 12)
-        names = [f"{chunk + 1:,}" for chunk in shown[::every]]
-        above.set_xticks(np.arange(len(shown))[::every] + 0.5, names)
-        above.set(xlim=(0, len(shown)), yticks=[], ylabel="curve, stretched")
-        above.tick_params(axis="x", length=0)
-        step = -(-chunks // _TICKS)
-        parts = np.arange(0, chunks, step)
-        heights = np.maximum.reduceat(deviations, parts)
-        edges = np.append(parts, chunks) + 0.5
-        below.stairs(heights, edges, color=DARK, fill=True, facecolor=LIGHT)
-        below.set(xlim=(0.5, chunks + 0.5), ylim=(0, None), xlabel="chunk", ylabel="missed (sd)")
-
+    canvas = Canvas(226)
+    parts = np.arange(0, chunks, -(-chunks // _TICKS))
+    heights = np.maximum.reduceat(deviations, parts)
+    ends, top = (0.5, chunks + 0.5), 1.05 * float(heights.max()) or 1.0
+    below = Plot(canvas, ends, (0, top), ("chunk", "missed (sd)"), whole="x", top=142)
+    edges = np.append(parts, chunks) + 0.5
+    below.stairs(heights, edges, fill=LIGHT, stroke=DARK, stroke_width=1)
+    n = len(shown)
+    ticks = [(i + 0.5, f"{shown[i] + 1:,}") for i in range(0, n, max(1, n // 8))]
+    above = Plot(canvas, (0, n), (0, 1), ("", "curve, stretched"), x_ticks=ticks, y_ticks=[],
+                 left=below.left, bottom=105)  # fmt: skip
+    above.strokes(np.arange(1, n), 0, 1, stroke=GRID, stroke_width=0.6)
+    for place, chunk in enumerate(shown):
+        own = coefficients[ends_of[chunk] - degrees[chunk] - 1 : ends_of[chunk]]
+        at = np.linspace(0, k - 1, min(k, _POINTS))
+        fit = _curve(own, k, at)
+        flat = np.ptp(fit) <= 1e-12
+        y = np.full(len(at), 0.5) if flat else (fit - fit.min()) / np.ptp(fit)
+        above.line(place + 0.08 + 0.84 * at / (k - 1), y, **AREAS["after"])
     degree = f"{degrees.min()}" if np.ptp(degrees) == 0 else f"{degrees.min()} to {degrees.max()}"
     spread = span(deviations.min(), deviations.max())
     some = f"; {len(shown)} of the {chunks:,} chunks are drawn" if len(shown) < chunks else ""
-    return draw(
-        paint,
-        (WIDE, 3.0),
+    return canvas.picture(
         "Polynomials fitted to chunks of sorted values",
         f"{chunks:,} chunk{'s' * (chunks != 1)} of {k:,} values of {', '.join(columns)}, fitted "
         f"with polynomials of degree {degree}; standard deviations of what they miss, in parts of "
@@ -200,17 +174,13 @@ def refinement(trace: Mapping[str, Any], what: str = "loss in %") -> Picture:
     seconds = np.asarray(trace["seconds"], dtype=np.float64)
     values = np.asarray(trace["loss" if "loss" in trace else "quality"], dtype=np.float64)
     work = "moves" if "moves" in trace else "evaluations"
-
-    def paint(canvas: Any) -> None:
-        axis = room(canvas)
-        axis.step(seconds, values, where="post", color=DARK, linewidth=1.2)
-        axis.plot(seconds[-1:], values[-1:], "o", color=DARK, markersize=4)
-        axis.set(xlabel="seconds", ylabel=what, xlim=(0, None))
-
+    canvas = Canvas()
+    last = 1.02 * float(seconds.max()) or 1.0
+    plot = Plot(canvas, (0, last), around(values, 0.05), ("seconds", what))
+    plot.line(np.repeat(seconds, 2)[1:], np.repeat(values, 2)[:-1], **AREAS["after"])
+    canvas.dots(plot.across(seconds[-1:]), plot.down(values[-1:]), r=2.5)
     done = f"{number(seconds[-1])} s and {int(trace[work][-1]):,} {work}"
-    return draw(
-        paint,
-        (WIDE, HIGH),
+    return canvas.picture(
         f"{what.capitalize()} against time",
         f"{what.capitalize()} against time: {number(values[0])} at the start, "
         f"{number(values[-1])} after {done}.",

@@ -7,22 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from discreet.report.pictures.distributions import WIDE, room
+from discreet.report.pictures.axes import Plot
+from discreet.report.pictures.distributions import lying_bars
 from discreet.report.pictures.drawing import (
-    AFTER_BARS,
-    BEFORE_BARS,
+    BARS,
     DARK,
+    GRID,
     MARGIN,
     TEXT,
+    WIDE,
+    Canvas,
+    Look,
     Picture,
-    clipped,
-    draw,
-    legend,
-    number,
-    percent,
-    strokes,
-    width,
 )
+from discreet.report.pictures.words import clipped, number, percent, width
 
 # Columns up to which the matrices fit beside each other.
 _SIDE_BY_SIDE = 12
@@ -49,30 +47,25 @@ def correlations(figures: Mapping[str, Any]) -> Picture:
     if many:
         panels = {"before below the diagonal, after above it": np.where(low, before, after)}
     panels["after less before"] = np.where(low, after - before, 0)
-    cell = 0.14 if many else min(0.3, 1.75 / n)
-    longest = 0.3 if many else 0.15 + TEXT / 72 * max(map(width, names))
-    high = (2 if many else 1) * (n * cell + 0.35) + longest
-
-    def paint(canvas: Any) -> None:
-        axes = canvas.subplots(*((2, 1) if many else (1, 3)), squeeze=False).ravel()
-        canvas.subplots_adjust(
-            left=MARGIN / WIDE,
-            right=0.995,
-            top=1 - 0.25 / high,
-            bottom=longest / high,
-            wspace=0.06,
-            hspace=0.35 / (n * cell),
-        )
-        for axis, (title, matrix) in zip(axes, panels.items(), strict=True):
-            _squares(axis, matrix, whole=many and axis is axes[0])
-            axis.set_title(title, fontsize=8.5)
-            axis.tick_params(length=0, labelsize=6.5 if many else 8.5)
+    cell = 10.0 if many else min(21.6, 115 / n)
+    below = 16.0 if many else 8 + TEXT * max(map(width, names))
+    small = 6.5 if many else TEXT
+    rows = [f"{i}. {name}" for i, name in enumerate(names, 1)] if many else names
+    canvas = Canvas((2 if many else 1) * (n * cell + 16) + (2 * 16 if many else below))
+    for place, (title, matrix) in enumerate(panels.items()):
+        left = MARGIN if many else MARGIN + place * 125
+        top = 16 + (place * (n * cell + 32) if many else 0)
+        _squares(canvas, matrix, left, top, cell, whole=many and not place)
+        canvas.text(left, top - 5, title)
+        for i, name in enumerate(names):
+            middle = (i + 0.5) * cell + 0.35 * small
+            if many or not place:
+                canvas.text(left - 4, top + middle, rows[i], "end", font_size=small)
             if many:
-                axis.set_xticks(range(n), range(1, n + 1))
-                axis.set_yticks(range(n), [f"{i}. {name}" for i, name in enumerate(names, 1)])
+                x, y = left + (i + 0.5) * cell, top + n * cell + 9
+                canvas.text(x, y, str(i + 1), "middle", font_size=small)
             else:
-                axis.set_xticks(range(n), names, rotation=90)
-                axis.set_yticks(range(n), names if axis is axes[0] else [])
+                canvas.text(left + middle, top + n * cell + 5, name, "end", turned=True)
 
     pairs = [(i, j) for i in range(n) for j in range(i)]
     pairs.sort(key=lambda pair: -np.nan_to_num(abs(after[pair] - before[pair])))
@@ -81,9 +74,7 @@ def correlations(figures: Mapping[str, Any]) -> Picture:
         for i, j in pairs[:_TOLD]
     ]
     few = f" (the {_TOLD} pairs that changed most)" if len(pairs) > _TOLD else ""
-    return draw(
-        paint,
-        (WIDE, high),
+    return canvas.picture(
         "Correlations before, after, and their difference",
         f"Correlations before and after{few}: {'; '.join(told)}.",
         "The larger a square, the stronger two columns are related: 1 fills its cell; full squares "
@@ -96,32 +87,23 @@ def _r(value: float) -> str:
     return "none" if np.isnan(value) else f"{value:.2f}"
 
 
-def _squares(axis: Any, matrix: np.ndarray, whole: bool) -> None:
+def _squares(
+    canvas: Canvas, matrix: np.ndarray, left: float, top: float, cell: float, whole: bool
+) -> None:
     """Draw squares whose area is the correlation's size, and the grid of half or all of them."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
     n = len(matrix)
+    lines = np.arange(n + 1)
+    right = n if whole else np.where(lines > 0, np.minimum(lines, n - 1), 0)
+    upper = 0 if whole else np.clip(lines, 1, n)
+    grid: Look = {"stroke": GRID, "stroke_width": 0.4}
+    canvas.strokes(top + cell * lines, left, left + cell * right, lying=True, **grid)
+    canvas.strokes(left + cell * lines, top + cell * upper, top + cell * n, **grid)
     for sign, face in ((1, DARK), (-1, "white")):
-        corners: list[tuple[float, float]] = []
-        for i, j in np.argwhere(sign * matrix > 0.002):
-            if i != j:
-                half = 0.46 * np.sqrt(min(1.0, abs(matrix[i, j])))
-                left, right, low, high = j - half, j + half, i - half, i + half
-                corners += [(left, low), (right, low), (right, high), (left, high), (left, low)]
-        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-        if corners:
-            path = Path(corners, codes * (len(corners) // 5))
-            axis.add_patch(PathPatch(path, facecolor=face, edgecolor=DARK, linewidth=0.7))
-    lines = np.arange(n + 1) - 0.5
-    right = np.full(n + 1, n - 0.5) if whole else np.minimum(lines + 1, n - 0.5)
-    top = np.full(n + 1, -0.5) if whole else np.maximum(lines - 1, -0.5)
-    sides = [(lines, np.full(n + 1, -0.5), right), (lines, top, np.full(n + 1, n - 0.5))]
-    for across, (at, start, end) in zip((True, False), sides, strict=True):
-        grid = strokes(at, start, end)
-        axis.plot(*(grid[::-1] if across else grid), color="#dddddd", linewidth=0.4, zorder=0)
-    axis.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5), aspect="equal", anchor="N")
-    axis.spines[:].set_visible(False)
+        i, j = np.nonzero(sign * np.where(np.eye(n), 0, matrix) > 0.002)
+        half = 0.46 * cell * np.sqrt(np.minimum(1, abs(matrix[i, j])))
+        x, y = left + cell * (j + 0.5), top + cell * (i + 0.5)
+        look = {"fill": face, "stroke": DARK, "stroke_width": 0.7}
+        canvas.boxes(x - half, x + half, y - half, y + half, **look)
 
 
 def class_sizes(figures: Mapping[str, Any]) -> Picture:
@@ -135,32 +117,22 @@ def class_sizes(figures: Mapping[str, Any]) -> Picture:
     """
     sizes, before, after = (figures[part] for part in ("sizes", "before", "after"))
     places = np.arange(len(sizes))
-
-    def paint(canvas: Any) -> None:
-        axis = room(canvas, left=0.8)
-        axis.bar(places - 0.2, before, 0.4, label="before", **BEFORE_BARS)
-        axis.bar(places + 0.2, after, 0.4, label="after", **AFTER_BARS)
-        axis.set_xticks(places, [str(size) for size in sizes])
-        axis.set(xlabel="records in the class", ylabel="records")
-        _thousands(axis.yaxis)
-        legend(axis)
-
+    canvas = Canvas()
+    top = 1.05 * max(*before, *after) or 1.0
+    ticks = [(place, str(size)) for place, size in enumerate(sizes)]
+    names = "records in the class", "records"
+    plot = Plot(canvas, (-0.6, len(sizes) - 0.4), (0, top), names, x_ticks=ticks, whole="y")
+    for left, side, look in zip((-0.4, 0.0), (before, after), BARS.values(), strict=True):
+        ends = plot.across(places + left), plot.across(places + left + 0.4)
+        canvas.boxes(*ends, plot.down(side), plot.bottom, **look)
+    canvas.legend(BARS)
     told = [f"{size}: {x:,} and {y:,}" for size, x, y in zip(sizes, before, after, strict=True)]
-    return draw(
-        paint,
-        (WIDE, 2.3),
+    return canvas.picture(
         "Records by the size of their class, before and after",
         f"Records by the size of their class, before and after: {'; '.join(told)}.",
         "A class is the records that share all quasi columns; those in small classes, on the left, "
         "stand out and can be found, so the release should have few there.",
     )
-
-
-def _thousands(axis: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(6, integer=True))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: number(x)))
 
 
 def nulls(figures: Mapping[str, Any]) -> Picture:
@@ -181,30 +153,15 @@ def nulls(figures: Mapping[str, Any]) -> Picture:
     few = f"; of {len(figures['columns'])} columns the {len(own)} with most are shown"
     few = few if len(own) < len(figures["columns"]) else ""
     patterns = figures.get("patterns") or []
-    high = 0.85 + 0.26 * len(columns) + (0.35 if patterns else 0)
-    places = np.arange(len(columns))
-
-    def paint(canvas: Any) -> None:
-        ratio = [2.0, 2.0] if patterns else [1.0]
-        axes = canvas.subplots(1, len(ratio), squeeze=False, width_ratios=ratio)[0]
-        canvas.subplots_adjust(
-            left=MARGIN / WIDE,
-            right=0.95,
-            top=1 - 0.28 / high,
-            wspace=0.08,
-            bottom=(0.85 if patterns else 0.47) / high,
-        )
-        axis = axes[0]
-        axis.barh(places - 0.2, 100 * before, 0.4, label="before", **BEFORE_BARS)
-        axis.barh(places + 0.2, 100 * after, 0.4, label="after", **AFTER_BARS)
-        axis.set_yticks(places, columns)
-        axis.tick_params(axis="y", length=0)
-        top = max(1.0, 105 * max(before.max(initial=0), after.max(initial=0)))
-        axis.set(ylim=(len(columns) - 0.5, -0.5), xlim=(0, top), xlabel="% of cells null")
-        legend(axis)
-        if patterns:
-            _patterns(axes[1], own, patterns)
-
+    under = 7 + TEXT * max((width(_counts(p)) for p in patterns), default=0.0)
+    canvas = Canvas(18 + 18.7 * len(columns) + max(32.0, under))
+    bottom = 18 + 18.7 * len(columns)
+    right = 285.0 if patterns else WIDE - 25
+    plot = lying_bars(
+        canvas, columns, [before, after], "% of cells null", right=right, bottom=bottom
+    )
+    if patterns:
+        _patterns(plot, own, patterns)
     told = [
         f"{name}: {percent(x)} and {percent(y)}"
         for name, x, y in zip(columns, before, after, strict=True)
@@ -221,9 +178,7 @@ def nulls(figures: Mapping[str, Any]) -> Picture:
         if patterns
         else ""
     )
-    return draw(
-        paint,
-        (WIDE, high),
+    return canvas.picture(
         "Nulls before and after",
         f"Share of null cells by column, before and after: {'; '.join(told)}.{more}",
         "Bars are the share of cells that are empty in the original and in the release"
@@ -235,17 +190,19 @@ def _records(n: int | None, few: str = "fewer than ") -> str:
     return f"{few}10" if n is None else number(n)
 
 
-def _patterns(axis: Any, columns: Sequence[str], patterns: Sequence[Mapping[str, Any]]) -> None:
+def _counts(pattern: Mapping[str, Any]) -> str:
+    return f"{_records(pattern['before'], '<')} → {_records(pattern['after'], '<')}"
+
+
+def _patterns(beside: Plot, columns: Sequence[str], patterns: Sequence[Mapping[str, Any]]) -> None:
     """Draw the patterns of nulls side by side, with their numbers of records below."""
-    place = {name: i for i, name in enumerate(columns)}
-    cells = [(x, place[c]) for x, p in enumerate(patterns) for c in p["columns"] if c in place]
-    axis.set(ylim=(len(columns) - 0.5, -0.5), xlim=(-0.6, max(len(patterns), 6) - 0.4))
-    axis.hlines(np.arange(len(columns)), -0.5, len(patterns) - 0.5, color="#dddddd", linewidth=0.5)
-    if cells:
-        axis.plot(*zip(*cells, strict=True), "s", color=DARK, markersize=5)
-    counts = [f"{_records(p['before'], '<')} → {_records(p['after'], '<')}" for p in patterns]
-    axis.set_xticks(range(len(patterns)), counts, rotation=90, fontsize=7)
-    axis.set_yticks([])
-    axis.tick_params(length=0)
-    axis.spines[:].set_visible(False)
-    axis.set_title("records with these nulls", fontsize=8.5, loc="left")
+    canvas, left = beside.canvas, beside.right + 15
+    places = left + (np.arange(len(patterns)) + 0.5) * min(30.0, (WIDE - left) / len(patterns))
+    rows = beside.down(np.arange(len(columns)))
+    canvas.strokes(rows, left, places[-1] + 8, lying=True, stroke=GRID, stroke_width=0.6)
+    found = np.array([[name in p["columns"] for name in columns] for p in patterns])
+    x, y = (at[i] for at, i in zip((places, rows), np.nonzero(found), strict=True))
+    canvas.boxes(x - 2.5, x + 2.5, y - 2.5, y + 2.5, fill=DARK)
+    canvas.text(left, 11, "records with these nulls")
+    for place, pattern in zip(places, patterns, strict=True):
+        canvas.text(place + 3, beside.bottom + 5, _counts(pattern), "end", turned=True)
