@@ -20,10 +20,10 @@ LAYERS = [
     ["recipe"],
     ["registry"],
     [*FAMILIES, "risk", "utility", "report"],
-    ["method", "unchanged"],
-    ["engines"],
+    ["measure", "method", "plan", "unchanged"],
+    ["engines", "parameters"],
     ["table", "draws", "datasets"],
-    ["kernels", "clock", "errors", "threads", "trace"],
+    ["kernels", "clock", "errors", "threads", "trace", "_estimator"],
 ]
 Graph = Mapping[str, Mapping[str, set[str]]]
 

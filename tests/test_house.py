@@ -51,7 +51,6 @@ def test_an_import_upwards_is_found_wherever_it_is():
         TopologicalSorter(found).prepare()
 
 
-@pytest.mark.xfail(strict=False, reason="two imports are on their way out")
 def test_the_check_imports_nothing_of_what_it_checks(edges):
     assert set(edges["check"]) <= CHECK_MAY_IMPORT, drawn(edges)
 
