@@ -42,7 +42,7 @@ def test_numeric_quasi_columns_are_linked_by_euclid_and_large_tables_on_request(
     roles = {"quasi": ["age", "pay"], "rest": "insensitive"}
     result = assess(ORIGINAL, PROTECTED, roles)
     assert result.risk["distance_linkage"]["metric"] == "euclidean"
-    monkeypatch.setattr("discreet.assessment.tables.Tables.too_many_to_link", lambda *a: True)
+    monkeypatch.setattr("discreet.assessment.rows.Rows.too_many_to_link", lambda *a: True)
     result = assess(ORIGINAL, PROTECTED, roles)
     assert result.left_out["distance_linkage"] == (
         "it takes long on 4 records; ask for it by name: measures=['distance_linkage']"

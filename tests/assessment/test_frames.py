@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from discreet import Recipe, assess, protect
 from discreet.assessment.facts import wilson
-from discreet.assessment.large import assess_frames
+from discreet.assessment.assessment import assess_frames
 from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.errors import BadInput

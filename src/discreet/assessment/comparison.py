@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from discreet.assessment.assessment import Assessment, assess
+from discreet.assessment.assessment import Assessment
 from discreet.assessment.axes import INFORMATION, LINKAGE, Axis, axis_of
-from discreet.assessment.paired import Paired
+from discreet.assessment.opened import Opened, opened
+from discreet.check.folders import find_release
 from discreet.errors import BadInput
 from discreet.report.compare import VERDICTS
 from discreet.utility import information_loss
@@ -49,6 +48,8 @@ class Compared:
         True where another release is at least as good in both and better in one.
     release : str
         The number that its log and its report have.
+    sampled : int or None
+        Records that information loss was measured on; None: all.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Compared:
     columns: dict[str, float] = field(default_factory=dict)
     dominated: bool | None = None
     release: str = ""
+    sampled: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain data, without the figures of its pictures."""
@@ -136,6 +138,8 @@ def compare(
     risk: str = LINKAGE,
     loss: str = INFORMATION,
     measures: Sequence[str] | None = None,
+    engine: str = "auto",
+    memory: str | None = None,
     **dialect: str | None,
 ) -> Comparison:
     """Measure several releases of a table alike, and find those that no other dominates.
@@ -153,6 +157,11 @@ def compare(
         more is better, as of `"class_sizes.smallest"`, the larger figure ranks first.
     measures : sequence of str, optional
         Measures of `assess` to take, and no others.
+    engine : {"auto", "memory", "duckdb"}
+        Where to measure all of them: on DuckDB where an engine made one, or the original does not
+        fit in memory. Information loss is there that of a sample.
+    memory : str, optional
+        DuckDB's limit, such as "4GB".
     **dialect
         How to read the original: separator, decimal, quote, encoding, sheet.
 
@@ -180,22 +189,20 @@ def compare(
     """
     axes = axis_of(risk, "risk"), axis_of(loss, "loss")
     given = _named(releases)
-    sources = {}
-    texts: dict[Any, pa.Table] = {}
-    for name, one in given.items():
-        sources[name] = Paired.of(one, original, dialect, texts)
-    first = next(iter(sources.values())).recipe.roles
-    columns = [
-        column
-        for column in next(iter(sources.values())).original.column_names
-        if any(column in s.after.column_names for s in sources.values())
-        and column != first.household
-    ]
-    shown = _set_by_any(sources.values())
-    compared = [
-        _measured(name, source, first, columns, shown, risk, loss, measures)
-        for name, source in sources.items()
-    ]
+    how = {"engine": engine, "memory": memory, "dialect": dialect}
+    with opened(original, list(given.values()), **how) as found:
+        sources = dict(zip(given, found, strict=True))
+        roles = found[0].recipe.roles
+        columns = [
+            column
+            for column in found[0].before.schema.names
+            if any(column in one.after.schema.names for one in found) and column != roles.household
+        ]
+        shown = _set_by_any(found)
+        compared = [
+            _measured(name, source, roles, columns, shown, risk, loss, measures)
+            for name, source in sources.items()
+        ]
     notes = _notes(sources, compared, {"risk": risk, "loss": loss})
     return Comparison(_ranked(compared, *axes), risk, loss, notes)
 
@@ -219,12 +226,18 @@ def _named(releases: Any) -> dict[str, Any]:
             named = dict(zip(short, named.values(), strict=True))
     if len(named) < 2:
         raise BadInput("there is one release; a comparison needs at least two")
+    for one in named.values():
+        if not hasattr(one, "protected") and not (internal := find_release(one)[1]).is_dir():
+            raise BadInput(
+                f"{internal} is not there; a comparison needs it, because it maps released rows "
+                "to original ones"
+            )
     return named
 
 
 def _measured(
     name: str,
-    source: Paired,
+    source: Opened,
     roles: Any,
     columns: list[str],
     shown: set[tuple[str, str]],
@@ -232,17 +245,10 @@ def _measured(
     loss: str,
     measures: Sequence[str] | None,
 ) -> Compared:
-    assessment = assess(
-        source.original,
-        source.after,
-        roles,
-        recipe=source.recipe,
-        rows=source.rows,
-        suppressed=source.suppressed,
-        measures=measures,
-    )
+    assessment = source.assess(roles, measures)
     at_risk, by = _risk(assessment, risk)
-    lost = information_loss(source.original, source.whole(), columns, detail=True)
+    before, after = source.beside(columns)
+    lost = information_loss(before, after, columns, detail=True)
     return Compared(
         name=name,
         steps=[
@@ -254,18 +260,19 @@ def _measured(
             | {"method": step.method, "columns": step.columns}
             for step in source.recipe.without_seeds().steps
         ],
-        rows=len(source.after),
-        suppressed=len(source.suppressed),
+        rows=source.after.num_rows,
+        suppressed=source.suppressed,
         assessment=assessment,
         risk=at_risk,
         risk_by=by,
         loss=lost.value if loss == INFORMATION else _figure(assessment, loss),
         columns=lost.columns,
         release=source.release,
+        sampled=len(before) if len(before) < source.before.num_rows else None,
     )
 
 
-def _set_by_any(sources: Iterable[Paired]) -> set[tuple[str, str]]:
+def _set_by_any(sources: Iterable[Opened]) -> set[tuple[str, str]]:
     """Find the parameters, by method, that a release sets: a default is told beside them."""
     return {
         (step.method, name)
@@ -313,7 +320,7 @@ def _ranked(compared: list[Compared], risk: Axis, loss: Axis) -> list[Compared]:
 
 
 def _notes(
-    sources: Mapping[str, Paired], compared: list[Compared], axes: Mapping[str, str]
+    sources: Mapping[str, Opened], compared: list[Compared], axes: Mapping[str, str]
 ) -> list[str]:
     first, *others = sources.items()
     notes = []
@@ -335,6 +342,12 @@ def _notes(
                 notes.append(
                     f"{one.name} is not on the map, because it has no figure for {axis}{why}"
                 )
+    sampled = [one.sampled for one in compared if one.sampled is not None]
+    if sampled:
+        notes.append(
+            f"information_loss is that of a sample of {min(sampled):,} of "
+            f"{first[1].before.num_rows:,} records"
+        )
     by = {one.risk_by for one in compared if one.risk_by}
     if len(by) > 1:
         told = "; ".join(f"{one.name}: {one.risk_by}" for one in compared)

@@ -1,11 +1,10 @@
-"""What measures ask of two tables that do not fit in memory."""
+"""What measures ask of two tables, wherever their rows are."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,27 +17,27 @@ from discreet.assessment.passes import (
     Look,
     Scales,
     Wanted,
+    changes_of,
     compare,
     look,
-    numbers,
     share_below,
     weighted_classes,
     with_smallest,
 )
-from discreet.assessment.tables import Facts, LeftOut, Tables
+from discreet.assessment.rows import LeftOut, Rows
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe
-from discreet.recipe.roles import Roles
 from discreet.risk.diversity import Diversity, diversity_of
 from discreet.risk.frequency import Frequencies, say_bad_weight
+from discreet.risk.individual import household_ids, household_risk_of
 from discreet.risk.interval import WIDTH, Disclosure, disclosure_of, say_no_values
 from discreet.risk.values import refuse_infinite
 from discreet.table import kind_of
 from discreet.table.classes import classes_of, encode_columns
 from discreet.table.pairs import numeric_names
-from discreet.utility.compared import leave_out
+from discreet.utility.compared import as_text, leave_out
 from discreet.utility.contingency import contingency_loss_of
 from discreet.utility.loss import Loss, il1s_of, sse_ratio_of
 from discreet.utility.moments import (
@@ -56,66 +55,39 @@ from discreet.utility.structure import (
     mean_absolute_correlation_of,
 )
 
-# Records to link, and to draw distributions from.
+# Records to link, and to draw distributions from, where they are not in memory.
 LINKED = 5_000
 DRAWN = 100_000
 # Distinct tuples that come to memory for one measure.
 MOST_TUPLES = 1 << 21
 
 
-@dataclass
-class Sample(Tables):
-    """Some rows of both tables; what is known of all rows is asked of these."""
-
-    of: Frames
-
-    @cached_property
-    def pairs(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Numeric columns; those that are numbers in one table only were told of already."""
-        return {name: numbers(self.before, self.after, name) for name in self.of.numeric}
-
-    @property
-    def changed_numeric(self) -> list[str]:
-        """Numbers with a cell that differs, in the sample or not."""
-        return self.of.changed_numeric
-
-    @property
-    def changed_categories(self) -> list[str]:
-        """Other columns with a cell that differs, in the sample or not."""
-        return self.of.changed_categories
-
-    def same_labels(self, column: str) -> bool:
-        """Tell whether the whole original holds every released label."""
-        return self.of.same_labels(column)
-
-
-class Frames(Facts):
-    """Two tables where their rows are.
+class Facts:
+    """What is known of a table and its protected one.
 
     Parameters
     ----------
     before, after : Frame
         The rows of the second have their numbers in the first, where there may be more.
-    roles : Roles
-    perturbed : mapping of str to str
-        Columns that a step perturbed, and which.
     recipe : Recipe
+        Its roles, and what was done.
     suppressed : int
         Records that were suppressed, whether they are there after or not.
+
+    Attributes
+    ----------
+    roles : Roles
+    perturbed : dict of str to str
+        Columns that a step perturbed, and which.
+    whole : bool
+        All records are in memory: each is listed, and what needs them all is taken.
     """
 
-    def __init__(
-        self,
-        before: Frame,
-        after: Frame,
-        roles: Roles,
-        perturbed: Mapping[str, str],
-        recipe: Recipe,
-        suppressed: int = 0,
-    ) -> None:
-        self.before, self.after = before, after
-        self.roles, self.perturbed, self.recipe = roles, perturbed, recipe
+    def __init__(self, before: Frame, after: Frame, recipe: Recipe, suppressed: int = 0) -> None:
+        self.before, self.after, self.recipe = before, after, recipe
+        self.roles, self.perturbed = recipe.roles, perturbed_by(recipe)
         self.suppressed = suppressed
+        self.whole = before.whole and after.whole
         self._labels: dict[str, bool] = {}
         self._sizes: dict[tuple[int, tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
 
@@ -128,7 +100,7 @@ class Frames(Facts):
 
     @cached_property
     def shared(self) -> list[str]:
-        """Columns of both tables."""
+        """Columns of both tables; household numbers are names, not data."""
         known = self.before.schema.names
         return [c for c in self.after.schema.names if c in known and c != self.roles.household]
 
@@ -143,17 +115,34 @@ class Frames(Facts):
         """Whether there are sampling weights."""
         return self.roles.weight is not None
 
+    @cached_property
+    def quasi(self) -> list[str]:
+        """Quasi columns of both tables."""
+        return [c for c in self.roles.quasi if c in self.shared]
+
+    def need_quasi(self) -> None:
+        """Leave a measure out where there is no quasi column."""
+        if not self.quasi:
+            raise LeftOut("there is no quasi column in both tables")
+
+    def need_changed(self) -> None:
+        """Leave a measure out where no number differs."""
+        if not self.changed_numeric:
+            raise LeftOut("no numeric column differs")
+
     # What the two passes find
 
     @cached_property
     def seen(self) -> Look:
         """The first pass."""
+        also = (self.roles.weight, self.roles.household if self.whole else None)
         wanted = Wanted(
             shared=tuple(self.shared),
             numeric=tuple(self.numeric),
             quasi=tuple(self.quasi),
+            also=tuple(name for name in also if name is not None),
             weight=self.roles.weight,
-            draws=Draws(self.recipe.order_seed or 0, "sample"),
+            draws=None if self.whole else self._draws,
             below=share_below(DRAWN, self.num_rows),
         )
         found = look(self.before, self.after, wanted)
@@ -168,19 +157,18 @@ class Frames(Facts):
         x, y = self.seen.paired
         alone = self.seen.alone
         spread = x.sd[at]
-        return compare(
-            self.before,
-            self.after,
-            Scales(
-                numeric=tuple(self.numeric),
-                changed=tuple(at),
-                centres=(alone[0].mean, alone[1].mean),
-                paired=(x.mean[at], y.mean[at]),
-                spread=np.where(spread > 0, spread, 1.0),
-                width=WIDTH * y.sd[at],
-                masked=bool((alone[0].n != x.n)[at].any() or (alone[1].n != x.n)[at].any()),
-            ),
+        scales = Scales(
+            numeric=tuple(self.numeric),
+            changed=tuple(at),
+            centres=(alone[0].mean, alone[1].mean),
+            paired=(x.mean[at], y.mean[at]),
+            spread=np.where(spread > 0, spread, 1.0),
+            width=WIDTH * y.sd[at],
+            masked=bool((alone[0].n != x.n)[at].any() or (alone[1].n != x.n)[at].any()),
         )
+        if self.whole:
+            return changes_of(scales, list(self.drawn.pairs.values()))
+        return compare(self.before, self.after, scales)
 
     @cached_property
     def changed_numeric(self) -> list[str]:
@@ -210,12 +198,14 @@ class Frames(Facts):
 
     @cached_property
     def frequencies(self) -> tuple[Frequencies, Frequencies]:
-        """Sizes of the classes of quasi values, and how many have each."""
+        """Of the quasi columns: of each record, or of each size of classes."""
         self.need_quasi()
         if self.seen.bad_weight is not None:
             row, weight = self.seen.bad_weight
             raise BadInput(say_bad_weight(f"column '{self.roles.weight}'", row, weight))
-        if self.roles.weight is not None:
+        if self.whole:
+            return self.drawn.frequencies
+        if self.weighted:
             return self._weighed(0), self._weighed(1)
         (f, repeats), (f_after, repeats_after) = (self.sizes(i, self.quasi) for i in (0, 1))
         before = Frequencies(f, None, None, repeats)
@@ -225,9 +215,37 @@ class Frames(Facts):
         """Count tuples by their size, before (0) or after (1), among the rows of both."""
         key = side, tuple(columns)
         if key not in self._sizes:
-            without = self.gone if side == 0 else None
-            self._sizes[key] = (self.before, self.after)[side].sizes(columns, without)
+            if self.whole:
+                table = (self.drawn.before, self.drawn.after)[side]
+                ids, count = classes_of(*encode_columns(table, columns))
+                found = np.unique(np.bincount(ids, minlength=count), return_counts=True)
+            else:
+                without = self.gone if side == 0 else None
+                found = (self.before, self.after)[side].sizes(columns, without)
+            self._sizes[key] = found
         return self._sizes[key]
+
+    def tuples(
+        self, side: int, parts: Sequence[list[str]], doing: str
+    ) -> tuple[pa.Table, np.ndarray | None]:
+        """Return the tuples of some columns, with their counts; those of all records in memory.
+
+        Parameters
+        ----------
+        side : int
+            Before (0) or after (1), among the rows of both.
+        parts : sequence of list of str
+            The columns; of those of a part the tuples may be counted beforehand.
+        doing : str
+            What they are for, to say where they are too many.
+        """
+        columns = [name for part in parts for name in part]
+        if self.whole:
+            return (self.drawn.before, self.drawn.after)[side].select(columns), None
+        at_most = math.prod(self._distinct(side, part) for part in parts)
+        self._refuse_many(side, columns, at_most, doing)
+        gone = self.gone if side == 0 else self.gone[:0]
+        return (self.before, self.after)[side].counts_without(columns, gone)
 
     def _distinct(self, side: int, columns: list[str]) -> int:
         return int(self.sizes(side, columns)[1].sum())
@@ -253,20 +271,23 @@ class Frames(Facts):
             )
 
     def household_risk(self, risk: np.ndarray) -> float | None:
-        """Say that it is not taken."""
-        if self.roles.household in self.before.schema.names:
+        """Mean risk that some member of a record's household is found; None where not taken."""
+        if self.roles.household is None:
+            return None
+        if not self.whole:
             warnings.warn(
                 "the risk of households needs all records in memory and is left out", stacklevel=2
             )
-        return None
+            return None
+        ids = household_ids(self.drawn.before, self.roles.household)
+        return float(household_risk_of(risk, ids).mean()) if len(risk) else 0.0
 
     def diversity(self, side: int, column: str) -> Diversity:
-        """Take it from the distinct tuples of quasi and confidential values."""
-        frame, columns = (self.before, self.after)[side], [*self.quasi, column]
-        at_most = self._distinct(side, self.quasi) * self._distinct(side, [column])
-        self._refuse_many(side, columns, at_most, "to look at the values of")
-        tuples, counts = frame.counts_without(columns, self.gone if side == 0 else self.gone[:0])
-        groups, _ = classes_of(*encode_columns(tuples, self.quasi))
+        """Tell what the classes before (0) or after (1) reach."""
+        tuples, counts = self.tuples(side, [self.quasi, [column]], "to look at the values of")
+        groups = self.frequencies[side].classes
+        if groups is None:
+            groups, _ = classes_of(*encode_columns(tuples, self.quasi))
         return diversity_of(tuples[column], column, groups, counts)
 
     def same_labels(self, column: str) -> bool:
@@ -277,37 +298,47 @@ class Frames(Facts):
         return self._labels[column]
 
     def _within(self, column: str) -> bool:
-        before, after = (f.counts([column])[0][column] for f in (self.before, self.after))
-        known = pc.is_in(after, value_set=before.combine_chunks().cast(after.type))
+        before, after = (
+            as_text(f.counts([column])[0][column], column) for f in (self.before, self.after)
+        )
+        known = pc.is_in(after, value_set=before.combine_chunks())
         return bool(pc.all(pc.or_(known, pc.is_null(after))).as_py() in (True, None))
 
-    # Samples
+    # Records in memory: all, or a sample
 
     @cached_property
-    def drawn(self) -> Sample:
-        """The rows that distributions are drawn from."""
+    def drawn(self) -> Rows:
+        """The records that distributions are drawn from."""
         return self._sample(DRAWN)
 
     @cached_property
-    def to_link(self) -> Tables:
-        """The rows among which linkage is tried."""
-        return self._sample(LINKED)
+    def to_link(self) -> Rows:
+        """The records among which linkage is tried."""
+        return self.drawn if self.whole else self._sample(LINKED)
 
-    def _sample(self, m: int) -> Sample:
-        _, rows, before, after = with_smallest(self.seen.sample, m)
-        none = np.zeros(len(before), dtype=bool)
-        return Sample(before, after, self.roles, self.perturbed, before, rows, none, self)
+    def _sample(self, m: int) -> Rows:
+        found = self.seen.sample[0]
+        if not self.whole:
+            found = with_smallest(self.seen.sample, m, self._draws)
+        found.of = self
+        return found
+
+    @property
+    def _draws(self) -> Draws:
+        return Draws(self.recipe.order_seed or 0, "sample")
 
     def sampled(self, share: float) -> dict[str, Any]:
-        """Tell of the sample, and give Wilson's 95 % interval."""
+        """Tell of a sample in which a share was found, with Wilson's 95 % interval."""
         n = self.to_link.num_rows
         if n == self.num_rows:
             return {}
         return {"sample": n, "of": self.num_rows, "interval": list(wilson(share, n))}
 
-    def rows(self) -> Tables:
-        """Leave out measures that need all rows."""
-        raise LeftOut("it needs all records in memory; measure a part of the table")
+    def rows(self) -> Rows:
+        """Return all records, or leave a measure out that needs them."""
+        if not self.whole:
+            raise LeftOut("it needs all records in memory; measure a part of the table")
+        return self.drawn
 
     # Measures of the numbers that differ
 
@@ -398,8 +429,9 @@ class Frames(Facts):
 
     def correlations(self) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Return the numbers that vary on both sides, and their correlations before and after."""
-        x, y = self.seen.alone
-        varies = (x.low < x.high) & (y.low < y.high)
+        varies = np.ones(len(self.numeric), dtype=bool)
+        for side in self.seen.alone:
+            varies &= (side.low < side.high) & np.isfinite(side.low) & np.isfinite(side.high)
         if not varies.any():
             return [], np.empty((0, 0)), np.empty((0, 0))
         at = np.ix_(varies, varies)
@@ -432,12 +464,9 @@ class Frames(Facts):
         )
 
     def contingency_loss(self, columns: list[str]) -> Loss:
-        """Take it from the distinct tuples of all columns."""
-        for side in (0, 1):
-            at_most = math.prod(self._distinct(side, [name]) for name in columns)
-            self._refuse_many(side, columns, at_most, "to cross")
-        before = self.before.counts_without(columns, self.gone)
-        return contingency_loss_of(before, self.after.counts(columns))
+        """How far the two-way tables of some columns moved."""
+        before, after = (self.tuples(i, [[c] for c in columns], "to cross") for i in (0, 1))
+        return contingency_loss_of(before, after)
 
     def null_rates(self) -> NullRates:
         """Count nulls, and the records that were suppressed or are not there.
@@ -460,8 +489,9 @@ class Frames(Facts):
     @cached_property
     def _starred(self) -> set[str]:
         suppressing = ("generalize", "mondrian")
-        steps = (step for step in self.recipe.steps if step.method in suppressing)
-        return {column for step in steps for column in step.columns}
+        steps = [step for step in self.recipe.steps if step.method in suppressing]
+        # A step that is not known of has them in every quasi column.
+        return {column for step in steps for column in step.columns} or set(self.quasi)
 
     def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Of the cells that are there."""
@@ -475,6 +505,16 @@ class Frames(Facts):
             for side in self.seen.alone
         )
         return before, after
+
+
+def perturbed_by(recipe: Recipe) -> dict[str, str]:
+    """Return the columns that a step perturbs, and which."""
+    return {
+        column: f"step {number} ({step.method})"
+        for number, step in enumerate(recipe.steps, start=1)
+        if step.build().effect == "perturbs"
+        for column in step.columns
+    }
 
 
 def _bits(sizes: np.ndarray, repeats: np.ndarray, nulls: int) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import utility
-from discreet.assessment.tables import Facts, LeftOut
+from discreet.assessment.facts import Facts
+from discreet.assessment.rows import LeftOut
 from discreet.risk import distance_linkage, probabilistic_linkage, suda2
 from discreet.risk.frequency import ClassSizes
 from discreet.risk.individual import GlobalRisk, risk_of

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.assessment.assessment import Assessment
-from discreet.assessment.large import assess_frames
+from discreet.assessment.assessment import Assessment, assess_frames
 from discreet.check.check import CheckReport
 from discreet.check.evidence import (
     Evidence,

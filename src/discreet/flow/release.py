@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.assessment.assessment import Assessment, assess
+from discreet.assessment.assessing import assess
+from discreet.assessment.assessment import Assessment
 from discreet.check.check import CheckReport, check_release
 from discreet.check.evidence import (
     Evidence,
