@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from discreet import Recipe, assess, protect
-from discreet.assessment.facts import wilson
 from discreet.assessment.assessment import assess_frames
+from discreet.assessment.facts import wilson
 from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.errors import BadInput

@@ -189,8 +189,8 @@ def compare(
     """
     axes = axis_of(risk, "risk"), axis_of(loss, "loss")
     given = _named(releases)
-    how = {"engine": engine, "memory": memory, "dialect": dialect}
-    with opened(original, list(given.values()), **how) as found:
+    files = opened(original, list(given.values()), engine=engine, memory=memory, dialect=dialect)
+    with files as found:
         sources = dict(zip(given, found, strict=True))
         roles = found[0].recipe.roles
         columns = [

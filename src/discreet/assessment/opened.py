@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -107,20 +107,28 @@ def opened(
     dialect : mapping, optional
         How the original is written, if it is a CSV; as it was read where not given.
     """
-    found = [one if hasattr(one, "protected") else _found(one) for one in releases]
+    found = [one if hasattr(one, "protected") else _Found.of(one) for one in releases]
     with open_engine(_engine(engine, original, found), memory=memory) as working:
         read = _reader(working, original, dialect or {})
         yield [
-            _written(working, original, one, *where, recipe, roles, read)
-            if isinstance(where, tuple)
-            else _made(where, read)
-            for one, where in zip(releases, found, strict=True)
+            _written(working, original, one, recipe, roles, read)
+            if isinstance(one, _Found)
+            else _made(one, read)
+            for one in found
         ]
 
 
-def _found(release: str | Path) -> tuple[Path, Evidence | None]:
-    table, internal = find_release(release)
-    return table, Evidence.load(internal) if internal.is_dir() else None
+class _Found(NamedTuple):
+    """A release that was written: as it was given, its table, and its internal folder."""
+
+    release: str | Path
+    table: Path
+    evidence: Evidence | None
+
+    @classmethod
+    def of(cls, release: str | Path) -> _Found:
+        table, internal = find_release(release)
+        return cls(release, table, Evidence.load(internal) if internal.is_dir() else None)
 
 
 def _engine(engine: str, original: Any, found: Sequence[Any]) -> str:
@@ -128,9 +136,10 @@ def _engine(engine: str, original: Any, found: Sequence[Any]) -> str:
     chosen = choose(engine, original)
     if chosen == "spark":
         raise BadInput("assess runs in memory or on duckdb; use --engine duckdb")
-    if not all(isinstance(one, tuple) for one in found):
+    written = [one for one in found if isinstance(one, _Found)]
+    if len(written) < len(found):
         return "memory"
-    logs = [evidence.log for _, evidence in found if evidence is not None]
+    logs = [one.evidence.log for one in written if one.evidence is not None]
     by_engine = any(log.get("engine", "memory") != "memory" for log in logs)
     return "duckdb" if engine == "auto" and by_engine else chosen
 
@@ -159,14 +168,13 @@ def _reader(working: Engine, original: Any, dialect: Dialect) -> Read:
 def _written(
     working: Engine,
     original: Any,
-    release: Any,
-    table: Path,
-    evidence: Evidence | None,
+    found: _Found,
     recipe: Recipe | None,
     roles: Roles | None,
     read: Read,
 ) -> Opened:
     """Open a release that was written."""
+    release, table, evidence = found
     known = None if evidence is None else evidence.recipe
     rules = recipe or known or Recipe.model_construct(roles=roles)
     # A sample is the same as when it was made.
