@@ -342,12 +342,9 @@ def _notes(
                 notes.append(
                     f"{one.name} is not on the map, because it has no figure for {axis}{why}"
                 )
-    sampled = [one.sampled for one in compared if one.sampled is not None]
-    if sampled:
-        notes.append(
-            f"information_loss is that of a sample of {min(sampled):,} of "
-            f"{first[1].before.num_rows:,} records"
-        )
+    if (n := compared[0].sampled) is not None:
+        of = first[1].before.num_rows
+        notes.append(f"information_loss is that of a sample of {n:,} of {of:,} records")
     by = {one.risk_by for one in compared if one.risk_by}
     if len(by) > 1:
         told = "; ".join(f"{one.name}: {one.risk_by}" for one in compared)

@@ -66,12 +66,13 @@ class Opened:
     def beside(self, columns: Sequence[str]) -> tuple[pa.Table, pa.Table]:
         """Return the original's rows and the released ones in its order, null where there are none.
 
-        All rows where they are in memory, and otherwise a sample of about 100,000.
+        All rows where they are in memory, and otherwise a sample of about 100,000: the same of an
+        original for all its releases.
         """
         names = self.after.schema.names
         # One at least, so that there are rows.
         shared = [name for name in columns if name in names] or names[:1]
-        draws = None if self.before.whole else Draws(self.recipe.order_seed or 0, "sample")
+        draws = None if self.before.whole else Draws(0, "sample")
         function = partial(_beside, draws, share_below(DRAWN, self.before.num_rows))
         return self.before.fold_pairs(self.after, function, _stacked, columns, shared)
 
