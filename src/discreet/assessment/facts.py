@@ -35,7 +35,7 @@ from discreet.risk.individual import household_ids, household_risk_of
 from discreet.risk.interval import WIDTH, Disclosure, disclosure_of, say_no_values
 from discreet.risk.values import refuse_infinite
 from discreet.table import kind_of
-from discreet.table.classes import classes_of, encode_columns
+from discreet.table.classes import classes_of, encode, encode_columns
 from discreet.table.pairs import numeric_names
 from discreet.utility.compared import as_text, leave_out
 from discreet.utility.contingency import contingency_loss_of
@@ -178,8 +178,7 @@ class Facts:
     @cached_property
     def changed_categories(self) -> list[str]:
         """Other columns with a cell that differs."""
-        kept = [c for c in self.shared if c not in self.numeric]
-        return [c for c in kept if c in self.seen.changed]
+        return [c for c in self.shared if c in self.seen.changed and c not in self.numeric]
 
     @cached_property
     def gone(self) -> np.ndarray:
@@ -215,14 +214,8 @@ class Facts:
         """Count tuples by their size, before (0) or after (1), among the rows of both."""
         key = side, tuple(columns)
         if key not in self._sizes:
-            if self.whole:
-                table = (self.drawn.before, self.drawn.after)[side]
-                ids, count = classes_of(*encode_columns(table, columns))
-                found = np.unique(np.bincount(ids, minlength=count), return_counts=True)
-            else:
-                without = self.gone if side == 0 else None
-                found = (self.before, self.after)[side].sizes(columns, without)
-            self._sizes[key] = found
+            without = self.gone if side == 0 else None
+            self._sizes[key] = (self.before, self.after)[side].sizes(columns, without)
         return self._sizes[key]
 
     def tuples(
@@ -242,27 +235,23 @@ class Facts:
         columns = [name for part in parts for name in part]
         if self.whole:
             return (self.drawn.before, self.drawn.after)[side].select(columns), None
-        at_most = math.prod(self._distinct(side, part) for part in parts)
-        self._refuse_many(side, columns, at_most, doing)
+        self._refuse_many(side, parts, doing)
         gone = self.gone if side == 0 else self.gone[:0]
         return (self.before, self.after)[side].counts_without(columns, gone)
 
-    def _distinct(self, side: int, columns: list[str]) -> int:
-        return int(self.sizes(side, columns)[1].sum())
-
     def _weighed(self, side: int) -> Frequencies:
         assert self.roles.weight is not None
-        at_most = self._distinct(side, self.quasi)
-        self._refuse_many(side, self.quasi, at_most, "to sum weights over")
+        self._refuse_many(side, [self.quasi], "to sum weights over")
         f, population = weighted_classes(
             self.before, self.after, self.quasi, self.roles.weight, side
         )
         return Frequencies(f, population, None, np.ones_like(f))
 
-    def _refuse_many(self, side: int, columns: list[str], at_most: int, doing: str) -> None:
+    def _refuse_many(self, side: int, parts: Sequence[list[str]], doing: str) -> None:
         """Leave a measure out that would take too many tuples to memory."""
-        if at_most <= MOST_TUPLES:
+        if math.prod(int(self.sizes(side, part)[1].sum()) for part in parts) <= MOST_TUPLES:
             return
+        columns = [name for part in parts for name in part]
         found = (self.before, self.after)[side].about_how_many(columns)
         if found > MOST_TUPLES:
             raise LeftOut(
@@ -293,16 +282,12 @@ class Facts:
     def same_labels(self, column: str) -> bool:
         """Tell whether every released label of a column is one of the original's."""
         if column not in self._labels:
-            kinds = [kind_of(f.schema.field(column).type) for f in (self.before, self.after)]
-            self._labels[column] = kinds[0] == kinds[1] and self._within(column)
+            frames = self.before, self.after
+            kinds = {kind_of(frame.schema.field(column).type) for frame in frames}
+            self._labels[column] = len(kinds) == 1 and _within(
+                *(as_text(frame.counts([column])[0][column], column) for frame in frames)
+            )
         return self._labels[column]
-
-    def _within(self, column: str) -> bool:
-        before, after = (
-            as_text(f.counts([column])[0][column], column) for f in (self.before, self.after)
-        )
-        known = pc.is_in(after, value_set=before.combine_chunks())
-        return bool(pc.all(pc.or_(known, pc.is_null(after))).as_py() in (True, None))
 
     # Records in memory: all, or a sample
 
@@ -342,15 +327,24 @@ class Facts:
 
     # Measures of the numbers that differ
 
-    def _cells(self, measure: str) -> dict[str, int]:
-        """Return the columns to compare, by their place among the changed ones."""
-        x, _ = self.seen.paired
-        found = {}
+    def _cells(self, measure: str) -> dict[str, dict[str, Any]]:
+        """Return what is known of the cells with values on both sides, by column that differs."""
         self._refuse_infinite(self.changed_numeric)
+        x, y = self.seen.paired
+        found = {}
         for place, name in enumerate(self.changed_numeric):
             i = self.numeric.index(name)
             if x.n[i]:
-                found[name] = place
+                found[name] = {
+                    "place": place,
+                    "n": int(x.n[i]),
+                    "mean": float(x.mean[i]),
+                    "sd": float(x.sd[i]),
+                    "largest": float(max(abs(x.low[i]), abs(x.high[i]))),
+                    "constant": bool(x.low[i] == x.high[i]),
+                    "flat": bool(y.low[i] == y.high[i]),
+                    **{key: part[place].item() for key, part in self.compared.cells.items()},
+                }
             elif measure == "interval_disclosure":
                 say_no_values(name)
             else:
@@ -364,66 +358,40 @@ class Facts:
                 if side.n[i]:
                     refuse_infinite(name, np.array([side.low[i], side.high[i]]))
 
-    def _paired(self, name: str) -> dict[str, float]:
-        """Return what is known of the cells with a value on both sides."""
-        i = self.numeric.index(name)
-        x, y = self.seen.paired
-        return {
-            "n": int(x.n[i]),
-            "mean": float(x.mean[i]),
-            "sd": float(x.sd[i]),
-            "largest": float(max(abs(x.low[i]), abs(x.high[i]))),
-            "constant": bool(x.low[i] == x.high[i]),
-            "flat": bool(y.low[i] == y.high[i]),
-        }
-
     def interval_disclosure(self) -> Disclosure:
-        """Cells within the width."""
+        """Interval disclosure of the numbers that differ."""
         cells = self._cells("interval_disclosure")
-        counts = {name: int(self._paired(name)["n"]) for name in cells}
-        shares = {
-            name: float(self.compared.cells["close"][i] / counts[name]) for name, i in cells.items()
-        }
-        return disclosure_of(shares, counts)
+        shares = {name: own["close"] / own["n"] for name, own in cells.items()}
+        return disclosure_of(shares, _each(cells, "n"))
 
     def il1s(self) -> Loss:
-        """Absolute change, averaged."""
+        """Mean absolute change of the numbers that differ."""
         cells = self._cells("il1s")
-        changes = {name: float(self.compared.cells["absolute"][i]) for name, i in cells.items()}
-        spreads = {name: self._paired(name)["sd"] for name in cells}
-        counts = {name: int(self._paired(name)["n"]) for name in cells}
+        changes, spreads, counts = (_each(cells, key) for key in ("absolute", "sd", "n"))
         return il1s_of(changes, spreads, counts, normalize=True)
 
     def sse_ratio(self) -> Loss:
-        """Squares lost, columns weighing alike."""
-        lost, total = {}, {}
-        for name, i in self._cells("sse_ratio").items():
-            known = self._paired(name)
-            lost[name] = float(self.compared.cells["squares"][i])
-            total[name] = known["n"] - 1 if known["sd"] > 0 else 0.0
-        return sse_ratio_of(lost, total)
+        """Squares lost in the numbers that differ, columns weighing alike."""
+        cells = self._cells("sse_ratio")
+        total = {name: own["n"] - 1 if own["sd"] > 0 else 0.0 for name, own in cells.items()}
+        return sse_ratio_of(_each(cells, "squares"), total)
 
     def il_metrics(self) -> MomentLoss:
-        """Change of cells and moments."""
-        changes, varied = {}, []
-        for name, i in self._cells("il_metrics").items():
-            known = self._paired(name)
-            changes[name] = CellChange(
-                relative=float(self.compared.cells["relative"][i]),
-                used=int(self.compared.cells["used"][i]),
-                difference=float(self.compared.cells["difference"][i] / known["n"]),
-                mean=known["mean"],
-                largest=known["largest"],
-                constant=bool(known["constant"]),
-                flat=bool(known["flat"]),
+        """Change of cells and moments of the numbers that differ."""
+        cells = self._cells("il_metrics")
+        same = ("relative", "used", "mean", "largest", "constant", "flat")
+        changes = {
+            name: CellChange(
+                difference=own["difference"] / own["n"], **{key: own[key] for key in same}
             )
-            if not changes[name].constant:
-                varied.append(i)
+            for name, own in cells.items()
+        }
+        varied = [own["place"] for own in cells.values() if not own["constant"]]
         at = np.ix_(varied, varied)
-        second = [
+        before, after = (
             second_moments_of(*(matrix[at] for matrix in side)) for side in self.compared.paired
-        ]
-        return il_metrics_of(changes, (second[0], second[1]) if varied else None)
+        )
+        return il_metrics_of(changes, (before, after) if varied else None)
 
     # Measures of all columns
 
@@ -451,17 +419,17 @@ class Facts:
         return mean_absolute_correlation_of(names, before, after)
 
     def entropy(self, columns: list[str]) -> BeforeAfter:
-        """Take it from the sizes of the classes that each column makes by itself."""
-        nulls = self.nulls(0), self.nulls(1)
-        return entropy_of(
-            {
-                name: (
-                    _bits(*self.sizes(0, [name]), nulls[0][name]),
-                    _bits(*self.sizes(1, [name]), nulls[1][name]),
-                )
-                for name in columns
-            }
-        )
+        """Bits of some columns."""
+        return entropy_of({c: (self._bits(0, c), self._bits(1, c)) for c in columns})
+
+    def _bits(self, side: int, column: str) -> float:
+        """Entropy without the nulls."""
+        if self.whole:
+            codes, size = encode((self.drawn.before, self.drawn.after)[side][column], column)
+            return bits_of(np.bincount(codes[codes >= 0], minlength=size))
+        sizes, repeats = self.sizes(side, [column])
+        # They are one of the classes.
+        return bits_of(sizes, repeats - (sizes == self.nulls(side)[column]))
 
     def contingency_loss(self, columns: list[str]) -> Loss:
         """How far the two-way tables of some columns moved."""
@@ -476,22 +444,16 @@ class Facts:
         """
         n, left_out = self.before.num_rows, self.before.num_rows - self.num_rows
         kept = max(0, self.suppressed - left_out)
-        starred = [c for c in self.quasi if c in self._starred]
+        steps = [s for s in self.recipe.steps if s.method in ("generalize", "mondrian")]
+        # A step that is not known of has them in every quasi column.
+        starred = {c for step in steps for c in step.columns} & set(self.quasi) or set(self.quasi)
         nulls = self.nulls(1)
         now = {c: nulls[c] + left_out + kept * (c in starred) for c in self.quasi}
-        some = set(self.quasi)
         patterns = self.seen.patterns[1].items()
-        records = sum(count for null, count in patterns if some & set(null))
+        records = sum(count for null, count in patterns if not set(null).isdisjoint(self.quasi))
         if len(starred) == len(self.quasi):
             records += kept
         return null_rates_of(n, self.seen.quasi_nulls, now, records + left_out, self.suppressed)
-
-    @cached_property
-    def _starred(self) -> set[str]:
-        suppressing = ("generalize", "mondrian")
-        steps = [step for step in self.recipe.steps if step.method in suppressing]
-        # A step that is not known of has them in every quasi column.
-        return {column for step in steps for column in step.columns} or set(self.quasi)
 
     def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Of the cells that are there."""
@@ -517,9 +479,13 @@ def perturbed_by(recipe: Recipe) -> dict[str, str]:
     }
 
 
-def _bits(sizes: np.ndarray, repeats: np.ndarray, nulls: int) -> float:
-    """Entropy without the nulls, which are one of the classes."""
-    return bits_of(sizes, repeats - (sizes == nulls))
+def _within(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    known = pc.is_in(after.drop_null(), value_set=before.combine_chunks())
+    return pc.all(known, min_count=0).as_py()
+
+
+def _each(columns: dict[str, dict[str, Any]], key: str) -> dict[str, Any]:
+    return {name: own[key] for name, own in columns.items()}
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:

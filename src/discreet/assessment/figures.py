@@ -30,9 +30,8 @@ def figures_of(t: Facts) -> Figures:
     """Count what the pictures show: distributions in a sample, the rest among all records."""
     drawn = t.drawn
     used = _sample(drawn.num_rows)
-    n = drawn.num_rows if used is None else len(used)
     return {
-        "sampled": None if n == t.num_rows else {"rows": n, "of": t.num_rows},
+        "sampled": _said(drawn.num_rows if used is None else len(used), t.num_rows),
         "columns": {name: _column(t, drawn, name, used) for name in t.shared},
         "correlations": _correlations(*t.correlations()),
         "class_sizes": _or_none(_class_sizes, t),
@@ -55,11 +54,12 @@ def released_figures(released: pa.Table) -> Figures:
         else:
             entry = {"kind": "categorical", "released_categories": _released_labels(column)}
         columns[name] = entry
-    return {"sampled": _said(used, released.num_rows), "columns": columns}
+    n = released.num_rows
+    return {"sampled": _said(n if used is None else len(used), n), "columns": columns}
 
 
-def _said(used: np.ndarray | None, n: int) -> Figures | None:
-    return None if used is None else {"rows": len(used), "of": n}
+def _said(drawn: int, n: int) -> Figures | None:
+    return None if drawn == n else {"rows": drawn, "of": n}
 
 
 def _released_labels(column: pa.ChunkedArray) -> Figures | None:

@@ -115,7 +115,7 @@ def _look(
         alone = spreads_of(x), spreads_of(y)
         paired = _paired(pairs, alone)
     if wanted.draws is not None:
-        both = both.take(wanted.draws.words(rows) <= np.uint64(wanted.below))
+        both = both.take(np.flatnonzero(wanted.draws.words(rows) <= np.uint64(wanted.below)))
     return Look(
         alone=alone,
         paired=paired,

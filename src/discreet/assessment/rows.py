@@ -57,12 +57,8 @@ class Rows:
         }
 
     def take(self, at: np.ndarray) -> Rows:
-        """Return the records at some places, or those that a mask marks."""
-        mask = at.dtype == bool
-        before, after = (
-            side.filter(pa.array(at)) if mask else side.take(pa.array(at))
-            for side in (self.before, self.after)
-        )
+        """Return the records at some places."""
+        before, after = (side.take(pa.array(at)) for side in (self.before, self.after))
         return Rows(before, after, self.numbers[at], self.numeric)
 
     @cached_property
