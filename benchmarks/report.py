@@ -30,19 +30,19 @@ RECIPE = {
 def reported(n: int) -> Case:
     """What the reports add to a release whose risk and utility are measured already."""
     from discreet import Recipe
-    from discreet.assessment.assessment import paired
+    from discreet.assessment.facts import Facts
     from discreet.flow.protection import protect_read
 
     release = protect_read(people(n), Recipe.from_dict(RECIPE))
     assessment = release.assess()
-    given = (release.original, release.finished.table, release.recipe.roles, release.recipe)
+    tables = release.original, release.finished
 
     def ours() -> Any:
         from discreet.assessment.figures import figures_of
         from discreet.flow.publication import public_facts
         from discreet.report import external_report, internal_report
 
-        figures = figures_of(paired(*given))
+        figures = figures_of(Facts(*tables, release.recipe))
         internal = internal_report(
             release._facts(release.log, replace(assessment, figures=figures))
         )

@@ -1,4 +1,3 @@
-# ruff: noqa: D102 (what the facts are is said beside each)
 """What every measure is: one declaration, and a function of the facts about two tables.
 
 A measure says what its figures are called, their unit, which way is better and how to read them;
@@ -7,25 +6,14 @@ A measure says what its figures are called, their unit, which way is better and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
-    from discreet.recipe.roles import Roles
-    from discreet.risk.diversity import Diversity
-    from discreet.risk.frequency import Frequencies
-    from discreet.risk.interval import Disclosure
-    from discreet.utility.loss import Loss
-    from discreet.utility.moments import MomentLoss
-    from discreet.utility.nulls import NullRates
-    from discreet.utility.structure import BeforeAfter
+from typing import Any, Literal
 
 Entry = dict[str, Any]
+# What measures ask of two tables: `discreet.assessment.facts.Facts`, which is above this module.
+Facts = Any
 
 
 class LeftOut(Exception):
@@ -133,78 +121,6 @@ def measures_in(package: str, *modules: str) -> list[Measure]:
     """Return the measures that some modules of a package declare, in order."""
     found = (vars(import_module(f"{package}.{module}")).values() for module in modules)
     return [member for members in found for member in members if isinstance(member, Measure)]
-
-
-class Rows(Protocol):
-    """Rows of both tables, in memory."""
-
-    before: pa.Table
-    after: pa.Table
-
-    @property
-    def num_rows(self) -> int: ...
-    def linked(self) -> tuple[pa.Table, pa.Table]: ...  # the columns that an intruder links by
-    def changed(self) -> tuple[pa.Table, pa.Table]: ...  # the numeric columns that differ
-    def too_many_to_link(self, columns: list[str]) -> bool: ...  # it takes more than some seconds
-
-
-class Facts(Protocol):
-    """What measures ask of two tables, wherever their rows are."""
-
-    roles: Roles
-    perturbed: Mapping[str, str]  # columns that a step perturbed, and which
-
-    @property
-    def num_rows(self) -> int: ...  # records of the protected table
-    @property
-    def shared(self) -> list[str]: ...  # columns of both; household numbers are names, not data
-    @property
-    def numeric(self) -> list[str]: ...  # those that are numbers in both
-    @property
-    def changed_numeric(self) -> list[str]: ...  # numbers with a cell that differs
-    @property
-    def changed_categories(self) -> list[str]: ...  # other columns with a cell that differs
-    @property
-    def frequencies(self) -> tuple[Frequencies, Frequencies]: ...  # of quasi values, before, after
-    @property
-    def weighted(self) -> bool: ...  # whether there are sampling weights
-    @property
-    def to_link(self) -> Rows: ...  # the records among which linkage is tried: all, or a sample
-    def rows(self) -> Rows: ...  # all rows; raises LeftOut where they are too many
-    def moments(self, column: str) -> tuple[Entry, Entry]: ...  # mean, sd and nulls, before, after
-    # None without households:
-    def household_risk(self, risk: np.ndarray) -> float | None: ...
-    # Of the classes before (0) or after (1):
-    def diversity(self, side: int, column: str) -> Diversity: ...
-    # Of the numbers that differ:
-    def interval_disclosure(self) -> Disclosure: ...
-    def il_metrics(self) -> MomentLoss: ...
-    def il1s(self) -> Loss: ...
-    def sse_ratio(self) -> Loss: ...
-    # Of all numbers, of some columns, and of the quasi columns:
-    def mean_absolute_correlation(self) -> BeforeAfter: ...
-    def entropy(self, columns: list[str]) -> BeforeAfter: ...
-    def contingency_loss(self, columns: list[str]) -> Loss: ...
-    def null_rates(self) -> NullRates: ...
-
-    @property
-    def quasi(self) -> list[str]:
-        """Quasi columns of both tables."""
-        return [c for c in self.roles.quasi if c in self.shared]
-
-    def need_quasi(self) -> None:
-        """Leave a measure out where there is no quasi column."""
-        if not self.quasi:
-            raise LeftOut("there is no quasi column in both tables")
-
-    def need_changed(self) -> None:
-        """Leave a measure out where no number differs."""
-        if not self.changed_numeric:
-            raise LeftOut("no numeric column differs")
-
-    def sampled(self, share: float) -> Entry:
-        """Tell that a share of records was found in a sample; nothing where it was not."""
-        return {}
 
 
 def confidential_of(t: Facts) -> list[str]:

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet import Recipe, assess, protect
+from discreet import Recipe, assess, protect, write_table
 from discreet.assessment import catalogue
 from discreet.errors import BadInput
 from discreet.risk import distance_linkage
@@ -43,7 +43,7 @@ def test_numeric_quasi_columns_are_linked_by_euclid_and_large_tables_on_request(
     roles = {"quasi": ["age", "pay"], "rest": "insensitive"}
     result = assess(ORIGINAL, PROTECTED, roles)
     assert result.risk["distance_linkage"]["metric"] == "euclidean"
-    monkeypatch.setattr("discreet.assessment.tables.Tables.too_many_to_link", lambda *a: True)
+    monkeypatch.setattr("discreet.assessment.rows.Rows.too_many_to_link", lambda *a: True)
     result = assess(ORIGINAL, PROTECTED, roles)
     assert result.left_out["distance_linkage"] == (
         "it takes long on 4 records; ask for it by name: measures=['distance_linkage']"
@@ -57,14 +57,6 @@ def test_numeric_quasi_columns_are_linked_by_euclid_and_large_tables_on_request(
 def test_as_data_and_as_json():
     result = assess(ORIGINAL, PROTECTED, ROLES)
     assert json.loads(result.to_json()) == json.loads(json.dumps(result.to_dict()))
-
-
-def test_the_row_map_is_used():
-    rows = np.array([2, 0, 3, 1])
-    shuffled = PROTECTED.take(pa.array(rows))
-    one, other = assess(ORIGINAL, shuffled, ROLES, rows=rows), assess(ORIGINAL, PROTECTED, ROLES)
-    losses = [result.utility["il1s"]["columns"] for result in (one, other)]
-    assert losses[0] == pytest.approx(losses[1])
 
 
 def test_identical_tables_lose_nothing():
@@ -95,8 +87,6 @@ def test_a_column_that_is_not_there_is_named():
     assert result.left_out["quasi column 'sex'"] == "it is not in the protected table"
     with pytest.raises(BadInput, match="the two tables share no column"):
         assess(ORIGINAL, pa.table({"z": [1, 2, 3, 4]}), ROLES)
-    with pytest.raises(BadInput, match="rows names rows that the original does not have"):
-        assess(ORIGINAL, PROTECTED, ROLES, rows=np.array([0, 1, 2, 9]))
 
 
 def test_dates_are_compared_in_one_unit():
@@ -109,6 +99,29 @@ def test_dates_are_compared_in_one_unit():
     result = assess(before, after, {"quasi": ["t"]})
     assert result.utility["il1s"]["value"] < 0.05
     assert result.risk["distance_linkage"]["after"] > 0.3
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_files_are_assessed_where_they_are(tmp_path, engine):
+    paths = tmp_path / "before.parquet", tmp_path / "after.csv"
+    for table, path in zip((ORIGINAL, PROTECTED), paths, strict=True):
+        write_table(table, path)
+    found = assess(*paths, ROLES, engine=engine)
+    in_memory = assess(ORIGINAL, PROTECTED, ROLES)
+    assert found.risk == in_memory.risk
+    assert found.score == pytest.approx(in_memory.score)
+    with pytest.raises(BadInput, match="the original has 3 rows, the protected table 4; give the"):
+        assess(ORIGINAL.slice(1), paths[1], ROLES, engine=engine)
+
+
+def test_suppressed_records_count_as_nulls_whether_they_are_there_or_not():
+    starred = PROTECTED.set_column(1, "sex", pa.array(["*", "*", "m", None]))
+    for rows in (np.arange(4), np.arange(1, 4)):
+        after = starred.take(pa.array(rows))
+        found = assess(ORIGINAL, after, ROLES, rows=rows, suppressed=np.array([0, 1]))
+        rates = found.utility["null_rates"]
+        assert (rates["before"], rates["after"], rates["suppressed"]) == (1 / 8, 5 / 8, 2)
+        assert rates["records"] == 3 / 4
 
 
 def test_recoded_labels_are_not_linked_by_distance():
@@ -131,13 +144,6 @@ def test_columns_of_nulls_and_infinite_figures_do_no_harm():
     assert str(result)
     json.loads(result.to_json())
     assert all(why for why in result.left_out.values())
-
-
-def test_bad_weights_leave_out_what_needs_them():
-    table = ORIGINAL.append_column("w", pa.array([1.0, None, 2.0, 0.0]))
-    result = assess(table, PROTECTED, ROLES | {"weight": "w"})
-    assert "weight" in result.left_out["individual_risk"]
-    assert "il1s" in result.utility
 
 
 def test_household_numbers_are_not_measured(households, recipe_text):

@@ -104,6 +104,41 @@ def test_folders_files_and_releases_in_memory_agree(tmp_path, people, releases):
     assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
 
 
+@pytest.mark.parametrize("engine", ["auto", "memory", "duckdb"])
+def test_releases_of_any_engine_are_compared(tmp_path, people, releases, engine):
+    write_table(people, tmp_path / "in.parquet")
+    releases["general"].save(tmp_path / "general")
+    of_duckdb = protect(tmp_path / "in.parquet", recipe(k=3), engine="duckdb")
+    of_duckdb.save(tmp_path / "fine")
+    paths = {name: tmp_path / name for name in ("fine", "general")}
+    found = compare(tmp_path / "in.parquet", paths, engine=engine)
+    for one, other in zip(found.releases, compare(people, {n: releases[n] for n in paths}).releases, strict=True):  # fmt: skip
+        assert (one.risk, one.loss) == (pytest.approx(other.risk), pytest.approx(other.loss))
+        assert (one.rows, one.suppressed, one.risk_by) == (other.rows, other.suppressed, other.risk_by)  # fmt: skip
+    assert not any("sample" in note for note in found.notes)
+    write_table(people.slice(1), tmp_path / "other.parquet")
+    with pytest.raises(BadInput, match=r"other.parquet is not the table that .*fine was made from"):
+        compare(tmp_path / "other.parquet", paths, engine=engine)
+
+
+def test_loss_of_what_does_not_fit_is_that_of_a_sample(tmp_path, people, releases, monkeypatch):
+    monkeypatch.setattr("discreet.assessment.opened.DRAWN", 60)
+    write_table(people, tmp_path / "in.parquet")
+    for name in ("fine", "general"):
+        releases[name].save(tmp_path / name)
+    paths = [tmp_path / "fine", tmp_path / "general"]
+    found = compare(tmp_path / "in.parquet", paths, engine="duckdb")
+    n = found.releases[0].sampled
+    assert 60 <= n < 400
+    assert f"information_loss is that of a sample of {n} of 400 records" in found.notes
+    for one in found.releases:
+        assert one.loss == pytest.approx(_whole_loss(releases[one.name], people), abs=0.15)
+
+
+def _whole_loss(release, people):
+    return compare(people, {"a": release, "b": release}).releases[0].loss
+
+
 def test_a_column_that_one_release_lacks_counts_as_lost(people):
     kept = protect(people, recipe(k=3))
     roles = {"quasi": ["age"], "confidential": ["income"], "rest": "drop"}

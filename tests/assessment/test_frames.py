@@ -1,5 +1,8 @@
+"""Tables in memory and on an engine: the same figures, and those of the public measures."""
+
 import datetime as dt
 import pickle
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -9,11 +12,23 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from discreet import Recipe, assess, protect
+from discreet.assessment.assessment import assess_frames
 from discreet.assessment.facts import wilson
-from discreet.assessment.large import assess_frames
 from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
+from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput
+from discreet.risk import class_sizes, interval_disclosure
+from discreet.table import normalise
+from discreet.utility import (
+    contingency_loss,
+    entropy,
+    il1s,
+    il_metrics,
+    mean_absolute_correlation,
+    null_rates,
+    sse_ratio,
+)
 from tests.examples import examples
 
 
@@ -23,6 +38,14 @@ def session(tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.engines.duckdb.PIECE", 37)
     with Session(tmp_path, "500MB") as opened:
         yield opened
+
+
+@pytest.fixture(params=["memory", "duckdb"])
+def place(request, session):
+    """What makes frames of tables: in memory, and on DuckDB in many pieces."""
+    if request.param == "duckdb":
+        return lambda *given, **how: frame(session, *given, **how)
+    return lambda table, rows=None, markers=(): MemoryFrame(normalise(table, markers), rows)
 
 
 def frame(session, table, rows=None, markers=()):
@@ -67,7 +90,44 @@ def compare(session, before, after, recipe, rows=None, suppressed=(), measures=N
         suppressed=len(suppressed), measures=measures,
     )  # fmt: skip
     alike(on_frames.to_dict(), in_memory.to_dict())
+    if measures is None:
+        as_published(in_memory, before, after, at, suppressed)
     return on_frames
+
+
+def as_published(result, before, after, rows, suppressed):
+    """The figures are those that the public measures give for the tables."""
+    figures = result.figures["columns"]
+    changed = [c for c in figures if figures[c]["changed"]]
+    labels = [c for c in figures if figures[c]["kind"] == "categorical"]
+    numbers = [c for c in figures if c not in labels]
+    treated = [c for c in numbers if c in changed]
+    whole, before = before, before.take(pa.array(rows))
+    expected = {
+        "il1s": lambda: il1s(*both(treated), normalize=True),
+        "sse_ratio": lambda: sse_ratio(*both(treated), standardize=True),
+        "il_metrics": lambda: il_metrics(*both(treated)),
+        "interval_disclosure": lambda: interval_disclosure(*both(treated)),
+        "mean_absolute_correlation": lambda: mean_absolute_correlation(*both(numbers)),
+        "entropy": lambda: entropy(*both(changed)),
+        "contingency_loss": lambda: contingency_loss(*both(labels)),
+        "null_rates": lambda: null_rates(whole, laid, quasi, suppressed=gone),
+        "class_sizes": lambda: class_sizes(after, quasi).to_dict(),
+    }
+
+    def both(names):
+        return before.select(names), after.select(names)
+
+    place = np.full(len(whole), -1)
+    place[rows] = np.arange(len(rows))
+    laid = after.take(pa.array(place, mask=place < 0))
+    gone = np.isin(np.arange(len(whole)), suppressed)
+    found = result.risk | result.utility
+    quasi = list(found.get("class_sizes", {}).get("columns", found.get("null_rates", {}).get("columns", ())))  # fmt: skip
+    with warnings.catch_warnings(action="ignore"):
+        for name in expected.keys() & found.keys():
+            own = found[name].get("after", found[name].get("value"))
+            assert own == pytest.approx(expected[name](), rel=1e-12), name
 
 
 def people(n=600, nulls=True, seed=5):
@@ -164,7 +224,7 @@ def test_records_left_out_and_columns_missing(session):
     assert result.utility["null_rates"]["suppressed"] == len(gone) > 0
 
 
-def test_rows_in_another_order_and_markers(session):
+def test_rows_in_another_order_and_markers(place):
     table = people()
     marked = table.set_column(1, "sex", table["sex"].fill_null("?"))
     order = np.random.default_rng(2).permutation(len(table))
@@ -172,8 +232,8 @@ def test_rows_in_another_order_and_markers(session):
         3, "pay", pa.array(table["pay"].to_numpy().round(-1), from_pandas=True)
     )
     recipe = recipe_of(["sex", "works"], []).model_copy(update={"null_markers": ["?"]})
-    before = frame(session, marked, markers=["?"])
-    result = assess_frames(before, frame(session, after.take(pa.array(order)), order), recipe)
+    before = place(marked, markers=["?"])
+    result = assess_frames(before, place(after.take(pa.array(order)), order), recipe)
     alike(result.to_dict(), assess(marked, after, recipe.roles, recipe=recipe).to_dict())
 
 
@@ -270,10 +330,10 @@ def test_what_goes_to_the_rows_can_be_pickled(session):
     alike(assess_frames(before, after, recipe).to_dict(), expected)
 
 
-def test_a_weight_that_is_none_is_named(session):
+def test_a_weight_that_is_none_is_named(place):
     table = people(100).append_column("w", pa.array([1.0] * 60 + [0.0] + [1.0] * 39))
     recipe = recipe_of(["sex"], [], weight="w")
-    result = assess_frames(frame(session, table), frame(session, table.drop_columns("w")), recipe)
+    result = assess_frames(place(table), place(table.drop_columns("w")), recipe)
     assert result.left_out["class_sizes"] == "column 'w', row 61: a weight must be above 0, not 0.0"
 
 
@@ -315,21 +375,22 @@ def test_what_needs_all_rows_is_left_out(session):
     assert result.figures is None
 
 
-def test_a_wrong_row_map_is_refused(session):
+@pytest.mark.parametrize("measures", [None, ["class_sizes"]])
+def test_a_wrong_row_map_is_refused(place, measures):
     table = people(80)
-    before, recipe = frame(session, table), recipe_of(["sex"], [])
+    before, recipe = place(table), recipe_of(["sex"], [])
     for rows, said in (
         (np.r_[0:79, 99], "rows names rows that the original does not have"),
         (np.r_[0:79, 5], "rows names a row of the original twice"),
     ):
         with pytest.raises(BadInput, match=said):
-            assess_frames(before, frame(session, table, rows), recipe)
+            assess_frames(before, place(table, rows), recipe, measures=measures)
 
 
-def test_sizes_of_any_engine(session):
-    """What DuckDB counts is what a frame gives that only counts tuples."""
+def test_sizes_of_any_engine(place):
+    """What an engine counts is what a frame gives that only counts tuples."""
     table = people(300)
-    made = frame(session, table)
+    made = place(table)
     gone = np.array([0, 7, 8, 299])
     kept = table.take(pa.array(np.delete(np.arange(300), gone)))
     for columns in (["sex"], ["age", "sex", "region"], ["pay"], ["born", "works"]):

@@ -75,6 +75,16 @@ def test_the_summary_as_json(place):
     assert "in classes under 2 (records)" in names
 
 
+def test_of_a_table_too_large_for_memory_the_written_page_is_external(place, monkeypatch):
+    made = saved_report(place / "out", external=True)
+    written = place / "out" / "public" / "report.html"
+    assert made == written.read_text("utf-8")
+    monkeypatch.setattr("discreet.flow.reports.free_memory", lambda: 0)
+    assert saved_report(place / "out", external=True) == made
+    with pytest.raises(BadInput, match=r"report.html is not there; "):
+        saved_report(place / "shared.csv", external=True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -319,8 +319,9 @@ def test_the_commands_from_protect_to_report(out, written, run):
     assert "not verifiable" not in told
     code, _, errors = run("assess", "people.parquet", out, "--recipe", "recipe.toml")
     assert code == 0, errors
-    code, _, errors = run("report", out, "--out", "report.html")
-    assert code == 0, errors
+    for more in (["--original", "people.parquet"], ["--external", "--force"]):
+        code, _, errors = run("report", out, "--out", "report.html", *more)
+        assert code == 0, errors
     left = {path.name for path in written.iterdir()}
     internal = {"release.internal"} if out == "release.csv" else set()
     assert left == {"people.parquet", "recipe.toml", "report.html", out} | internal

@@ -139,7 +139,9 @@ def test_the_same_check(run, folder, both):
         code, text, errors = run("check", release, "--original", folder / "people.csv", "--json")
         assert code == 0, errors
         found.append(json.loads(text))
-    assert [f["promise"] for f in found[0]["findings"]] == [f["promise"] for f in found[1]["findings"]]
+    assert [f["promise"] for f in found[0]["findings"]] == [
+        f["promise"] for f in found[1]["findings"]
+    ]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

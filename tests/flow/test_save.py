@@ -93,7 +93,9 @@ def test_nothing_in_public_tells_of_seed_plan_hashes_or_identifiers(
     seeds = (release.recipe.seed, release.recipe.order_seed)
     secret = [text for seed in seeds for text in (str(seed), f"{seed:x}")] + [log["hash_key"]]
     secret += [log["input"]["hmac"], *log["files"].values(), "seed", "hmac"]
-    released = {f"{x:g}" for c in ("income", "assets") for x in release.finished.table[c].to_numpy()}
+    released = {
+        f"{x:g}" for c in ("income", "assets") for x in release.finished.table[c].to_numpy()
+    }
     for step in release.plan["steps"]:
         for plan in step["columns"].values():
             secret += [f"{cut!r}" for cut in plan.get("cuts", np.array([])).tolist() if f"{cut:g}" not in released]  # fmt: skip

@@ -100,14 +100,18 @@ def test_secrets_do_not_move_a_byte(everything):
         "files": {"public/table.csv": "2" * 64},
         "warnings": ["a warning that names row 77"],
     }
-    one = external_report(public_facts(everything.recipe, everything.log, everything.finished.table))
+    one = external_report(
+        public_facts(everything.recipe, everything.log, everything.finished.table)
+    )
     assert external_report(public_facts(other, log, everything.finished.table)) == one
 
 
 def test_the_order_of_rows_does_not_move_a_byte(everything):
     rows = np.random.default_rng(5).permutation(len(everything.finished.table))
     mixed = everything.finished.table.take(pa.array(rows))
-    one = external_report(public_facts(everything.recipe, everything.log, everything.finished.table))
+    one = external_report(
+        public_facts(everything.recipe, everything.log, everything.finished.table)
+    )
     assert external_report(public_facts(everything.recipe, everything.log, mixed)) == one
 
 

@@ -5,27 +5,23 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
-
-import numpy as np
-import pyarrow as pa
+from typing import Any
 
 from discreet.assessment import catalogue
+from discreet.assessment.facts import Facts
 from discreet.assessment.figures import figures_of
-from discreet.assessment.tables import Tables
+from discreet.engines import Frame
 from discreet.errors import BadInput, nearest
-from discreet.measure import NEEDS, Entry, Facts, Figure, LeftOut, Measure
+from discreet.measure import NEEDS, Entry, Figure, LeftOut, Measure
 from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles
 from discreet.report import internal_report, summary_html
 from discreet.risk import distance_linkage
-from discreet.table import normalise, to_arrow
 from discreet.utility.scores import normalized_score_of
 
-AnyFacts = TypeVar("AnyFacts", bound=Facts)
 SCORE = Figure(
     "score", "", "percent", reading="risk and loss in one: the lower, the better the trade"
 )
@@ -110,85 +106,62 @@ class Assessment:
         return "\n".join(text)
 
 
-def assess(
-    original: Any,
-    protected: Any,
-    roles: Roles | Mapping[str, Any],
+def assess_frames(
+    before: Frame,
+    after: Frame,
+    recipe: Recipe,
     *,
-    recipe: Recipe | None = None,
-    rows: np.ndarray | None = None,
-    suppressed: np.ndarray | None = None,
+    suppressed: int = 0,
     measures: Sequence[str] | None = None,
 ) -> Assessment:
-    """Measure risk and utility of a protected table against its original.
+    """Measure risk and utility of a protected table against its original, where their rows are.
 
     Parameters
     ----------
-    original, protected : pandas, polars or pyarrow table
-    roles : Roles or dict
-    recipe : Recipe, optional
-        What was done: its null markers are read as nulls, and risk by frequencies is left out
-        where a step perturbed a quasi column.
-    rows : ndarray of int, optional
-        For each protected row the position of its original; in order where not given.
-    suppressed : ndarray of int, optional
-        The original's rows that were suppressed, whether they are in the protected table or not.
+    before, after : Frame
+        The rows of the second have their numbers in the first. It may lack rows, those that were
+        left out, and columns.
+    recipe : Recipe
+        What was done.
+    suppressed : int
+        Records that were suppressed, whether they are there after or not.
     measures : sequence of str, optional
-        The measures to take, by name, and no others. Where not given, those that fit the columns
-        and what was done to them.
+        The measures to take, by name, and no others; those that fit where not given.
 
     Returns
     -------
     Assessment
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> original = pa.table({"age": [31, 32, 45, 46], "pay": [10.0, 12.0, 30.0, 34.0]})
-    >>> protected = pa.table({"age": [31, 31, 45, 45], "pay": [11.0, 11.0, 32.0, 32.0]})
-    >>> roles = {"quasi": ["age"], "confidential": ["pay"]}
-    >>> sizes = assess(original, protected, roles).risk["class_sizes"]
-    >>> sizes["before"]["unique"], sizes["after"]["unique"]
-    (4, 0)
-    >>> print(assess(original, protected, roles, measures=["class_sizes"]))
-    measure               before  after
-    class_sizes.smallest       1      2
-    class_sizes.unique         4      0
-    class_sizes.under_3        4      4
-    class_sizes.under_5        4      4
-    class_sizes.classes        4      2
+        Of all records, if they are in memory. Otherwise classes, moments, losses and interval
+        disclosure are: in two passes over the rows and a count each of the quasi columns and of
+        the columns that changed. Records are linked within a sample of 5,000, drawn by
+        `order_seed`: its entries have `sample`, `of` and Wilson's 95 % `interval` of the share
+        after. Distributions for pictures are of a sample of 100,000. What needs all rows at once
+        is left out.
     """
-    asked = known_measures(measures)
-    roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
-    tables = paired(original, protected, roles, recipe, rows, suppressed)
-    return take_measures(tables, asked, figures_of)
-
-
-def known_measures(names: Sequence[str] | str | None) -> Sequence[str] | None:
-    """Refuse names of measures that there are not."""
-    names = [names] if isinstance(names, str) else names
-    for name in names or ():
+    asked = [measures] if isinstance(measures, str) else measures
+    for name in asked or ():
         if name not in catalogue.measures():
             raise BadInput(f"there is no measure '{name}'; {nearest(name, catalogue.measures())}")
-    return names
+    _check_columns(before.schema.names, after.schema.names, recipe.roles)
+    return _taken(Facts(before, after, recipe, suppressed), asked)
 
 
-def take_measures(
-    tables: AnyFacts, asked: Sequence[str] | None, draw: Callable[[AnyFacts], dict[str, Any]]
-) -> Assessment:
-    """Take some measures, or those that fit, and say why others were left out.
+def _check_columns(before: Sequence[str], after: Sequence[str], roles: Roles) -> None:
+    """Refuse roles of columns that the original lacks, and tables that share none."""
+    for column in roles.named():
+        if column not in before:
+            raise BadInput(f"the original has no column '{column}'; {nearest(column, before)}")
+    if not set(before) & set(after):
+        raise BadInput("the two tables share no column")
 
-    Parameters
-    ----------
-    tables : Facts
-    asked : sequence of str or None
-    draw : callable
-        Counts the figures for pictures, where no measures are named.
-    """
+
+def _taken(tables: Facts, asked: Sequence[str] | None) -> Assessment:
+    """Take some measures, or those that fit, and say why others were left out."""
     left_out: dict[str, str] = {}
     with warnings.catch_warnings(record=True) as recoded:
         warnings.simplefilter("always")
-        _ = tables.numeric
+        # What is wrong with the rows themselves is no matter of one measure.
+        _ = tables.seen
     found: dict[str, dict[str, Entry]] = {family: {} for family in catalogue.FAMILIES}
     for family, taken in found.items():
         for name, measure in catalogue.measures(family).items():
@@ -211,7 +184,7 @@ def take_measures(
     if asked is None:
         # The measures were taken before, so their warnings are told already.
         with warnings.catch_warnings(action="ignore"):
-            figures = draw(tables)
+            figures = figures_of(tables)
             try:
                 score = _score(tables, found["risk"] | found["utility"])
             except (LeftOut, BadInput) as error:
@@ -232,57 +205,6 @@ def _score(t: Facts, taken: dict[str, Entry]) -> float:
         idr=100 * taken["interval_disclosure"]["value"],
         dld=100 * distance_linkage(*t.to_link.changed(), known="all"),
     )
-
-
-def paired(
-    original: Any,
-    protected: Any,
-    roles: Roles,
-    recipe: Recipe | None = None,
-    rows: np.ndarray | None = None,
-    suppressed: np.ndarray | None = None,
-) -> Tables:
-    """Lay two tables side by side, row by row; parameters as for `assess`."""
-    markers = recipe.null_markers if recipe else []
-    before, after = normalise(to_arrow(original), markers), to_arrow(protected)
-    check_columns(before.column_names, after.column_names, roles)
-    whole = before
-    if rows is not None:
-        if len(rows) and not 0 <= np.min(rows) <= np.max(rows) < before.num_rows:
-            raise BadInput("rows names rows that the original does not have")
-        before = before.take(pa.array(rows))
-    if before.num_rows != after.num_rows:
-        raise BadInput(say_lengths(before.num_rows, after.num_rows))
-    gone = np.zeros(whole.num_rows, dtype=bool)
-    gone[[] if suppressed is None else suppressed] = True
-    return Tables(before, after, roles, perturbed_by(recipe), whole, rows, gone)
-
-
-def say_lengths(before: int, after: int) -> str:
-    """Say that two tables are not equally long."""
-    return (
-        f"the original has {before:,} rows, the protected table {after:,}; "
-        "give the release folder, whose row map says which belong together"
-    )
-
-
-def check_columns(before: Sequence[str], after: Sequence[str], roles: Roles) -> None:
-    """Refuse roles of columns that the original lacks, and tables that share none."""
-    for column in roles.named():
-        if column not in before:
-            raise BadInput(f"the original has no column '{column}'; {nearest(column, before)}")
-    if not set(before) & set(after):
-        raise BadInput("the two tables share no column")
-
-
-def perturbed_by(recipe: Recipe | None) -> dict[str, str]:
-    """Return the columns that a step perturbs, and which."""
-    return {
-        column: f"step {number} ({step.method})"
-        for number, step in enumerate(recipe.steps if recipe else (), start=1)
-        if step.build().effect == "perturbs"
-        for column in step.columns
-    }
 
 
 def _refuse(measure: Measure, tables: Facts) -> None:

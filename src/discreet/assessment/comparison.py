@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from discreet.assessment.assessment import Assessment, assess, show
+from discreet.assessment.assessment import Assessment, show
 from discreet.assessment.catalogue import axes
-from discreet.assessment.paired import Paired
+from discreet.assessment.opened import Opened, opened
+from discreet.check.folders import find_release
 from discreet.errors import BadInput
 from discreet.measure import Figure
 from discreet.report.compare import VERDICTS
@@ -56,6 +55,8 @@ class Compared:
         True where another release is at least as good in both and better in one.
     release : str
         The number that its log and its report have.
+    sampled : int or None
+        Records that information loss was measured on; None: all.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Compared:
     columns: dict[str, float] = field(default_factory=dict)
     dominated: bool | None = None
     release: str = ""
+    sampled: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain data, without the figures of its pictures."""
@@ -146,6 +148,8 @@ def compare(
     risk: str = LINKAGE,
     loss: str = INFORMATION,
     measures: Sequence[str] | None = None,
+    engine: str = "auto",
+    memory: str | None = None,
     **dialect: str | None,
 ) -> Comparison:
     """Measure several releases of a table alike, and find those that no other dominates.
@@ -163,6 +167,11 @@ def compare(
         more is better, as of `"class_sizes.smallest"`, the larger figure ranks first.
     measures : sequence of str, optional
         Measures of `assess` to take, and no others.
+    engine : {"auto", "memory", "duckdb"}
+        Where to measure all of them: on DuckDB where an engine made one, or the original does not
+        fit in memory. Information loss is there that of a sample.
+    memory : str, optional
+        DuckDB's limit, such as "4GB".
     **dialect
         How to read the original: separator, decimal, quote, encoding, sheet.
 
@@ -190,29 +199,27 @@ def compare(
     """
     ranked_by = axis_of(risk, "risk"), axis_of(loss, "loss")
     given = _named(releases)
-    sources = {}
-    texts: dict[Any, pa.Table] = {}
-    for name, one in given.items():
-        sources[name] = Paired.of(one, original, dialect, texts)
-    first = next(iter(sources.values())).recipe.roles
-    columns = [
-        column
-        for column in next(iter(sources.values())).original.column_names
-        if any(column in s.after.column_names for s in sources.values())
-        and column != first.household
-    ]
-    shown = _set_by_any(sources.values())
-    compared = [
-        _measured(name, source, first, columns, shown, risk, loss, measures)
-        for name, source in sources.items()
-    ]
+    files = opened(original, list(given.values()), engine=engine, memory=memory, dialect=dialect)
+    with files as found:
+        sources = dict(zip(given, found, strict=True))
+        roles = found[0].recipe.roles
+        columns = [
+            column
+            for column in found[0].before.schema.names
+            if any(column in one.after.schema.names for one in found) and column != roles.household
+        ]
+        shown = _set_by_any(found)
+        compared = [
+            _measured(name, source, roles, columns, shown, risk, loss, measures)
+            for name, source in sources.items()
+        ]
     notes = _notes(sources, compared, {"risk": risk, "loss": loss})
     return Comparison(_ranked(compared, *ranked_by), risk, loss, notes)
 
 
 def _named(releases: Any) -> dict[str, Any]:
     """Name each release."""
-    if isinstance(releases, str | Path) or hasattr(releases, "protected"):
+    if isinstance(releases, str | Path) or hasattr(releases, "released"):
         raise BadInput("give at least two releases, as a list or a dict of names")
     if isinstance(releases, Mapping):
         named = {str(name): one for name, one in releases.items()}
@@ -220,7 +227,7 @@ def _named(releases: Any) -> dict[str, Any]:
         given = list(releases)
         named = {}
         for number, one in enumerate(given, start=1):
-            name = f"release {number}" if hasattr(one, "protected") else str(one).rstrip("/\\")
+            name = f"release {number}" if hasattr(one, "released") else str(one).rstrip("/\\")
             if name in named:
                 raise BadInput(f"{name} is given twice")
             named[name] = one
@@ -229,12 +236,18 @@ def _named(releases: Any) -> dict[str, Any]:
             named = dict(zip(short, named.values(), strict=True))
     if len(named) < 2:
         raise BadInput("there is one release; a comparison needs at least two")
+    for one in named.values():
+        if not hasattr(one, "released") and not (internal := find_release(one)[1]).is_dir():
+            raise BadInput(
+                f"{internal} is not there; a comparison needs it, because it maps released rows "
+                "to original ones"
+            )
     return named
 
 
 def _measured(
     name: str,
-    source: Paired,
+    source: Opened,
     roles: Any,
     columns: list[str],
     shown: set[tuple[str, str]],
@@ -242,17 +255,10 @@ def _measured(
     loss: str,
     measures: Sequence[str] | None,
 ) -> Compared:
-    assessment = assess(
-        source.original,
-        source.after,
-        roles,
-        recipe=source.recipe,
-        rows=source.rows,
-        suppressed=source.suppressed,
-        measures=measures,
-    )
+    assessment = source.assess(roles, measures)
     at_risk, by = _risk(assessment, risk)
-    lost = information_loss(source.original, source.whole(), columns, detail=True)
+    before, after = source.beside(columns)
+    lost = information_loss(before, after, columns, detail=True)
     return Compared(
         name=name,
         steps=[
@@ -264,18 +270,19 @@ def _measured(
             | {"method": step.method, "columns": step.columns}
             for step in source.recipe.without_seeds().steps
         ],
-        rows=len(source.after),
-        suppressed=len(source.suppressed),
+        rows=source.after.num_rows,
+        suppressed=source.suppressed,
         assessment=assessment,
         risk=at_risk,
         risk_by=by,
         loss=lost.value if loss == INFORMATION else _figure(assessment, loss),
         columns=lost.columns,
         release=source.release,
+        sampled=len(before) if len(before) < source.before.num_rows else None,
     )
 
 
-def _set_by_any(sources: Iterable[Paired]) -> set[tuple[str, str]]:
+def _set_by_any(sources: Iterable[Opened]) -> set[tuple[str, str]]:
     """Find the parameters, by method, that a release sets: a default is told beside them."""
     return {
         (step.method, name)
@@ -336,7 +343,7 @@ def _ranked(compared: list[Compared], risk: Figure, loss: Figure) -> list[Compar
 
 
 def _notes(
-    sources: Mapping[str, Paired], compared: list[Compared], axes: Mapping[str, str]
+    sources: Mapping[str, Opened], compared: list[Compared], axes: Mapping[str, str]
 ) -> list[str]:
     first, *others = sources.items()
     notes = []
@@ -358,6 +365,9 @@ def _notes(
                 notes.append(
                     f"{one.name} is not on the map, because it has no figure for {axis}{why}"
                 )
+    if (n := compared[0].sampled) is not None:
+        of = first[1].before.num_rows
+        notes.append(f"information_loss is that of a sample of {n:,} of {of:,} records")
     by = {one.risk_by for one in compared if one.risk_by}
     if len(by) > 1:
         told = "; ".join(f"{one.name}: {one.risk_by}" for one in compared)

@@ -1,11 +1,10 @@
-"""What measures ask of two tables that do not fit in memory."""
+"""What measures ask of two tables, wherever their rows are."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,27 +17,27 @@ from discreet.assessment.passes import (
     Look,
     Scales,
     Wanted,
+    changes_of,
     compare,
     look,
-    numbers,
     share_below,
     weighted_classes,
     with_smallest,
 )
-from discreet.assessment.tables import Facts, LeftOut, Tables
+from discreet.assessment.rows import LeftOut, Rows
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe
-from discreet.recipe.roles import Roles
 from discreet.risk.diversity import Diversity, diversity_of
 from discreet.risk.frequency import Frequencies, say_bad_weight
+from discreet.risk.individual import household_ids, household_risk_of
 from discreet.risk.interval import WIDTH, Disclosure, disclosure_of, say_no_values
 from discreet.risk.values import refuse_infinite
 from discreet.table import kind_of
-from discreet.table.classes import classes_of, encode_columns
+from discreet.table.classes import classes_of, encode, encode_columns
 from discreet.table.pairs import numeric_names
-from discreet.utility.compared import leave_out
+from discreet.utility.compared import as_text, leave_out
 from discreet.utility.contingency import contingency_loss_of
 from discreet.utility.loss import Loss, il1s_of, sse_ratio_of
 from discreet.utility.moments import (
@@ -56,66 +55,39 @@ from discreet.utility.structure import (
     mean_absolute_correlation_of,
 )
 
-# Records to link, and to draw distributions from.
+# Records to link, and to draw distributions from, where they are not in memory.
 LINKED = 5_000
 DRAWN = 100_000
 # Distinct tuples that come to memory for one measure.
 MOST_TUPLES = 1 << 21
 
 
-@dataclass
-class Sample(Tables):
-    """Some rows of both tables; what is known of all rows is asked of these."""
-
-    of: Frames
-
-    @cached_property
-    def pairs(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Numeric columns; those that are numbers in one table only were told of already."""
-        return {name: numbers(self.before, self.after, name) for name in self.of.numeric}
-
-    @property
-    def changed_numeric(self) -> list[str]:
-        """Numbers with a cell that differs, in the sample or not."""
-        return self.of.changed_numeric
-
-    @property
-    def changed_categories(self) -> list[str]:
-        """Other columns with a cell that differs, in the sample or not."""
-        return self.of.changed_categories
-
-    def same_labels(self, column: str) -> bool:
-        """Tell whether the whole original holds every released label."""
-        return self.of.same_labels(column)
-
-
-class Frames(Facts):
-    """Two tables where their rows are.
+class Facts:
+    """What is known of a table and its protected one.
 
     Parameters
     ----------
     before, after : Frame
         The rows of the second have their numbers in the first, where there may be more.
-    roles : Roles
-    perturbed : mapping of str to str
-        Columns that a step perturbed, and which.
     recipe : Recipe
+        Its roles, and what was done.
     suppressed : int
         Records that were suppressed, whether they are there after or not.
+
+    Attributes
+    ----------
+    roles : Roles
+    perturbed : dict of str to str
+        Columns that a step perturbed, and which.
+    whole : bool
+        All records are in memory: each is listed, and what needs them all is taken.
     """
 
-    def __init__(
-        self,
-        before: Frame,
-        after: Frame,
-        roles: Roles,
-        perturbed: Mapping[str, str],
-        recipe: Recipe,
-        suppressed: int = 0,
-    ) -> None:
-        self.before, self.after = before, after
-        self.roles, self.perturbed, self.recipe = roles, perturbed, recipe
+    def __init__(self, before: Frame, after: Frame, recipe: Recipe, suppressed: int = 0) -> None:
+        self.before, self.after, self.recipe = before, after, recipe
+        self.roles, self.perturbed = recipe.roles, perturbed_by(recipe)
         self.suppressed = suppressed
+        self.whole = before.whole and after.whole
         self._labels: dict[str, bool] = {}
         self._sizes: dict[tuple[int, tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
 
@@ -128,7 +100,7 @@ class Frames(Facts):
 
     @cached_property
     def shared(self) -> list[str]:
-        """Columns of both tables."""
+        """Columns of both tables; household numbers are names, not data."""
         known = self.before.schema.names
         return [c for c in self.after.schema.names if c in known and c != self.roles.household]
 
@@ -143,17 +115,34 @@ class Frames(Facts):
         """Whether there are sampling weights."""
         return self.roles.weight is not None
 
+    @cached_property
+    def quasi(self) -> list[str]:
+        """Quasi columns of both tables."""
+        return [c for c in self.roles.quasi if c in self.shared]
+
+    def need_quasi(self) -> None:
+        """Leave a measure out where there is no quasi column."""
+        if not self.quasi:
+            raise LeftOut("there is no quasi column in both tables")
+
+    def need_changed(self) -> None:
+        """Leave a measure out where no number differs."""
+        if not self.changed_numeric:
+            raise LeftOut("no numeric column differs")
+
     # What the two passes find
 
     @cached_property
     def seen(self) -> Look:
         """The first pass."""
+        also = (self.roles.weight, self.roles.household if self.whole else None)
         wanted = Wanted(
             shared=tuple(self.shared),
             numeric=tuple(self.numeric),
             quasi=tuple(self.quasi),
+            also=tuple(name for name in also if name is not None),
             weight=self.roles.weight,
-            draws=Draws(self.recipe.order_seed or 0, "sample"),
+            draws=None if self.whole else self._draws,
             below=share_below(DRAWN, self.num_rows),
         )
         found = look(self.before, self.after, wanted)
@@ -168,19 +157,18 @@ class Frames(Facts):
         x, y = self.seen.paired
         alone = self.seen.alone
         spread = x.sd[at]
-        return compare(
-            self.before,
-            self.after,
-            Scales(
-                numeric=tuple(self.numeric),
-                changed=tuple(at),
-                centres=(alone[0].mean, alone[1].mean),
-                paired=(x.mean[at], y.mean[at]),
-                spread=np.where(spread > 0, spread, 1.0),
-                width=WIDTH * y.sd[at],
-                masked=bool((alone[0].n != x.n)[at].any() or (alone[1].n != x.n)[at].any()),
-            ),
+        scales = Scales(
+            numeric=tuple(self.numeric),
+            changed=tuple(at),
+            centres=(alone[0].mean, alone[1].mean),
+            paired=(x.mean[at], y.mean[at]),
+            spread=np.where(spread > 0, spread, 1.0),
+            width=WIDTH * y.sd[at],
+            masked=bool((alone[0].n != x.n)[at].any() or (alone[1].n != x.n)[at].any()),
         )
+        if self.whole:
+            return changes_of(scales, list(self.drawn.pairs.values()))
+        return compare(self.before, self.after, scales)
 
     @cached_property
     def changed_numeric(self) -> list[str]:
@@ -190,8 +178,7 @@ class Frames(Facts):
     @cached_property
     def changed_categories(self) -> list[str]:
         """Other columns with a cell that differs."""
-        kept = [c for c in self.shared if c not in self.numeric]
-        return [c for c in kept if c in self.seen.changed]
+        return [c for c in self.shared if c in self.seen.changed and c not in self.numeric]
 
     @cached_property
     def gone(self) -> np.ndarray:
@@ -210,12 +197,14 @@ class Frames(Facts):
 
     @cached_property
     def frequencies(self) -> tuple[Frequencies, Frequencies]:
-        """Sizes of the classes of quasi values, and how many have each."""
+        """Of the quasi columns: of each record, or of each size of classes."""
         self.need_quasi()
         if self.seen.bad_weight is not None:
             row, weight = self.seen.bad_weight
             raise BadInput(say_bad_weight(f"column '{self.roles.weight}'", row, weight))
-        if self.roles.weight is not None:
+        if self.whole:
+            return self.drawn.frequencies
+        if self.weighted:
             return self._weighed(0), self._weighed(1)
         (f, repeats), (f_after, repeats_after) = (self.sizes(i, self.quasi) for i in (0, 1))
         before = Frequencies(f, None, None, repeats)
@@ -229,22 +218,40 @@ class Frames(Facts):
             self._sizes[key] = (self.before, self.after)[side].sizes(columns, without)
         return self._sizes[key]
 
-    def _distinct(self, side: int, columns: list[str]) -> int:
-        return int(self.sizes(side, columns)[1].sum())
+    def tuples(
+        self, side: int, parts: Sequence[list[str]], doing: str
+    ) -> tuple[pa.Table, np.ndarray | None]:
+        """Return the tuples of some columns, with their counts; those of all records in memory.
+
+        Parameters
+        ----------
+        side : int
+            Before (0) or after (1), among the rows of both.
+        parts : sequence of list of str
+            The columns; of those of a part the tuples may be counted beforehand.
+        doing : str
+            What they are for, to say where they are too many.
+        """
+        columns = [name for part in parts for name in part]
+        if self.whole:
+            return (self.drawn.before, self.drawn.after)[side].select(columns), None
+        self._refuse_many(side, parts, doing)
+        gone = self.gone if side == 0 else self.gone[:0]
+        return (self.before, self.after)[side].counts_without(columns, gone)
 
     def _weighed(self, side: int) -> Frequencies:
         assert self.roles.weight is not None
-        at_most = self._distinct(side, self.quasi)
-        self._refuse_many(side, self.quasi, at_most, "to sum weights over")
+        self._refuse_many(side, [self.quasi], "to sum weights over")
         f, population = weighted_classes(
             self.before, self.after, self.quasi, self.roles.weight, side
         )
         return Frequencies(f, population, None, np.ones_like(f))
 
-    def _refuse_many(self, side: int, columns: list[str], at_most: int, doing: str) -> None:
+    def _refuse_many(self, side: int, parts: Sequence[list[str]], doing: str) -> None:
         """Leave a measure out that would take too many tuples to memory."""
-        if at_most <= MOST_TUPLES:
+        if math.prod(int(self.sizes(side, part)[1].sum()) for part in parts) <= MOST_TUPLES:
             return
+        columns = [name for part in parts for name in part]
         found = (self.before, self.after)[side].about_how_many(columns)
         if found > MOST_TUPLES:
             raise LeftOut(
@@ -253,73 +260,91 @@ class Frames(Facts):
             )
 
     def household_risk(self, risk: np.ndarray) -> float | None:
-        """Say that it is not taken."""
-        if self.roles.household in self.before.schema.names:
+        """Mean risk that some member of a record's household is found; None where not taken."""
+        if self.roles.household is None:
+            return None
+        if not self.whole:
             warnings.warn(
                 "the risk of households needs all records in memory and is left out", stacklevel=2
             )
-        return None
+            return None
+        ids = household_ids(self.drawn.before, self.roles.household)
+        return float(household_risk_of(risk, ids).mean()) if len(risk) else 0.0
 
     def diversity(self, side: int, column: str) -> Diversity:
-        """Take it from the distinct tuples of quasi and confidential values."""
-        frame, columns = (self.before, self.after)[side], [*self.quasi, column]
-        at_most = self._distinct(side, self.quasi) * self._distinct(side, [column])
-        self._refuse_many(side, columns, at_most, "to look at the values of")
-        tuples, counts = frame.counts_without(columns, self.gone if side == 0 else self.gone[:0])
-        groups, _ = classes_of(*encode_columns(tuples, self.quasi))
+        """Tell what the classes before (0) or after (1) reach."""
+        tuples, counts = self.tuples(side, [self.quasi, [column]], "to look at the values of")
+        groups = self.frequencies[side].classes
+        if groups is None:
+            groups, _ = classes_of(*encode_columns(tuples, self.quasi))
         return diversity_of(tuples[column], column, groups, counts)
 
     def same_labels(self, column: str) -> bool:
         """Tell whether every released label of a column is one of the original's."""
         if column not in self._labels:
-            kinds = [kind_of(f.schema.field(column).type) for f in (self.before, self.after)]
-            self._labels[column] = kinds[0] == kinds[1] and self._within(column)
+            frames = self.before, self.after
+            kinds = {kind_of(frame.schema.field(column).type) for frame in frames}
+            self._labels[column] = len(kinds) == 1 and _within(
+                *(as_text(frame.counts([column])[0][column], column) for frame in frames)
+            )
         return self._labels[column]
 
-    def _within(self, column: str) -> bool:
-        before, after = (f.counts([column])[0][column] for f in (self.before, self.after))
-        known = pc.is_in(after, value_set=before.combine_chunks().cast(after.type))
-        return bool(pc.all(pc.or_(known, pc.is_null(after))).as_py() in (True, None))
-
-    # Samples
+    # Records in memory: all, or a sample
 
     @cached_property
-    def drawn(self) -> Sample:
-        """The rows that distributions are drawn from."""
+    def drawn(self) -> Rows:
+        """The records that distributions are drawn from."""
         return self._sample(DRAWN)
 
     @cached_property
-    def to_link(self) -> Tables:
-        """The rows among which linkage is tried."""
-        return self._sample(LINKED)
+    def to_link(self) -> Rows:
+        """The records among which linkage is tried."""
+        return self.drawn if self.whole else self._sample(LINKED)
 
-    def _sample(self, m: int) -> Sample:
-        _, rows, before, after = with_smallest(self.seen.sample, m)
-        none = np.zeros(len(before), dtype=bool)
-        return Sample(before, after, self.roles, self.perturbed, before, rows, none, self)
+    def _sample(self, m: int) -> Rows:
+        found = self.seen.sample[0]
+        if not self.whole:
+            found = with_smallest(self.seen.sample, m, self._draws)
+        found.of = self
+        return found
+
+    @property
+    def _draws(self) -> Draws:
+        return Draws(self.recipe.order_seed or 0, "sample")
 
     def sampled(self, share: float) -> dict[str, Any]:
-        """Tell of the sample, and give Wilson's 95 % interval."""
+        """Tell of a sample in which a share was found, with Wilson's 95 % interval."""
         n = self.to_link.num_rows
         if n == self.num_rows:
             return {}
         return {"sample": n, "of": self.num_rows, "interval": list(wilson(share, n))}
 
-    def rows(self) -> Tables:
-        """Leave out measures that need all rows."""
-        raise LeftOut("it needs all records in memory; measure a part of the table")
+    def rows(self) -> Rows:
+        """Return all records, or leave a measure out that needs them."""
+        if not self.whole:
+            raise LeftOut("it needs all records in memory; measure a part of the table")
+        return self.drawn
 
     # Measures of the numbers that differ
 
-    def _cells(self, measure: str) -> dict[str, int]:
-        """Return the columns to compare, by their place among the changed ones."""
-        x, _ = self.seen.paired
-        found = {}
+    def _cells(self, measure: str) -> dict[str, dict[str, Any]]:
+        """Return what is known of the cells with values on both sides, by column that differs."""
         self._refuse_infinite(self.changed_numeric)
+        x, y = self.seen.paired
+        found = {}
         for place, name in enumerate(self.changed_numeric):
             i = self.numeric.index(name)
             if x.n[i]:
-                found[name] = place
+                found[name] = {
+                    "place": place,
+                    "n": int(x.n[i]),
+                    "mean": float(x.mean[i]),
+                    "sd": float(x.sd[i]),
+                    "largest": float(max(abs(x.low[i]), abs(x.high[i]))),
+                    "constant": bool(x.low[i] == x.high[i]),
+                    "flat": bool(y.low[i] == y.high[i]),
+                    **{key: part[place].item() for key, part in self.compared.cells.items()},
+                }
             elif measure == "interval_disclosure":
                 say_no_values(name)
             else:
@@ -333,73 +358,48 @@ class Frames(Facts):
                 if side.n[i]:
                     refuse_infinite(name, np.array([side.low[i], side.high[i]]))
 
-    def _paired(self, name: str) -> dict[str, float]:
-        """Return what is known of the cells with a value on both sides."""
-        i = self.numeric.index(name)
-        x, y = self.seen.paired
-        return {
-            "n": int(x.n[i]),
-            "mean": float(x.mean[i]),
-            "sd": float(x.sd[i]),
-            "largest": float(max(abs(x.low[i]), abs(x.high[i]))),
-            "constant": bool(x.low[i] == x.high[i]),
-            "flat": bool(y.low[i] == y.high[i]),
-        }
-
     def interval_disclosure(self) -> Disclosure:
-        """Cells within the width."""
+        """Interval disclosure of the numbers that differ."""
         cells = self._cells("interval_disclosure")
-        counts = {name: int(self._paired(name)["n"]) for name in cells}
-        shares = {
-            name: float(self.compared.cells["close"][i] / counts[name]) for name, i in cells.items()
-        }
-        return disclosure_of(shares, counts)
+        shares = {name: own["close"] / own["n"] for name, own in cells.items()}
+        return disclosure_of(shares, _each(cells, "n"))
 
     def il1s(self) -> Loss:
-        """Absolute change, averaged."""
+        """Mean absolute change of the numbers that differ."""
         cells = self._cells("il1s")
-        changes = {name: float(self.compared.cells["absolute"][i]) for name, i in cells.items()}
-        spreads = {name: self._paired(name)["sd"] for name in cells}
-        counts = {name: int(self._paired(name)["n"]) for name in cells}
+        changes, spreads, counts = (_each(cells, key) for key in ("absolute", "sd", "n"))
         return il1s_of(changes, spreads, counts, normalize=True)
 
     def sse_ratio(self) -> Loss:
-        """Squares lost, columns weighing alike."""
-        lost, total = {}, {}
-        for name, i in self._cells("sse_ratio").items():
-            known = self._paired(name)
-            lost[name] = float(self.compared.cells["squares"][i])
-            total[name] = known["n"] - 1 if known["sd"] > 0 else 0.0
-        return sse_ratio_of(lost, total)
+        """Squares lost in the numbers that differ, columns weighing alike."""
+        cells = self._cells("sse_ratio")
+        total = {name: own["n"] - 1 if own["sd"] > 0 else 0.0 for name, own in cells.items()}
+        return sse_ratio_of(_each(cells, "squares"), total)
 
     def il_metrics(self) -> MomentLoss:
-        """Change of cells and moments."""
-        changes, varied = {}, []
-        for name, i in self._cells("il_metrics").items():
-            known = self._paired(name)
-            changes[name] = CellChange(
-                relative=float(self.compared.cells["relative"][i]),
-                used=int(self.compared.cells["used"][i]),
-                difference=float(self.compared.cells["difference"][i] / known["n"]),
-                mean=known["mean"],
-                largest=known["largest"],
-                constant=bool(known["constant"]),
-                flat=bool(known["flat"]),
+        """Change of cells and moments of the numbers that differ."""
+        cells = self._cells("il_metrics")
+        same = ("relative", "used", "mean", "largest", "constant", "flat")
+        changes = {
+            name: CellChange(
+                difference=own["difference"] / own["n"], **{key: own[key] for key in same}
             )
-            if not changes[name].constant:
-                varied.append(i)
+            for name, own in cells.items()
+        }
+        varied = [own["place"] for own in cells.values() if not own["constant"]]
         at = np.ix_(varied, varied)
-        second = [
+        before, after = (
             second_moments_of(*(matrix[at] for matrix in side)) for side in self.compared.paired
-        ]
-        return il_metrics_of(changes, (second[0], second[1]) if varied else None)
+        )
+        return il_metrics_of(changes, (before, after) if varied else None)
 
     # Measures of all columns
 
     def correlations(self) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Return the numbers that vary on both sides, and their correlations before and after."""
-        x, y = self.seen.alone
-        varies = (x.low < x.high) & (y.low < y.high)
+        varies = np.ones(len(self.numeric), dtype=bool)
+        for side in self.seen.alone:
+            varies &= (side.low < side.high) & np.isfinite(side.low) & np.isfinite(side.high)
         if not varies.any():
             return [], np.empty((0, 0)), np.empty((0, 0))
         at = np.ix_(varies, varies)
@@ -419,25 +419,22 @@ class Frames(Facts):
         return mean_absolute_correlation_of(names, before, after)
 
     def entropy(self, columns: list[str]) -> BeforeAfter:
-        """Take it from the sizes of the classes that each column makes by itself."""
-        nulls = self.nulls(0), self.nulls(1)
-        return entropy_of(
-            {
-                name: (
-                    _bits(*self.sizes(0, [name]), nulls[0][name]),
-                    _bits(*self.sizes(1, [name]), nulls[1][name]),
-                )
-                for name in columns
-            }
-        )
+        """Bits of some columns."""
+        return entropy_of({c: (self._bits(0, c), self._bits(1, c)) for c in columns})
+
+    def _bits(self, side: int, column: str) -> float:
+        """Entropy without the nulls."""
+        if self.whole:
+            codes, size = encode((self.drawn.before, self.drawn.after)[side][column], column)
+            return bits_of(np.bincount(codes[codes >= 0], minlength=size))
+        sizes, repeats = self.sizes(side, [column])
+        # They are one of the classes.
+        return bits_of(sizes, repeats - (sizes == self.nulls(side)[column]))
 
     def contingency_loss(self, columns: list[str]) -> Loss:
-        """Take it from the distinct tuples of all columns."""
-        for side in (0, 1):
-            at_most = math.prod(self._distinct(side, [name]) for name in columns)
-            self._refuse_many(side, columns, at_most, "to cross")
-        before = self.before.counts_without(columns, self.gone)
-        return contingency_loss_of(before, self.after.counts(columns))
+        """How far the two-way tables of some columns moved."""
+        before, after = (self.tuples(i, [[c] for c in columns], "to cross") for i in (0, 1))
+        return contingency_loss_of(before, after)
 
     def null_rates(self) -> NullRates:
         """Count nulls, and the records that were suppressed or are not there.
@@ -447,20 +444,16 @@ class Frames(Facts):
         """
         n, left_out = self.before.num_rows, self.before.num_rows - self.num_rows
         kept = max(0, self.suppressed - left_out)
-        starred = [c for c in self.quasi if c in self._starred]
+        steps = [step for step in self.recipe.steps if step.build().suppresses]
+        # A step that is not known of has them in every quasi column.
+        starred = {c for step in steps for c in step.columns} & set(self.quasi) or set(self.quasi)
         nulls = self.nulls(1)
         now = {c: nulls[c] + left_out + kept * (c in starred) for c in self.quasi}
-        some = set(self.quasi)
         patterns = self.seen.patterns[1].items()
-        records = sum(count for null, count in patterns if some & set(null))
+        records = sum(count for null, count in patterns if not set(null).isdisjoint(self.quasi))
         if len(starred) == len(self.quasi):
             records += kept
         return null_rates_of(n, self.seen.quasi_nulls, now, records + left_out, self.suppressed)
-
-    @cached_property
-    def _starred(self) -> set[str]:
-        steps = (step for step in self.recipe.steps if step.build().suppresses)
-        return {column for step in steps for column in step.columns}
 
     def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Of the cells that are there."""
@@ -476,9 +469,23 @@ class Frames(Facts):
         return before, after
 
 
-def _bits(sizes: np.ndarray, repeats: np.ndarray, nulls: int) -> float:
-    """Entropy without the nulls, which are one of the classes."""
-    return bits_of(sizes, repeats - (sizes == nulls))
+def perturbed_by(recipe: Recipe) -> dict[str, str]:
+    """Return the columns that a step perturbs, and which."""
+    return {
+        column: f"step {number} ({step.method})"
+        for number, step in enumerate(recipe.steps, start=1)
+        if step.build().effect == "perturbs"
+        for column in step.columns
+    }
+
+
+def _within(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    known = pc.is_in(after.drop_null(), value_set=before.combine_chunks())
+    return pc.all(known, min_count=0).as_py()
+
+
+def _each(columns: dict[str, dict[str, Any]], key: str) -> dict[str, Any]:
+    return {name: own[key] for name, own in columns.items()}
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:

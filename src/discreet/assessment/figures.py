@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.assessment.bins import FEWEST, categories, histogram, quantiles, told
-from discreet.assessment.tables import Facts, LeftOut, Tables
+from discreet.assessment.facts import Facts
+from discreet.assessment.rows import LeftOut, Rows
 from discreet.clock import leading
 from discreet.errors import BadInput
 from discreet.risk.individual import risk_of
 from discreet.table import float_values, kind_of
-from discreet.utility.moments import correlations
 
-AnyFacts = TypeVar("AnyFacts", bound=Facts)
 Figures = dict[str, Any]
 Patterns = Mapping[tuple[str, ...], int]  # columns that are null together -> records
 MOST_CORRELATED = 30
@@ -27,45 +26,17 @@ LARGEST_SAMPLE = 1_000_000
 CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
-def figures_of(t: Tables) -> Figures:
-    """Count what the pictures show, before and after."""
-    used = _sample(t.after.num_rows)
+def figures_of(t: Facts) -> Figures:
+    """Count what the pictures show: distributions in a sample, the rest among all records."""
+    drawn = t.drawn
+    used = _sample(drawn.num_rows)
     return {
-        "sampled": _said(used, t.after.num_rows),
-        "columns": {name: _column(t, name, used) for name in t.shared},
-        "correlations": _correlations(t),
+        "sampled": _said(drawn.num_rows if used is None else len(used), t.num_rows),
+        "columns": {name: _column(t, drawn, name, used) for name in t.shared},
+        "correlations": _correlations(*t.correlations()),
         "class_sizes": _or_none(_class_sizes, t),
-        "nulls": _nulls(t),
-        "riskiest": _or_none(_riskiest, t),
-    }
-
-
-def figures_of_sample(
-    t: Facts,
-    drawn: Tables,
-    correlated: tuple[list[str], np.ndarray, np.ndarray],
-    nulls: tuple[Patterns, Patterns],
-) -> Figures:
-    """Count what the pictures show: distributions in a sample, the rest among all records.
-
-    Parameters
-    ----------
-    t : Facts
-    drawn : Tables
-        The sample.
-    correlated : list of str, ndarray, ndarray
-        Columns that vary on both sides, and their correlations before and after.
-    nulls : pair of mappings
-        Records by the columns in which they are null, before and after.
-    """
-    whole = drawn.num_rows == t.num_rows
-    return {
-        "sampled": None if whole else {"rows": drawn.num_rows, "of": t.num_rows},
-        "columns": {name: _column(drawn, name, None) for name in t.shared},
-        "correlations": _told_correlations(*correlated),
-        "class_sizes": _or_none(_class_sizes, t),
-        "nulls": _told_nulls(t.shared, *nulls),
-        "riskiest": _or_none(_riskiest, drawn) if whole else None,
+        "nulls": _nulls(t.shared, *t.seen.patterns),
+        "riskiest": _or_none(_riskiest, t) if drawn.num_rows == t.num_rows else None,
     }
 
 
@@ -83,11 +54,12 @@ def released_figures(released: pa.Table) -> Figures:
         else:
             entry = {"kind": "categorical", "released_categories": _released_labels(column)}
         columns[name] = entry
-    return {"sampled": _said(used, released.num_rows), "columns": columns}
+    n = released.num_rows
+    return {"sampled": _said(n if used is None else len(used), n), "columns": columns}
 
 
-def _said(used: np.ndarray | None, n: int) -> Figures | None:
-    return None if used is None else {"rows": len(used), "of": n}
+def _said(drawn: int, n: int) -> Figures | None:
+    return None if drawn == n else {"rows": drawn, "of": n}
 
 
 def _released_labels(column: pa.ChunkedArray) -> Figures | None:
@@ -103,7 +75,7 @@ def _sample(n: int) -> np.ndarray | None:
     return np.sort(chosen)
 
 
-def _or_none(measure: Callable[[AnyFacts], Any], t: AnyFacts) -> Any:
+def _or_none(measure: Callable[[Facts], Any], t: Facts) -> Any:
     """Measure by classes of quasi values, where these mean something."""
     if any(column in t.perturbed for column in t.quasi):
         return None
@@ -116,11 +88,11 @@ def _or_none(measure: Callable[[AnyFacts], Any], t: AnyFacts) -> Any:
 # One column
 
 
-def _column(t: Tables, name: str, used: np.ndarray | None) -> Figures:
+def _column(t: Facts, drawn: Rows, name: str, used: np.ndarray | None) -> Figures:
     entry: Figures = {"changed": name in t.changed_numeric or name in t.changed_categories}
-    if name in t.pairs:
-        sides = [_present(side if used is None else side[used]) for side in t.pairs[name]]
-        entry |= _kind(t.after[name].type)
+    if name in drawn.pairs:
+        sides = [_present(side if used is None else side[used]) for side in drawn.pairs[name]]
+        entry |= _kind(drawn.after[name].type)
         dates = entry["kind"] == "date"
         entry["histogram"] = _bins(histogram(*sides, dates=dates), dates, ("before", "after"))
         found = quantiles(*sides)
@@ -132,7 +104,7 @@ def _column(t: Tables, name: str, used: np.ndarray | None) -> Figures:
     entry["kind"] = "categorical"
     before, after = (
         _label_counts(table[name] if used is None else table[name].take(pa.array(used)))
-        for table in (t.before, t.after)
+        for table in (drawn.before, drawn.after)
     )
     if before is None or after is None:
         entry["categories"] = None
@@ -152,10 +124,6 @@ def _kind(kind: pa.DataType) -> Figures:
 
 def _present(values: np.ndarray) -> np.ndarray:
     return values[np.isfinite(values)]
-
-
-def _finite(values: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _bins(found: tuple[np.ndarray, ...] | None, dates: bool, names: tuple[str, ...]) -> Any:
@@ -182,19 +150,7 @@ def _label_counts(column: pa.ChunkedArray) -> dict[str, int] | None:
 # All columns together
 
 
-def _correlations(t: Tables) -> Figures | None:
-    names = [name for name, sides in t.pairs.items() if all(_varies(side) for side in sides)][
-        :MOST_CORRELATED
-    ]
-    if len(names) < 2:
-        return None
-    before, after = (
-        correlations([_finite(t.pairs[name][side]) for name in names]) for side in (0, 1)
-    )
-    return _told_correlations(names, before, after)
-
-
-def _told_correlations(names: list[str], before: np.ndarray, after: np.ndarray) -> Figures | None:
+def _correlations(names: list[str], before: np.ndarray, after: np.ndarray) -> Figures | None:
     m = MOST_CORRELATED
     names, before, after = names[:m], before[:m, :m], after[:m, :m]
     if len(names) < 2 or not np.isfinite([before, after]).all():
@@ -204,11 +160,6 @@ def _told_correlations(names: list[str], before: np.ndarray, after: np.ndarray) 
         "before": _rounded(before),
         "after": _rounded(after),
     }
-
-
-def _varies(values: np.ndarray) -> bool:
-    present = _present(values)
-    return len(present) > 1 and bool(present.min() < present.max())
 
 
 def _rounded(matrix: np.ndarray) -> list[list[float]]:
@@ -237,13 +188,7 @@ def _size_name(low: int, end: int | None) -> str:
     return str(low) if end == low + 1 else f"{low}-{end - 1}"
 
 
-def _nulls(t: Tables) -> Figures | None:
-    masks = [np.array([is_null(table[c]) for c in t.shared]) for table in (t.before, t.after)]
-    before, after = (_patterns(t.shared, side) for side in masks)
-    return _told_nulls(t.shared, before, after)
-
-
-def _told_nulls(names: list[str], *sides: Patterns) -> Figures | None:
+def _nulls(names: list[str], *sides: Patterns) -> Figures | None:
     n = sum(sides[1].values())
     if not n:
         return None
@@ -266,18 +211,6 @@ def is_null(column: pa.ChunkedArray) -> np.ndarray:
     return column.is_null(nan_is_null=nan_is_null).to_numpy()
 
 
-def _patterns(names: list[str], mask: np.ndarray) -> Patterns:
-    """Count the sets of columns that are null together."""
-    whole = ~mask.any(axis=0)
-    found: dict[tuple[str, ...], int] = {(): int(whole.sum())}
-    patterns, counts = np.unique(np.packbits(mask[:, ~whole], axis=0), axis=1, return_counts=True)
-    for bits, count in zip(patterns.T, counts, strict=True):
-        null = np.unpackbits(bits, count=len(names)).astype(bool)
-        key = tuple(name for name, is_null in zip(names, null, strict=True) if is_null)
-        found[key] = int(count)
-    return found
-
-
 def _common(*sides: Patterns) -> list[Figures]:
     """Return the commonest patterns."""
     found: dict[tuple[str, ...], list[int]] = {(): [0, 0]}
@@ -291,11 +224,11 @@ def _common(*sides: Patterns) -> list[Figures]:
     return [{"columns": list(c), "before": n[0], "after": n[1]} for c, n in shown.items()]
 
 
-def _riskiest(t: Tables) -> list[Figures]:
+def _riskiest(t: Facts) -> list[Figures]:
     """Find the records most at risk in the release, by their row in the original, from 1."""
-    before, after = t.frequencies
-    risk = risk_of(after)
-    row = np.arange(len(risk)) if t.place is None else t.place
+    t.need_quasi()
+    before, after = t.drawn.frequencies
+    risk, row = risk_of(after), t.drawn.numbers
     order = np.lexsort((row, after.sample, -risk))[:MOST_RISKY]
     return [
         {

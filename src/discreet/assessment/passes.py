@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
+from discreet.assessment.rows import Rows
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.engines.frame import plain_type
@@ -20,7 +22,8 @@ from discreet.table.moments import Moments, joined, spreads_of
 from discreet.utility.moments import product_sums
 
 _CELLS = ("absolute", "squares", "difference", "relative", "used", "close")
-Sums = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+_SIDES = ("before", "after")
+Pairs = list[tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,12 @@ class Wanted:
     ----------
     shared, numeric, quasi : tuple of str
         Columns of both tables; of the first, those that are numbers in both, and the quasi ones.
+    also : tuple of str
+        Columns of the original that its records are to have besides: weights, households.
     weight : str or None
         The original's column of weights.
-    draws : Draws
-        A word per row: the rows with the smallest are the sample.
+    draws : Draws or None
+        A word per row: the rows with the smallest are the sample. None: all rows are.
     below : int
         Rows with a word up to it may be among the sample.
     """
@@ -42,18 +47,10 @@ class Wanted:
     shared: tuple[str, ...]
     numeric: tuple[str, ...]
     quasi: tuple[str, ...]
+    also: tuple[str, ...]
     weight: str | None
-    draws: Draws
+    draws: Draws | None
     below: int
-
-
-class Drawn(NamedTuple):
-    """Some rows of both tables, with their words and numbers."""
-
-    words: np.ndarray
-    rows: np.ndarray
-    before: pa.Table
-    after: pa.Table
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ class Look:
         Null cells of the original's quasi columns, in all its rows.
     gone : tuple of ndarray
         Numbers of the rows that are not there after.
-    sample : tuple of Drawn
+    sample : tuple of Rows
         The rows that may be among the sample, in pieces.
     bad_weight : (int, float) or None
         Number and weight of the first row whose weight is none.
@@ -86,13 +83,13 @@ class Look:
     patterns: tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]
     quasi_nulls: int
     gone: tuple[np.ndarray, ...]
-    sample: tuple[Drawn, ...]
+    sample: tuple[Rows, ...]
     bad_weight: tuple[int, float] | None
 
 
 def look(before: Frame, after: Frame, wanted: Wanted) -> Look:
     """Make the first pass."""
-    columns = list(dict.fromkeys([*wanted.shared, *([wanted.weight] if wanted.weight else [])]))
+    columns = list(dict.fromkeys([*wanted.shared, *wanted.also]))
     return before.fold_pairs(
         after, partial(_look, wanted), _both_looks, columns, list(wanted.shared)
     )
@@ -107,22 +104,18 @@ def _look(
     gone = rows[~there]
     if len(gone):
         before, rows = before.filter(pa.array(there)), rows[there]
-    pairs = [numbers(before, after, name) for name in wanted.numeric]
-    same = [_same(x, y) for x, y in pairs]
-    changed = {name for name, equal in zip(wanted.numeric, same, strict=True) if not equal}
+    both = Rows(before, after, rows, wanted.numeric)
+    changed = {name for name, pair in both.pairs.items() if not _same(*pair)}
     for name in wanted.shared:
         if name not in wanted.numeric and not _equal(before[name], after[name]):
             changed.add(name)
+    pairs = list(both.pairs.values())
     x, y = ([pair[side] for pair in pairs] for side in (0, 1))
     with np.errstate(invalid="ignore", over="ignore"):
         alone = spreads_of(x), spreads_of(y)
         paired = _paired(pairs, alone)
-    words = wanted.draws.words(rows)
-    chosen = words <= np.uint64(wanted.below)
-    some = pa.array(chosen)
-    sample = Drawn(
-        words[chosen], rows[chosen], before.select(wanted.shared).filter(some), after.filter(some)
-    )
+    if wanted.draws is not None:
+        both = both.take(np.flatnonzero(wanted.draws.words(rows) <= np.uint64(wanted.below)))
     return Look(
         alone=alone,
         paired=paired,
@@ -130,14 +123,9 @@ def _look(
         patterns=(_patterns(before, wanted.shared), _patterns(after, wanted.shared)),
         quasi_nulls=quasi_nulls,
         gone=(gone,) if len(gone) else (),
-        sample=(sample,),
+        sample=(both,),
         bad_weight=_bad_weight(before, wanted.weight, rows),
     )
-
-
-def numbers(before: pa.Table, after: pa.Table, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a numeric column of both, NaN where null."""
-    return float_values(before[name], name), float_values(after[name], name)
 
 
 def _same(x: np.ndarray, y: np.ndarray) -> bool:
@@ -148,13 +136,13 @@ def _same(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def _equal(x: pa.ChunkedArray, y: pa.ChunkedArray) -> bool:
+    if x.type == y.type and x.equals(y):
+        return True
     x, y = x.cast(plain_type(x.type)), y.cast(plain_type(y.type))
     return bool(x.type == y.type and x.equals(y))
 
 
-def _paired(
-    pairs: list[tuple[np.ndarray, np.ndarray]], alone: tuple[Moments, Moments]
-) -> tuple[Moments, Moments]:
+def _paired(pairs: Pairs, alone: tuple[Moments, Moments]) -> tuple[Moments, Moments]:
     n = len(pairs[0][0]) if pairs else 0
     if all((side.n == n).all() for side in alone):
         return alone
@@ -249,8 +237,7 @@ class Scales:
     masked: bool
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(NamedTuple):
     """What the second pass finds: sums over the cells, a row each of the changed columns.
 
     Attributes
@@ -258,15 +245,15 @@ class Changes:
     cells : dict of str to ndarray
         `absolute`, `squares`, `difference`: |x - y|, ((x - y) / spread)^2 and x - y; `relative`:
         |x - y| / |x| over the `used` cells, with x != 0; `close`: cells within the width.
-    alone : pair of Sums
-        `product_sums` of all numeric columns, before and after.
-    paired : pair of Sums
+    alone : ndarray
+        The four `product_sums` of all numeric columns, before and after.
+    paired : ndarray
         Of the changed ones, where both sides have values.
     """
 
     cells: dict[str, np.ndarray]
-    alone: tuple[Sums, Sums]
-    paired: tuple[Sums, Sums]
+    alone: np.ndarray
+    paired: np.ndarray
 
 
 # Pieces are on all cores already.
@@ -282,8 +269,13 @@ def _compare(
 ) -> Changes:
     if not there.all():
         before = before.filter(pa.array(there))
-    pairs = [numbers(before, after, name) for name in scales.numeric]
-    chosen = [pairs[i] for i in scales.changed]
+    return changes_of(scales, list(Rows(before, after, rows, scales.numeric).pairs.values()))
+
+
+def changes_of(scales: Scales, pairs: Pairs) -> Changes:
+    """Add up over some rows, of which all numeric columns are given."""
+    at = list(scales.changed)
+    chosen = [pairs[i] for i in at]
     if scales.masked:
         null = [np.isnan(x) | np.isnan(y) for x, y in chosen]
         chosen = [
@@ -295,18 +287,16 @@ def _compare(
             _cells(x, y, spread, width)
             for (x, y), spread, width in zip(chosen, scales.spread, scales.width, strict=True)
         ]
-        alone = tuple(
-            product_sums([pair[side] for pair in pairs], scales.centres[side]) for side in (0, 1)
-        )
-        at = list(scales.changed)
-        paired = tuple(
-            product_sums([pair[side] for pair in chosen], scales.paired[side])
-            if scales.masked
-            else _part(alone[side], at)
-            for side in (0, 1)
-        )
-    cells = {name: np.array([one[name] for one in found]) for name in _CELLS}
-    return Changes(cells, (alone[0], alone[1]), (paired[0], paired[1]))
+        alone = _products(pairs, scales.centres)
+        paired = alone[:, :, at][:, :, :, at]
+        if scales.masked:
+            paired = _products(chosen, scales.paired)
+    return Changes({name: np.array([one[name] for one in found]) for name in _CELLS}, alone, paired)
+
+
+def _products(pairs: Pairs, centres: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    sides = ([pair[side] for pair in pairs] for side in (0, 1))
+    return np.array([product_sums(side, own) for side, own in zip(sides, centres, strict=True)])
 
 
 def _cells(x: np.ndarray, y: np.ndarray, spread: float, width: float) -> dict[str, Any]:
@@ -328,26 +318,9 @@ def _cells(x: np.ndarray, y: np.ndarray, spread: float, width: float) -> dict[st
     }
 
 
-def _part(sums: Sums, at: list[int]) -> Sums:
-    n, alone, products, squares = (matrix[np.ix_(at, at)] for matrix in sums)
-    return n, alone, products, squares
-
-
 def _both_changes(one: Changes, other: Changes) -> Changes:
-    alone, paired = (
-        [_added(*sums) for sums in zip(getattr(one, part), getattr(other, part), strict=True)]
-        for part in ("alone", "paired")
-    )
-    return Changes(
-        {name: cells + other.cells[name] for name, cells in one.cells.items()},
-        (alone[0], alone[1]),
-        (paired[0], paired[1]),
-    )
-
-
-def _added(one: Sums, other: Sums) -> Sums:
-    n, alone, products, squares = (a + b for a, b in zip(one, other, strict=True))
-    return n, alone, products, squares
+    cells = {name: part + other.cells[name] for name, part in one.cells.items()}
+    return Changes(cells, one.alone + other.alone, one.paired + other.paired)
 
 
 def weighted_classes(
@@ -404,11 +377,11 @@ def share_below(m: int, n: int) -> int:
     return 2**64 - 1 if share >= 1 else int(share * 2**64)
 
 
-def with_smallest(sample: tuple[Drawn, ...], m: int) -> Drawn:
+def with_smallest(sample: Sequence[Rows], m: int, draws: Draws) -> Rows:
     """Return the rows with the m smallest words, in the order of the table."""
-    words, rows = (np.concatenate([part[i] for part in sample]) for i in (0, 1))
-    before, after = (pa.concat_tables([part[i] for part in sample]) for i in (2, 3))
-    at = np.argsort(words, kind="stable")[:m]
+    before, after = (pa.concat_tables([getattr(part, s) for part in sample]) for s in _SIDES)
+    numbers = np.concatenate([part.numbers for part in sample])
+    at = np.argsort(draws.words(numbers), kind="stable")[:m]
     # Pieces may have come in any order.
-    at = at[np.argsort(rows[at])]
-    return Drawn(words[at], rows[at], before.take(pa.array(at)), after.take(pa.array(at)))
+    at = at[np.argsort(numbers[at])]
+    return Rows(before, after, numbers, sample[0].numeric).take(at)

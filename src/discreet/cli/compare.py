@@ -16,13 +16,17 @@ def run_compare(
     force: bool,
     risk: str,
     loss: str,
+    engine: str,
+    memory: str | None,
     dialect: dict[str, str | None],
 ) -> Comparison:
     """Compare releases; write the page or the JSON if a file is given."""
     if file is not None:
         _check(file, force, original, releases)
     with show.progress(f"measuring {len(releases)} releases"):
-        found = compare(original, releases, risk=risk, loss=loss, **dialect)
+        found = compare(
+            original, releases, risk=risk, loss=loss, engine=engine, memory=memory, **dialect
+        )
     if file is not None and file.suffix == ".json":
         file.write_text(found.to_json() + "\n", encoding="utf-8")
     elif file is not None:

@@ -32,6 +32,7 @@ Quote = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not 
 Encoding = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
 
 Memory = Annotated[Optional[str], typer.Option(help="Limit of the engine, such as 4GB.")]  # noqa: UP045
+Measuring = Annotated[str, typer.Option(help="memory or duckdb; auto: memory if all fits.")]
 Sheet = Annotated[Optional[str], typer.Option(help="Of a workbook; the first where not given.")]  # noqa: UP045
 
 out = Console(highlight=False)
@@ -247,9 +248,7 @@ def assess(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Take this measure and no others; may be given again."),
     ] = None,
-    engine: Annotated[
-        str, typer.Option(help="memory or duckdb; auto: memory if the original fits.")
-    ] = "auto",
+    engine: Measuring = "auto",
     memory: Memory = None,
     as_json: Json = False,
     separator: Separator = None,
@@ -284,6 +283,8 @@ def compare(
         str, typer.Option(help="Rank by information_loss, or by a measure such as il1s.")
     ] = "information_loss",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    engine: Measuring = "auto",
+    memory: Memory = None,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -295,7 +296,7 @@ def compare(
     from discreet.cli.compare import run_compare
 
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
-    found = run_compare(original, releases, out_file, force, risk, loss, dialect)
+    found = run_compare(original, releases, out_file, force, risk, loss, engine, memory, dialect)
     if as_json:
         _print_json(found.to_dict())
     else:
@@ -321,6 +322,8 @@ def report(
         typer.Option(help="JSON of `discreet compare`, to tell the alternatives."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    engine: Measuring = "auto",
+    memory: Memory = None,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -340,6 +343,8 @@ def report(
         compared=compared,
         force=force,
         as_json=as_json,
+        engine=engine,
+        memory=memory,
         dialect=_dialect(separator, decimal, quote, encoding, sheet),
     )
 

@@ -30,6 +30,8 @@ def run_report(
     compared: Path | None,
     force: bool,
     as_json: bool,
+    engine: str,
+    memory: str | None,
     dialect: dict[str, str | None],
 ) -> None:
     """Write a report of a release, or print its summary."""
@@ -41,7 +43,7 @@ def run_report(
     if target is None:
         if external:
             raise BadInput("give the file to write the external report to, with --out")
-        facts = saved_facts(release, original, **dialect)
+        facts = saved_facts(release, original, engine, memory, **dialect)
         if as_json:
             print(json.dumps(_plain(facts), indent=1, ensure_ascii=False))
         else:
@@ -51,7 +53,13 @@ def run_report(
     comparison = _comparison(compared) if compared is not None else None
     with show.progress("writing the report"):
         page = saved_report(
-            release, original=original, external=external, comparison=comparison, **dialect
+            release,
+            original=original,
+            engine=engine,
+            memory=memory,
+            external=external,
+            comparison=comparison,
+            **dialect,
         )
     try:
         target.write_text(page, encoding="utf-8")

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.assessment import Assessment
-from discreet.assessment.large import assess_frames
+from discreet.assessment.assessment import assess_frames
+from discreet.assessment.opened import suppressed_records
 from discreet.check import CheckReport
 from discreet.check.evidence import Evidence, Plan, file_hmac, folder_hmacs, save_plan
 from discreet.check.folders import is_file_target
@@ -140,7 +141,7 @@ class Release:
         return self._assess(self.released)
 
     def _assess(self, released: Frame) -> Assessment:
-        records = self.plan.get("suppressed", {}).get("records", 0)
+        records = suppressed_records(self.plan)
         return assess_frames(self.original, released, self.recipe, suppressed=records)
 
     def save(

@@ -7,19 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.assessment.assessment import assess
-from discreet.check.evidence import Evidence, content_hmac
+from discreet.assessment.opened import opened
+from discreet.check.evidence import Evidence
 from discreet.check.folders import find_release
-from discreet.check.rows import suppressed_rows
+from discreet.engines.choice import free_memory, memory_needed
+from discreet.engines.memory import Memory
 from discreet.errors import BadInput
 from discreet.flow.publication import internal_facts, public_facts
-from discreet.recipe.reading import read_original
 from discreet.report import external_report, internal_report
-from discreet.table import read_table
 
 
 def saved_facts(
-    release: str | Path, original: str | Path | None = None, **dialect: str | None
+    release: str | Path,
+    original: str | Path | None = None,
+    engine: str = "auto",
+    memory: str | None = None,
+    **dialect: str | None,
 ) -> dict[str, Any]:
     """Read what the internal report tells of a release that was written.
 
@@ -29,42 +32,29 @@ def saved_facts(
         Of the folder, or of the released file.
     original : path, optional
         The input, to measure risk and utility anew.
+    engine, memory : str, optional
+        Where to measure, as `assess` takes them.
     **dialect : str, optional
         Of the input, as `read_table` takes it; as it was read, where not given.
     """
-    table, evidence = _saved(release)
+    _, evidence = _saved(release)
     folder = evidence.folder
     assert folder is not None
-    check = _read(folder / "check.json")
     if original is None:
-        return internal_facts(
-            evidence.recipe, evidence.plan, evidence.log, check, _read(folder / "assessment.json")
-        )
-    if "engine" in evidence.log:
-        raise BadInput(
-            f"{release} was made on {evidence.log['engine']}, with all figures of its report; "
-            "leave the original out, or measure it anew with discreet assess"
-        )
-    given = {name: value for name, value in dialect.items() if value is not None}
-    read_as = evidence.log["input"].get("dialect", {}) | given
-    before = read_original(original, evidence.recipe, **read_as)
-    if content_hmac(before, evidence.key) != evidence.log["input"]["hmac"]:
-        raise BadInput(f"{original} is not the table that {release} was made from")
-    found = assess(
-        before,
-        read_table(table, schema=evidence.schema),
-        evidence.recipe.roles,
-        recipe=evidence.recipe,
-        rows=evidence.rows,
-        suppressed=suppressed_rows(evidence, before),
-    )
-    return internal_facts(evidence.recipe, evidence.plan, evidence.log, check, found.to_dict())
+        found = _read(folder / "assessment.json")
+    else:
+        with opened(original, [release], engine=engine, memory=memory, dialect=dialect) as [both]:
+            found = both.assess().to_dict()
+    check = _read(folder / "check.json")
+    return internal_facts(evidence.recipe, evidence.plan, evidence.log, check, found)
 
 
 def saved_report(
     release: str | Path,
     *,
     original: str | Path | None = None,
+    engine: str = "auto",
+    memory: str | None = None,
     external: bool = False,
     comparison: Mapping[str, Any] | None = None,
     **dialect: str | None,
@@ -72,11 +62,12 @@ def saved_report(
     """Write a report of a release that was written; parameters as for `saved_facts`."""
     if external:
         table, evidence = _saved(release)
-        if "engine" in evidence.log:
+        if memory_needed(table) > free_memory():
             return _written(table)
-        released = read_table(table, schema=evidence.schema)
+        assert evidence.schema is not None  # What was written has one.
+        released = Memory().released(table, None, evidence.schema).table
         return external_report(public_facts(evidence.recipe, evidence.log, released))
-    facts = saved_facts(release, original, **dialect)
+    facts = saved_facts(release, original, engine, memory, **dialect)
     if comparison is not None:
         number = facts["log"]["release"]
         if number not in [one.get("release") for one in comparison["releases"]]:
@@ -90,7 +81,7 @@ def saved_report(
 
 
 def _written(table: Path) -> str:
-    """Return the page that an engine wrote beside its table, which may not fit in memory."""
+    """Return the page that was written beside a table that does not fit in memory."""
     page = table.parent / "report.html"
     if not page.is_file():
         raise BadInput(f"{page} is not there; an engine writes it with a release folder")

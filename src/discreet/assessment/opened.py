@@ -1,0 +1,244 @@
+"""Releases beside the table that they were made from, whatever engine made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.assessment.assessment import Assessment, assess_frames
+from discreet.assessment.facts import DRAWN
+from discreet.assessment.passes import share_below
+from discreet.check.evidence import Evidence, Plan
+from discreet.check.folders import find_release
+from discreet.check.frames import same_input
+from discreet.draws import Draws
+from discreet.engines import Engine, Frame
+from discreet.engines.choice import choose, open_engine
+from discreet.engines.frame import in_rows
+from discreet.errors import BadInput
+from discreet.recipe.reading import needed_columns
+from discreet.recipe.recipe import Recipe
+from discreet.recipe.roles import Roles
+
+Dialect = Mapping[str, str | None]
+# From a recipe and how a CSV was read to the original as that recipe means it.
+Read = Callable[[Recipe, Evidence | None], Frame]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A release and its original.
+
+    Attributes
+    ----------
+    before, after : Frame
+        The rows of the second have their numbers in the first.
+    recipe : Recipe
+    suppressed : int
+        Records that were suppressed, in the file as stars or not at all.
+    release : str
+        Its number, as the log has it.
+    """
+
+    before: Frame
+    after: Frame
+    recipe: Recipe
+    suppressed: int = 0
+    release: str = ""
+
+    def assess(
+        self, roles: Roles | None = None, measures: Sequence[str] | None = None
+    ) -> Assessment:
+        """Measure risk and utility, by other roles than the recipe's if given."""
+        recipe = self.recipe.model_copy(update={"roles": roles or self.recipe.roles})
+        return assess_frames(
+            self.before, self.after, recipe, suppressed=self.suppressed, measures=measures
+        )
+
+    def beside(self, columns: Sequence[str]) -> tuple[pa.Table, pa.Table]:
+        """Return the original's rows and the released ones in its order, null where there are none.
+
+        All rows where they are in memory, and otherwise a sample of about 100,000: the same of an
+        original for all its releases.
+        """
+        names = self.after.schema.names
+        # One at least, so that there are rows.
+        shared = [name for name in columns if name in names] or names[:1]
+        draws = None if self.before.whole else Draws(0, "sample")
+        function = partial(_beside, draws, share_below(DRAWN, self.before.num_rows))
+        return self.before.fold_pairs(self.after, function, _stacked, columns, shared)
+
+
+@contextmanager
+def opened(
+    original: Any,
+    releases: Sequence[Any],
+    *,
+    recipe: Recipe | None = None,
+    roles: Roles | None = None,
+    engine: str = "auto",
+    memory: str | None = None,
+    dialect: Dialect | None = None,
+) -> Iterator[list[Opened]]:
+    """Open releases of one table, which must be the one that they were made from.
+
+    Parameters
+    ----------
+    original : path, or pandas, polars or pyarrow table
+    releases : sequence
+        Release folders, released files, or what `protect` gave. A file without its internal folder
+        has its rows in the original's order.
+    recipe : Recipe, optional
+        What was done; as the internal folder has it where not given.
+    roles : Roles, optional
+        In place of the recipe's.
+    engine : {"auto", "memory", "duckdb"}
+        Where to work: by default where an engine made one of them, or the original does not fit in
+        memory, on DuckDB.
+    memory : str, optional
+        DuckDB's limit, such as "4GB".
+    dialect : mapping, optional
+        How the original is written, if it is a CSV; as it was read where not given.
+    """
+    found = [one if hasattr(one, "released") else _Found.of(one) for one in releases]
+    with open_engine(_engine(engine, original, found), memory=memory) as working:
+        read = _reader(working, original, dialect or {})
+        yield [
+            _written(working, original, one, recipe, roles, read)
+            if isinstance(one, _Found)
+            else _made(one, read)
+            for one in found
+        ]
+
+
+class _Found(NamedTuple):
+    """A release that was written: as it was given, its table, and its internal folder."""
+
+    release: str | Path
+    table: Path
+    evidence: Evidence | None
+
+    @classmethod
+    def of(cls, release: str | Path) -> _Found:
+        table, internal = find_release(release)
+        return cls(release, table, Evidence.load(internal) if internal.is_dir() else None)
+
+
+def _engine(engine: str, original: Any, found: Sequence[Any]) -> str:
+    """Settle the engine: a release that one has made is measured on one."""
+    chosen = choose(engine, original)
+    if chosen == "spark":
+        raise BadInput("assess runs in memory or on duckdb; use --engine duckdb")
+    written = [one for one in found if isinstance(one, _Found)]
+    if len(written) < len(found):
+        return "memory"
+    logs = [one.evidence.log for one in written if one.evidence is not None]
+    by_engine = any(log.get("engine", "memory") != "memory" for log in logs)
+    return "duckdb" if engine == "auto" and by_engine else chosen
+
+
+def _reader(working: Engine, original: Any, dialect: Dialect) -> Read:
+    """Return what reads the original, once for all recipes that mean the same by it."""
+    kept: dict[Any, Frame] = {}
+
+    def read(recipe: Recipe, evidence: Evidence | None) -> Frame:
+        known = {} if evidence is None else evidence.log["input"]
+        how = {name: value for name, value in dialect.items() if value is not None}
+        how = known.get("dialect", {}) | how
+        # A hash of the content is of all columns in their types.
+        all_of_them = known.get("hmac") is not None
+        roles = None if all_of_them else recipe.roles.model_dump_json()
+        key = (*recipe.null_markers, None, *recipe.numeric, None, *how.items(), roles)
+        if key not in kept:
+            needed = list if all_of_them else partial(needed_columns, recipe)
+            markers, numeric = recipe.null_markers, recipe.numeric
+            kept[key] = working.read(original, needed, markers, numeric, how)
+        return kept[key]
+
+    return read
+
+
+def _written(
+    working: Engine,
+    original: Any,
+    found: _Found,
+    recipe: Recipe | None,
+    roles: Roles | None,
+    read: Read,
+) -> Opened:
+    """Open a release that was written."""
+    release, table, evidence = found
+    known = None if evidence is None else evidence.recipe
+    rules = recipe or known or Recipe.model_construct(roles=roles)
+    # A sample is the same as when it was made.
+    seed = rules.order_seed or (known and known.order_seed)
+    rules = rules.model_copy(update={"roles": roles or rules.roles, "order_seed": seed})
+    before = read(rules, evidence)
+    if evidence is None:
+        after = working.read(table, list, (), rules.numeric)
+        check_lengths(before.num_rows, after.num_rows)
+        return Opened(before, after, rules)
+    file = Path(original) if isinstance(original, str | Path) else None
+    if same_input(evidence, before, file).status == "broken":
+        raise BadInput(f"{file or 'the original'} is not the table that {release} was made from")
+    assert evidence.schema is not None  # What was written has these two.
+    assert evidence.row_map is not None
+    after = working.released(table, evidence.row_map, evidence.schema)
+    if evidence.mapped != after.num_rows:
+        raise BadInput(f"{evidence.row_map} does not have the rows of {table}")
+    gone = suppressed_records(evidence.plan)
+    return Opened(before, after, rules, gone, evidence.log["release"])
+
+
+def _made(release: Any, read: Read) -> Opened:
+    """Open a release that is in memory."""
+    if not release.original.whole:
+        raise BadInput(f"a release on {release.engine.name} is compared once it is saved")
+    before = read(release.recipe, None)
+    if not before.native().equals(release.original.table):
+        raise BadInput("a release was made from another table than the original given")
+    gone = suppressed_records(release.plan)
+    return Opened(before, release.released, release.recipe, gone, release.log["release"])
+
+
+def suppressed_records(plan: Plan) -> int:
+    """Return how many records a plan suppresses."""
+    return int(plan.get("suppressed", {}).get("records", 0))
+
+
+def check_lengths(before: int, after: int) -> None:
+    """Refuse tables of which no row map says which rows belong together."""
+    if before != after:
+        raise BadInput(
+            f"the original has {before:,} rows, the protected table {after:,}; "
+            "give the release folder, whose row map says which belong together"
+        )
+
+
+def _beside(
+    draws: Draws | None,
+    below: int,
+    before: pa.Table,
+    rows: np.ndarray,
+    there: np.ndarray,
+    after: pa.Table,
+) -> tuple[pa.Table, pa.Table]:
+    laid = pa.table(in_rows(after, there), names=after.column_names)
+    if draws is None:
+        return before, laid
+    chosen = pa.array(draws.words(rows) <= np.uint64(below))
+    return before.filter(chosen), laid.filter(chosen)
+
+
+def _stacked(
+    one: tuple[pa.Table, pa.Table], other: tuple[pa.Table, pa.Table]
+) -> tuple[pa.Table, pa.Table]:
+    before, after = (pa.concat_tables(sides) for sides in zip(one, other, strict=True))
+    return before, after
