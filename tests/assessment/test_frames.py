@@ -3,6 +3,7 @@
 import datetime as dt
 import pickle
 import warnings
+from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
@@ -112,7 +113,7 @@ def as_published(result, before, after, rows, suppressed):
         "entropy": lambda: entropy(*both(changed)),
         "contingency_loss": lambda: contingency_loss(*both(labels)),
         "null_rates": lambda: null_rates(whole, laid, quasi, suppressed=gone),
-        "class_sizes": lambda: class_sizes(after, quasi).to_dict(),
+        "class_sizes": lambda: asdict(class_sizes(after, quasi)),
     }
 
     def both(names):
@@ -206,7 +207,7 @@ def test_as_in_memory(session, name, nulls):
     release = protect(table, RECIPES[name])
     kept = np.delete(np.arange(len(table)), release.left_out)
     gone = release.plan.get("suppressed", {}).get("rows", ())
-    after = release.protected.take(pa.array(kept))
+    after = release.finished.table.take(pa.array(kept))
     rows = kept if len(release.left_out) else None
     compare(session, table, after, release.recipe, rows, gone)
 

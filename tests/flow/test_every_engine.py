@@ -25,7 +25,9 @@ rest = "drop"
 [[steps]]
 method = "generalize"
 columns = ["region", "age", "sex"]
-privacy = [{{ model = "k-anonymity", k = 5 }}, {{ model = "l-diversity", l = 2, column = "disease" }}]
+privacy = [{{ model = "k-anonymity", k = 12 }}, {{ model = "l-diversity", l = 2, column = "disease" }}]
+suppression_limit = 1.0
+levels = {{ age = 1, region = 0, sex = 0 }}
 [steps.hierarchies]
 age = {{ kind = "intervals", widths = [10, 20] }}
 region = {{ kind = "auto" }}
@@ -79,7 +81,14 @@ def both(run, folder, engine):
 
 
 def same_assessment(one, other):
-    """Risk and utility alike; what is summed in another order, nearly."""
+    """Risk and utility alike; what is summed in another order, nearly.
+
+    Of households the risk needs all records in memory.
+    """
+    for assessment in (one, other):
+        for part in ("before", "after"):
+            assessment["risk"]["individual_risk"][part].pop("household", None)
+        assessment["risk"]["individual_risk"].pop("notes", None)
     for family in ("risk", "utility"):
         assert list(one[family]) == list(other[family])
         for name in one[family]:
@@ -122,8 +131,8 @@ def test_the_same_plan_and_counts(both):
     for one, other in zip(*(plan["steps"] for plan in plans), strict=True):
         if one["method"] == "noise":
             # Moments are summed in another order.
-            for found in (one, other):
-                assert found["columns"]["assets"].pop("sd") == pytest.approx(36_000, rel=1)
+            sd = one["columns"]["assets"].pop("sd")
+            assert other["columns"]["assets"].pop("sd") == pytest.approx(sd, rel=1e-12)
         assert one == other
     for part in ("changed_cells", "suppressed", "dropped", "nulls", "roles"):
         assert printed[0]["log"][part] == printed[1]["log"][part], part
@@ -169,7 +178,7 @@ def test_releases_of_any_engine_are_compared_and_reported(run, folder, both):
         for more in ([], ["--original", folder / "people.csv"]):
             code, _, errors = run("report", release, "--out", out, "--force", *more)
             assert code == 0, errors
-            assert "5-anonym" in out.read_text("utf-8") or "k-anonymity" in out.read_text("utf-8")
+            assert "k-anonymity" in out.read_text("utf-8")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -185,7 +194,7 @@ def test_parquet_comes_out_of_parquet(run, folder, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_step_that_needs_all_rows_is_refused_by_name(run, folder, engine, tmp_path):
-    rows = '\n[[steps]]\nmethod = "rank-swap"\ncolumns = ["household_size"]\n'
+    rows = '\n[[steps]]\nmethod = "rank-swap"\ncolumns = ["household_size"]\np = 5\n'
     (tmp_path / "recipe.toml").write_text(RECIPE + rows, "utf-8")
     code, _, errors = run(
         "protect", folder / "people.csv", "--recipe", tmp_path / "recipe.toml",

@@ -24,10 +24,11 @@ from discreet.assessment.passes import (
     weighted_classes,
     with_smallest,
 )
-from discreet.assessment.rows import LeftOut, Rows
+from discreet.assessment.rows import Rows
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
+from discreet.measure import LeftOut
 from discreet.recipe.recipe import Recipe
 from discreet.risk.diversity import Diversity, diversity_of
 from discreet.risk.frequency import Frequencies, say_bad_weight

@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 
 from discreet.assessment.bins import FEWEST, categories, histogram, quantiles, told
 from discreet.assessment.facts import Facts
-from discreet.assessment.rows import LeftOut, Rows
+from discreet.assessment.rows import Rows
 from discreet.clock import leading
 from discreet.errors import BadInput
+from discreet.measure import LeftOut
 from discreet.risk.individual import risk_of
 from discreet.table import float_values, kind_of
 

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from discreet.measure import LeftOut
 from discreet.risk.frequency import Frequencies, frequencies, record_weights
 from discreet.table.columns import float_values
 
 if TYPE_CHECKING:
     from discreet.assessment.facts import Facts
-
-
-class LeftOut(Exception):
-    """A measure does not apply; the text says why."""
 
 
 @dataclass
