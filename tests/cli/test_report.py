@@ -93,7 +93,7 @@ def test_the_summary_as_json(place):
         (["missing"], "missing does not exist"),
         (["out", "--external"], "give the file to write the external report to, with --out"),
         (["out", "--external", "--out", "x.html", "--original", "in.csv"],
-         "an external report tells of the released table only; leave out --original and --compared"),
+         "an external report covers the released table only; leave out --original and --compared"),
         (["out", "--out", "in.csv"], "in.csv exists; choose another place, or replace it with --force"),
         (["out", "--out", "nowhere/x.html"], "cannot write to nowhere/x.html: No such file or directory"),
         (["out", "--out", "out/public/board.html"],

@@ -134,7 +134,7 @@ NOTE = "Patient {} was seen by the doctor on duty and complained about a bad kne
     [
         ("tax_id", [f"DE{i:09d}" for i in range(60)], "identifiers", "100% of its records have"),
         ("tax_id", [f"DE{i // 3:09d}" for i in range(90)], "identifiers", "so rows are not one"),
-        ("tax_id", [10**9 + i for i in range(60)], "identifiers", "numbers persons or cases"),
+        ("tax_id", [10**9 + i for i in range(60)], "identifiers", "numbers people or cases"),
         ("treatment_notes", [NOTE.format(i % 25) for i in range(60)], "identifiers", "free text"),
         ("hospital_notes", [NOTE.format(i) for i in range(60)], "identifiers", "free text"),
         ("loan", [f"k{i // 2}" for i in range(60)], "drop", "text with 30 values in 60 records"),

@@ -37,7 +37,7 @@ def _check(file: Path, force: bool, original: Path, releases: list[Path]) -> Non
     if file.exists() and not force:
         raise BadInput(f"{file} exists; choose another place, or replace it with --force")
     if not file.absolute().parent.is_dir():
-        raise BadInput(f"{file}: the folder {file.parent} is not there")
+        raise BadInput(f"{file}: the folder {file.parent} does not exist")
     if file.resolve() == original.resolve():
         raise BadInput(f"{file} would replace the input {original}; choose another place")
     for release in releases:

@@ -171,14 +171,14 @@ def _print(out: Console, seen: Inspection) -> None:
             cells[6] = f"[{_COLOURS.get(role, 'default')}]{cells[6]}[/]"
             table.add_row(*cells)
         out.print(table)
-        riskiest = Table("key", "singles out", title="Keys to fear, riskiest first")
+        riskiest = Table("key", "singles out", title="Riskiest keys")
         for key in keys:
             riskiest.add_row(*(escape(cell) for cell in key))
         out.print(riskiest)
     else:
         print(title)
         _plain([_HEADINGS, *rows])
-        print("\nKeys to fear, riskiest first")
+        print("\nRiskiest keys")
         _plain([("key", "singles out"), *keys])
     _say(out, False, f"Note: {seen.keys.note}. A role with ? is doubtful; all are guesses.")
     problem = why_no_recipe(seen)

@@ -34,8 +34,7 @@ def run_report(
     """Write a report of a release, or print its summary."""
     if external and (original is not None or compared is not None):
         raise BadInput(
-            "an external report tells of the released table only; leave out --original and "
-            "--compared"
+            "an external report covers the released table only; leave out --original and --compared"
         )
     if target is None:
         if external:

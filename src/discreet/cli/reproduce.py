@@ -42,7 +42,7 @@ def run_reproduce(
         raise BadInput(f"there is no paper '{paper}'; choose from {', '.join(PAPERS)}, all")
     for file in (html_file, markdown_file):
         if file is not None and not file.absolute().parent.is_dir():
-            raise BadInput(f"{file}: the folder {file.parent} is not there")
+            raise BadInput(f"{file}: the folder {file.parent} does not exist")
     if paper == "all" and table is not None:
         names = tuple(name for name in PAPERS if table in running.titles(name))
         if not names:

@@ -39,7 +39,7 @@ def choose(engine: str, table: Any) -> str:
             return "memory"
         return "memory" if memory_needed(Path(table)) <= free_memory() else "duckdb"
     if home is not None and engine != home:
-        raise BadInput(f"the table is {home}'s, so the engine cannot be {engine}; use {home}")
+        raise BadInput(f"the table belongs to {home}, so the engine cannot be {engine}; use {home}")
     return engine
 
 

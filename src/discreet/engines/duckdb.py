@@ -535,7 +535,7 @@ def _side_by_side(
 
 def _say_full(error: Exception) -> str:
     first = str(error).splitlines()[0]
-    return f"the engine's memory is not enough ({first}); allow more with --memory"
+    return f"the engine ran out of memory ({first}); allow more with --memory"
 
 
 def quoted(value: str) -> str:

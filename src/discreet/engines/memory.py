@@ -102,7 +102,9 @@ def _row_map(path: Path) -> np.ndarray:
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
     if found.column_names != ["original_row"] or not pa.types.is_integer(found.schema.types[0]):
-        raise BadInput(f"{path} is no row map: it must hold whole numbers, original_row, alone")
+        raise BadInput(
+            f"{path} is not a row map: it must hold one column of whole numbers, original_row"
+        )
     return found["original_row"].fill_null(-1).to_numpy()
 
 

@@ -173,7 +173,9 @@ def _maps(
     for path in maps:
         found = open_parquet(path).schema_arrow
         if found.names != ["original_row"] or not pa.types.is_integer(found.types[0]):
-            raise BadInput(f"{path} is no row map: it must hold whole numbers, original_row, alone")
+            raise BadInput(
+                f"{path} is not a row map: it must hold one column of whole numbers, original_row"
+            )
     sizes = [parquet.read_metadata(path).num_rows for path in maps]
     if sum(sizes) != source.num_rows:
         return None

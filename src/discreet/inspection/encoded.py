@@ -132,7 +132,7 @@ def _columns(table: Any, dialect: dict[str, Any]) -> Iterator[Encoded]:
         if path.is_file() and format_of(path).startswith("csv"):
             check_content(path, format_of(path))
             if dialect.pop("sheet", None) is not None:
-                raise BadInput(f"{path} is no workbook, so it has no sheets")
+                raise BadInput(f"{path} is not a workbook, so it has no sheets")
             for name, indices, values in read_csv_by_column(path, **dialect):
                 yield _counted(name, indices, values, Labels(), values.type)
             return

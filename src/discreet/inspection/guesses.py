@@ -96,7 +96,7 @@ def _by_persons(column: Encoded, name: list[str]) -> Guess | None:
     if _names_persons(column, name):
         share = _share(_texts(column), words.PERSON.fullmatch)
         like = f", and {share:.0%} of its values look like names" if share > 0.5 else ""
-        return Guess("identifiers", f"its name says that it names persons{like}")
+        return Guess("identifiers", f"its name says that it names people{like}")
     if _has(name, words.CONTACTS):
         return Guess("identifiers", "its name says that it leads to a person")
     return None
@@ -124,7 +124,7 @@ def _by_number(column: Encoded, name: list[str]) -> Guess | None:
         return None
     if len(column.values) <= 20 or not _whole(column):
         return None
-    reason = "its name says that it numbers persons or cases"
+    reason = "its name says that it numbers people or cases"
     each = column.counts.mean()
     if each > 1.05:
         reason += f"; a value has {each:.1f} records on average, so rows are not one per person"
@@ -158,7 +158,7 @@ def _confidential(column: Encoded) -> Guess:
         return Guess("confidential", said)
     distinct, present = len(column.values), int(column.counts.sum())
     if distinct > 20 and _share(_texts(column), words.NUMBER.fullmatch) > 0.5:
-        why = "and its numbers are mixed with text, so that no step treats them"
+        why = "and it mixes numbers with text, which no step can treat"
         return Guess("drop", f"{said}, {why}; list that text in null_markers")
     if distinct > max(K, present / 5):
         why = f"and no step treats text with {distinct:,} values in {present:,} records"
@@ -178,7 +178,7 @@ def _by_uniqueness(column: Encoded, name: list[str]) -> Guess | None:
     present = int(column.counts.sum())
     if present < 20 or column.unique < 0.95 * present:
         return None
-    said = f"{column.unique / present:.0%} of its records have a value of their own"
+    said = f"{column.unique / present:.0%} of its records have a unique value"
     if column.kind in ("text", "categorical", "ordered"):
         return Guess("identifiers", said)
     if pa.types.is_integer(column.values.type):

@@ -125,7 +125,7 @@ def _roles(seen: Inspection, answers: Mapping[str, str]) -> dict[str, Guess]:
     for name, guess in seen.roles.items():
         role = answers.get(name)
         if role is not None and role not in ANSWERS:
-            raise BadInput(f"'{role}' is no role; known: {', '.join(ANSWERS)}")
+            raise BadInput(f"'{role}' is not a role; known: {', '.join(ANSWERS)}")
         told = Guess(role, "as you said", exposure=guess.exposure) if role else guess
         guesses[name] = _usable(seen, name, told)
     for fine, coarse in seen.finer:
@@ -139,7 +139,9 @@ def _roles(seen: Inspection, answers: Mapping[str, str]) -> dict[str, Guess]:
         key=lambda n: (n not in answers, -guesses[n].exposure, len(seen.encoded[n].values)),
     )
     for name in asked[MOST_QUASI:]:
-        reason = f"over more than {MOST_QUASI} columns k-anonymity leaves little; name it if needed"
+        reason = (
+            f"k-anonymity over more than {MOST_QUASI} columns leaves little; list it if you need it"
+        )
         guesses[name] = Guess("drop", reason)
     return guesses
 
@@ -185,7 +187,7 @@ def _opening(seen: Inspection) -> list[str]:
     if seen.keys.riskiest:
         key = seen.keys.riskiest[0]
         joined = " x ".join(key.columns)
-        lines.append(f"# The key to fear: {joined} singles out {key.singled_out:.1%} of records.")
+        lines.append(f"# The riskiest key: {joined} singles out {key.singled_out:.1%} of records.")
     for look in seen.columns:
         if look.dates:
             lines.append(f"# '{look.name}' holds dates as text ({look.dates}).")
@@ -247,7 +249,9 @@ def _generalize(
     ]
     for name, values in secrets.items():
         model = f'{{ model = "l-diversity", l = {min(values, 3)}, column = {_toml(name)} }}'
-        lines.append(f"# Those who share it may share a secret too; to prevent it add {model}.")
+        lines.append(
+            f"# Records that share one may share a secret too; to prevent that, add {model}."
+        )
     lines += [
         "[[steps]]",
         'method = "generalize"',

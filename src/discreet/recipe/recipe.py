@@ -168,14 +168,14 @@ class Recipe(BaseModel):
                 if column in held:
                     raise ValueError(
                         f"{where} would alter '{column}' after step {held[column]} "
-                        f"({self.steps[held[column] - 1].method}) promised something of it; "
+                        f"({self.steps[held[column] - 1].method}) promised something about it; "
                         f"set promise = false in step {held[column]}, or leave the column out"
                     )
                 if column in self.roles.untouched:
                     raise ValueError(f"{where} treats '{column}', which untouched lists")
             method = step.build()
             if method.supervised and self.roles.target is None:
-                raise ValueError(f"{where} needs classes: give the role target to their column")
+                raise ValueError(f"{where} needs classes: give their column the role target")
             if method.supervised and self.roles.target in step.columns:
                 raise ValueError(f"{where} treats '{self.roles.target}', the target it aims at")
             if method.promise and step.promise:
@@ -183,7 +183,7 @@ class Recipe(BaseModel):
             if self.roles.unit is not None:
                 raise ValueError(
                     f"{where} counts rows and cannot count units yet; remove the role unit "
-                    "after reducing the table to one row a unit"
+                    "after reducing the table to one row per unit"
                 )
             if method.is_random and self.has_predictable_seed and not self.allow_predictable_seed:
                 raise ValueError(

@@ -124,8 +124,8 @@ class Roles(BaseModel):
         if missing and self.rest is None:
             listed = ", ".join(f"'{column}'" for column in missing)
             raise BadInput(
-                f"no role for column{'s' * (len(missing) > 1)} {listed}; give each one, "
-                'or settle them with rest = "drop" or rest = "insensitive"'
+                f"no role for column{'s' * (len(missing) > 1)} {listed}; give each a role, "
+                'or set rest = "drop" or rest = "insensitive"'
             )
         rest = self.rest or "drop"
         return {column: named.get(column, rest) for column in columns}

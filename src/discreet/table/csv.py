@@ -257,14 +257,14 @@ def _say_long_line(path: Path, content: memoryview) -> str:
         block = bytes(content[start : start + _BLOCK])
         if b"\n" not in block and b"\r" not in block:
             return (
-                f"{path}: line {lines} is longer than {size} MB; does the file lack line ends, or "
-                "is it no CSV?"
+                f"{path}: line {lines} is longer than {size} MB; are its line ends missing, or is "
+                "it not a CSV?"
             )
         lines += block.count(b"\n")
         start += max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
     return (
         f"{path}: a cell in quotes is longer than {size} MB; a closing quote is missing, or the "
-        "quote character is another"
+        "file uses another quote character"
     )
 
 
@@ -285,7 +285,7 @@ def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> No
         name, word = next(iter(below.items()))
         raise BadInput(
             f"{path}: row 1 looks like a second header ('{word}' above numbers in column '{name}')"
-            "; leave one row of names"
+            "; keep one row of names"
         )
 
 

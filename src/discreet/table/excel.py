@@ -163,7 +163,7 @@ def _refuse_second_header(cells: list[list[Any]], place: str) -> None:
     if len(numbers) > 1:
         raise BadInput(
             f"{place}: row 2 looks like a second header ('{numbers[0][0]}' above numbers); "
-            "leave one row of names"
+            "keep one row of names"
         )
 
 
@@ -181,7 +181,7 @@ def _refuse_merged(path: Path, sheet: Any, columns: int, last_row: int) -> None:
                 if left <= columns and top <= last_row and bottom >= 2:
                     raise BadInput(
                         f"{path}: sheet '{sheet.title}' has merged cells ({merged}), of which only "
-                        "the first has a value; take the merge apart in Excel and fill each cell"
+                        "the first has a value; unmerge them in Excel and fill each cell"
                     )
             tail = text[-200:]
 
@@ -253,7 +253,9 @@ def write_excel(table: pa.Table, path: Path) -> None:
     book.properties.creator = _CREATOR
     sheet = book.create_sheet("table")
     if pc.any(pc.match_substring_regex(pa.array(table.column_names), _NOT_IN_XML)).as_py():
-        raise BadInput("a column's name holds control characters, which Excel cannot; rename it")
+        raise BadInput(
+            "a column's name holds control characters, which Excel does not allow; rename it"
+        )
     columns = [_cells(table[name], name) for name in table.column_names]
     for row in (table.column_names, *zip(*columns, strict=True)):
         sheet.append([_literal(openpyxl, sheet, value) for value in row])
@@ -280,13 +282,13 @@ def _cells(column: pa.ChunkedArray, name: str) -> list[Any]:
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
-        raise BadInput(f"column '{name}' holds {kind}, which Excel cannot; use Parquet")
+        raise BadInput(f"column '{name}' holds {kind}, which Excel cannot hold; use Parquet")
     if pa.types.is_duration(kind):
         column = column.cast(pa.int64())
     elif pa.types.is_floating(kind):
         column = column.cast(pa.float64())
         if pc.any(pc.is_inf(column)).as_py():
-            raise BadInput(f"column '{name}' holds infinity, which Excel cannot; use Parquet")
+            raise BadInput(f"column '{name}' holds infinity, which Excel cannot hold; use Parquet")
     elif not _fits(column):
         column = as_text(column)
     if is_text(column.type):
@@ -325,7 +327,7 @@ def _check_text(column: pa.ChunkedArray, name: str) -> None:
     if bad >= 0:
         raise BadInput(
             f"column '{name}', row {bad + 1} holds a control character or a carriage return, which "
-            "Excel cannot; use CSV or Parquet"
+            "Excel cannot hold; use CSV or Parquet"
         )
     bad = pc.index(pc.is_in(column, value_set=pa.array(_ERRORS, column.type)), True).as_py()
     if bad >= 0:

@@ -101,7 +101,7 @@ def read_table(
     kind = format_of(path)
     check_content(path, kind)
     if sheet is not None and kind != "xlsx":
-        raise BadInput(f"{path} is no workbook, so it has no sheet '{sheet}'")
+        raise BadInput(f"{path} is not a workbook, so it has no sheet '{sheet}'")
     if kind.startswith("csv"):
         return read_csv(
             path,
@@ -168,7 +168,7 @@ def _read_folder(folder: Path) -> pa.Table:
         if schema != first:
             odd = next(iter([f.name for f in schema if f not in first] or first.names))
             raise BadInput(
-                f"{path}: column '{odd}' is not as in {paths[0].name}; the files of a folder must "
+                f"{path}: column '{odd}' differs from {paths[0].name}; the files of a folder must "
                 "have the same columns and types"
             )
     return dataset.dataset(
@@ -296,5 +296,5 @@ def for_csv(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_float16(column.type):
         return column.cast(pa.float32())
     if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
-        raise BadInput(f"column '{name}' holds {column.type}, which CSV cannot; use Parquet")
+        raise BadInput(f"column '{name}' holds {column.type}, which CSV cannot hold; use Parquet")
     return column

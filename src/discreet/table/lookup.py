@@ -76,8 +76,8 @@ class Lookup:
             row = int(np.argmax(unknown))
             held = ", ".join(f"{name} = {columns[name][row].as_py()!r}" for name in self.values)
             raise BadInput(
-                f"a row has {held}, which no row had when the table was counted; take a table "
-                "that does not change meanwhile"
+                f"a row has {held}, which no row had when the table was counted; use a table that "
+                "does not change during the run"
             )
         return places
 

@@ -36,7 +36,7 @@ def to_arrow(table: Any) -> pa.Table:
         arrow = frame.to_arrow()
     except nw.exceptions.DuplicateError:
         check_names(list(table.columns))
-        raise BadInput("the table has two columns of one name") from None
+        raise BadInput("the table has two columns with the same name") from None
     except (pa.ArrowException, NotImplementedError) as error:
         raise BadInput(f"a column mixes types or has one that is not supported: {error}") from None
     except TypeError:

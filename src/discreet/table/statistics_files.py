@@ -314,7 +314,9 @@ def _number_cells(
 ) -> Any:
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise BadInput(f"column '{name}' holds {kind}, which {program.name} cannot; use Parquet")
+        raise BadInput(
+            f"column '{name}' holds {kind}, which {program.name} cannot hold; use Parquet"
+        )
     if pa.types.is_integer(kind):
         largest = max(abs(pc.min(column).as_py() or 0), abs(pc.max(column).as_py() or 0))
         if largest > LARGEST_EXACT_INTEGER:

@@ -397,4 +397,4 @@ def _tell(message: str) -> None:
     if found:
         raise {"BadInput": BadInput, "BrokenPromise": BrokenPromise}[found[1]](found[2]) from None
     if "OutOfMemoryError" in message:
-        raise BadInput("Spark's memory is not enough; allow more with --memory") from None
+        raise BadInput("Spark ran out of memory; allow more with --memory") from None
