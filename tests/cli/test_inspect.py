@@ -126,7 +126,7 @@ def test_that_nothing_would_be_released_is_said_at_once(run, tmp_path):
     (tmp_path / "ids.csv").write_text("name,mail\n" + rows)
     said = (
         "no column would be released, so no recipe is proposed: all are identifiers or have to be "
-        "dropped ('name': its name says that it names persons, and 100% of its values look like "
+        "dropped ('name': its name says that it names people, and 100% of its values look like "
         "names)"
     )
     code, out, _ = run("ids.csv")
