@@ -34,9 +34,9 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 def read_excel(
     path: Path, sheet: str | None, null_markers: Sequence[str], text: Collection[str] = ()
 ) -> pa.Table:
-    """Read a sheet of a workbook; the first, where none is named.
+    """Read a sheet of a workbook, the first by default.
 
-    The columns that `text` names stay text, though they look like datetimes.
+    The columns named in `text` stay text, even if they look like datetimes.
     """
     openpyxl = optional("openpyxl", path)
     try:
@@ -99,7 +99,7 @@ def _sheet_of(path: Path, book: Any, sheet: str | None) -> str:
 def _rows(sheet: Any, exact: bool) -> Iterator[list[Any]]:
     """Return the rows without the empty cells at their ends and the empty rows at the end.
 
-    Excel keeps rows that are formatted and otherwise empty; exact: each row is a record.
+    Excel keeps rows that are formatted but otherwise empty; with `exact`, each row is a record.
     """
     held = 0
     # A sheet may say that it is smaller than it is.
@@ -205,7 +205,7 @@ def _refuse_formulas(path: Path, sheet: str, cells: list[list[Any]]) -> None:
 
 
 def _column(cells: list[Any], text: bool) -> pa.Array | pa.ChunkedArray:
-    """Return cells in the one type that they have, or as text."""
+    """Return cells in their common type, or as text."""
     kinds = {type(value) for value in cells if value is not None}
     if kinds <= {int, float} and kinds:
         if float in kinds:
@@ -264,9 +264,9 @@ def write_excel(table: pa.Table, path: Path) -> None:
 
 
 def _literal(openpyxl: Any, sheet: Any, value: Any) -> Any:
-    """Return a value as openpyxl writes it unchanged.
+    """Return a value in a form that openpyxl writes unchanged.
 
-    Text may begin as a formula does, and a number have more than the 16 digits that are written.
+    Text may look like a formula, and a number may have more than the 16 digits that are written.
     """
     text = isinstance(value, str)
     if not text and not (isinstance(value, float) and float(f"{value:.16g}") != value):
@@ -338,7 +338,7 @@ def _check_text(column: pa.ChunkedArray, name: str) -> None:
 
 
 def _undated(path: Path) -> None:
-    """Put a fixed date in place of the clock's, so that a rerun gives the same bytes."""
+    """Replace the current time by a fixed date, so that a rerun gives the same bytes."""
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
