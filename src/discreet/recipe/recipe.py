@@ -1,4 +1,4 @@
-"""The recipe: one TOML file that says all that is done to a table."""
+"""The recipe: one TOML file that says everything that is done to a table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Step(BaseModel):
         return find_method(self.method)(**self.parameters())
 
     def least_records(self, name: str, plan: Mapping[str, Any] | None = None) -> Any:
-        """Return the least number of records per value; a rule's name where no plan says more."""
+        """Return the least number of records per value, or a rule's name if there is no plan."""
         given = self.parameters()
         k = next(given[key] for key in ("k", "min_count", "min_attraction") if key in given)
         k = k[name] if isinstance(k, Mapping) else k
@@ -82,7 +82,7 @@ class Step(BaseModel):
 
 
 def _step_again(method: str, values: dict[str, Any], given: set[str]) -> Step:
-    """Make a step of what was pickled."""
+    """Make a step from what was pickled."""
     return _step_models()[method].model_construct(given, **values)
 
 
@@ -99,7 +99,7 @@ def _step_models() -> dict[str, type[Step]]:
 
 
 class Recipe(BaseModel):
-    """All that is done to a table, validated.
+    """Everything that is done to a table, validated.
 
     Attributes
     ----------
@@ -110,14 +110,14 @@ class Recipe(BaseModel):
     null_markers : list of str
         Cells of the input that stand for a missing value, besides the empty cell.
     seed : int
-        For a rerun that gives the same bytes. Left out, a secret one is drawn and kept.
+        For a rerun that gives the same bytes. By default, a secret one is drawn and kept.
     allow_predictable_seed : bool
-        Accept a seed below 2^64 with a step that draws at random.
+        Accept a seed below 2^64 with a random step.
     order_seed : int
-        For the order of the written rows and the numbers of households; drawn in secret and kept
-        for a rerun. Never small, because it would give the original order away.
+        For the order of the written rows and the household numbers; drawn in secret and kept
+        for a rerun. Never small, because a small one would give the original order away.
     publish_noise : bool
-        Tell the exact parameters of the steps that perturb in the external report, which otherwise
+        Give the exact parameters of perturbing steps in the external report, which otherwise
         says low, medium or high.
 
     Examples
@@ -150,7 +150,7 @@ class Recipe(BaseModel):
     @field_validator("steps", mode="before")
     @classmethod
     def _by_method(cls, steps: Any) -> Any:
-        """Return each step the model of its method."""
+        """Validate each step by the model of its method."""
         if not isinstance(steps, list):
             return steps
         return [_read_step(step, number) for number, step in enumerate(steps, start=1)]
@@ -215,7 +215,7 @@ class Recipe(BaseModel):
         ]
 
     def without_seeds(self) -> Recipe:
-        """Return what was asked for, apart from what chance and the clock decided."""
+        """Return what was asked for, without what chance and the clock decided."""
         steps = [
             step.model_copy(update=dict.fromkeys(find_method(step.method).budgets))
             for step in self.steps
@@ -224,7 +224,7 @@ class Recipe(BaseModel):
 
     @property
     def has_predictable_seed(self) -> bool:
-        """True where a seed is given that could be found by trying all."""
+        """True if there is a seed that could be found by trying them all."""
         return self.seed is not None and self.seed < PREDICTABLE_BELOW
 
     @classmethod
@@ -246,7 +246,7 @@ class Recipe(BaseModel):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], source: str = "the recipe") -> Recipe:
-        """Make a recipe from a dict of the TOML file's shape."""
+        """Make a recipe from a dict with the structure of the TOML file."""
         try:
             return cls.model_validate(dict(content))
         except ValidationError as error:
@@ -261,7 +261,7 @@ class Recipe(BaseModel):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """Return the JSON schema of a recipe, for editors that complete and check as one types."""
+        """Return the JSON schema of a recipe, for editors that complete and check as you type."""
         one: Any = Union[tuple(_step_models().values())]  # noqa: UP007
         steps: Any = list[Annotated[one, Discriminator("method")]]
         whole = create_model("Recipe", __base__=cls, steps=(steps, ...))
@@ -269,7 +269,7 @@ class Recipe(BaseModel):
 
 
 def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
-    """Take a recipe as an object, a dict or a TOML file."""
+    """Return a recipe that is given as an object, a dict or a TOML file."""
     if isinstance(recipe, Recipe):
         return recipe
     if isinstance(recipe, Mapping):
@@ -287,7 +287,7 @@ def _parse(text: str, source: str) -> dict[str, Any]:
 
 
 def _in_folder(content: Any, folder: Path) -> Any:
-    """Take the paths of hierarchies as seen from the recipe's own folder."""
+    """Resolve the paths of hierarchies relative to the recipe's folder."""
     if isinstance(content, dict):
         content = {key: _in_folder(value, folder) for key, value in content.items()}
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):
