@@ -57,7 +57,7 @@ def test_json(run):
 def test_recipe_and_hierarchies_are_written_and_run(run, tmp_path, monkeypatch):
     code, out, _ = run("in.csv", "--write-recipe", "r.toml", "--write-hierarchies", "trees")
     assert code == 0
-    assert "Recipe to correct and run: r.toml" in out
+    assert "Recipe to review and run: r.toml" in out
     assert "do not share them" in out
     assert Recipe.load("r.toml").steps[0].method == "generalize"
     assert (tmp_path / "trees/age.csv").read_text().startswith("0;0-4;0-9;")

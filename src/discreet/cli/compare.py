@@ -1,4 +1,4 @@
-"""Releases compared, and written where asked."""
+"""Compare releases, and write the comparison to a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run_compare(
     loss: str,
     dialect: dict[str, str | None],
 ) -> Comparison:
-    """Compare releases; write the page or the JSON if a file is given."""
+    """Compare releases, and write a page or JSON if a file is given."""
     if file is not None:
         _check(file, force, original, releases)
     with show.progress(f"measuring {len(releases)} releases"):

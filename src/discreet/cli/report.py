@@ -15,7 +15,7 @@ from discreet.errors import BadInput
 from discreet.flow.reports import saved_facts, saved_report
 from discreet.report import key_figures, sentences
 
-# Columns of a terminal that has room for how to read a figure.
+# A terminal this wide has room for how to read a figure.
 WIDE = 110
 
 
@@ -92,7 +92,7 @@ def _plain(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_summary(out: Console, facts: dict[str, Any]) -> None:
-    """Print what the first page of the report tells."""
+    """Print what the first page of the report says."""
     for sentence in sentences(facts):
         out.print(escape(sentence))
     table = Table("key figure", title="Risk and utility")
@@ -111,4 +111,4 @@ def print_summary(out: Console, facts: dict[str, Any]) -> None:
     out.print(f"Check: {escape(check['summary'])}.")
     for warning in (*facts["log"]["warnings"], *check["notes"]):
         out.print(f"[yellow]Note:[/yellow] {escape(warning)}.")
-    out.print("All of it, with pictures: discreet report RELEASE --out report.html", markup=False)
+    out.print("Full report with charts: discreet report RELEASE --out report.html", markup=False)
