@@ -21,8 +21,8 @@ from discreet.reproduce.results import Reproduction
 _TITLE = "The papers, reproduced"
 _INTRODUCTION = (
     "The experiments of the papers that Discreet's methods come from, run with its own methods and "
-    "measures: each figure of the paper, ours, and the difference (measured less paper); after "
-    "\u00b1 the standard deviation over draws, where something is random. The paper's figures are "
+    "measures: each figure of the paper, ours, and the difference (measured minus paper); after "
+    "\u00b1 the standard deviation over draws, if anything is random. The paper's figures are "
     "shipped with the package; one that it does not print is \u201cnot given\u201d."
 )
 

@@ -1,4 +1,4 @@
-"""What a column probably is, each time with the reason: a guess that a person confirms."""
+"""What a column probably is, with the reason: a guess for a person to confirm."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Guess:
         identifiers, quasi, confidential, insensitive, household, weight or drop.
     reason : str
     sure : bool
-        False where a person should be asked.
+        False if a person should be asked.
     exposure : float
         How widely a quasi-identifier is known: 1 for what registers and social networks show, 0.8
         for what neighbours and colleagues know, 0.5 for the rest.
@@ -44,9 +44,9 @@ class Guess:
 
 
 def guess_role(column: Encoded) -> Guess:
-    """Guess the role of a column by its values, and by its name.
+    """Guess the role of a column from its values and its name.
 
-    What singles out persons comes first: whatever else a column may be, it must not be released.
+    Tests for what singles people out come first: such a column must not be released.
     """
     present = int(column.counts.sum())
     if present == 0:
@@ -79,7 +79,7 @@ def _by_pattern(column: Encoded) -> Guess | None:
 
 
 def _by_use(column: Encoded, name: list[str]) -> Guess | None:
-    """Find sampling weights and numbers of households."""
+    """Find sampling weights and household numbers."""
     if _has(name, words.WEIGHTS) and column.kind == "numeric" and len(column.values) > 10:
         return Guess("weight", "its name says that it is a sampling weight", sure=False)
     per_value = column.counts.mean()
@@ -103,7 +103,7 @@ def _by_persons(column: Encoded, name: list[str]) -> Guess | None:
 
 
 def _by_text(column: Encoded, name: list[str]) -> Guess | None:
-    """Find free text, and text that nearly every record has to itself."""
+    """Find free text, and text that is different in nearly every record."""
     if column.kind not in ("text", "categorical", "ordered"):
         return None
     if _many(column) and _mean_length(column) > _LONG_TEXT:
@@ -116,7 +116,7 @@ def _by_text(column: Encoded, name: list[str]) -> Guess | None:
 
 
 def _by_number(column: Encoded, name: list[str]) -> Guess | None:
-    """Find numbers of persons and of cases, also where several records have the same."""
+    """Find person and case numbers, even if several records have the same one."""
     called = [words.parts_of(said) for said in (column.name, column.labels.label or "")]
     surely = _has(name, words.IDS) or any(map(words.numbers_persons, called))
     perhaps = any(_has(parts[-1:], words.NUMBERS) for parts in called)
@@ -132,7 +132,7 @@ def _by_number(column: Encoded, name: list[str]) -> Guess | None:
 
 
 def _whole(column: Encoded) -> bool:
-    """Tell numbers that count or number from those that measure; text may be a number too."""
+    """Tell whole numbers from measurements; text may be a number too."""
     kind = column.values.type
     if pa.types.is_floating(kind):
         return bool(pc.all(pc.equal(pc.floor(column.values), column.values)).as_py())
@@ -152,7 +152,7 @@ def _by_name(column: Encoded, name: list[str]) -> Guess | None:
 
 
 def _confidential(column: Encoded) -> Guess:
-    """Tell categories from text that no step treats and that may give its record away."""
+    """Tell categories from text that no step can treat and that may give its record away."""
     said = "its name says that nobody should learn it"
     if column.kind in ("numeric", "boolean"):
         return Guess("confidential", said)
@@ -167,7 +167,7 @@ def _confidential(column: Encoded) -> Guess:
 
 
 def _names_persons(column: Encoded, name: list[str]) -> bool:
-    """Tell a name of persons from the name of something else, as in `country_name`."""
+    """Tell people's names from names of other things, as in `country_name`."""
     if column.kind != "text" or not (_has(name, words.NAMES) or "".join(name) in words.NAMES):
         return False
     other = _has(name, words.OPEN | words.KNOWN | words.CONFIDENTIAL)
@@ -206,7 +206,7 @@ def _by_values(column: Encoded, name: list[str]) -> Guess:
 
 
 def dates_as_text(column: Encoded) -> str | None:
-    """Say how dates are written, where a column of text or integers holds dates."""
+    """Say how dates are written, if a column of text or integers holds dates."""
     kind = column.values.type
     if pa.types.is_integer(kind):
         ends = pc.min_max(column.values).as_py()
@@ -230,7 +230,7 @@ def _mean_length(column: Encoded) -> float:
 
 
 def _looked_at(column: Encoded) -> list[object]:
-    """Return distinct values, spread over all where they are too many."""
+    """Return distinct values; if there are too many, a selection spread over all."""
     values = column.values
     if len(values) > _LOOKED_AT:
         step = len(values) // _LOOKED_AT

@@ -47,7 +47,7 @@ def sentinels(column: Encoded) -> dict[str, str]:
 
 
 def _two_letter_codes(column: Encoded) -> bool:
-    """Tell whether all values are of two letters, as codes of countries are: NA is Namibia."""
+    """Tell whether all values have two letters, as country codes do: NA is Namibia."""
     if not 3 <= len(column.values) <= 1000:
         return False
     texts = [text.strip() for text in column.values.to_pylist()]
@@ -56,9 +56,9 @@ def _two_letter_codes(column: Encoded) -> bool:
 
 
 def missing_marks(columns: Mapping[str, Encoded]) -> dict[str, dict[str, str]]:
-    """Return the sentinels of each column; a null marker counts in all of them.
+    """Return the sentinels of each column. A null marker applies to all columns.
 
-    So a mark that is a value in one column is only mentioned in the others.
+    So a mark that is a value in one column is only mentioned for the others.
     """
     found = {name: sentinels(column) for name, column in columns.items()}
     codes = {
@@ -75,7 +75,7 @@ def missing_marks(columns: Mapping[str, Encoded]) -> dict[str, dict[str, str]]:
 
 
 def is_usual(reason: str) -> bool:
-    """Tell whether a sentinel is taken for a null marker unasked."""
+    """Tell whether a sentinel becomes a null marker without asking."""
     return reason.startswith(_USUAL)
 
 
