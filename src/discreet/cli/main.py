@@ -26,7 +26,7 @@ RecipeFile = Annotated[Path, typer.Option("--recipe", help="TOML file with roles
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing release.")]
 Json = Annotated[bool, typer.Option("--json", help="Print figures as JSON.")]
 Separator = Annotated[Optional[str], typer.Option(help="CSV separator (detected by default).")]  # noqa: UP045
-Decimal = Annotated[Optional[str], typer.Option(help="CSV decimal mark, . or , (detected).")]  # noqa: UP045
+Decimal = Annotated[Optional[str], typer.Option(help="CSV decimal mark (detected by default).")]  # noqa: UP045
 Quote = Annotated[Optional[str], typer.Option(help="CSV quote character (detected by default).")]  # noqa: UP045
 Encoding = Annotated[Optional[str], typer.Option(help="CSV encoding (detected by default).")]  # noqa: UP045
 
@@ -144,7 +144,7 @@ def protect(
     ] = None,
     force: Force = False,
     engine: Annotated[
-        str, typer.Option(help="memory, duckdb or spark; auto: memory if the table fits.")
+        str, typer.Option(help="memory, duckdb or spark; auto: memory if it fits, else duckdb.")
     ] = "auto",
     memory: Memory = None,
     master: Annotated[Optional[str], typer.Option(help="Spark master, such as local[4].")] = None,  # noqa: UP045

@@ -172,7 +172,7 @@ class Recipe(BaseModel):
                         f"set promise = false in step {held[column]}, or leave the column out"
                     )
                 if column in self.roles.untouched:
-                    raise ValueError(f"{where} treats '{column}', which untouched lists")
+                    raise ValueError(f"{where} treats '{column}', which is listed as untouched")
             method = step.build()
             if method.supervised and self.roles.target is None:
                 raise ValueError(f"{where} needs classes: give their column the role target")
