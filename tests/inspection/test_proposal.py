@@ -99,7 +99,7 @@ def test_marks_of_missing_values_are_taken_and_codes_only_mentioned():
     assert proposal.recipe.null_markers == ["?"]
     assert "# Missing: \"?\" in 'sex'." in proposal.text
     assert (
-        "# Missing? '-9' in 'income' (negative where all else is not, in 3 records)."
+        "# Missing? '-9' in 'income' (negative, unlike all the others, in 3 records)."
         in proposal.text
     )
     assert "# 'seen on' holds dates as text (day.month.year)." in proposal.text
@@ -174,7 +174,7 @@ def test_what_names_persons_is_never_released(tmp_path):
     assert proposal.recipe.roles.identifiers == ["tax_id", "treatment_notes", "contact"]
     assert proposal.recipe.steps[1].columns == ["income"]
     assert proposal.hierarchies["age"].spec["kind"] == "intervals"
-    assert "# Missing? 'NA' in 'country' (or a code of two letters as all others" in proposal.text
+    assert "# Missing? 'NA' in 'country' (or a two-letter code like all the others" in proposal.text
     release = discreet.protect(path, proposal.recipe)
     assert release.check.verified
     public = release.table

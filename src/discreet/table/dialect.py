@@ -113,7 +113,7 @@ def _decode(path: Path, raw: bytes, encoding: str) -> str:
     except Exception:
         # Codecs that are no encodings of text fail in many ways.
         pass
-    raise BadInput(f"'{encoding}' is not an encoding of text that Python knows")
+    raise BadInput(f"'{encoding}' is not a text encoding that Python knows")
 
 
 def _rows(text: str, separator: str, quote: str) -> Iterator[list[str]]:

@@ -66,7 +66,7 @@ def read_statistics_file(
         )
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, OSError) as error:
         name = PROGRAMS[format].name
-        raise BadInput(f"{path} cannot be read as a file of {name}: {error}") from None
+        raise BadInput(f"{path} cannot be read as {name}: {error}") from None
     fields, columns = [], []
     for name in meta.column_names:
         own, column = _read_column(name, cells.pop(name), meta, format, name in text)
