@@ -39,7 +39,7 @@ out = Console(highlight=False)
 def main() -> None:
     """Run a command: exit 0 when done, 1 for a failed promise or check, 2 for bad input."""
     warnings.showwarning = _warn
-    # Temporary files hold people's records: exit normally on a signal, so that they are removed.
+    # Temporary files hold rows of people; whoever is asked to stop removes them first.
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), lambda number, frame: sys.exit(128 + number))

@@ -82,7 +82,7 @@ class Step(BaseModel):
 
 
 def _step_again(method: str, values: dict[str, Any], given: set[str]) -> Step:
-    """Make a step from what was pickled."""
+    """Make a step of what was pickled."""
     return _step_models()[method].model_construct(given, **values)
 
 
@@ -261,7 +261,7 @@ class Recipe(BaseModel):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """Return the JSON schema of a recipe, for editors that complete and check as you type."""
+        """Return the JSON schema of a recipe, for editors that complete and check as one types."""
         one: Any = Union[tuple(_step_models().values())]  # noqa: UP007
         steps: Any = list[Annotated[one, Discriminator("method")]]
         whole = create_model("Recipe", __base__=cls, steps=(steps, ...))
