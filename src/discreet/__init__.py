@@ -1,6 +1,6 @@
-"""Statistical disclosure control: a table in, a table that can be shared out, with the proof.
+"""Statistical disclosure control: from a table to one that can be shared, with the proof.
 
-The whole flow is a few names; methods and measures live in the family packages
+The whole flow is a few names; methods and measures are in the family packages
 (`discreet.rounding`, `discreet.perturbation`, `discreet.risk`, `discreet.utility`).
 """
 

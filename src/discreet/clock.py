@@ -1,4 +1,4 @@
-"""Moments, lengths of time and numbers: as many digits as tell them apart, and no more."""
+"""Write times, durations and numbers with as many digits as tell them apart, and no more."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LENGTHS = (("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0), ("seconds"
 
 
 def clock_unit(seconds: Any, span: float | None = None) -> str:
-    """Choose the unit to write some moments in: the coarsest that shows how they differ.
+    """Choose the unit to write some times in: the coarsest that shows how they differ.
 
     Parameters
     ----------
     seconds : array-like
         Since 1970.
     span : float, optional
-        Seconds from the first to the last, where it is not theirs.
+        Seconds from the first to the last, if it is not theirs.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def clock_unit(seconds: Any, span: float | None = None) -> str:
 
 
 def written(seconds: Any, unit: str) -> list[str]:
-    """Write moments down to a unit, as ISO text.
+    """Write times down to a unit, as ISO text.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def written(seconds: Any, unit: str) -> list[str]:
 
 
 def length_unit(seconds: float) -> tuple[str, float]:
-    """Return the name of the unit that a length of time is told in, and its seconds.
+    """Return the name of the unit in which to give a duration, and its seconds.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def length_unit(seconds: float) -> tuple[str, float]:
 
 
 def leading(numbers: Any) -> int:
-    """Count the leading digits that numbers share, which tell nothing of how they differ.
+    """Count the leading digits that numbers share, which say nothing about how they differ.
 
     Examples
     --------

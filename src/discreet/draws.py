@@ -1,7 +1,7 @@
 """Random draws that depend on a secret, a step, a column and a row number, and on nothing else.
 
-Every random method takes its numbers from here. Because a draw is a function of the row's number
-and not of the draws before it, the result is the same on any engine, with any number of threads
+Every random method gets its numbers here. Because a draw is a function of the row's number
+and not of earlier draws, the result is the same on any engine, with any number of threads
 and in any order of work.
 """
 
@@ -34,7 +34,7 @@ class Draws:
     seed : int
         The release's seed, of any size.
     *scope : int or str
-        What the draws are for, such as the step's number and the column's name. Other scopes
+        What the draws are for, such as the step's number and the column's name. Different scopes
         give independent draws.
 
     Examples
@@ -55,7 +55,7 @@ class Draws:
         self._rows: np.ndarray | None = None
 
     def at(self, rows: np.ndarray) -> Draws:
-        """Return the draws of some rows, which are 0, 1, ... to whoever draws then.
+        """Return the draws of some rows, which then count as 0, 1, ...
 
         Examples
         --------
@@ -68,7 +68,7 @@ class Draws:
         return placed
 
     def apart(self) -> Draws:
-        """Return the draws by plain numbers, for what is not drawn row by row.
+        """Return draws by plain numbers, for what is not drawn row by row.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class Draws:
         return self._key[0], self._key[1]
 
     def numbers(self, rows: np.ndarray) -> np.ndarray:
-        """Return the numbers that some rows draw by: their own, or those that `at` was given."""
+        """Return the numbers by which some rows draw: their own, or those given to `at`."""
         return rows if self._rows is None else self._rows[rows]
 
     def words(self, rows: np.ndarray, stream: int = 0) -> np.ndarray:

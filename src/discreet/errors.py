@@ -15,7 +15,7 @@ class BrokenPromise(RuntimeError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which known word an unknown one is likely to mean, as the end of a sentence.
+    """Suggest the known word that an unknown one probably means, as the end of a sentence.
 
     Examples
     --------

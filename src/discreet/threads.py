@@ -1,6 +1,6 @@
-"""Work on ranges of rows in threads, for compiled code that lets go of the interpreter's lock.
+"""Work on ranges of rows in threads, for compiled code that releases the interpreter's lock.
 
-Plain threads, and not numba's own: those end the process when they meet a fork or a second caller.
+Plain threads, not numba's own, which end the process after a fork or with a second caller.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ Result = TypeVar("Result")
 
 
 def over_ranges(work: Callable[[int, int], Result], n: int, chunk: int) -> list[Result]:
-    """Call `work(start, stop)` on the pieces of 0..n, on all cores; results in their order.
+    """Call `work(start, stop)` on the pieces of 0..n, on all cores; results come in order.
 
     Parameters
     ----------
     work : callable
-        Must not depend on how the rows are cut, so that any number of threads gives the same.
+        Must not depend on how the rows are cut, so that any number of threads gives the same
+        result.
     n : int
         Rows in all.
     chunk : int
-        Rows of a piece: many pieces even out the load, but each costs some ten microseconds.
+        Rows per piece: many pieces even out the load, but each costs some ten microseconds.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def over_ranges(work: Callable[[int, int], Result], n: int, chunk: int) -> list[
 def spread(function: Callable[..., Result], items: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
     """Call a function on items as they come, as many at once as there are cores.
 
-    Results come in the items' order, and no more items are taken than are worked on.
+    Results come in the items' order, and items are only taken as they are worked on.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def spread(function: Callable[..., Result], items: Iterable[tuple[Any, ...]]) ->
 
 
 def cores() -> int:
-    """Count the cores that this process may use; only Linux says."""
+    """Count the cores that this process may use; only Linux tells."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

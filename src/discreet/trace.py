@@ -1,4 +1,4 @@
-"""The course of a search, kept short."""
+"""The progress of a search, kept short."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST = 200
 
 
 class Trace:
-    """What a search had reached by when: at most 200 points, the first and the last among them.
+    """What a search had reached when: at most 200 points, including the first and the last.
 
     Parameters
     ----------
@@ -32,10 +32,10 @@ class Trace:
         self._start: float | None = None
 
     def add(self, work: int, reached: float) -> None:
-        """Note a point; where there are too many, every second one goes.
+        """Add a point; if there are too many, drop every second one.
 
-        The clock starts with the first: what was compiled before is no part of the search.
-        What is not finite is none: a log could not hold it.
+        The clock starts with the first: compiling before that is not part of the search.
+        Values that are not finite are skipped, because a log could not hold them.
         """
         if not math.isfinite(reached):
             return

@@ -16,7 +16,7 @@ SAME = 1e-9
 
 
 def share_unchanged(before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]) -> float:
-    """Return the share of the values, nulls apart, that moved by next to nothing.
+    """Return the share of the values, nulls aside, that hardly moved.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def _count_same(before: np.ndarray, after: np.ndarray) -> int:
 
 
 def warn_unchanged(share: float, why: str, column: str = "", most: float = UNCHANGED) -> None:
-    """Tell the user where more than a tenth of the values, or of a column's, are unchanged."""
+    """Warn if more than a tenth of the values, or of a column's values, are unchanged."""
     if share > most:
         where = f"column '{column}': " if column else ""
         warnings.warn(f"{where}{share:.0%} of the values came out unchanged: {why}", stacklevel=3)

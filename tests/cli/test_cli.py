@@ -142,7 +142,7 @@ def test_check_without_internal_needs_the_recipe(release, run):
     code, _, err = run("check", "out")
     assert (code, err) == (
         2,
-        "discreet: out/internal is not there; give the recipe with --recipe\n",
+        "discreet: out/internal does not exist; give the recipe with --recipe\n",
     )
     assert run("check", "out", "--recipe", "recipe.toml")[0] == 0
 
@@ -212,7 +212,7 @@ BAD = {
     "n below k": (recipe_with("k = 5", "k = 600"), "step 2 (oma): column 'income' has 479 values (n_samples = 479), fewer than k = 600"),
     "all null": (column("income", lambda n: [None] * n), "column 'income' holds only nulls"),
     "two roles": (recipe_with('confidential = ["income"', 'confidential = ["name", "income"'), "recipe.toml: column 'name' has two roles, identifiers and confidential; keep one"),
-    "no role": (recipe_with('rest = "drop"', ""), "no role for columns 'postcode', 'birth_date', 'education', 'occupation', 'marital_status', 'household_size', 'disease'; give each one, or settle them with rest"),
+    "no role": (recipe_with('rest = "drop"', ""), "no role for columns 'postcode', 'birth_date', 'education', 'occupation', 'marital_status', 'household_size', 'disease'; give each a role, or set rest"),
     "quasi column untouched": (recipe_with('untouched = ["region", "sex"]', 'untouched = ["sex"]'), "recipe.toml: no step treats the quasi column 'region'; add a step, or list it under untouched to release it as it is"),
     "unknown method": (recipe_with('"oma"', '"omma"'), "recipe.toml: step 2: there is no method 'omma'; did you mean 'oma'?"),
     "unknown parameter": (recipe_with("k = 5", "kk = 5"), "recipe.toml: step 2 (oma): unknown key 'kk'; did you mean 'k'?"),

@@ -50,7 +50,7 @@ def test_what_is_refused(place, run):
         (("k5",), "there is one release; a comparison needs at least two"),
         (("k5", "gone"), "gone does not exist"),
         (("k5", "k50", "--out", "c.pdf"), "c.pdf must end with .html or .json"),
-        (("k5", "k50", "--out", "no/c.html"), "no/c.html: the folder no is not there"),
+        (("k5", "k50", "--out", "no/c.html"), "no/c.html: the folder no does not exist"),
         (("k5", "k50", "--out", "k5/public/compare.html"), inside),
         (("k5", "k50", "--out", "there.html"), "there.html exists; choose another place, or replace it with --force"),
         (("k5", "k50", "--risk", "guess"), "'guess' is no risk to rank by; choose from linkage, "),

@@ -91,7 +91,7 @@ def test_of_a_table_too_large_for_memory_the_written_page_is_external(place, mon
         (["missing"], "missing does not exist"),
         (["out", "--external"], "give the file to write the external report to, with --out"),
         (["out", "--external", "--out", "x.html", "--original", "in.csv"],
-         "an external report tells of the released table only; leave out --original and --compared"),
+         "an external report covers the released table only; leave out --original and --compared"),
         (["out", "--out", "in.csv"], "in.csv exists; choose another place, or replace it with --force"),
         (["out", "--out", "nowhere/x.html"], "cannot write to nowhere/x.html: No such file or directory"),
         (["out", "--out", "out/public/board.html"],

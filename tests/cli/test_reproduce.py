@@ -62,7 +62,7 @@ def test_pages(run, tmp_path):
             "the paper 'porop' has no table 'III'; choose from I, II, baselines",
         ),
         (("all", "--table", "III"), "no paper has a table 'III'"),
-        ((*SMALL, "--html", "no/page.html"), "no/page.html: the folder no is not there"),
+        ((*SMALL, "--html", "no/page.html"), "no/page.html: the folder no does not exist"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(run, arguments, message):

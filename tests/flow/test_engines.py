@@ -438,7 +438,7 @@ def test_a_damaged_row_map_is_told(written, run):
     parquet.write_table(pa.table({"original_row": ["0"] * 3000}), path)
     code, _, errors = run("check", "release", "--original", "people.parquet")
     assert code == 2
-    assert "is no row map: it must hold whole numbers, original_row, alone" in errors
+    assert "is not a row map: it must hold one column of whole numbers, original_row" in errors
 
 
 def test_types_of_a_csv_with_very_many_cells_go_by_shapes(small, tmp_path, monkeypatch):

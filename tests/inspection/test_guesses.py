@@ -134,11 +134,11 @@ NOTE = "Patient {} was seen by the doctor on duty and complained about a bad kne
     [
         ("tax_id", [f"DE{i:09d}" for i in range(60)], "identifiers", "100% of its records have"),
         ("tax_id", [f"DE{i // 3:09d}" for i in range(90)], "identifiers", "so rows are not one"),
-        ("tax_id", [10**9 + i for i in range(60)], "identifiers", "numbers persons or cases"),
+        ("tax_id", [10**9 + i for i in range(60)], "identifiers", "numbers people or cases"),
         ("treatment_notes", [NOTE.format(i % 25) for i in range(60)], "identifiers", "free text"),
         ("hospital_notes", [NOTE.format(i) for i in range(60)], "identifiers", "free text"),
         ("loan", [f"k{i // 2}" for i in range(60)], "drop", "text with 30 values in 60 records"),
-        ("income", ["unknown", *map(str, range(30))] * 20, "drop", "numbers are mixed with text"),
+        ("income", ["unknown", *map(str, range(30))] * 20, "drop", "it mixes numbers with text"),
         ("disease", ["flu", "asthma", "cancer"] * 20, "confidential", "nobody should learn it"),
         ("occupation", [NOTE.format(i % 3) for i in range(60)], "quasi", "acquaintances"),
         ("postcode", [f"{i:05d}" for i in range(60)], "quasi", "registers"),

@@ -153,7 +153,7 @@ def test_a_country_code_is_no_mark(tmp_path, marked):
     looks = {look.name: look for look in inspect(tmp_path / "t.csv").columns}
     namibia = int((marked["country"] == "NA").sum())
     assert looks["country"].missing == {
-        "NA": f"or a code of two letters as all others, in {namibia} records"
+        "NA": f"or a two-letter code like all the others, in {namibia} records"
     }
     assert looks["country"].distinct == 4
     # A marker counts in all columns.

@@ -1,4 +1,4 @@
-"""Keys to fear against counting every combination in Python."""
+"""The riskiest keys against counting every combination in Python."""
 
 from collections import Counter
 from itertools import combinations

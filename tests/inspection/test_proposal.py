@@ -58,7 +58,7 @@ def test_roles_and_steps_of_the_households(seen):
 
 def test_reasons_stand_beside_the_roles(seen):
     text = propose(seen).text
-    assert "# The key to fear: postcode x birth_date x sex singles out 99." in text
+    assert "# The riskiest key: postcode x birth_date x sex singles out 99." in text
     assert '    "sex",  # registers and networks show it, as its name says\n' in text
     assert '# dropped: "postcode": says more than region, which it determines' in text
     assert 'add { model = "l-diversity", l = 3, column = "disease" }' in text
@@ -71,7 +71,7 @@ def test_answers_decide(seen):
     assert recipe.roles.weight is None
     assert recipe.roles.insensitive == ["weight"]
     assert recipe.steps[1].columns == ["assets"]
-    with pytest.raises(BadInput, match="'secret' is no role; known: identifiers, quasi"):
+    with pytest.raises(BadInput, match="'secret' is not a role; known: identifiers, quasi"):
         propose(seen, {"income": "secret"})
 
 
@@ -99,7 +99,7 @@ def test_marks_of_missing_values_are_taken_and_codes_only_mentioned():
     assert proposal.recipe.null_markers == ["?"]
     assert "# Missing: \"?\" in 'sex'." in proposal.text
     assert (
-        "# Missing? '-9' in 'income' (negative where all else is not, in 3 records)."
+        "# Missing? '-9' in 'income' (negative, unlike all the others, in 3 records)."
         in proposal.text
     )
     assert "# 'seen on' holds dates as text (day.month.year)." in proposal.text
@@ -132,7 +132,7 @@ def test_not_more_quasi_identifiers_than_can_be_kept():
     table = pa.table({f"v{i}": rng.integers(0, 3, 300).astype(str) for i in range(25)})
     proposal = propose(inspect(table))
     assert len(proposal.recipe.roles.quasi) == MOST_QUASI
-    assert "over more than 10 columns k-anonymity leaves little" in proposal.text
+    assert "k-anonymity over more than 10 columns leaves little" in proposal.text
 
 
 @pytest.mark.parametrize("rows", [1, 7, 9])
@@ -174,7 +174,7 @@ def test_what_names_persons_is_never_released(tmp_path):
     assert proposal.recipe.roles.identifiers == ["tax_id", "treatment_notes", "contact"]
     assert proposal.recipe.steps[1].columns == ["income"]
     assert proposal.hierarchies["age"].spec["kind"] == "intervals"
-    assert "# Missing? 'NA' in 'country' (or a code of two letters as all others" in proposal.text
+    assert "# Missing? 'NA' in 'country' (or a two-letter code like all the others" in proposal.text
     release = discreet.protect(path, proposal.recipe)
     assert release.check.verified
     public = release.table
@@ -191,7 +191,7 @@ def test_names_that_break_lines_and_names_of_files_that_collide(tmp_path):
     write_table(table, path)
     seen = inspect(path)
     proposal = propose(seen, folder="trees")
-    assert "# The key to fear: birth date = 'x'" in proposal.text
+    assert "# The riskiest key: birth date = 'x'" in proposal.text
     write_hierarchies(seen, proposal.hierarchies, tmp_path / "trees")
     files = file_names(seen)
     assert len({file.lower() for file in files.values()}) == len(names)

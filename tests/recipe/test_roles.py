@@ -20,8 +20,8 @@ def test_a_use_is_released_only_if_listed_elsewhere(use):
 @pytest.mark.parametrize(
     ("roles", "message"),
     [
-        (Roles(quasi=["age"]), "no role for columns 'name', 'pay', 'w', 'hh', 'shoe', 'size'; give each one, "),
-        (Roles(insensitive=COLUMNS[:-1]), "no role for column 'size'; give each one, or settle them with rest"),
+        (Roles(quasi=["age"]), "no role for columns 'name', 'pay', 'w', 'hh', 'shoe', 'size'; give each a role, "),
+        (Roles(insensitive=COLUMNS[:-1]), "no role for column 'size'; give each a role, or set rest"),
         (Roles(quasi=["agee"], rest="drop"), "the table has no column 'agee' (role quasi); did you mean 'age'?"),
     ],
 )  # fmt: skip

@@ -162,7 +162,7 @@ def test_why_no_record_is_named():
     sizes = {"sizes": ["1", "2"], "before": [10, 10], "after": [0, 20], "columns": ["age"]}
     sampled = {"rows": 100_000, "of": 200_000}
     page = is_self_contained(internal_report(bare(class_sizes=sizes, sampled=sampled))).text
-    assert "Not given: records are not sought one by one in a table larger than memory." in page
+    assert "Not given: single records are not looked up in a table larger than memory." in page
     page = is_self_contained(internal_report(bare(class_sizes=None, sampled=sampled))).text
     assert "Not given: there is no quasi column, or one was perturbed" in page
 

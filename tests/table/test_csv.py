@@ -124,8 +124,8 @@ def test_a_given_decimal_mark_is_obeyed(write):
         ({"decimal": "x"}, "the decimal mark must be a point or a comma, not 'x'"),
         ({"separator": "||"}, "the separator must be one character, not '||'"),
         ({"quote": ""}, "the quote must be one character, not ''"),
-        ({"encoding": "rot13"}, "'rot13' is not an encoding of text that Python knows"),
-        ({"encoding": "nonsense"}, "'nonsense' is not an encoding of text that Python knows"),
+        ({"encoding": "rot13"}, "'rot13' is not a text encoding that Python knows"),
+        ({"encoding": "nonsense"}, "'nonsense' is not a text encoding that Python knows"),
     ],
 )
 def test_wrong_options_are_refused(write, given, message):

@@ -87,7 +87,7 @@ def test_sheets_are_chosen_by_name(tmp_path):
         read_table(path)
     assert refusal(path, sheet="peple") == "FILE has no sheet 'peple'; did you mean 'people'?"
     (tmp_path / "t.csv").write_text("a\n1\n")
-    with pytest.raises(BadInput, match="is no workbook, so it has no sheet 'x'"):
+    with pytest.raises(BadInput, match="is not a workbook, so it has no sheet 'x'"):
         read_table(tmp_path / "t.csv", sheet="x")
 
 
@@ -105,7 +105,7 @@ def test_empty_rows_at_the_end_are_no_records(tmp_path):
         ([["a", "a"], [1, 2]], "FILE: the first row of sheet 't' names column 'a' twice"),
         ([["Table 1"], ["a", "b"], [1, 2]], "FILE: row 2 of sheet 't' has 2 cells, but the header has 1; the names of the columns must be in the first row"),
         ([["Size", None, "Place"], ["cm", "kg", "zip"], [1, 2, 3]], "FILE: column 2 of sheet 't' has no name in the first row; is there a title above the names, or a header of two rows?"),
-        ([["h", "w"], ["cm", "kg"], [1, 2], [3, 4]], "FILE: sheet 't': row 2 looks like a second header ('cm' above numbers); leave one row of names"),
+        ([["h", "w"], ["cm", "kg"], [1, 2], [3, 4]], "FILE: sheet 't': row 2 looks like a second header ('cm' above numbers); keep one row of names"),
         ([["a"], [1], ["#DIV/0!"]], "FILE: sheet 't', row 3, column 1 holds the error #DIV/0!; correct it, or list it in null_markers"),
         ([["a", "b"], [1, "=A2*2"]], "FILE: sheet 't', row 2, column 2 holds a formula that was never computed; open and save the workbook in Excel"),
     ],
@@ -140,7 +140,7 @@ def test_merged_cells_are_no_nulls(tmp_path, merged, refused):
     if refused:
         assert refusal(tmp_path / "t.xlsx") == (
             f"FILE: sheet 't' has merged cells ({merged}), of which only the first has a value; "
-            "take the merge apart in Excel and fill each cell"
+            "unmerge them in Excel and fill each cell"
         )
     else:
         assert read_table(tmp_path / "t.xlsx").num_rows == 6
@@ -156,13 +156,13 @@ def test_markers_of_nulls_leave_numbers_numbers(tmp_path):
     ("table", "message"),
     [
         (pa.table({"a": ["x" * 32_768]}), "column 'a' holds a text of 32,768 characters, but a cell of Excel at most 32,767"),
-        (pa.table({"a": ["x", None, "x\x07"]}), "column 'a', row 3 holds a control character or a carriage return, which Excel cannot"),
-        (pa.table({"a": ["x", "a\r\nb"]}), "column 'a', row 2 holds a control character or a carriage return, which Excel cannot"),
+        (pa.table({"a": ["x", None, "x\x07"]}), "column 'a', row 3 holds a control character or a carriage return, which Excel cannot hold"),
+        (pa.table({"a": ["x", "a\r\nb"]}), "column 'a', row 2 holds a control character or a carriage return, which Excel cannot hold"),
         (pa.table({"a": ["\uffff"]}), "column 'a', row 1 holds a control character"),
-        (pa.table({"a\rb": [1]}), "a column's name holds control characters, which Excel cannot; rename it"),
+        (pa.table({"a\rb": [1]}), "a column's name holds control characters, which Excel does not allow; rename it"),
         (pa.table({"a": ["x", "#N/A"]}), "column 'a', row 2 holds the text #N/A, which is an error in Excel"),
-        (pa.table({"a": [float("inf")]}), "column 'a' holds infinity, which Excel cannot"),
-        (pa.table({"a": [[1]]}), "column 'a' holds list<item: int64>, which Excel cannot"),
+        (pa.table({"a": [float("inf")]}), "column 'a' holds infinity, which Excel cannot hold"),
+        (pa.table({"a": [[1]]}), "column 'a' holds list<item: int64>, which Excel cannot hold"),
         (pa.table({"a": pa.nulls(1_048_576, pa.int8())}), "1,048,576 rows and 1 columns do not fit a sheet"),
     ],
 )  # fmt: skip

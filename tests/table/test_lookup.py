@@ -113,7 +113,7 @@ def test_a_tuple_that_was_not_there_is_named():
         row = {"sex": pa.chunked_array([pa.array([sex])]), "age": pa.chunked_array([pa.array([age], pa.int64())])}  # fmt: skip
         message = (
             f"a row has sex = {sex!r}, age = {age!r}, which no row had when the table was counted; "
-            "take a table that does not change meanwhile"
+            "use a table that does not change during the run"
         )
         with pytest.raises(BadInput) as refused:
             Lookup.learn(known).find(row)

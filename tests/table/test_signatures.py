@@ -127,7 +127,7 @@ def test_a_folder_of_parquet(tmp_path):
     assert read_table(folder).to_pydict() == {"a": [1, 2, 3], "year": [2024] * 3}
     write_table(pa.table({"a": ["x"]}), folder / "2.parquet")
     with pytest.raises(
-        BadInput, match=r"0\.parquet: column 'a' is not as in 2\.parquet; the files of"
+        BadInput, match=r"0\.parquet: column 'a' differs from 2\.parquet; the files of"
     ):
         read_table(folder)
     (folder / "2.parquet").write_bytes(b"PAR1")
@@ -142,10 +142,10 @@ def test_a_line_that_is_too_long(tmp_path):
         + b"x" * size
         + b"\n"
         + b"4,5\n"
-        * 10: "FILE: line 3 is longer than 8 MB; does the file lack line ends, or is it no CSV?",
+        * 10: "FILE: line 3 is longer than 8 MB; are its line ends missing, or is it not a CSV?",
         b'a,b\n1,2\n3,"'
         + b"x\n"
-        * size: "FILE: a cell in quotes is longer than 8 MB; a closing quote is missing, or the quote character is another",
+        * size: "FILE: a cell in quotes is longer than 8 MB; a closing quote is missing, or the file uses another quote character",
     }.items():
         (tmp_path / "long.csv").write_bytes(content)
         assert refusal(tmp_path / "long.csv") == message
@@ -154,7 +154,7 @@ def test_a_line_that_is_too_long(tmp_path):
 def test_two_header_rows(tmp_path):
     (tmp_path / "t.csv").write_text("name,height,weight\ntext,cm,kg\nA,180,80\nB,170,70\n")
     assert refusal(tmp_path / "t.csv") == (
-        "FILE: row 1 looks like a second header ('cm' above numbers in column 'height'); leave one row of names"
+        "FILE: row 1 looks like a second header ('cm' above numbers in column 'height'); keep one row of names"
     )
     with pytest.raises(BadInput, match="row 1 looks like a second header"):
         discreet.inspect(tmp_path / "t.csv")

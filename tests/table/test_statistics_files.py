@@ -220,7 +220,7 @@ def test_parquet_and_feather_carry_labels_and_no_codes(survey, tmp_path):
         ({"a": [float("inf")]}, ".xpt", "column 'a', row 1 holds inf, which SAS cannot hold"),
         ({"a": [8.99e307]}, ".dta", "column 'a', row 1 holds 8.99e+307, which Stata cannot hold"),
         ({"a": [-1.7976931348623157e308]}, ".sav", "column 'a', row 1 holds -1.7976931348623157e+308, which SPSS cannot hold"),
-        ({"a": [[1]]}, ".dta", "column 'a' holds list<item: int64>, which Stata cannot; use Parquet"),
+        ({"a": [[1]]}, ".dta", "column 'a' holds list<item: int64>, which Stata cannot hold; use Parquet"),
     ],
 )  # fmt: skip
 def test_what_a_program_cannot_hold_is_refused(tmp_path, table, suffix, message):

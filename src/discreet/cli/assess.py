@@ -1,4 +1,4 @@
-"""Files assessed, in memory or on an engine."""
+"""Assess files, in memory or on an engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases compared, and written where asked."""
+"""Compare releases, and write the comparison to a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_compare(
     memory: str | None,
     dialect: dict[str, str | None],
 ) -> Comparison:
-    """Compare releases; write the page or the JSON if a file is given."""
+    """Compare releases, and write a page or JSON if a file is given."""
     if file is not None:
         _check(file, force, original, releases)
     with show.progress(f"measuring {len(releases)} releases"):
@@ -41,7 +41,7 @@ def _check(file: Path, force: bool, original: Path, releases: list[Path]) -> Non
     if file.exists() and not force:
         raise BadInput(f"{file} exists; choose another place, or replace it with --force")
     if not file.absolute().parent.is_dir():
-        raise BadInput(f"{file}: the folder {file.parent} is not there")
+        raise BadInput(f"{file}: the folder {file.parent} does not exist")
     if file.resolve() == original.resolve():
         raise BadInput(f"{file} would replace the input {original}; choose another place")
     for release in releases:

@@ -1,4 +1,4 @@
-"""The demonstration: an invented table, a shipped recipe, the whole flow."""
+"""The demonstration: an invented table, a ready-made recipe, the whole flow."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def run_demo(out: Console, folder: Path, rows: int, force: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     table, recipe, target = folder / "households.csv", folder / "recipe.toml", folder / "release"
     out.print(
-        f"[bold]1. A table that must be shared.[/bold] {rows:,} invented people in households, "
+        f"[bold]1. A table to share.[/bold] {rows:,} invented people in households, "
         f"2 % of the cells missing: {table}"
     )
     write_table(make_households(rows, seed=2024, null_rate=0.02), table)
     recipe.write_text(files("discreet.cli").joinpath("demo.toml").read_text("utf-8"), "utf-8")
     out.print(
-        f"[bold]2. A recipe.[/bold] {recipe} says what each column is and what is done: ages above "
-        "85 are cut off, and each income and each fortune is replaced by the mean of at least ten."
+        f"[bold]2. A recipe.[/bold] {recipe} says what each column is and what to do: ages above "
+        "85 become 85, and incomes and assets are replaced by the mean of at least ten."
     )
     with show.progress("protecting"):
         release = protect(table, recipe, "memory")
@@ -40,7 +40,7 @@ def run_demo(out: Console, folder: Path, rows: int, force: bool) -> None:
         written = release.save(target, assessment=assessment)
     out.print("[bold]3. What came out.[/bold]")
     show.release(out, release, assessment, written)
-    out.print("[bold]4. The proof, once more from the files.[/bold]", end=" ")
+    out.print("[bold]4. The check again, from the files.[/bold]", end=" ")
     report = check_release(written, target / "internal" / "recipe.toml", target / "internal", table)
     out.print(f"discreet check {target} --original {table}: {report.summary}.")
     out.print("[bold]5. The reports.[/bold] For users of the data, and for the review board:")
@@ -59,5 +59,5 @@ def _clear(folder: Path, force: bool) -> None:
     strange = {path.name for path in folder.iterdir()} - _OURS
     release = folder / "release"
     if strange or (release.exists() and not is_release(release)):
-        raise BadInput(f"{folder} holds more than a demonstration, so --force does not replace it")
+        raise BadInput(f"{folder} holds other files too, so --force does not replace it")
     shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""The first look, printed; and what it writes."""
+"""Print the first look at a table, and write what it proposes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def run_inspect(
     quiet: bool,
     dialect: dict[str, str | None],
 ) -> dict[str, Any]:
-    """Look at a file, print what is seen, and write the recipe and hierarchies that are asked for.
+    """Look at a file, print what was found, and write the recipe and hierarchies if asked to.
 
     Returns
     -------
     dict
-        All of it as plain data, for `--json`.
+        Everything as plain data, for `--json`.
     """
     if recipe is not None:
         _check_recipe(recipe, file, force)
@@ -66,7 +66,7 @@ def run_inspect(
     try:
         answers = _ask(out, seen) if interactive else {}
     except typer.Abort:
-        raise BadInput("the questions were not answered to the end; nothing was written") from None
+        raise BadInput("some questions were not answered; nothing was written") from None
     proposal = propose(seen, answers, _seen_from(folder, recipe))
     if folder is not None:
         write_hierarchies(seen, _wanted(seen, proposal, shown), folder)
@@ -79,12 +79,12 @@ def run_inspect(
     if recipe is not None:
         _write(recipe, proposal.text)
         content["recipe"] = str(recipe)
-        _say(out, quiet, f"Recipe to correct and run: {recipe}")
+        _say(out, quiet, f"Recipe to review and run: {recipe}")
     return content
 
 
 def _wanted(seen: Inspection, proposal: Proposal, shown: list[str]) -> dict[str, Hierarchy]:
-    """Return the hierarchies of the recipe, and those of the columns that were asked for."""
+    """Return the hierarchies of the recipe and of the columns asked for."""
     more = {n: Hierarchy.auto().settle(seen.column(n), n) for n in shown}
     return more | proposal.hierarchies
 
@@ -117,7 +117,7 @@ def _say(out: Console, quiet: bool, text: str) -> None:
 
 
 def _ask(out: Console, seen: Inspection) -> dict[str, str]:
-    """Ask about the doubtful columns, one by one, on the error stream."""
+    """Ask about doubtful columns one by one, on standard error."""
     answers = {}
     for look in seen.columns:
         guess = look.guess
@@ -171,23 +171,23 @@ def _print(out: Console, seen: Inspection) -> None:
             cells[6] = f"[{_COLOURS.get(role, 'default')}]{cells[6]}[/]"
             table.add_row(*cells)
         out.print(table)
-        riskiest = Table("key", "singles out", title="Keys to fear, riskiest first")
+        riskiest = Table("key", "singles out", title="Riskiest keys")
         for key in keys:
             riskiest.add_row(*(escape(cell) for cell in key))
         out.print(riskiest)
     else:
         print(title)
         _plain([_HEADINGS, *rows])
-        print("\nKeys to fear, riskiest first")
+        print("\nRiskiest keys")
         _plain([("key", "singles out"), *keys])
-    _say(out, False, f"Note: {seen.keys.note}. A role with ? is doubtful; all are guesses.")
+    _say(out, False, f"Note: {seen.keys.note}. All roles are guesses; those with ? are doubtful.")
     problem = why_no_recipe(seen)
     if problem:
         _say(out, False, f"Note: {problem}.")
 
 
 def _plain(rows: list[tuple[str, ...]]) -> None:
-    """Print columns side by side, as long as they are."""
+    """Print columns side by side, at full width."""
     clean = [tuple(cell.replace("\n", " ").replace("\t", " ") for cell in row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*clean, strict=True)]
     for row in clean:

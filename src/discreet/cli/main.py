@@ -17,23 +17,25 @@ from discreet.cli import show
 from discreet.errors import BadInput, BrokenPromise
 
 app = typer.Typer(
-    help="Statistical disclosure control: give a table, get one that can be shared, and the proof.",
+    help="Statistical disclosure control: from a table to one you can share, with the proof.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-RecipeFile = Annotated[Path, typer.Option("--recipe", help="TOML file: roles and steps.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a release that is there.")]
+RecipeFile = Annotated[Path, typer.Option("--recipe", help="TOML file with roles and steps.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing release.")]
 Json = Annotated[bool, typer.Option("--json", help="Print figures as JSON.")]
-Separator = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
-Decimal = Annotated[Optional[str], typer.Option(help="Decimal mark of the CSV, . or ,")]  # noqa: UP045
-Quote = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
-Encoding = Annotated[Optional[str], typer.Option(help="Of the CSV; found where not given.")]  # noqa: UP045
+Separator = Annotated[Optional[str], typer.Option(help="CSV separator (detected by default).")]  # noqa: UP045
+Decimal = Annotated[Optional[str], typer.Option(help="CSV decimal mark (detected by default).")]  # noqa: UP045
+Quote = Annotated[Optional[str], typer.Option(help="CSV quote character (detected by default).")]  # noqa: UP045
+Encoding = Annotated[Optional[str], typer.Option(help="CSV encoding (detected by default).")]  # noqa: UP045
 
-Memory = Annotated[Optional[str], typer.Option(help="Limit of the engine, such as 4GB.")]  # noqa: UP045
-Measuring = Annotated[str, typer.Option(help="memory or duckdb; auto: memory if all fits.")]
-Sheet = Annotated[Optional[str], typer.Option(help="Of a workbook; the first where not given.")]  # noqa: UP045
+Memory = Annotated[Optional[str], typer.Option(help="Memory limit of the engine, such as 4GB.")]  # noqa: UP045
+Measuring = Annotated[
+    str, typer.Option(help="memory or duckdb; auto: memory if it fits, else duckdb.")
+]
+Sheet = Annotated[Optional[str], typer.Option(help="Excel sheet (the first by default).")]  # noqa: UP045
 
 out = Console(highlight=False)
 
@@ -48,7 +50,7 @@ def main() -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), lambda number, frame: sys.exit(128 + number))
     if hasattr(signal, "SIGPIPE"):
-        # A reader that stops listening, such as `head`, is no failed check.
+        # A reader that stops listening, such as `head`, is not a failed check.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         app()
@@ -98,18 +100,18 @@ def inspect(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
     write_recipe: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Write a recipe with roles and steps, and the reasons for them."),
+        typer.Option(help="Write a recipe to this file, with the reason for each role."),
     ] = None,
-    interactive: Annotated[bool, typer.Option(help="Ask about the doubtful columns.")] = False,
+    interactive: Annotated[bool, typer.Option(help="Ask about doubtful columns.")] = False,
     hierarchy: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Show the hierarchy proposed for a column; may be given again."),
+        typer.Option(help="Show the hierarchy proposed for a column; can be repeated."),
     ] = None,
     write_hierarchies: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Folder to write the proposed hierarchies to, as CSV to edit."),
+        typer.Option(help="Write the proposed hierarchies to this folder, as CSV files to edit."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the recipe.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing recipe.")] = False,
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -117,7 +119,7 @@ def inspect(
     encoding: Encoding = None,
     sheet: Sheet = None,
 ) -> None:
-    """Take a first look: kinds, likely identifiers, keys to fear; propose a recipe."""
+    """Take a first look at a table: column kinds, likely identifiers, risky keys, a recipe."""
     from discreet.cli.inspect import run_inspect
 
     content = run_inspect(
@@ -140,15 +142,18 @@ def protect(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
     recipe: RecipeFile,
     out_path: Annotated[
-        Path, typer.Option("--out", help="Folder to write; or a file, such as .csv or .sav.")
+        Path, typer.Option("--out", help="Folder to write, or a file such as shared.csv.")
     ],
-    format: Annotated[Optional[str], typer.Option(help="csv, parquet, xlsx, sav, dta, ...")] = None,  # noqa: UP045
+    format: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="csv, parquet, xlsx, sav, dta, ... (parquet for Parquet, else csv)."),
+    ] = None,
     force: Force = False,
     engine: Annotated[
-        str, typer.Option(help="memory, duckdb or spark; auto: memory if the file fits.")
+        str, typer.Option(help="memory, duckdb or spark; auto: memory if it fits, else duckdb.")
     ] = "auto",
     memory: Memory = None,
-    master: Annotated[Optional[str], typer.Option(help="Of Spark, such as local[4].")] = None,  # noqa: UP045
+    master: Annotated[Optional[str], typer.Option(help="Spark master, such as local[4].")] = None,  # noqa: UP045
     as_json: Json = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -156,7 +161,7 @@ def protect(
     encoding: Encoding = None,
     sheet: Sheet = None,
 ) -> None:
-    """Protect a table by a recipe; write public/ to share and internal/ to keep."""
+    """Protect a table by a recipe: writes public/ to share and internal/ to keep."""
     from discreet.flow.protection import protect_to
     from discreet.recipe import Recipe
 
@@ -196,7 +201,7 @@ def check(
     original: Annotated[Optional[Path], typer.Option(help="The table it was made from.")] = None,  # noqa: UP045
     recipe: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Where there is no internal folder: what was promised."),
+        typer.Option(help="The recipe, if there is no internal folder."),
     ] = None,
     engine: Annotated[
         str, typer.Option(help="memory or duckdb; auto: memory if the tables fit.")
@@ -209,7 +214,7 @@ def check(
     encoding: Encoding = None,
     sheet: Sheet = None,
 ) -> None:
-    """Verify what a release promises; exit 1 where a promise is broken."""
+    """Verify what a release promises; exits with 1 if a promise is broken."""
     from discreet.check import check_release
     from discreet.check.folders import find_release
     from discreet.recipe import Recipe
@@ -217,7 +222,7 @@ def check(
     table, internal = find_release(release)
     known = internal.is_dir()
     if recipe is None and not known:
-        raise BadInput(f"{internal} is not there; give the recipe with --recipe")
+        raise BadInput(f"{internal} does not exist; give the recipe with --recipe")
     rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
     with show.stages() as tell:
@@ -241,12 +246,12 @@ def check(
 
 @app.command()
 def assess(
-    original: Annotated[Path, typer.Argument(help="The table before.")],
+    original: Annotated[Path, typer.Argument(help="The original table.")],
     protected: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
     recipe: RecipeFile,
     measure: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Take this measure and no others; may be given again."),
+        typer.Option(help="Take only this measure; can be repeated."),
     ] = None,
     engine: Measuring = "auto",
     memory: Memory = None,
@@ -257,7 +262,7 @@ def assess(
     encoding: Encoding = None,
     sheet: Sheet = None,
 ) -> None:
-    """Measure risk and utility, before and after."""
+    """Measure risk and utility before and after."""
     from discreet.cli.assess import run_assess
 
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
@@ -270,19 +275,19 @@ def assess(
 
 @app.command()
 def compare(
-    original: Annotated[Path, typer.Argument(help="The table before.")],
+    original: Annotated[Path, typer.Argument(help="The original table.")],
     releases: Annotated[list[Path], typer.Argument(help="Release folders, or released files.")],
     out_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--out", help="Write the comparison to this file: .html, or .json."),
+        typer.Option("--out", help="Write the comparison to this .html or .json file."),
     ] = None,
     risk: Annotated[
-        str, typer.Option(help="Rank by linkage, or by a measure such as individual_risk.mean.")
+        str, typer.Option(help="Risk to rank by: linkage, or a figure like individual_risk.mean.")
     ] = "linkage",
     loss: Annotated[
-        str, typer.Option(help="Rank by information_loss, or by a measure such as il1s.")
+        str, typer.Option(help="Loss to rank by: information_loss, or a figure like il1s.")
     ] = "information_loss",
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     engine: Measuring = "auto",
     memory: Memory = None,
     as_json: Json = False,
@@ -292,7 +297,7 @@ def compare(
     encoding: Encoding = None,
     sheet: Sheet = None,
 ) -> None:
-    """Lay releases of one table side by side; mark those that no other dominates."""
+    """Compare releases of one table, and mark those that no other one beats."""
     from discreet.cli.compare import run_compare
 
     dialect = _dialect(separator, decimal, quote, encoding, sheet)
@@ -310,18 +315,20 @@ def report(
     release: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
     original: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="The table it was made from, to measure anew."),
+        typer.Option(help="The table it was made from, to measure again."),
     ] = None,
     out_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--out", help="HTML file to write; without, a summary is printed."),
+        typer.Option("--out", help="HTML file to write; without it, a summary is printed."),
     ] = None,
-    external: Annotated[bool, typer.Option("--external", help="For users of the data.")] = False,
+    external: Annotated[
+        bool, typer.Option("--external", help="The report for users of the data.")
+    ] = False,
     compared: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="JSON of `discreet compare`, to tell the alternatives."),
+        typer.Option(help="JSON from `discreet compare`, to show the alternatives."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     engine: Measuring = "auto",
     memory: Memory = None,
     as_json: Json = False,
@@ -331,7 +338,7 @@ def report(
     encoding: Encoding = None,
     sheet: Sheet = None,
 ) -> None:
-    """Write a page for the review board, or with --external for users of the data."""
+    """Write the report for the review board, or with --external for users of the data."""
     from discreet.cli.report import run_report
 
     run_report(
@@ -351,7 +358,7 @@ def report(
 
 @app.command()
 def methods(as_json: Json = False) -> None:
-    """List the methods with their parameters, effect and promise."""
+    """List the methods with their parameters, effects and promises."""
     from discreet.registry import methods as registered
 
     rows = [show.describe(method) for method in registered().values()]
@@ -364,7 +371,7 @@ def methods(as_json: Json = False) -> None:
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option("--out", help="Folder to write.")] = Path("discreet-demo"),
-    rows: Annotated[int, typer.Option(help="People to invent.", min=100)] = 10_000,
+    rows: Annotated[int, typer.Option(help="Number of people to invent.", min=100)] = 10_000,
     force: Force = False,
 ) -> None:
     """Invent a table of people, protect it, check it and measure it."""
@@ -382,7 +389,7 @@ def reproduce(
     ] = None,
     seeds: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(help="Draws of what is random; each paper has its own number.", min=1),
+        typer.Option(help="Number of random draws (each paper has its own default).", min=1),
     ] = None,
     as_json: Json = False,
     html_file: Annotated[
@@ -391,10 +398,10 @@ def reproduce(
     ] = None,
     markdown_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--markdown", help="The same as Markdown, plots in a folder beside it."),
+        typer.Option("--markdown", help="The same as Markdown, with plots in a folder beside it."),
     ] = None,
 ) -> None:
-    """Run a paper's experiments: its figures, ours, what agrees, what does not and why."""
+    """Rerun a paper's experiments: its figures beside ours, what agrees, what does not and why."""
     from discreet.cli.reproduce import run_reproduce
 
     run_reproduce(out, paper, table, seeds, as_json, html_file, markdown_file)

@@ -16,7 +16,7 @@ from discreet.flow.reports import saved_facts, saved_report
 from discreet.report import key_figures, sentences
 from discreet.report.measures import cells, label
 
-# Columns of a terminal that has room for how to read a figure.
+# A terminal this wide has room for how to read a figure.
 WIDE = 110
 
 
@@ -37,8 +37,7 @@ def run_report(
     """Write a report of a release, or print its summary."""
     if external and (original is not None or compared is not None):
         raise BadInput(
-            "an external report tells of the released table only; leave out --original and "
-            "--compared"
+            "an external report covers the released table only; leave out --original and --compared"
         )
     if target is None:
         if external:
@@ -107,7 +106,7 @@ def _plain(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_summary(out: Console, facts: dict[str, Any]) -> None:
-    """Print what the first page of the report tells."""
+    """Print what the first page of the report says."""
     for sentence in sentences(facts):
         out.print(escape(sentence))
     table = Table("key figure", title="Risk and utility")
@@ -126,4 +125,4 @@ def print_summary(out: Console, facts: dict[str, Any]) -> None:
     out.print(f"Check: {escape(check['summary'])}.")
     for warning in (*facts["log"]["warnings"], *check["notes"]):
         out.print(f"[yellow]Note:[/yellow] {escape(warning)}.")
-    out.print("All of it, with pictures: discreet report RELEASE --out report.html", markup=False)
+    out.print("Full report with charts: discreet report RELEASE --out report.html", markup=False)

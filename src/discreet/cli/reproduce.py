@@ -1,4 +1,4 @@
-"""The papers' experiments, run and printed."""
+"""Run the papers' experiments and print the results."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from discreet.reproduce.results import Reproduction
 _TITLE = "The papers, reproduced"
 _INTRODUCTION = (
     "The experiments of the papers that Discreet's methods come from, run with its own methods and "
-    "measures: each figure of the paper, ours, and the difference (measured less paper); after "
-    "\u00b1 the standard deviation over draws, where something is random. The paper's figures are "
+    "measures: each figure of the paper, ours, and the difference (measured minus paper); after "
+    "\u00b1 the standard deviation over draws, if anything is random. The paper's figures are "
     "shipped with the package; one that it does not print is \u201cnot given\u201d."
 )
 
@@ -36,13 +36,13 @@ def run_reproduce(
     html_file: Path | None,
     markdown_file: Path | None,
 ) -> None:
-    """Run one paper or all, and print or write what came out."""
+    """Run one paper or all of them, and print or write the results."""
     names: tuple[str, ...] = PAPERS if paper == "all" else (paper,)
     if paper != "all" and paper not in PAPERS:
         raise BadInput(f"there is no paper '{paper}'; choose from {', '.join(PAPERS)}, all")
     for file in (html_file, markdown_file):
         if file is not None and not file.absolute().parent.is_dir():
-            raise BadInput(f"{file}: the folder {file.parent} is not there")
+            raise BadInput(f"{file}: the folder {file.parent} does not exist")
     if paper == "all" and table is not None:
         names = tuple(name for name in PAPERS if table in running.titles(name))
         if not names:
@@ -72,7 +72,7 @@ def run_reproduce(
 
 
 def _print_summary(out: Console, results: list[Reproduction]) -> None:
-    """Print what follows from the tables, which are in a file."""
+    """Print the findings; the tables are in a file."""
     for result in results:
         bare = Reproduction(result.name, result.paper, result.titles, type(result.figures)())
         bare.findings, bare.missing = result.findings, result.missing
@@ -86,7 +86,7 @@ def _processes() -> int:
 
 @contextmanager
 def _progress(name: str) -> Iterator[running.Progress | None]:
-    """Show a bar, on a terminal only."""
+    """Show a progress bar, on a terminal only."""
     if not sys.stderr.isatty():
         yield None
         return

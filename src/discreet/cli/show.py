@@ -1,4 +1,4 @@
-"""What the commands print, for people."""
+"""What the commands print for people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLOURS = {"verified": "green", "broken": "bold red", "not verifiable": "yellow
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Show that something is under way, on a terminal only."""
+    """Show that work is in progress, on a terminal only."""
     console = Console(stderr=True)
     if not sys.stderr.isatty():
         yield
@@ -36,7 +36,7 @@ def progress(what: str) -> Iterator[None]:
 
 @contextmanager
 def stages() -> Iterator[Callable[[str], None]]:
-    """Show one thing after another that is under way, with the time so far, on a terminal only."""
+    """Show each stage of the work with its time so far, on a terminal only."""
     if not sys.stderr.isatty():
         yield lambda what: None
         return

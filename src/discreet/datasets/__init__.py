@@ -1,4 +1,4 @@
-"""Data to try things on: a generator of invented households, and the field's reference files."""
+"""Data to try things on: a generator of invented households, and loaders for reference files."""
 
 from discreet.datasets.households import make_households
 from discreet.datasets.reference import (

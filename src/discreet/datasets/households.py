@@ -28,7 +28,7 @@ def make_households(n: int = 10_000, seed: int = 0, null_rate: float = 0.0) -> p
     """Invent a survey of people who live in households.
 
     The rows of a household are neighbours. The last household is cut short where needed to give
-    exactly `n` rows. Equal arguments give equal tables, on any machine; the seed is no secret.
+    exactly `n` rows. Equal arguments give equal tables, on any machine; the seed is not secret.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def make_households(n: int = 10_000, seed: int = 0, null_rate: float = 0.0) -> p
 
 @dataclass(frozen=True)
 class _Homes:
-    """The households (one entry each), and where each person is in them (one entry a person)."""
+    """The households (one entry each), and each person's place in them (one entry per person)."""
 
     size: Ints
     adults: Ints

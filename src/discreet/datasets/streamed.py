@@ -1,4 +1,4 @@
-"""Invented households of any number, written as they are made."""
+"""Any number of invented households, written as they are made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write_households(
     null_rate: float = 0.0,
     columns: Sequence[str] | None = None,
 ) -> None:
-    """Write a survey of people who live in households to a Parquet file, however many they are.
+    """Write a survey of any number of people who live in households to a Parquet file.
 
     Parameters
     ----------
@@ -32,10 +32,10 @@ def write_households(
         Number of rows.
     seed : int, default=0
     null_rate : float, default=0.0
-        As in `make_households`, of which this writes one table after another. Household ids are
-        numbered within each of these.
+        As in `make_households`; this writes one such table after another. Household ids are
+        numbered within each of them.
     columns : sequence of str, optional
-        The columns to write; all where not given.
+        The columns to write; all by default.
 
     Examples
     --------

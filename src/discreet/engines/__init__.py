@@ -1,7 +1,7 @@
-"""Tables larger than memory: where their rows are, and how to count, map and order them there.
+"""Engines: tables in memory, on DuckDB or on Spark, and how to count, map and order their rows.
 
-An engine knows no methods and no releases. Rows are looked at a piece at a time, by functions that
-can be sent to where the rows are; only what those give back comes here.
+An engine knows nothing about methods or releases. It looks at rows one piece at a time, with
+functions that can be sent to where the rows are; only their results come back.
 """
 
 from discreet.engines.frame import Engine, Frame

@@ -21,7 +21,7 @@ LEAST_MEMORY = 64
 
 
 def choose(engine: str, table: Any) -> str:
-    """Settle the engine for a table, a file or a folder of Parquet files.
+    """Choose the engine for a table, a file or a folder of Parquet files.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def choose(engine: str, table: Any) -> str:
             return "memory"
         return "memory" if memory_needed(Path(table)) <= free_memory() else "duckdb"
     if home is not None and engine != home:
-        raise BadInput(f"the table is {home}'s, so the engine cannot be {engine}; use {home}")
+        raise BadInput(f"the table belongs to {home}, so the engine cannot be {engine}; use {home}")
     return engine
 
 
@@ -51,7 +51,7 @@ def open_engine(
     table: Any = None,
     folder: Path | None = None,
 ) -> Engine:
-    """Open an engine; whoever does closes it, which removes its temporary files.
+    """Open an engine; the caller closes it, which removes its temporary files.
 
     Parameters
     ----------
@@ -59,11 +59,12 @@ def open_engine(
     memory : str, optional
         DuckDB's or Spark's limit, such as "4GB".
     master : str, optional
-        Of Spark; this machine where not given. A session that runs already is used as it is.
+        The Spark master; this machine by default. A session that is already running is used as it
+        is.
     table : optional
-        What is to be worked on: a DataFrame's own Spark session is taken.
+        The table to work on: a DataFrame brings its own Spark session.
     folder : Path, optional
-        For temporary files; one of the system's where not given.
+        For temporary files; in the system's temporary folder by default.
 
     Examples
     --------
@@ -78,7 +79,7 @@ def open_engine(
         return Memory()
     work = folder or Path(tempfile.mkdtemp(prefix="discreet-"))
     if folder is None:
-        # Of a release that nobody closes.
+        # For a release that nobody closes.
         atexit.register(shutil.rmtree, work, ignore_errors=True)
     try:
         if name == "duckdb":
@@ -101,14 +102,14 @@ def home_of(table: Any) -> str | None:
 
 
 def memory_needed(path: Path) -> int:
-    """Estimate the bytes that it takes to work on a file in memory."""
+    """Estimate the bytes needed to work on a file in memory."""
     from discreet.table.files import parquet_files
 
     if path.is_dir():
         return _SHARE * sum(_parquet_size(file) for file in parquet_files(path))
     if path.suffix.lower() in (".parquet", ".pq") and path.is_file():
         return _SHARE * _parquet_size(path)
-    # What is packed is some five times as large.
+    # Unpacked, the file is about five times as large.
     packed = path.suffix.lower() in (".gz", ".zst")
     return _SHARE * (path.stat().st_size if path.exists() else 0) * (5 if packed else 1)
 
@@ -121,7 +122,7 @@ def _parquet_size(path: Path) -> int:
     try:
         file = parquet.ParquetFile(path)
     except (pa.ArrowException, OSError):
-        return 0  # Whoever reads it says what is wrong with it.
+        return 0  # Reading it will say what is wrong.
     size = 0
     for field in file.schema_arrow:
         try:
@@ -137,7 +138,7 @@ def _parquet_size(path: Path) -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes of memory that can be had without harm to others."""
+    """Return the bytes of memory that are available without harming other processes."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
@@ -149,7 +150,7 @@ def free_memory() -> int:
 
 
 def megabytes(memory: str | None) -> int:
-    """Read an amount of memory, in powers of 1000 or 1024; 40 % of the machine's if there is none.
+    """Parse a memory size, in powers of 1000 or 1024; 40 % of the machine's memory by default.
 
     Examples
     --------

@@ -51,8 +51,8 @@ class Session(Engine):
     folder : Path
         For temporary files; whoever made it removes it.
     memory : str, optional
-        Such as "4GB", of which DuckDB gets three quarters, and the pieces of tables that Arrow and
-        numpy work on the rest; 40 % of the machine's where not given.
+        Such as "4GB"; 40 % of the machine's memory by default. DuckDB gets three quarters of it,
+        and the pieces of tables that Arrow and numpy work on get the rest.
     """
 
     name = "duckdb"
@@ -80,7 +80,7 @@ class Session(Engine):
             return self.connection.sql(sql).to_arrow_table()
 
     def stream(self, sql: str) -> Iterator[pa.Table]:
-        """Return the result of a query some rows at a time."""
+        """Return the result of a query, some rows at a time."""
         # A cursor of its own: other queries may be made while this one is read.
         with _telling():
             for batch in self.connection.cursor().sql(sql).to_arrow_reader(1 << 20):
@@ -97,7 +97,7 @@ class Session(Engine):
             self._usage[what] += amount
 
     def usage(self) -> dict[str, int]:
-        """Tell the rows and bytes that were read, shuffled and written."""
+        """Return how many rows and bytes were read, shuffled and written."""
         return dict(self._usage)
 
     def write(
@@ -134,7 +134,7 @@ class Session(Engine):
         numeric: Sequence[str] = (),
         dialect: Mapping[str, str | None] | None = None,
     ) -> DuckDBFrame:
-        """Take Parquet files as they are, and write all else to a temporary one."""
+        """Use Parquet files as they are, and write anything else to a temporary one."""
         from discreet.engines.sources import duckdb_frame
 
         return duckdb_frame(self, table, needed, null_markers, numeric, dialect)
@@ -146,7 +146,7 @@ class Session(Engine):
         return released_frame(self, table, rows, schema)
 
     def close(self) -> None:
-        """Let go of the memory, and of the temporary files."""
+        """Free the memory, and remove the temporary files."""
         self.connection.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -162,12 +162,12 @@ class DuckDBFrame(Frame):
     markers : sequence of str
         What stands for a null in them, besides the empty text and NaN.
     schema : pyarrow.Schema, optional
-        Of the columns c0, c1, ... and `number` of files that this module wrote; as the files say
-        where not given.
+        Types of the columns c0, c1, ... and `number`, for files that this module wrote; by default
+        the files' own.
     in_order : bool
         Rows are stored in the order of their numbers.
     stretch : int, optional
-        Pieces are all rows of the same number // stretch, and not any.
+        Make each piece of whole stretches: all rows with the same number // stretch.
     """
 
     positioned = True
@@ -236,7 +236,7 @@ class DuckDBFrame(Frame):
     def sizes(
         self, columns: Sequence[str], without: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Count by two GROUP BYs, so that only the sizes come to memory."""
+        """Count by two GROUP BYs, so that only the sizes are held in memory."""
         keys = ", ".join(f"c{i}" for i in range(len(columns)))
         rows = f"SELECT {keys}, {_ROW} FROM ({self.sql(columns)})"
         if without is not None and len(without):
@@ -258,7 +258,7 @@ class DuckDBFrame(Frame):
         return int(self.session.table(sketch)["n"][0].as_py())
 
     def sql(self, columns: Sequence[str]) -> str:
-        """Return a query for some columns, as c0, c1, ..., and for the rows' numbers, as number."""
+        """Return a query for some columns, as c0, c1, ..., and the row numbers, as number."""
         parts = []
         for path, start in zip(self.files, self.starts, strict=False):
             # By position: to DuckDB, A and a are one name.
@@ -308,7 +308,7 @@ class DuckDBFrame(Frame):
     # Rows, a piece at a time
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Numbered]:
-        """Return some columns a piece at a time, with the rows' numbers."""
+        """Return some columns with the row numbers, one piece at a time."""
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         found = self._read(columns)
         return found if self.stretch is None else whole_stretches(found, self.stretch)
@@ -367,20 +367,20 @@ class DuckDBFrame(Frame):
         columns: Sequence[str] | None = None,
         columns_after: Sequence[str] | None = None,
     ) -> DuckDBFrame:
-        """Read both side by side, and write what the function gives to a temporary file."""
+        """Read both side by side, and write what the function returns to a temporary file."""
         found = self._beside(after, columns, columns_after)
         return self._made(spread(partial(_from_pair, function), found), schema)
 
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> DuckDBFrame:
-        """Write what the function gives to a temporary file."""
+        """Write what the function returns to a temporary file."""
         return self.flat_map(partial(_same_rows, function), schema, columns)
 
     def flat_map(
         self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> DuckDBFrame:
-        """Write what the function gives to a temporary file."""
+        """Write what the function returns to a temporary file."""
         found = self.pieces(self.schema.names if columns is None else columns)
         return self._made(spread(function, found), schema)
 
@@ -404,13 +404,13 @@ class DuckDBFrame(Frame):
         return self._like(path, schema, in_order=ascend)
 
     def _like(self, path: Path, schema: pa.Schema, **how: Any) -> DuckDBFrame:
-        """Take a temporary file that was made of this frame."""
+        """Return a frame over a temporary file that was made from this one."""
         frame = DuckDBFrame(self.session, [path], schema=schema, **how)
         frame.positioned = self.positioned
         return frame
 
     def write(self, tables: Iterable[pa.Table], path: Path) -> None:
-        """Write tables of one kind to one file."""
+        """Write tables of the same schema to one file."""
         writer = None
         for table in tables:
             if writer is None:
@@ -515,7 +515,7 @@ def _from_pair(
 def _side_by_side(
     before: Iterator[Numbered], after: Iterator[Numbered], empty: pa.Table
 ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]]:
-    """Put the rows of two tables together by their numbers, which ascend in both."""
+    """Join the rows of two tables by their numbers, which ascend in both."""
     none = np.empty(0, np.int64)
     held, numbers = next(after, (empty, none))
     for table, rows in before:
@@ -535,7 +535,7 @@ def _side_by_side(
 
 def _say_full(error: Exception) -> str:
     first = str(error).splitlines()[0]
-    return f"the engine's memory is not enough ({first}); allow more with --memory"
+    return f"the engine ran out of memory ({first}); allow more with --memory"
 
 
 def quoted(value: str) -> str:
@@ -544,23 +544,23 @@ def quoted(value: str) -> str:
 
 
 def numbered(path: Path) -> str:
-    """Return a Parquet file's rows, with their places after all columns, as SQL.
+    """Return SQL for a Parquet file's rows, with their places after all columns.
 
-    It is this file and no other that its name would match as a pattern, and its columns are its
-    own, whatever the folders above it are called.
+    It reads this file and no other that its name would match as a pattern, and only its own
+    columns, whatever the folders above it are called.
     """
     exact = re.sub(r"([*?\[])", r"[\1]", str(path))
     return f"read_parquet({quoted(exact)}, file_row_number = true, hive_partitioning = false)"
 
 
 def takes_duckdbs_name(names: Sequence[str]) -> bool:
-    """Tell whether a column has the name that DuckDB gives the places of rows."""
+    """Tell whether a column has the name that DuckDB uses for the places of rows."""
     return any(name.lower() == "file_row_number" for name in names)
 
 
 @contextmanager
 def _telling() -> Iterator[None]:
-    """Tell in a sentence what went wrong with memory or files; stop where the user wants to."""
+    """Report problems with memory or files in one sentence, and let the user interrupt."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:

@@ -1,4 +1,4 @@
-"""Parquet files as engines take them."""
+"""Parquet files as engines read them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def open_parquet(path: Path) -> parquet.ParquetFile:
 
 
 def schema_of(stored: pa.Schema) -> pa.Schema:
-    """Return the columns of a file as a frame has them: plain types, without a pandas index.
+    """Return a file's columns as a frame has them: plain types, without a pandas index.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def schema_of(stored: pa.Schema) -> pa.Schema:
 
 
 def plain_files(folder: Path) -> list[Path]:
-    """List the Parquet files of a folder, which must hold all columns themselves."""
+    """List the Parquet files of a folder; each must hold all the columns itself."""
     files = parquet_files(folder)
     if any("=" in part for file in files for part in file.relative_to(folder).parts[:-1]):
         raise BadInput(

@@ -31,12 +31,12 @@ Needed = Callable[[Sequence[str]], Sequence[str]]
 
 
 class Engine(ABC):
-    """Where tables are worked on: in memory, on DuckDB, on Spark.
+    """Where the work on tables is done: in memory, on DuckDB, on Spark.
 
     Attributes
     ----------
     name : str
-        As the user chooses it.
+        The name by which a user chooses it.
     """
 
     name: str
@@ -50,14 +50,14 @@ class Engine(ABC):
         numeric: Sequence[str] = (),
         dialect: Mapping[str, str | None] | None = None,
     ) -> Frame:
-        """Take a file, a folder of Parquet files, or a table as a frame.
+        """Open a file, a folder of Parquet files, or a table as a frame.
 
         Parameters
         ----------
         table : path, or pandas, polars or pyarrow table, or one of the engine's own
         needed : callable
-            Given the names of all columns, returns those of which the types must be known; the
-            others of a CSV may stay text.
+            Given the names of all columns, returns those whose types must be known; the others
+            of a CSV may stay text.
         null_markers, numeric : sequence of str
             As in `discreet.read_table`.
         dialect : mapping, optional
@@ -74,7 +74,7 @@ class Engine(ABC):
         table: Path,
         rows: Path,
     ) -> int:
-        """Write a table in the order of a column, and the rows' numbers beside it.
+        """Write a table in the order of a column, and the row numbers beside it.
 
         Parameters
         ----------
@@ -84,9 +84,9 @@ class Engine(ABC):
         without : str
             The column that marks the rows to leave out.
         finish : callable
-            Makes what is written of what is sorted.
+            Turns the sorted rows into what is written.
         table, rows : Path
-            Files of the same rows in the same order; folders of part files where that is how the
+            Files with the same rows in the same order; folders of part files if that is how the
             engine writes.
 
         Returns
@@ -97,25 +97,25 @@ class Engine(ABC):
 
     @abstractmethod
     def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> Frame:
-        """Take a table that was written, with its rows' numbers, as a frame.
+        """Open a written table, with its row numbers, as a frame.
 
         Parameters
         ----------
         table : Path
             A file, or a folder of part files.
         rows : Path or None
-            The row map; rows have their places as numbers where it is None or of another length.
+            The row map; if it is None or of another length, rows are numbered by position.
         schema : pyarrow.Schema
-            Types of the columns; a column that it does not know has its own.
+            Types of the columns; a column that is not in it keeps its own.
         """
 
     @abstractmethod
     def usage(self) -> dict[str, int]:
-        """Tell the rows and bytes that were read, shuffled and written."""
+        """Return how many rows and bytes were read, shuffled and written."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of memory and of temporary files."""
+        """Free memory and remove temporary files."""
 
     def __enter__(self) -> Self:
         return self
@@ -130,13 +130,13 @@ class Frame(ABC):
     Attributes
     ----------
     schema : pyarrow.Schema
-        Names and types of the columns. Cells are normalised: what means a null is one.
+        Names and types of the columns. Cells are normalised: whatever means null is null.
     num_rows : int
     positioned : bool
-        The number of a row is its position in the table as the user knows it, from 0, and so the
-        same in every run. Otherwise it is some number of its own, the same within a run.
+        A row's number is its position in the user's table, from 0, and so the same in every run.
+        Otherwise it is any unique number, the same within a run.
     whole : bool
-        All rows are in memory, and functions are given all of them as one piece.
+        All rows are in memory, and functions get all of them as one piece.
     """
 
     schema: pa.Schema
@@ -164,7 +164,7 @@ class Frame(ABC):
     def counts_without(
         self, columns: Sequence[str], without: np.ndarray
     ) -> tuple[pa.Table, np.ndarray]:
-        """Count the distinct tuples among all rows but those of some numbers."""
+        """Count the distinct tuples among all rows except those with some numbers."""
         tuples, counts = self.counts(columns)
         if not len(without):
             return tuples, counts
@@ -192,8 +192,8 @@ class Frame(ABC):
         Returns
         -------
         sizes, repeats : ndarray of int64
-            Rows of a tuple, in order, and how many tuples have so many. A null is a value like
-            any other.
+            Numbers of rows per tuple, in order, and how many tuples have that many. A null is a
+            value like any other.
         """
         none = np.empty(0, np.int64)
         _, counts = self.counts_without(columns, none if without is None else without)
@@ -208,7 +208,7 @@ class Frame(ABC):
         """Tell whether no two rows have the same value."""
 
     def unique_rows(self, columns: Sequence[str]) -> int:
-        """Count the rows that no other shares some columns with."""
+        """Count the rows that are unique on some columns."""
         return int((self.counts(columns)[1] == 1).sum())
 
     @abstractmethod
@@ -217,7 +217,7 @@ class Frame(ABC):
 
     @abstractmethod
     def fold(self, function: OfPiece[Part], merge: Merge[Part], columns: Sequence[str]) -> Part:
-        """Put together what a function gives for each piece of some columns, in the rows' order."""
+        """Combine what a function returns for each piece of some columns, in row order."""
 
     @abstractmethod
     def fold_pairs(
@@ -228,23 +228,23 @@ class Frame(ABC):
         columns: Sequence[str] | None = None,
         columns_after: Sequence[str] | None = None,
     ) -> Part:
-        """Put together what a function gives for pieces of this table and another, row by row.
+        """Combine what a function returns for pieces of this table and another, row by row.
 
-        The other holds rows of the same numbers, some of which may be missing. All columns of each
-        where none are named.
+        The other has rows with the same numbers, some of which may be missing. All columns of each
+        by default.
         """
 
     @abstractmethod
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> Frame:
-        """Return a table of as many rows, made piece by piece; of all columns if none are named."""
+        """Return a table with as many rows, made piece by piece, from all columns by default."""
 
     @abstractmethod
     def flat_map(
         self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> Frame:
-        """Return a table of other rows, made piece by piece, which have numbers of their own."""
+        """Return a table of other rows with numbers of their own, made piece by piece."""
 
     @abstractmethod
     def map_pairs(
@@ -255,20 +255,20 @@ class Frame(ABC):
         columns: Sequence[str] | None = None,
         columns_after: Sequence[str] | None = None,
     ) -> Frame:
-        """Return a table of as many rows, made from pieces of this table and another, row by row.
+        """Return a table with as many rows, made from pieces of this table and another.
 
-        The other is as `fold_pairs` takes it.
+        The other table is as for `fold_pairs`.
         """
 
     @abstractmethod
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> Frame:
-        """Sort the rows by columns without nulls, then by number, and number them anew from 0.
+        """Sort the rows by columns without nulls, then by number, and renumber them from 0.
 
         Parameters
         ----------
         by : sequence of str
         was : str
-            Name of one more column, for the numbers that they had.
+            Name of a new column for the numbers that they had before.
         stretch : int
             Pieces of the result are whole stretches: all rows of the same number // stretch,
             in order.
@@ -276,18 +276,18 @@ class Frame(ABC):
 
     @abstractmethod
     def arranged(self, stretch: int) -> Frame:
-        """Sort the rows by number, in pieces of whole stretches as `ranked` has them."""
+        """Sort the rows by number, in pieces of whole stretches as in `ranked`."""
 
     @abstractmethod
     def remove(self) -> None:
-        """Let go of what is stored for this table, and of what `map` makes of it until then.
+        """Remove what is stored for this table, and what `map` has made from it.
 
-        What `flat_map`, `map_pairs`, `ranked` and `arranged` have given stays.
+        What `flat_map`, `map_pairs`, `ranked` and `arranged` returned stays.
         """
 
     @abstractmethod
     def native(self) -> Any:
-        """Return the table as the engine's users know tables."""
+        """Return the table as the engine's own kind of table."""
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -296,7 +296,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def refuse_type(field: pa.Field) -> None:
-    """Refuse a column of a type that engines do not count and write as the memory engine does."""
+    """Refuse a column type that engines do not count and write as the memory engine does."""
     kind, types = plain_type(field.type), pa.types
     known = (
         types.is_integer(kind)
@@ -325,7 +325,7 @@ def _stacked(one: pa.Table, other: pa.Table) -> pa.Table:
 
 
 def in_rows(after: pa.Table, there: np.ndarray) -> list[pa.ChunkedArray]:
-    """Return the columns of a pair's second table by the rows of the first; null where it has none.
+    """Return the columns of a pair's second table by the rows of the first; null if missing there.
 
     Examples
     --------
@@ -340,5 +340,5 @@ def in_rows(after: pa.Table, there: np.ndarray) -> list[pa.ChunkedArray]:
 def joined(
     schema: pa.Schema, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
 ) -> pa.Table:
-    """Put the columns of a pair side by side, by the names and types of a schema."""
+    """Put the columns of a pair side by side, with the names and types of a schema."""
     return pa.table([*before.columns, *in_rows(after, there)], schema=schema)

@@ -1,4 +1,4 @@
-"""Tables in memory, as Arrow holds them: all rows are one piece."""
+"""Tables in memory, in Arrow: all rows are one piece."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from discreet.table.native import normalise, to_arrow
 
 
 class Memory(Engine):
-    """What works on tables in memory, with numpy and Arrow."""
+    """The engine for tables in memory, with numpy and Arrow."""
 
     name = "memory"
 
@@ -44,7 +44,7 @@ class Memory(Engine):
         numeric: Sequence[str] = (),
         dialect: Mapping[str, str | None] | None = None,
     ) -> MemoryFrame:
-        """Read a file of any format, or take a table; types are those of whole columns."""
+        """Read a file of any format, or use a table; types are those of whole columns."""
         if isinstance(table, str | Path):
             found = read_table(table, null_markers=null_markers, numeric=numeric, **(dialect or {}))
         else:
@@ -74,21 +74,21 @@ class Memory(Engine):
         return len(order)
 
     def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> MemoryFrame:
-        """Read a released file as `write_table` writes it, never guessing, and its row map."""
+        """Read a released file as `write_table` writes it, without guessing, and its row map."""
         separator = None if table.is_dir() else delimiter_of(table)
         found = read_table(table, schema=schema, separator=separator, quote='"', encoding="utf-8")
         return placed(found, None if rows is None else _row_map(rows))
 
     def usage(self) -> dict[str, int]:
-        """Tell nothing: what is in memory is not counted."""
+        """Return nothing: work in memory is not counted."""
         return {}
 
     def close(self) -> None:
-        """Hold nothing that would have to be let go of."""
+        """Do nothing: there is nothing to free."""
 
 
 def placed(table: pa.Table, rows: np.ndarray | None) -> MemoryFrame:
-    """Take a released table with the numbers of its rows, and their places in a column."""
+    """Return a released table as a frame with its row numbers, and their places in a column."""
     numbers = rows if rows is not None and len(rows) == len(table) else None
     frame = MemoryFrame(table, numbers)
     places = pa.array(np.arange(len(table)))
@@ -102,7 +102,9 @@ def _row_map(path: Path) -> np.ndarray:
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
     if found.column_names != ["original_row"] or not pa.types.is_integer(found.schema.types[0]):
-        raise BadInput(f"{path} is no row map: it must hold whole numbers, original_row, alone")
+        raise BadInput(
+            f"{path} is not a row map: it must hold one column of whole numbers, original_row"
+        )
     return found["original_row"].fill_null(-1).to_numpy()
 
 
@@ -114,15 +116,15 @@ class MemoryFrame(Frame):
     table : pyarrow.Table
         Normalised.
     rows : ndarray of int64, optional
-        The numbers of its rows; their places where not given.
+        The numbers of its rows; their positions by default.
     positioned : bool
     stretch : int, optional
-        Pieces are all rows of the same number // stretch, and not the whole table.
+        Make each piece of the rows with the same number // stretch instead of the whole table.
 
     Attributes
     ----------
     placed : MemoryFrame
-        Of a released table: the same with one more column, `POSITION`.
+        For a released table: the same with one more column, `POSITION`.
     """
 
     whole = True
@@ -176,7 +178,7 @@ class MemoryFrame(Frame):
         return self.table.take(pa.array(order)), self.rows[order]
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Numbered]:
-        """Return some columns with the rows' numbers, all at once unless it has stretches."""
+        """Return some columns with the row numbers, all at once unless it has stretches."""
         table, rows = self._in_order
         whole = table.select(list(columns)), rows
         return iter([whole]) if self.stretch is None else whole_stretches([whole], self.stretch)
@@ -222,7 +224,7 @@ class MemoryFrame(Frame):
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> MemoryFrame:
-        """Call the function on the whole table; types are those that it gives."""
+        """Call the function on the whole table; it decides the types."""
         made = [
             (function(*piece), piece[1])
             for piece in self.pieces(self.schema.names if columns is None else columns)
@@ -261,7 +263,7 @@ class MemoryFrame(Frame):
         return MemoryFrame(*self._in_order, self.positioned, stretch)
 
     def remove(self) -> None:
-        """Leave it to whoever still holds the table."""
+        """Do nothing: the table goes when nobody holds it any more."""
 
     def native(self) -> pa.Table:
         """Return the table."""

@@ -1,4 +1,4 @@
-"""A released table with the rows of the original that its own came from, as a frame."""
+"""A released table as a frame, with the original row of each of its rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Write = Callable[[pa.Table], None]
 
 
 class ReleasedFrame(DuckDBFrame):
-    """A released table, by the rows of the original.
+    """A released table, in the order of the original's rows.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class ReleasedFrame(DuckDBFrame):
 def released_frame(
     session: Session, table: Path, rows: Path | None, schema: pa.Schema
 ) -> ReleasedFrame:
-    """Read a released table and its row map side by side, into a temporary file by row number.
+    """Read a released table with its row map into a temporary file, sorted by row number.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def released_frame(
     table : Path
         A CSV or Parquet file as `write_table` writes them, or a folder of Parquet files.
     rows : Path or None
-        The row map; files of the same names where the table is a folder. Where it is None, or of
-        another length, rows have their places in the table as numbers.
+        The row map; files of the same names if the table is a folder. If it is None, or of
+        another length, rows are numbered by position.
     schema : pyarrow.Schema
-        Types of the columns; a column that it does not know has its own.
+        Types of the columns; a column that is not in it keeps its own.
     """
     tables = [table] if table.is_file() else parquet_files(table)
     kind = format_of(table) if table.is_file() else "parquet"
@@ -99,15 +99,15 @@ def _kind(field: pa.Field, schema: pa.Schema) -> pa.DataType:
 
 
 def stream_released(path: Path, schema: pa.Schema, begin: Callable[[pa.Schema], Write]) -> None:
-    """Read a released CSV, of which the types are known, a piece at a time.
+    """Read a released CSV whose types are known, one piece at a time.
 
     Parameters
     ----------
     path : Path
     schema : pyarrow.Schema
-        Types of the columns; one that it does not know stays text.
+        Types of the columns; a column that is not in it stays text.
     begin : callable
-        Given the columns' types, returns what takes the pieces.
+        Given the columns' types, returns the function that receives the pieces.
     """
     # As `write_table` writes it, and never guessed at.
     dialect = header_of(path, delimiter_of(path), '"', "utf-8")
@@ -122,7 +122,7 @@ def stream_released(path: Path, schema: pa.Schema, begin: Callable[[pa.Schema], 
 
 
 def _of_csv(session: Session, path: Path, schema: pa.Schema) -> DuckDBFrame:
-    """Read a CSV, of which the types are known, into a temporary file."""
+    """Read a CSV whose types are known into a temporary file."""
     made, found, rows = session.new_file(), pa.schema([]), 0
     with ExitStack() as stack:
 
@@ -145,7 +145,7 @@ def _of_csv(session: Session, path: Path, schema: pa.Schema) -> DuckDBFrame:
 
 
 def _converted(session: Session, frame: DuckDBFrame, kinds: pa.Schema, path: Path) -> DuckDBFrame:
-    """Return columns the types that they should have, or say which cannot."""
+    """Cast columns to the types that they should have, or say which one cannot be."""
     made = session.new_file()
     stored = pa.schema([(f"c{i}", kind) for i, kind in enumerate(kinds.types)])
     with parquet.ParquetWriter(made, stored.append(_NUMBER), compression="lz4") as writer:
@@ -166,14 +166,16 @@ def _numbered(piece: pa.Table, start: int) -> pa.Table:
 def _maps(
     source: DuckDBFrame, table: Path, tables: Sequence[Path], rows: Path | None
 ) -> list[Path] | None:
-    """Return the files of the row map, one for each of the frame's; None where they do not fit."""
+    """Return the row map's files, one for each of the frame's; None if they do not fit."""
     if rows is None:
         return None
     maps = [rows] if rows.is_file() else parquet_files(rows)
     for path in maps:
         found = open_parquet(path).schema_arrow
         if found.names != ["original_row"] or not pa.types.is_integer(found.types[0]):
-            raise BadInput(f"{path} is no row map: it must hold whole numbers, original_row, alone")
+            raise BadInput(
+                f"{path} is not a row map: it must hold one column of whole numbers, original_row"
+            )
     sizes = [parquet.read_metadata(path).num_rows for path in maps]
     if sum(sizes) != source.num_rows:
         return None

@@ -1,4 +1,4 @@
-"""From what a user has, a file or a table, to a frame of DuckDB's."""
+"""From a user's file or table to a DuckDB frame."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def duckdb_frame(
     numeric: Sequence[str] = (),
     dialect: Mapping[str, str | None] | None = None,
 ) -> DuckDBFrame:
-    """Take a file, a folder of Parquet files, a relation or a table in memory as a frame.
+    """Open a file, a folder of Parquet files, a relation or a table in memory as a frame.
 
     Parameters
     ----------
     session : Session
     table : path, DuckDB relation, or pandas, polars or pyarrow table
     needed : callable
-        Given the names of all columns, those of which the types must be known; the others of a
+        Given the names of all columns, returns those whose types must be known; the others of a
         CSV stay text.
     null_markers, numeric : sequence of str
         As in `discreet.read_table`.
@@ -100,7 +100,7 @@ def _as_it_is(piece: pa.Table, rows: np.ndarray) -> pa.Table:
 def _of_relation(
     session: Session, relation: duckdb.DuckDBPyRelation, null_markers: Sequence[str]
 ) -> DuckDBFrame:
-    """Write a relation to a file: it belongs to a connection of its own, and has no order."""
+    """Write a relation to a file: it belongs to another connection, and has no order."""
     check_names(relation.columns)
     path = session.new_file()
     try:
@@ -120,7 +120,7 @@ def _of_csv(
     numeric: Sequence[str],
     dialect: dict[str, str | None],
 ) -> DuckDBFrame:
-    """Read a CSV as text, find the types by the distinct cells, and give it these."""
+    """Read a CSV as text, detect the types from the distinct cells, and cast to them."""
     decimal = dialect.get("decimal")
     if decimal not in (None, ".", ","):
         raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
@@ -148,10 +148,10 @@ def _of_csv(
 
 
 def _distinct(frame: DuckDBFrame, column: str) -> pa.ChunkedArray:
-    """Return the distinct cells of a column of text, as far as its type depends on them.
+    """Return the distinct cells of a text column, as far as its type depends on them.
 
-    Of very many, one for each of some shapes: digits as 0 and letters as a, apart from the first
-    cells of all. Whether a column is numbers, dates or text is a matter of shapes.
+    If there are very many, one cell of each shape: nonzero digits count as 1 and letters as a.
+    Whether a column holds numbers, dates or text is a matter of shapes.
     """
     if frame.about_how_many([column]) <= MOST_CELLS:
         return frame.counts([column])[0][column]

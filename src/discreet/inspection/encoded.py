@@ -1,8 +1,8 @@
-"""A table laid out for a first look: of each column its distinct values, and a code per record.
+"""A table encoded for a first look: the distinct values of each column, and a code per record.
 
-What a column looks like is seen in its distinct values; only the search for keys needs the
-records, and of them the codes. A CSV file is read into this form at once, which takes a fraction of
-the memory that its cells would.
+The distinct values show what a column looks like; only the search for keys needs the
+records, and then only their codes. A CSV file is read into this form directly, which takes a
+fraction of the memory of its cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from discreet.table.signatures import check_content
 
 @dataclass(frozen=True)
 class Encoded:
-    """A column as its distinct values and the number of each record's value.
+    """A column as its distinct values and a code for each record.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Encoded:
     counts : ndarray of int64
         Records that hold each value.
     labels : Labels
-        What the file says of the column.
+        What the file says about the column.
     given : pyarrow.DataType
-        The type of the column; lists, times of day and the like are laid out as text.
+        The type of the column; lists, times of day and the like are encoded as text.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Encoded:
 
     @property
     def unique(self) -> int:
-        """Values that one record alone holds."""
+        """Number of values that only one record holds."""
         return int((self.counts == 1).sum())
 
     @property
@@ -71,7 +71,7 @@ class Encoded:
         return kind_of(self.given)
 
     def column(self) -> pa.ChunkedArray:
-        """Return the cells back."""
+        """Return the cells of the column."""
         return self._cells(pa.array(self.codes, mask=self.codes < 0))
 
     def levels(self) -> pa.ChunkedArray:
@@ -87,7 +87,7 @@ class Encoded:
 
 
 def encode_column(name: str, column: pa.ChunkedArray, labels: Labels | None = None) -> Encoded:
-    """Lay out a column."""
+    """Encode a column."""
     kind = column.type
     if kind_of(kind) == "other":
         # Times of day, lists and the like: told by their text.
@@ -111,7 +111,7 @@ def _text(value: Any) -> str | None:
 def _counted(
     name: str, codes: np.ndarray, values: pa.Array, labels: Labels, kind: pa.DataType
 ) -> Encoded:
-    """Count the values, and leave out those that are null or held by no record."""
+    """Count the values, and leave out nulls and values that no record holds."""
     counts = np.bincount(codes[codes >= 0], minlength=len(values)).astype(np.int64)
     kept = (counts > 0) & values.is_valid().to_numpy(zero_copy_only=False)
     if not kept.all():
@@ -122,7 +122,7 @@ def _counted(
 
 
 def encode_table(table: Any, **dialect: Any) -> dict[str, Encoded]:
-    """Lay out a table or a file."""
+    """Encode a table or a file."""
     return {column.name: column for column in _columns(table, dialect)}
 
 
@@ -132,7 +132,7 @@ def _columns(table: Any, dialect: dict[str, Any]) -> Iterator[Encoded]:
         if path.is_file() and format_of(path).startswith("csv"):
             check_content(path, format_of(path))
             if dialect.pop("sheet", None) is not None:
-                raise BadInput(f"{path} is no workbook, so it has no sheets")
+                raise BadInput(f"{path} is not a workbook, so it has no sheets")
             for name, indices, values in read_csv_by_column(path, **dialect):
                 yield _counted(name, indices, values, Labels(), values.type)
             return

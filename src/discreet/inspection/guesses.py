@@ -1,4 +1,4 @@
-"""What a column probably is, each time with the reason: a guess that a person confirms."""
+"""What a column probably is, with the reason: a guess for a person to confirm."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Guess:
         identifiers, quasi, confidential, insensitive, household, weight or drop.
     reason : str
     sure : bool
-        False where a person should be asked.
+        False if a person should be asked.
     exposure : float
         How widely a quasi-identifier is known: 1 for what registers and social networks show, 0.8
         for what neighbours and colleagues know, 0.5 for the rest.
@@ -44,9 +44,9 @@ class Guess:
 
 
 def guess_role(column: Encoded) -> Guess:
-    """Guess the role of a column by its values, and by its name.
+    """Guess the role of a column from its values and its name.
 
-    What singles out persons comes first: whatever else a column may be, it must not be released.
+    Tests for what singles people out come first: such a column must not be released.
     """
     present = int(column.counts.sum())
     if present == 0:
@@ -79,7 +79,7 @@ def _by_pattern(column: Encoded) -> Guess | None:
 
 
 def _by_use(column: Encoded, name: list[str]) -> Guess | None:
-    """Find sampling weights and numbers of households."""
+    """Find sampling weights and household numbers."""
     if _has(name, words.WEIGHTS) and column.kind == "numeric" and len(column.values) > 10:
         return Guess("weight", "its name says that it is a sampling weight", sure=False)
     per_value = column.counts.mean()
@@ -96,14 +96,14 @@ def _by_persons(column: Encoded, name: list[str]) -> Guess | None:
     if _names_persons(column, name):
         share = _share(_texts(column), words.PERSON.fullmatch)
         like = f", and {share:.0%} of its values look like names" if share > 0.5 else ""
-        return Guess("identifiers", f"its name says that it names persons{like}")
+        return Guess("identifiers", f"its name says that it names people{like}")
     if _has(name, words.CONTACTS):
         return Guess("identifiers", "its name says that it leads to a person")
     return None
 
 
 def _by_text(column: Encoded, name: list[str]) -> Guess | None:
-    """Find free text, and text that nearly every record has to itself."""
+    """Find free text, and text that is different in nearly every record."""
     if column.kind not in ("text", "categorical", "ordered"):
         return None
     if _many(column) and _mean_length(column) > _LONG_TEXT:
@@ -116,7 +116,7 @@ def _by_text(column: Encoded, name: list[str]) -> Guess | None:
 
 
 def _by_number(column: Encoded, name: list[str]) -> Guess | None:
-    """Find numbers of persons and of cases, also where several records have the same."""
+    """Find person and case numbers, even if several records have the same one."""
     called = [words.parts_of(said) for said in (column.name, column.labels.label or "")]
     surely = _has(name, words.IDS) or any(map(words.numbers_persons, called))
     perhaps = any(_has(parts[-1:], words.NUMBERS) for parts in called)
@@ -124,7 +124,7 @@ def _by_number(column: Encoded, name: list[str]) -> Guess | None:
         return None
     if len(column.values) <= 20 or not _whole(column):
         return None
-    reason = "its name says that it numbers persons or cases"
+    reason = "its name says that it numbers people or cases"
     each = column.counts.mean()
     if each > 1.05:
         reason += f"; a value has {each:.1f} records on average, so rows are not one per person"
@@ -132,7 +132,7 @@ def _by_number(column: Encoded, name: list[str]) -> Guess | None:
 
 
 def _whole(column: Encoded) -> bool:
-    """Tell numbers that count or number from those that measure; text may be a number too."""
+    """Tell whole numbers from measurements; text may be a number too."""
     kind = column.values.type
     if pa.types.is_floating(kind):
         return bool(pc.all(pc.equal(pc.floor(column.values), column.values)).as_py())
@@ -152,13 +152,13 @@ def _by_name(column: Encoded, name: list[str]) -> Guess | None:
 
 
 def _confidential(column: Encoded) -> Guess:
-    """Tell categories from text that no step treats and that may give its record away."""
+    """Tell categories from text that no step can treat and that may give its record away."""
     said = "its name says that nobody should learn it"
     if column.kind in ("numeric", "boolean"):
         return Guess("confidential", said)
     distinct, present = len(column.values), int(column.counts.sum())
     if distinct > 20 and _share(_texts(column), words.NUMBER.fullmatch) > 0.5:
-        why = "and its numbers are mixed with text, so that no step treats them"
+        why = "and it mixes numbers with text, which no step can treat"
         return Guess("drop", f"{said}, {why}; list that text in null_markers")
     if distinct > max(K, present / 5):
         why = f"and no step treats text with {distinct:,} values in {present:,} records"
@@ -167,7 +167,7 @@ def _confidential(column: Encoded) -> Guess:
 
 
 def _names_persons(column: Encoded, name: list[str]) -> bool:
-    """Tell a name of persons from the name of something else, as in `country_name`."""
+    """Tell people's names from names of other things, as in `country_name`."""
     if column.kind != "text" or not (_has(name, words.NAMES) or "".join(name) in words.NAMES):
         return False
     other = _has(name, words.OPEN | words.KNOWN | words.CONFIDENTIAL)
@@ -178,7 +178,7 @@ def _by_uniqueness(column: Encoded, name: list[str]) -> Guess | None:
     present = int(column.counts.sum())
     if present < 20 or column.unique < 0.95 * present:
         return None
-    said = f"{column.unique / present:.0%} of its records have a value of their own"
+    said = f"{column.unique / present:.0%} of its records have a unique value"
     if column.kind in ("text", "categorical", "ordered"):
         return Guess("identifiers", said)
     if pa.types.is_integer(column.values.type):
@@ -206,7 +206,7 @@ def _by_values(column: Encoded, name: list[str]) -> Guess:
 
 
 def dates_as_text(column: Encoded) -> str | None:
-    """Say how dates are written, where a column of text or integers holds dates."""
+    """Say how dates are written, if a column of text or integers holds dates."""
     kind = column.values.type
     if pa.types.is_integer(kind):
         ends = pc.min_max(column.values).as_py()
@@ -230,7 +230,7 @@ def _mean_length(column: Encoded) -> float:
 
 
 def _looked_at(column: Encoded) -> list[object]:
-    """Return distinct values, spread over all where they are too many."""
+    """Return distinct values; if there are too many, a selection spread over all."""
     values = column.values
     if len(values) > _LOOKED_AT:
         step = len(values) // _LOOKED_AT

@@ -1,4 +1,4 @@
-"""A first look at a table: what its columns are, and which of them together give people away."""
+"""A first look at a table: what its columns are, and which combinations give people away."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class ColumnLook:
     name, kind, type : str
     nulls, distinct : int
     unique : float
-        Share of the records that hold a value which no other record holds.
+        Share of the records with a unique value.
     smallest, largest : str or None
-        Of numbers and dates.
+        For numbers and dates.
     guess : Guess
-        The role that it probably has, and why.
+        Its probable role, and why.
     missing : dict of str to str
         Values that probably stand for a missing value, and why.
     dates : str or None
-        How dates are written, where the column holds dates as text or as integers.
+        How dates are written, if the column holds dates as text or as integers.
     label : str or None
-        What the file says of the column.
+        What the file says about the column.
     """
 
     name: str
@@ -60,7 +60,7 @@ class ColumnLook:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What `inspect` gives back.
+    """What `inspect` returns.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class Inspection:
     keys : Keys
         The combinations of columns that single out most records, riskiest first.
     finer : tuple of pairs of str
-        Columns of which the first determines the second.
+        Pairs of columns in which the first determines the second.
     source : Path or None
     markers : tuple of str
-        Marks of missing values: those given, and the usual ones that the table holds. Such a cell
-        is counted as a null.
+        Marks of missing values: those given, and the usual ones that the table holds. Such cells
+        count as nulls.
     """
 
     rows: int
@@ -106,7 +106,7 @@ class Inspection:
 
 
 def inspect(table: Any, **dialect: Any) -> Inspection:
-    """Look at a table for the first time: kinds, likely identifiers, and the keys to fear.
+    """Take a first look at a table: kinds, likely identifiers, and the riskiest keys.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def inspect(table: Any, **dialect: Any) -> Inspection:
     Returns
     -------
     Inspection
-        `columns`, `keys`; `to_dict()` gives all of it as plain data.
+        `columns`, `keys`; `to_dict()` returns everything as plain data.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def _number(value: Any) -> str:
 
 
 def _birth_and_age(columns: tuple[ColumnLook, ...]) -> list[tuple[str, str]]:
-    """Take it that a date of birth determines the age, which few records cannot show."""
+    """Assume that a date of birth determines the age, which a few records cannot show."""
     births = [c for c in columns if c.type.startswith(("date", "timestamp"))]
     births = [c for c in births if any(w in c.name.lower() for w in ("birth", "born", "dob"))]
     ages = [c for c in columns if c.guess.role == "quasi" and "age" in c.name.lower().split("_")]

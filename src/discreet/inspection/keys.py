@@ -1,10 +1,10 @@
-"""Keys to fear: combinations of a few columns that single out many records.
+"""The riskiest keys: combinations of a few columns that single out many records.
 
-Records with a key of their own are counted by hashing the codes of the columns. Those that two
-columns single out stay singled out with a third, so only the others are looked at again. Where that
-would still take too long, a key is counted on the records of some values of its most varied column:
-records that share the key share that value, so none of them is parted from the others, and the
-share is estimated without bias, which a sample of records would not give.
+Records with a unique key are counted by hashing the codes of the columns. A record that two
+columns single out stays singled out with a third, so only the others are looked at again. If that
+would still take too long, a key is counted on the records that hold some of the values of its most
+varied column: records that share the key share that value, so they stay together, and the estimate
+has no bias, which it would have on a sample of records.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _MANY_VALUES = 20_000
 
 @dataclass(frozen=True)
 class Key:
-    """A combination of columns, and what it does.
+    """A combination of columns, and how many records it singles out.
 
     Attributes
     ----------
     columns : tuple of str
     singled_out : float
-        Share of records that no other record equals on these columns; a null is a value here.
+        Share of records that are unique on these columns; a null is a value here.
     risk : float
         That share, times how widely the columns are known.
     estimated : bool
-        True where only some records were counted.
+        True if only some records were counted.
     """
 
     columns: tuple[str, ...]
@@ -78,7 +78,7 @@ def find_keys(
     exposure : dict of str to float
         How widely each is known, from 0 to 1; in the order of the table's columns.
     finer : sequence of pairs of str
-        Columns of which the first determines the second: together they are no key.
+        Pairs of columns in which the first determines the second: together they are not a key.
     """
     chosen = most_exposed(columns, exposure)
     search = _Search(chosen, exposure, {frozenset(pair) for pair in finer})
@@ -88,12 +88,12 @@ def find_keys(
 
 
 def most_exposed(columns: Sequence[Encoded], exposure: dict[str, float]) -> list[Encoded]:
-    """Choose the columns that are compared with each other, in the order of their exposure."""
+    """Choose the columns to compare with each other, in the order of their exposure."""
     return sorted(columns, key=lambda c: (-exposure[c.name], -len(c.values)))[:MOST_COLUMNS]
 
 
 def _worth_listing(keys: list[Key]) -> list[Key]:
-    """Leave out a key that a listed part of it makes superfluous."""
+    """Leave out a key if a part of it is listed that says as much."""
     listed: list[Key] = []
     for key in keys:
         inside = [k for k in listed if set(k.columns) < set(key.columns)]
@@ -113,7 +113,7 @@ class _Sample:
 
 
 def _weighed(rows: np.ndarray, sample: _Sample | None) -> float:
-    """Count rows that are marked, each for the records that it stands for."""
+    """Count the records that the marked rows stand for."""
     return float(rows.sum() if sample is None else sample.weights[rows].sum())
 
 
@@ -149,7 +149,7 @@ class _Search:
         return [*singles, *counted, *(key for keys in found for key in keys)]
 
     def _triples(self, pairs: list[tuple[str, ...]]) -> dict[tuple[str, ...], list[str]]:
-        """Return the columns to add to each pair: all, or to the riskiest pairs alone."""
+        """Return the columns to add to each pair: to all pairs, or only to the riskiest."""
         wanted: dict[tuple[str, ...], list[str]] = {}
         seen: set[frozenset[str]] = set()
         skipped: set[frozenset[str]] = set()
@@ -171,9 +171,9 @@ class _Search:
         return any(frozenset(pair) in self.together for pair in combinations(columns, 2))
 
     def _sample(self, column: Encoded) -> _Sample:
-        """Take the rows of some of a column's values, chosen by hashing their numbers.
+        """Take the rows with some of a column's values, chosen by hashing their numbers.
 
-        Values with many records, and the nulls, are all taken: one of them more or less would show.
+        Nulls, and values with many records, are all taken: leaving one out would show.
         """
         numbers = np.arange(len(column.values) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         taken = (numbers >> np.uint64(11)).astype(np.float64) / 2.0**53 < self.share
@@ -244,9 +244,9 @@ class _Search:
 
 
 def finer_columns(columns: Sequence[Encoded]) -> list[tuple[str, str]]:
-    """Find pairs of columns of which the first determines the second, as postcode does region.
+    """Find pairs of columns in which the first determines the second, as postcode does region.
 
-    Judged on the records whose value of the first column others have too; on some of them first,
+    Judged on the records whose first value other records share; on some of them first,
     which rules out most pairs.
     """
     found = []
@@ -266,7 +266,7 @@ def finer_columns(columns: Sequence[Encoded]) -> list[tuple[str, str]]:
 
 
 def _rows_to_judge(fine: Encoded) -> np.ndarray:
-    """Return rows whose value others have too, spread over the table."""
+    """Return rows whose value other rows share, spread over the table."""
     repeats = fine.counts > 1
     values = np.flatnonzero(repeats)
     if len(values) > _MANY_VALUES and fine.counts[values].sum() > _ROWS:
@@ -282,7 +282,7 @@ def _spread(items: np.ndarray, most: int) -> np.ndarray:
 
 
 def _usual(fine: Encoded, coarse: Encoded, rows: np.ndarray) -> tuple[int, int]:
-    """Count the records with the usual value of the second for the first, and those that tell."""
+    """Count the records with the usual second value for their first, and the records that count."""
     here = rows[coarse.codes[rows] >= 0]
     second = coarse.codes[here]
     if len(here) < 30 or (second == second[0]).all():

@@ -17,7 +17,7 @@ _TWO_LETTERS = re.compile(r"[A-Za-z]{2}")
 # Bytes of a mark, with spaces around it.
 _LONGEST = 50
 _USUAL = "a usual mark"
-_CODE = "or a code of two letters as all others"
+_CODE = "or a two-letter code like all the others"
 
 
 def sentinels(column: Encoded) -> dict[str, str]:
@@ -47,7 +47,7 @@ def sentinels(column: Encoded) -> dict[str, str]:
 
 
 def _two_letter_codes(column: Encoded) -> bool:
-    """Tell whether all values are of two letters, as codes of countries are: NA is Namibia."""
+    """Tell whether all values have two letters, as country codes do: NA is Namibia."""
     if not 3 <= len(column.values) <= 1000:
         return False
     texts = [text.strip() for text in column.values.to_pylist()]
@@ -56,9 +56,9 @@ def _two_letter_codes(column: Encoded) -> bool:
 
 
 def missing_marks(columns: Mapping[str, Encoded]) -> dict[str, dict[str, str]]:
-    """Return the sentinels of each column; a null marker counts in all of them.
+    """Return the sentinels of each column. A null marker applies to all columns.
 
-    So a mark that is a value in one column is only mentioned in the others.
+    So a mark that is a value in one column is only mentioned for the others.
     """
     found = {name: sentinels(column) for name, column in columns.items()}
     codes = {
@@ -75,7 +75,7 @@ def missing_marks(columns: Mapping[str, Encoded]) -> dict[str, dict[str, str]]:
 
 
 def is_usual(reason: str) -> bool:
-    """Tell whether a sentinel is taken for a null marker unasked."""
+    """Tell whether a sentinel becomes a null marker without asking."""
     return reason.startswith(_USUAL)
 
 
@@ -87,14 +87,14 @@ def _odd_numbers(column: Encoded) -> dict[str, str]:
     found = {}
     if plain.any() and (values[plain] >= 0).all():
         for value, count in zip(values[~plain], counts[~plain], strict=True):
-            found[f"{value:g}"] = f"negative where all else is not, in {count:,} records"
+            found[f"{value:g}"] = f"negative, unlike all the others, in {count:,} records"
     rest = np.flatnonzero(~np.isin(values, words.NINES) & plain)
     if len(rest) > 4:
         top = rest[-1]
         for i in np.flatnonzero(np.isin(values, words.NINES)):
             span = values[top] - values[rest[0]]
             if i > top and values[i] > values[top] + 0.2 * span:
-                found[f"{values[i]:.15g}"] = f"far above all else, in {counts[i]:,} records"
+                found[f"{values[i]:.15g}"] = f"far above all the others, in {counts[i]:,} records"
             elif i > top and counts[i] > 4 * max(counts[max(top - 4, 0) : top + 1].mean(), 2):
                 found[f"{values[i]:.15g}"] = f"the largest, and common: {counts[i]:,} records"
     return found

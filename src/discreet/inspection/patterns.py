@@ -1,4 +1,4 @@
-"""Values that name one person: by their shape, and by the check digits that they carry."""
+"""Values that identify one person, recognised by their form and their check digits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_iban(text: str) -> bool:
 
 
 def is_card(text: str) -> bool:
-    """Tell whether text is the number of a payment card, by Luhn's check digit."""
+    """Tell whether text is a payment card number, by Luhn's check digit."""
     plain = re.sub(r"[ -]", "", text)
     if not re.fullmatch(r"[3-6]\d{12,18}", plain):
         return False
@@ -66,7 +66,7 @@ def is_french_social(text: str) -> bool:
 
 
 def is_ip(text: str) -> bool:
-    """Tell whether text is an address of IP version 4."""
+    """Tell whether text is an IPv4 address."""
     return bool(_IP.fullmatch(text)) and all(int(part) < 256 for part in text.split("."))
 
 

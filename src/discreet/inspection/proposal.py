@@ -1,4 +1,4 @@
-"""The recipe that a first look suggests: roles and steps, each with the reason beside it."""
+"""The recipe that a first look suggests: roles and steps, with the reasons beside them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Proposal:
         The recipe as TOML, with comments.
     recipe : Recipe
     hierarchies : dict of str to Hierarchy
-        Of the columns that are generalized.
+        For the columns that are generalized.
     """
 
     text: str
@@ -59,7 +59,7 @@ def propose(
     answers : mapping of str to str, optional
         Roles that a person gave to columns.
     folder : str, optional
-        Where hierarchies are written to, as seen from the recipe; left out, the recipe holds them.
+        Where hierarchies are written, relative to the recipe; by default the recipe holds them.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def propose(
 
 
 def why_no_recipe(seen: Inspection) -> str | None:
-    """Say in a sentence why no recipe would be proposed, if so."""
+    """Say in one sentence why no recipe is proposed, if that is so."""
     return _problem(seen, _roles(seen, {}))
 
 
@@ -120,12 +120,12 @@ def _problem(seen: Inspection, guesses: Mapping[str, Guess]) -> str | None:
 
 
 def _roles(seen: Inspection, answers: Mapping[str, str]) -> dict[str, Guess]:
-    """Settle the roles: what a person says, then what the steps can do with each column."""
+    """Choose the roles: what a person says, then what the steps can do with each column."""
     guesses = {}
     for name, guess in seen.roles.items():
         role = answers.get(name)
         if role is not None and role not in ANSWERS:
-            raise BadInput(f"'{role}' is no role; known: {', '.join(ANSWERS)}")
+            raise BadInput(f"'{role}' is not a role; known: {', '.join(ANSWERS)}")
         told = Guess(role, "as you said", exposure=guess.exposure) if role else guess
         guesses[name] = _usable(seen, name, told)
     for fine, coarse in seen.finer:
@@ -139,13 +139,15 @@ def _roles(seen: Inspection, answers: Mapping[str, str]) -> dict[str, Guess]:
         key=lambda n: (n not in answers, -guesses[n].exposure, len(seen.encoded[n].values)),
     )
     for name in asked[MOST_QUASI:]:
-        reason = f"over more than {MOST_QUASI} columns k-anonymity leaves little; name it if needed"
+        reason = (
+            f"k-anonymity over more than {MOST_QUASI} columns leaves little; list it if you need it"
+        )
         guesses[name] = Guess("drop", reason)
     return guesses
 
 
 def _usable(seen: Inspection, name: str, guess: Guess) -> Guess:
-    """Drop what no step can treat, whatever it is."""
+    """Drop what no step can treat."""
     column = seen.encoded[name]
     if guess.role in ("identifiers", "drop", "household", "weight"):
         return guess
@@ -185,7 +187,7 @@ def _opening(seen: Inspection) -> list[str]:
     if seen.keys.riskiest:
         key = seen.keys.riskiest[0]
         joined = " x ".join(key.columns)
-        lines.append(f"# The key to fear: {joined} singles out {key.singled_out:.1%} of records.")
+        lines.append(f"# The riskiest key: {joined} singles out {key.singled_out:.1%} of records.")
     for look in seen.columns:
         if look.dates:
             lines.append(f"# '{look.name}' holds dates as text ({look.dates}).")
@@ -193,7 +195,7 @@ def _opening(seen: Inspection) -> list[str]:
 
 
 def _markers(seen: Inspection) -> list[str]:
-    """Take the usual marks of missing values; only mention those that may be values."""
+    """Use the usual marks of missing values, and only mention those that may be values."""
     marks: dict[str, str] = {}
     lines = []
     for look in seen.columns:
@@ -247,7 +249,9 @@ def _generalize(
     ]
     for name, values in secrets.items():
         model = f'{{ model = "l-diversity", l = {min(values, 3)}, column = {_toml(name)} }}'
-        lines.append(f"# Those who share it may share a secret too; to prevent it add {model}.")
+        lines.append(
+            f"# Records that share one may share a secret too; to prevent that, add {model}."
+        )
     lines += [
         "[[steps]]",
         'method = "generalize"',
@@ -272,7 +276,7 @@ def _secrets(seen: Inspection, guesses: Mapping[str, Guess]) -> dict[str, int]:
 
 
 def file_names(seen: Inspection) -> dict[str, str]:
-    """Name the file of each column's hierarchy; no two alike, also where capitals do not count.
+    """Name the file of each column's hierarchy; names differ even if case is ignored.
 
     Examples
     --------
@@ -293,7 +297,7 @@ def file_names(seen: Inspection) -> dict[str, str]:
 
 
 def write_hierarchies(seen: Inspection, hierarchies: Mapping[str, Hierarchy], folder: Path) -> None:
-    """Write hierarchies as CSV files to edit, one for each column; none is replaced."""
+    """Write hierarchies as CSV files to edit, one per column; existing files are not replaced."""
     files = file_names(seen)
     paths = {name: folder / files[name] for name in hierarchies}
     try:

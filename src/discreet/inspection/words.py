@@ -1,4 +1,4 @@
-"""Words that tell what a column is, in the languages that files come in, and patterns of values."""
+"""Words that say what a column is, in several languages, and patterns of values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTACTS = _words(
     """
 )
 NUMBERS = _words("id ids uid uuid guid key identifier number nr no num nummer numero")
-# Those that mean nothing else; "number of rooms" is no number of a room.
+# Those that mean nothing else; "number of rooms" is not a room's number.
 IDS = _words("id ids uid uuid guid identifier pid mrn")
 _PERSONS = _words(
     """
@@ -118,7 +118,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def numbers_persons(name: list[str]) -> bool:
-    """Tell whether a name, in parts, says that a column numbers persons.
+    """Tell whether a name, split into words, says that a column numbers people.
 
     Examples
     --------

@@ -25,7 +25,7 @@ _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 def intervals(ordered, queries, tolerance):
     """Return the ranks a, b of each query: |ordered[r] - query| <= tolerance for a <= r < b.
 
-    Rounded differences grow with the rank, so both ends are found by halving with the very test.
+    Rounded differences grow with the rank, so both ends are found by bisection with that same test.
     NaN: a = b = 0.
     """
     found = np.zeros((queries.size, 2), np.int64)
@@ -69,11 +69,11 @@ def count_patterns(spans, orders, below, stride, n, first, last):
     Parameters
     ----------
     spans : ndarray of int64, (p, records, 2)
-        What `intervals` gives, for every attribute.
+        What `intervals` returns, for every attribute.
     orders : ndarray of int64, (p, n)
         Originals in the order of each attribute.
     below : ndarray of uint64, (p, prefixes, words)
-        What `prefixes` gives.
+        What `prefixes` returns.
 
     Returns
     -------
@@ -92,10 +92,10 @@ def count_patterns(spans, orders, below, stride, n, first, last):
 
 @njit(cache=True, nogil=True)
 def best_is_own(spans, orders, below, stride, n, top, first, last, hits):
-    """Fill in the hits of records: 1/t where the own original is among the t strongest links.
+    """Fill in the hits of records: 1/t if a record's own original is among the t strongest links.
 
-    `top` ranks the patterns, the higher the likelier a match, equal ones tie: top[2**k + start] is
-    the highest rank of a pattern with the given start, up to attribute k.
+    `top` ranks the patterns: higher means a likelier match, and equal ones tie. top[2**k + start]
+    is the highest rank of a pattern with the given start, up to attribute k.
     """
     p, words = len(spans), (n + 63) // 64
     agree, parts = np.empty((p, words), np.uint64), np.empty((p + 1, words), np.uint64)
@@ -136,7 +136,7 @@ def _find_agreeing(spans, orders, below, stride, i, agree):
 def _split(parts, agree, n, path, top, least, counts):
     """Add the counts of all records, in parts[0]; parts[k] shares its pattern up to attribute k.
 
-    Parts that hold no pattern of rank `least` may be left out, unless `top` is None. `path` holds
+    Parts without a pattern of rank `least` may be left out, unless `top` is None. `path` holds
     what would be the variables of a recursive function (numba crashes on a cached one).
     """
     p, words = agree.shape
@@ -173,7 +173,7 @@ def _split(parts, agree, n, path, top, least, counts):
 
 @njit(cache=True, nogil=True)
 def _list(part, agree, k, pattern, counts):
-    """Do as `_split`, record by record."""
+    """Do the same as `_split`, record by record."""
     for w in range(part.size):
         word = part[w]
         while word:
@@ -193,7 +193,7 @@ def _pattern(agree, w, bit, k, pattern):
 
 @njit(cache=True, nogil=True)
 def _count_bits(word):
-    """Count set bits; compilers know this form and make one instruction of it."""
+    """Count set bits; compilers turn this form into one instruction."""
     word -= (word >> _1) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)

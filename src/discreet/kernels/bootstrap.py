@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True)
 def bootstrap_means(values: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """Return the mean of one sample of all values' number, with replacement, per row of words.
+    """Return the mean of one bootstrap sample of full size for each row of words.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _BLOCK = 512
 
 @njit(cache=True)
 def normalise_chunks(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bring each chunk of k sorted values to [0, 1], in place; return their lows and widths.
+    """Scale each chunk of k sorted values to [0, 1], in place; return their lows and widths.
 
     Equal values become 0.
     """
@@ -55,15 +55,15 @@ def project(
     Parameters
     ----------
     values : ndarray of float64
-        Those at the places start, start + 1, ... of n.
+        The values at positions start, start + 1, ... of n.
     k : int
         Values in a chunk; at most n.
     ends : ndarray of int64
         Where the coefficients of each chunk end: degree + 1 of them.
     first, stop : int
-        The chunks first..stop-1 are fitted on any of these values.
+        The chunks first..stop-1 are fitted on some of these values.
     totals : ndarray of float64
-        Zeros for the coefficients of these chunks, one after the other; gets their sums.
+        Zeros for the coefficients of these chunks, one after another; the sums are added here.
     """
     steps = _recurrence(k, _most(ends, first, stop))
     now, before = np.empty(_BLOCK), np.empty(_BLOCK)
@@ -101,9 +101,9 @@ def misses(
     Parameters
     ----------
     values, start, n, k, ends, first, stop
-        As `project` has them.
+        As in `project`.
     coefficients : ndarray of float64
-        Of all chunks, one after the other.
+        Of all chunks, one after another.
     squares : ndarray of float64
         One for each of the chunks first..stop-1.
     """
@@ -127,7 +127,7 @@ def misses(
 def curves(
     start: int, n: int, k: int, ends: np.ndarray, coefficients: np.ndarray, fits: np.ndarray
 ) -> None:
-    """Write the fits at the places start, start + 1, ... of n: each by its own chunk."""
+    """Write the fits at positions start, start + 1, ... of n, each by its own chunk."""
     first, stop = start // k, (start + fits.size - 1) // k + 1
     steps = _recurrence(k, _most(ends, first, stop))
     now, before, fit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
@@ -167,23 +167,23 @@ def release_chunks(
     values : ndarray of float64
         All n.
     k, ends, coefficients
-        As `misses` has them.
+        As in `misses`.
     deviations : ndarray of float64
         sqrt(SSE / k) of each chunk.
     places : ndarray of int32
-        Where each value stood in the first order.
+        The position of each value in the first order.
     cells : ndarray of int32
         The cell of each value of the first order, counted row by row.
     first_k, lows, widths
         Chunks of the first pass.
     by_cell : bool
-        Noise in proportion to each cell's own residual and not to the chunk's deviation.
+        Noise in proportion to each cell's own residual instead of the chunk's deviation.
     scale : float
-        What the noise is multiplied with.
+        Multiplies the noise.
     floors : ndarray of float64
-        Least standard deviation of the noise in each column.
+        Smallest standard deviation of the noise in each column.
     released : ndarray of float64
-        Comes with a standard normal draw in each cell and gets the released values.
+        Holds a standard normal draw in each cell, which the released value replaces.
     """
     n, columns = values.size, floors.size
     steps = _recurrence(k, _most(ends, first, stop))

@@ -1,4 +1,4 @@
-"""A k-d tree over the records of one file, and whether each one's partner is its nearest.
+"""A k-d tree over the records of one file, and whether each record's nearest is its partner.
 
 1. The tree. Nodes in heap order: node i has children 2i+1 and 2i+2, all leaves are on one level.
    A node's records are halved at the median of the column in which they spread most, and moved,
@@ -31,7 +31,7 @@ _POINT = -1
 
 @njit(cache=True, nogil=True)
 def split_nodes(points, order, spans, columns, boxes, first, last):
-    """Fill the boxes of the nodes first..last-1, halve their records, name their children's.
+    """Fill the boxes of the nodes first..last-1, halve their records, and set their children's.
 
     The nodes of one level touch different records, so they can be split in any order.
     """
@@ -60,7 +60,7 @@ def split_nodes(points, order, spans, columns, boxes, first, last):
 
 @njit(cache=True, nogil=True)
 def _select(points, order, left, right, k, c):
-    """Move records so that those before k are not above it in column c, those after not below."""
+    """Partition records by column c around k: none before it is above, none after it below."""
     while right > left:
         a, b, z = points[left, c], points[(left + right) // 2, c], points[right, c]
         pivot = max(min(a, b), min(max(a, b), z))
@@ -88,8 +88,8 @@ def _select(points, order, left, right, k, c):
 def nearest_is_own(queries, points, order, spans, columns, boxes, categorical, first, last, hits):
     """Fill in the hits of the records in the leaves first..last-1.
 
-    A hit is 1/t where the own partner is among t nearest at equal distance, else 0. Record
-    `order[i]` of the queries has its partner at `points[i]`. No column to compare the two by: 0.
+    A hit is 1/t if a record's own partner is among t nearest at equal distance, else 0. Record
+    `order[i]` of the queries has its partner at `points[i]`. If no column compares the two: 0.
     """
     stack, query = np.empty(64, np.int64), np.empty(points.shape[1])
     for leaf in range(first, last):
@@ -185,7 +185,7 @@ def _distance(query, points, i, categorical):
 
 @njit(cache=True, nogil=True)
 def _bound(query, boxes, node, categorical):
-    """Least distance into a node's box."""
+    """Smallest distance to a node's box."""
     total = 0.0
     if categorical is None:
         for c in range(query.size):
@@ -204,7 +204,7 @@ def _bound(query, boxes, node, categorical):
 
 @njit(cache=True, nogil=True)
 def _reach(query, boxes, node, categorical):
-    """Largest Gower distance into a node's box; infinity if nulls make it depend on the record."""
+    """Largest Gower distance to a node's box; infinity if nulls make it depend on the record."""
     total, filled = 0.0, 0
     for c in range(query.size):
         if query[c] >= 0.0:

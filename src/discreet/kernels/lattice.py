@@ -66,7 +66,7 @@ def pack(codes, words, shift):
 
 @njit(cache=True, nogil=True)
 def number(keys, most):
-    """Return equal keys one number, in the order of their first appearance.
+    """Assign the same number to equal keys, in the order of their first appearance.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def number(keys, most):
     -------
     ids : ndarray of int32
     first : ndarray of int32
-        A row of each distinct key: the first.
+        The first row of each distinct key.
     """
     n = keys.size
     room = int(min(most, n))
@@ -108,7 +108,7 @@ def number(keys, most):
 
 @njit(cache=True, nogil=True)
 def fold(keys):
-    """Return keys of several words as one word, equal where all words are."""
+    """Combine keys of several words into one word, equal if all words are."""
     one = keys[0]
     for w in range(1, keys.shape[0]):
         left, _ = number(one, one.size)
@@ -121,7 +121,7 @@ def fold(keys):
 def count(ids, classes, weights):
     """Count the records of each class.
 
-    `weights` are the records that each row stands for; empty where each is one record.
+    `weights` are the records that each row stands for; empty if each is one record.
     """
     counts = np.zeros(classes, np.int64)
     if weights.size:
@@ -159,11 +159,11 @@ def tally(ids, classes, codes, places, weights):
     classes : int
         Their number.
     codes : ndarray of int32, shape (columns, rows)
-        Places on the axis of values; -1 where null.
+        Places on the axis of values; -1 for a null.
     places : int
         Length of the axis.
     weights : ndarray of int64
-        As `count` takes them.
+        As in `count`.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def roll_up(lattice, table, source, target):
     -------
     table : Table
     ids : ndarray of int32
-        The class that each class of the finer node is a part of.
+        The class that each class of the finer node belongs to.
     """
     keys = table.keys.copy()
     most = 1.0
@@ -272,7 +272,7 @@ def judge(rules, table):
     out : ndarray of int64
         Records of each class that are suppressed: all, or none.
     least : ndarray of int64
-        Records of each class that are suppressed at every finer node, at least.
+        Records of each class that are suppressed at every finer node, as a lower bound.
     """
     n = table.counts.size
     out, least = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -298,15 +298,15 @@ def judge(rules, table):
 
 @njit(cache=True, nogil=True)
 def penalties(lattice, table, node, out, kind, n):
-    """Sum what the records that are suppressed, `out` by class, cost more than if they were kept.
+    """Sum what suppressed records, `out` by class, cost more than if they were kept.
 
     Returns
     -------
     suppressed : int
         Their number.
     penalty : ndarray of float64
-        By column; in its first place alone for the kinds that look at whole records. For `CLASSES`
-        the classes of which all records are suppressed.
+        By column; only in the first place for the kinds that look at whole records. For `CLASSES`,
+        the number of classes whose records are all suppressed.
     """
     d = node.size
     penalty = np.zeros(d)
@@ -372,7 +372,7 @@ def _product(lattice, table, node, c):
 
 @njit(cache=True, nogil=True)
 def spread(lattice, table, node, kind):
-    """Sum over all classes what cannot be had column by column."""
+    """Sum over all classes what cannot be computed column by column."""
     if kind == CLASSES:
         return float(table.counts.size)
     total = 0.0
@@ -387,7 +387,7 @@ def fitting(table, least, k):
     """Bound the classes of k records at finer nodes, and at coarser ones.
 
     A class of a finer node lies in one class here. A class of a coarser node holds a class of k
-    records here, or is made of smaller ones alone.
+    records here, or consists only of smaller ones.
     """
     finer, coarser, rest = 0, 0, 0
     for c in range(least.size):
@@ -417,7 +417,7 @@ def smallest_finer(levels, sizes, m, target):
 
 @njit(cache=True, nogil=True)
 def together(rules, table, chosen):
-    """Tell whether some classes would keep the models as one."""
+    """Tell whether some classes would satisfy the models if merged."""
     histogram = np.zeros(rules.q.size, np.int64)
     size = 0
     for c in range(chosen.size):

@@ -113,7 +113,7 @@ def _low_is_farther(first, last, records, total, rest):
 
 @njit(cache=True)
 def _take(counts, lo, hi, low_end, k):
-    """Take k records, or what is there, from an end; return the window left and the number."""
+    """Take k records, or as many as there are, from an end; return the rest and the number."""
     taken = 0
     while taken < k and lo < hi:
         if low_end:
@@ -139,7 +139,7 @@ def _joins(values, counts, lo, hi, low_end, gamma):
 
 @njit(cache=True)
 def _share_out(values, counts, low_start, lo, hi, high_end):
-    """Return the cut that sends each value left over to the side with the nearer centroid."""
+    """Return the cut that sends each leftover value to the side with the nearer centroid."""
     if lo == 0 or hi == values.size:  # all groups are on one side
         return lo if lo == 0 else hi
     origin = values[lo]

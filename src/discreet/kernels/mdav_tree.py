@@ -1,4 +1,4 @@
-"""A k-d tree that records are taken out of: the nearest and the farthest of those that are left.
+"""A k-d tree from which records are removed: the nearest and farthest of those that are left.
 
 1. The tree. Nodes in heap order, all leaves on one level, at most 8 records in a leaf, which holds
    its records' coordinates column by column, so that eight distances are computed at once.
@@ -35,7 +35,7 @@ _NONE = np.iinfo(np.int64).max
 
 @njit(cache=True, nogil=True)
 def new_search(most):
-    """Make room for a search for at most so many records."""
+    """Make room for a search for at most that many records."""
     return Search(
         np.empty(most),
         np.empty(most, np.int64),
@@ -79,7 +79,7 @@ def build(points, left, spot):
 
 @njit(cache=True, nogil=True)
 def remove(tree, row):
-    """Take a record out."""
+    """Remove a record."""
     cells, rows, fill, boxes, lowest, spot = tree
     p = cells.shape[1]
     leaf, slot = divmod(spot[row], LEAF)
@@ -162,7 +162,7 @@ def farthest(tree, query, mismatch, search, centre, radius):
     """Find the record farthest from a point; the lowest row of several.
 
     All records must lie within `radius` (a distance like the others) of `centre`: far from the
-    query, boxes reach out of that ball, and records do not.
+    query, boxes stick out of that ball, but records do not.
     """
     cells, rows, fill, boxes, lowest, _ = tree
     _, _, stack, bounds, eight, opened = search

@@ -259,7 +259,7 @@ def _new_shell(points, mismatch, rows, centre):
 
 @njit(cache=True, nogil=True)
 def _outermost(points, mismatch, spot, shell, head, centre):
-    """Find the record farthest from the centre, -1 where the shell cannot tell.
+    """Find the record farthest from the centre, -1 if the shell cannot tell.
 
     Also return the run at which the shell now starts, and how many were looked at.
     """
@@ -287,7 +287,7 @@ def _outermost(points, mismatch, spot, shell, head, centre):
 
 @njit(cache=True, nogil=True)
 def _metric(distance, mismatch):
-    """Make a distance that keeps the triangle inequality."""
+    """Return a distance that satisfies the triangle inequality."""
     if mismatch is None:
         return np.sqrt(distance)
     return distance

@@ -1,4 +1,4 @@
-"""Mondrian: cut a set of records in two, again and again, while both sides may be released.
+"""Mondrian: cut a set of records in two, again and again, as long as both sides may be released.
 
 Records come as *units*, distinct tuples with their number of records, in one table of integers: the
 codes of the quasi-identifiers, the codes of the confidential columns, the number of records, the
@@ -127,9 +127,9 @@ def _bounds(cells, start, stop, sizes, low, high, null):
 
 @njit(cache=True)
 def _width(c, low, high, null, sizes, heights, starts, place, ranks, spans, nulls):
-    """Return how wide a part is in a column; -1 where it cannot be cut.
+    """Return how wide a part is in a column; -1 if it cannot be cut.
 
-    One division of whole numbers, so that widths that are equal are so in floats too.
+    A single division of whole numbers, so that equal widths are equal in floats too.
     """
     first, last = low[c], high[c]
     if null[c] and (nulls == FORBIDS or last < 0):
@@ -160,7 +160,7 @@ def _cut(
     cells, start, stop, n, c, low, high, null, size, height, table, ranks, relaxed, nulls,
     rules, fewest, side, room, bins, counts,
 ):  # fmt: skip
-    """Cut a part in a column, if that may be; return where its right side starts, or `start`."""
+    """Cut a part in a column if allowed; return where its right side starts, or else `start`."""
     last, matching = size if null else high, 0
     if null and nulls != VALUE:
         left = _mark(cells, start, stop, c, -1, ranks, size, 0, -1, side)
@@ -193,7 +193,7 @@ def _cut(
 
 @njit(cache=True)
 def _hold(cells, start, stop, left, n, rules, side, counts):
-    """Tell whether both sides keep the privacy models."""
+    """Tell whether both sides satisfy the privacy models."""
     confidential = rules.offsets.size - 1
     if confidential == 0:
         return True
@@ -210,7 +210,7 @@ def _hold(cells, start, stop, left, n, rules, side, counts):
 def _median(cells, start, stop, n, c, at, ranks, low, high, share_out, bins):
     """Find the cut of n records that comes nearest to two halves; on a tie the median goes left.
 
-    Codes beyond `high` are left out, and not among the n.
+    Codes beyond `high` are left out, and do not count among the n.
 
     Returns
     -------

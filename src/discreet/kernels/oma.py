@@ -41,13 +41,13 @@ def oma_l1(values: np.ndarray, k: int) -> np.ndarray:
 
 @njit(cache=True)
 def oma_l2_counts(values: np.ndarray, counts: np.ndarray, k: int) -> np.ndarray:
-    """Do as `oma_l2` on distinct values with counts: equal values are never split."""
+    """Do the same as `oma_l2` on distinct values with counts: equal values are never split."""
     return _partition(values, counts, _latest_cuts(counts, k), k, False)
 
 
 @njit(cache=True)
 def oma_l1_counts(values: np.ndarray, counts: np.ndarray, k: int) -> np.ndarray:
-    """Do as `oma_l1` on distinct values with counts: equal values are never split."""
+    """Do the same as `oma_l1` on distinct values with counts: equal values are never split."""
     return _partition(values, counts, _latest_cuts(counts, k), k, True)
 
 

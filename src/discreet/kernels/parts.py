@@ -1,4 +1,4 @@
-"""Passes over sorted values and their parts that numpy would make with many temporaries."""
+"""Passes over sorted values and their parts, for which numpy would need many temporaries."""
 
 import numpy as np
 from numba import njit
@@ -40,7 +40,7 @@ def class_counts(counts: np.ndarray, codes: np.ndarray, classes: int) -> np.ndar
 
 @njit(cache=True)
 def part_means(values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the mean of each part, summed about its first value, where nothing cancels."""
+    """Return the mean of each part, summed about its first value to avoid cancellation."""
     means = np.empty(ends.size)
     start = 0
     for part in range(ends.size):
@@ -56,7 +56,7 @@ def part_means(values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> np.n
 
 @njit(cache=True)
 def spread(points: np.ndarray, ends: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
-    """Return the point of each row's part, NaN where it has none; `rows` are in sorted order."""
+    """Return the point of each row's part, NaN if it has none; `rows` are in sorted order."""
     new = np.full(n, np.nan)
     start = 0
     for part in range(ends.size):

@@ -1,7 +1,8 @@
 """Philox4x64-10, the counter-based generator of Salmon et al. (2011), one word per counter.
 
 A counter-based generator has no state: word = f(key, counter). The draw of a row depends on
-nothing but the key and the row's number, so any engine, thread count or order gives the same.
+nothing but the key and the row's number, so any engine, thread count or order gives the same
+result.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def philox(
     counters : ndarray of uint64
         Row numbers.
     stream : uint64
-        The second counter word: a method that needs several draws a row numbers them here.
+        The second counter word: a method that needs several draws per row numbers them here.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Does one class keep the privacy models? Decided from the class's size and its counts of values.
+"""Does a class satisfy the privacy models? Decided from its size and its counts of values.
 
 The confidential columns stand side by side on one axis of values: column j has the places
 `offsets[j]` to `offsets[j + 1] - 1`. `histogram` counts a class's records at each place, nulls left
@@ -23,8 +23,8 @@ class Rules(NamedTuple):
     k : int
         Records that a class must have: the largest k of the models.
     least : ndarray of int64
-        By column, distinct values that a class must have: what every model implies at least. With
-        `k` this is all of the models that stays true when a class grows.
+        By column, the distinct values that a class must have, as the models together imply. With
+        `k`, this is the part of the models that stays true when a class grows.
     kinds : ndarray of int64, shape (models, 4)
         Kind, column, and for hierarchical t-closeness where its levels start in `tree` and their
         number. k-anonymity and distinct l-diversity are not listed: `k` and `least` say all.
@@ -47,7 +47,7 @@ class Rules(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def may_hold(rules, size, histogram):
-    """Tell whether a class, or one that it is a part of, can keep the models.
+    """Tell whether a class, or one that it is part of, can satisfy the models.
 
     False stays false for every part of the class.
     """
@@ -65,7 +65,7 @@ def may_hold(rules, size, histogram):
 
 @njit(cache=True, nogil=True)
 def holds(rules, size, histogram):
-    """Tell whether a class keeps all models.
+    """Tell whether a class satisfies all models.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ def holds(rules, size, histogram):
 
 @njit(cache=True, nogil=True)
 def too_many(rules, histogram):
-    """Count the records that must go at least, before the rest, however divided, keeps the models.
+    """Return how many records must go, at least, before the rest can satisfy the models.
 
-    The models that `may_hold` does not look at are not kept by each part of a class that keeps
-    them; but classes that keep one keep it together. So some part of a class that breaks one breaks
-    it too, and enough records must go to bring the rest back to its bound.
+    If a class satisfies a model that `may_hold` does not look at, its parts need not; but classes
+    that satisfy it also do so when merged. So if a class breaks it, some part of it does too,
+    however it is divided, and enough records must go to bring the rest back to the bound.
     """
     most = 0
     for i in range(rules.kinds.shape[0]):

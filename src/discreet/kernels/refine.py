@@ -1,4 +1,4 @@
-"""Refinement of groups: take some neighbouring groups apart, put their records together anew.
+"""Refinement of groups: take some neighbouring groups apart and regroup their records.
 
 One try, on the records of one chunk of groups:
 
@@ -150,7 +150,7 @@ def _members(labels, own, chosen):
 
 @njit(cache=True, nogil=True)
 def _free(points, labels, rows, own, chosen):
-    """Return the rows that may change sides: all, or those with the least to lose by it."""
+    """Return the rows that may change sides: all, or those for which it costs least."""
     if rows.size <= _MOST_RECORDS:
         return rows
     cost = np.empty(rows.size)
@@ -175,7 +175,7 @@ def _squared_distances(points, free):
 
 @njit(cache=True, nogil=True)
 def _near(squared):
-    """Return the records nearest to each, other than itself."""
+    """Return the nearest other records of each record."""
     m = squared.shape[0]
     near = np.empty((m, min(_NEAR, m - 1)), np.int64)
     for i in range(m):
@@ -351,7 +351,7 @@ def _swap(x, a, z, b, squared, label, R, members, place):
 
 @njit(cache=True, nogil=True)
 def _settle(points, labels, own, groups, chosen, count, rows, free, label, before):
-    """Keep what a try came to, if it is less than before; return the gain and the groups."""
+    """Keep the result of a try if it costs less than before; return the gain and the groups."""
     names = np.empty(max(count, chosen.size), np.int64)
     names[: chosen.size] = chosen
     names[chosen.size :] = groups

@@ -8,7 +8,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 @njit(cache=True, nogil=True)
 def repeated(keys, bound):
-    """Return a number to each key that occurs more than once.
+    """Assign a number to each key that occurs more than once.
 
     Parameters
     ----------
@@ -20,8 +20,8 @@ def repeated(keys, bound):
     Returns
     -------
     ids : ndarray of int32
-        0, 1, ... for each row whose key another row has too, the same for equal keys; -1 for a row
-        whose key is its own.
+        0, 1, ... for rows that share their key, the same for equal keys; -1 for a row whose key is
+        unique.
     count : int
         How many such keys there are.
     """

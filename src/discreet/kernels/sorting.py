@@ -38,7 +38,7 @@ def sort_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(cache=True)
 def _keys(values):
-    """Return integers in the order of the values, their rows, what was taken off, their bits."""
+    """Return integers in the order of the values, their rows, the offset, and their bits."""
     keys, rows = np.empty(values.size, np.uint64), np.empty(values.size, np.int32)
     pattern = values.view(np.uint64)
     low, high = ~np.uint64(0), np.uint64(0)
@@ -61,7 +61,7 @@ def _keys(values):
 
 @njit(cache=True)
 def _sorted_keys(keys, rows, bits):
-    """Sort keys, and with them their rows, unless none are given."""
+    """Sort keys, and their rows with them if there are any."""
     keys, rows = _sort_digits(keys, rows, max(0, bits - _UPPER), bits)
     if bits > _UPPER and not _insert(keys, rows):
         keys, rows = _sort_digits(keys, rows, 0, bits)

@@ -37,7 +37,7 @@ def mdlp(classes: np.ndarray) -> np.ndarray:
 
 @njit(cache=True)
 def _entropy_cut(classes, clogc, start, end):
-    """Return the cut of rows start..end-1 with the least entropy, or 0 where none is worth it."""
+    """Return the cut of rows start..end-1 with the least entropy, or 0 if none is worth it."""
     whole = np.zeros(classes.shape[1], np.int64)
     for i in range(start, end):
         whole += classes[i]
@@ -76,7 +76,7 @@ def _bits(counts, clogc):
 
 @njit(cache=True)
 def chimerge(classes: np.ndarray, threshold: float) -> np.ndarray:
-    """Merge the neighbours of least chi-square, the first on a tie, while it is under a threshold.
+    """Merge the neighbours with the least chi-square, first on a tie, while under a threshold.
 
     Leaf i of a tree of minima holds the chi-square of interval i and the next one.
     """

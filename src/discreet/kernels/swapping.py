@@ -21,7 +21,7 @@ from discreet.kernels.philox import high_word, philox_word
 
 @njit(cache=True, nogil=True)
 def swap_partners(n: int, window: int, key_0: np.uint64, key_1: np.uint64) -> np.ndarray:
-    """Return the rank that each of n ranks is swapped with: itself where it stays.
+    """Return the rank that each of n ranks is swapped with: its own if it stays.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def swap_partners(n: int, window: int, key_0: np.uint64, key_1: np.uint64) -> np
 def swap_rows(
     ordered: np.ndarray, rows: np.ndarray, partner: np.ndarray, n: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the new value of each of n rows, NaN where null, and the row that it came from.
+    """Return the new value of each of n rows, NaN for a null, and the row that it came from.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Every node of a lattice, for all k and all quality models at once: sums over its classes.
+"""Sums over the classes of every node of a lattice, for all k and all quality models at once.
 
 A table is the classes of a node: `keys`, the codes of the columns in the bits of one word, and
 `counts`. A class is kept for every k up to its count, so each class is added to one bucket, and the
@@ -65,7 +65,7 @@ def class_sums(keys, counts, shifts, masks, leaves, starts, domain, sizes):
     domain : ndarray of float64
         Leaves of each column.
     sizes : ndarray of int64
-        The k, rising.
+        The k, in ascending order.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What is to be done: the roles of the columns, and the steps."""
+"""What to do: the roles of the columns, and the steps."""
 
 from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles

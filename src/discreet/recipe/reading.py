@@ -1,4 +1,4 @@
-"""Tables as a recipe means them."""
+"""Tables read as a recipe says."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def needed_columns(recipe: Recipe, names: Sequence[str]) -> list[str]:
 
 
 def read_original(path: str | Path, recipe: Recipe, **dialect: str | None) -> pa.Table:
-    """Read a table as a recipe means it: its null markers, its numeric columns."""
+    """Read a table as a recipe says: with its null markers and numeric columns."""
     return read_table(path, null_markers=recipe.null_markers, numeric=recipe.numeric, **dialect)

@@ -1,4 +1,4 @@
-"""The recipe: one TOML file that says all that is done to a table."""
+"""The recipe: one TOML file that says everything that is done to a table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Step(BaseModel):
         return find_method(self.method)(**self.parameters())
 
     def least_records(self, name: str, plan: Mapping[str, Any] | None = None) -> Any:
-        """Return the least number of records per value; a rule's name where no plan says more."""
+        """Return the least number of records per value, or a rule's name if there is no plan."""
         given = self.parameters()
         k = next(given[key] for key in ("k", "min_count", "min_attraction") if key in given)
         k = k[name] if isinstance(k, Mapping) else k
@@ -97,7 +97,7 @@ def _step_model(name: str) -> type[Step]:
 
 
 class Recipe(BaseModel):
-    """All that is done to a table, validated.
+    """Everything that is done to a table, validated.
 
     Attributes
     ----------
@@ -108,14 +108,14 @@ class Recipe(BaseModel):
     null_markers : list of str
         Cells of the input that stand for a missing value, besides the empty cell.
     seed : int
-        For a rerun that gives the same bytes. Left out, a secret one is drawn and kept.
+        For a rerun that gives the same bytes. By default, a secret one is drawn and kept.
     allow_predictable_seed : bool
-        Accept a seed below 2^64 with a step that draws at random.
+        Accept a seed below 2^64 with a random step.
     order_seed : int
-        For the order of the written rows and the numbers of households; drawn in secret and kept
-        for a rerun. Never small, because it would give the original order away.
+        For the order of the written rows and the household numbers; drawn in secret and kept
+        for a rerun. Never small, because a small one would give the original order away.
     publish_noise : bool
-        Tell the exact parameters of the steps that perturb in the external report, which otherwise
+        Give the exact parameters of perturbing steps in the external report, which otherwise
         says low, medium or high.
 
     Examples
@@ -148,7 +148,7 @@ class Recipe(BaseModel):
     @field_validator("steps", mode="before")
     @classmethod
     def _by_method(cls, steps: Any) -> Any:
-        """Return each step the model of its method."""
+        """Validate each step by the model of its method."""
         if not isinstance(steps, list):
             return steps
         return [_read_step(step, number) for number, step in enumerate(steps, start=1)]
@@ -166,14 +166,14 @@ class Recipe(BaseModel):
                 if column in held:
                     raise ValueError(
                         f"{where} would alter '{column}' after step {held[column]} "
-                        f"({self.steps[held[column] - 1].method}) promised something of it; "
+                        f"({self.steps[held[column] - 1].method}) promised something about it; "
                         f"set promise = false in step {held[column]}, or leave the column out"
                     )
                 if column in self.roles.untouched:
-                    raise ValueError(f"{where} treats '{column}', which untouched lists")
+                    raise ValueError(f"{where} treats '{column}', which is listed as untouched")
             method = step.build()
             if method.supervised and self.roles.target is None:
-                raise ValueError(f"{where} needs classes: give the role target to their column")
+                raise ValueError(f"{where} needs classes: give their column the role target")
             if method.supervised and self.roles.target in step.columns:
                 raise ValueError(f"{where} treats '{self.roles.target}', the target it aims at")
             if method.promise and step.promise:
@@ -181,7 +181,7 @@ class Recipe(BaseModel):
             if self.roles.unit is not None:
                 raise ValueError(
                     f"{where} counts rows and cannot count units yet; remove the role unit "
-                    "after reducing the table to one row a unit"
+                    "after reducing the table to one row per unit"
                 )
             if method.is_random and self.has_predictable_seed and not self.allow_predictable_seed:
                 raise ValueError(
@@ -213,7 +213,7 @@ class Recipe(BaseModel):
         ]
 
     def without_seeds(self) -> Recipe:
-        """Return what was asked for, apart from what chance and the clock decided."""
+        """Return what was asked for, without what chance and the clock decided."""
         steps = [
             step.model_copy(update=dict.fromkeys(find_method(step.method).budgets))
             for step in self.steps
@@ -222,7 +222,7 @@ class Recipe(BaseModel):
 
     @property
     def has_predictable_seed(self) -> bool:
-        """True where a seed is given that could be found by trying all."""
+        """True if there is a seed that could be found by trying them all."""
         return self.seed is not None and self.seed < PREDICTABLE_BELOW
 
     @classmethod
@@ -244,7 +244,7 @@ class Recipe(BaseModel):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], source: str = "the recipe") -> Recipe:
-        """Make a recipe from a dict of the TOML file's shape."""
+        """Make a recipe from a dict with the structure of the TOML file."""
         try:
             return cls.model_validate(dict(content))
         except ValidationError as error:
@@ -267,7 +267,7 @@ class Recipe(BaseModel):
 
 
 def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
-    """Take a recipe as an object, a dict or a TOML file."""
+    """Return a recipe that is given as an object, a dict or a TOML file."""
     if isinstance(recipe, Recipe):
         return recipe
     if isinstance(recipe, Mapping):
@@ -285,7 +285,7 @@ def _parse(text: str, source: str) -> dict[str, Any]:
 
 
 def _in_folder(content: Any, folder: Path) -> Any:
-    """Take the paths of hierarchies as seen from the recipe's own folder."""
+    """Resolve the paths of hierarchies relative to the recipe's folder."""
     if isinstance(content, dict):
         content = {key: _in_folder(value, folder) for key, value in content.items()}
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):

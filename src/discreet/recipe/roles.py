@@ -1,4 +1,4 @@
-"""Roles: what each column is, and so what becomes of it."""
+"""Roles: what each column is, and so what happens to it."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ USES = ("weight", "target", "row_key")
 
 
 class Roles(BaseModel):
-    """What each column is. Every column has a role, or `rest` settles those that have none.
+    """What each column is. Every column needs a role, unless `rest` covers it.
 
     Attributes
     ----------
     identifiers : list of str
-        Name a person or company by themselves; dropped.
+        Identify a person or company on their own; dropped.
     quasi : list of str
-        Could identify together with others; each must be treated by a step or be `untouched`.
+        Could identify someone together with other columns; each must be treated by a step or be
+        `untouched`.
     confidential : list of str
-        What nobody should learn about a known person.
+        What nobody should learn about a person they know.
     insensitive : list of str
         Released as they are, unless a step treats them.
     household : str
-        Replaced by random numbers, the same for all members.
+        Replaced by random numbers, the same for all members of a household.
     weight : str
         Sampling weight, used by frequency risk; released only if also listed elsewhere.
     target : str
         What supervised steps aim at; released only if also listed elsewhere.
     unit : str
-        The person or company a row belongs to, where one has several rows; dropped.
+        The person or company a row belongs to, if one can have several rows; dropped.
     row_key : str
-        A whole number or text of its own in every row, which random draws go by instead of the
+        A whole number or text that is different in every row; random draws go by it instead of the
         row's position; released only if also listed elsewhere.
     rest : {"drop", "insensitive"}
-        What the columns without a role are.
+        What to do with columns that have no role.
     untouched : list of str
-        Quasi columns that are knowingly released as they are.
+        Quasi columns that you knowingly release as they are.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class Roles(BaseModel):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Roles:
-        """Make roles from a dict of the recipe's shape, or say in one sentence what is wrong."""
+        """Make roles from a dict as in a recipe, or say in one sentence what is wrong."""
         try:
             return cls.model_validate(dict(content))
         except ValidationError as error:
@@ -97,12 +98,12 @@ class Roles(BaseModel):
         return list(value) if role in LISTS else [value] if value is not None else []
 
     def named(self) -> dict[str, str]:
-        """Return the role of each column that is named; a use counts where no other role does."""
+        """Return the role of each named column; a use counts only if there is no other role."""
         order = (*USES, *LISTS, "household", "unit")
         return {column: role for role in order for column in self._columns_of(role)}
 
     def assign(self, columns: Sequence[str]) -> dict[str, str]:
-        """Return each of a table's columns its role, or say what is missing.
+        """Return the role of each of a table's columns, or say what is missing.
 
         Parameters
         ----------
@@ -112,7 +113,7 @@ class Roles(BaseModel):
         Returns
         -------
         dict of str to str
-            `"drop"` for columns that `rest = "drop"` settles.
+            `"drop"` for columns covered by `rest = "drop"`.
         """
         named = self.named()
         for column, role in named.items():
@@ -124,13 +125,13 @@ class Roles(BaseModel):
         if missing and self.rest is None:
             listed = ", ".join(f"'{column}'" for column in missing)
             raise BadInput(
-                f"no role for column{'s' * (len(missing) > 1)} {listed}; give each one, "
-                'or settle them with rest = "drop" or rest = "insensitive"'
+                f"no role for column{'s' * (len(missing) > 1)} {listed}; give each a role, "
+                'or set rest = "drop" or rest = "insensitive"'
             )
         rest = self.rest or "drop"
         return {column: named.get(column, rest) for column in columns}
 
     def released(self, columns: Sequence[str]) -> list[str]:
-        """Return those of a table's columns that a release holds, in the table's order."""
+        """Return the columns of a table that are released, in the table's order."""
         kept = ("quasi", "confidential", "insensitive", "household")
         return [column for column, role in self.assign(columns).items() if role in kept]

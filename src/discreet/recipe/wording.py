@@ -10,13 +10,13 @@ from discreet.errors import nearest
 
 
 def say(error: ValidationError, model: type[BaseModel]) -> str:
-    """Say what is wrong with the first field that is.
+    """Describe the first problem in one sentence.
 
     Parameters
     ----------
     error : ValidationError
     model : type of BaseModel
-        What was validated; its fields are the known keys.
+        The model that was validated; its fields are the known keys.
     """
     problems = error.errors()
     # An unknown key is often the misspelt name of one that is missing.

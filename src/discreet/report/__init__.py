@@ -1,4 +1,4 @@
-"""Pages that people read: pictures and HTML, made of plain dictionaries."""
+"""Pages for people to read: charts and HTML, made from plain dictionaries."""
 
 from discreet.report.external import external_report
 from discreet.report.internal import internal_report

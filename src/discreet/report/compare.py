@@ -1,4 +1,4 @@
-"""Compared releases as a page, and as the part of a report that tells the alternatives."""
+"""Compared releases as a page, and as the part of a report that shows the alternatives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def comparison_page(comparison: Facts) -> str:
     Parameters
     ----------
     comparison : dict
-        As `Comparison.to_dict` gives it.
+        As `Comparison.to_dict` returns it.
     """
     releases = comparison["releases"]
     return render(
@@ -38,7 +38,7 @@ def alternatives(comparison: Facts) -> str:
     Parameters
     ----------
     comparison : dict
-        As `Comparison.to_dict` gives it, and `reported`: the number of the release that the page
+        As `Comparison.to_dict` returns it, and `reported`: the number of the release that the page
         is about.
     """
     return render("alternatives.html", sentences=_sentences(comparison), **_parts(comparison))
@@ -100,7 +100,7 @@ def _told(value: float | None, axis: Facts) -> str:
 
 
 def _unit(axis: Facts) -> str:
-    """Return the unit as a label has it; a share is said in words, and drawn from 0 to 1."""
+    """Return the unit for a label; a share is given in words, and drawn from 0 to 1."""
     return "" if axis["unit"] in ("", "%") else f" ({axis['unit']})"
 
 
@@ -131,7 +131,7 @@ def done(steps: Sequence[Facts]) -> list[str]:
 
 
 def _asked(name: str, value: Any) -> str:
-    """Say a parameter: one value, one for each column, or models of privacy."""
+    """Write a parameter: one value, one for each column, or privacy models."""
     if name == "privacy":
         return " and ".join(_model(one) for one in value)
     if isinstance(value, Mapping):
@@ -146,7 +146,7 @@ def _model(model: Facts) -> str:
 
 
 def _inner(value: Any) -> str:
-    """Say a value; of one with parts, as a hierarchy or a matrix, as much as a cell can hold."""
+    """Write a value; of a compound one, such as a hierarchy, as much as a cell can hold."""
     if isinstance(value, Mapping):
         parts = {k: v for k, v in value.items() if v is not None}
         said = " ".join(_inner(v) if k == "kind" else f"{k} {_inner(v)}" for k, v in parts.items())
@@ -210,7 +210,7 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
     if not rows:
         return None
     reading = (
-        "Before, and after in each release; – where it was left out. Before differs where a "
+        "Before, and after in each release; – if it was left out. Before differs if a "
         "measure looks at the columns that a release changed: then it is not the same measure."
     )
     return Table(("measure", "how to read it", "before", *names), rows, 1 + len(names), reading)
@@ -220,7 +220,7 @@ def _columns(releases: list[Facts]) -> Table | None:
     names = list(dict.fromkeys(name for one in releases for name in one["columns"]))
     rows = [(name, *(share(one["columns"].get(name)) for one in releases)) for name in names]
     reading = (
-        "Share of what a column told of a record that its released value no longer tells "
+        "Share of a column's information about a record that its released value no longer gives "
         "(H(X|Y) / H(X), docs/measures.md); 100 % where it is not released."
     )
     head = ("column", *(one["name"] for one in releases))

@@ -71,7 +71,7 @@ def _columns(facts: Facts) -> Table:
     names = ("column", "label") if _labelled(facts) else ("column",)
     head = (*names, "kind", "values", "what was done", "cells changed", "cells empty")
     reading = (
-        "Cells changed are a share of the original's cells, told as none, some (under half) or "
+        "Cells changed are a share of the original's cells, given as none, some (under half) or "
         "most where values were changed at random. Cells empty are a share of the released ones."
     )
     return Table(head, rows, 2, reading)
@@ -94,7 +94,7 @@ def _caveats(facts: Facts) -> list[tuple[str, str]]:
         found.setdefault(step["caveat"], []).extend(step["columns"])
     told = [(named(list(dict.fromkeys(columns))), said) for said, columns in found.items()]
     if facts["household"]:
-        said = "numbers of households are random: they tell who lives together, and nothing else"
+        said = "household numbers are random: they show who lives together, and nothing else"
         told.append((facts["household"], said))
     return told
 

@@ -1,4 +1,4 @@
-"""The internal report: all that a review board asks, and nothing that may leave the house."""
+"""The internal report: everything a review board asks for. It must never leave the house."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from discreet.report.summary import key_figures, sentences, title_of
 Facts = Mapping[str, Any]
 _BECOMES = {
     "identifiers": "dropped",
-    "quasi": "could identify together with others",
-    "confidential": "what nobody should learn of a known person",
+    "quasi": "could identify someone together with other columns",
+    "confidential": "what nobody should learn about a person they know",
     "insensitive": "released",
     "household": "replaced by random numbers, the same for all members",
     "weight": "used to measure risk",
     "target": "what supervised steps aim at",
-    "row_key": "what random draws go by",
+    "row_key": "random draws go by it",
     "unit": "dropped",
     "drop": "dropped",
 }
@@ -34,8 +34,7 @@ def internal_report(facts: Facts) -> str:
     ----------
     facts : dict
         Any of `log`, `plan`, `recipe` (as a dict), `recipe_text` (as TOML), `check`,
-        `assessment` and `comparison`, as `internal/` holds them. What is not there is said to be
-        missing.
+        `assessment` and `comparison`, as `internal/` holds them. The page says what is missing.
 
     Examples
     --------
@@ -96,7 +95,7 @@ def _identity(log: Facts, recipe: Facts | None) -> list[tuple[str, str]]:
 
 
 def figure_seed(seed: int | None) -> str:
-    """Write a seed as a recipe takes it: all digits, none apart."""
+    """Write a seed as a recipe takes it: all digits, without separators."""
     return "–" if seed is None else str(seed)
 
 
@@ -143,7 +142,7 @@ def _riskiest(drawn: Facts) -> Table | None:
     head = ("row of the original", "risk", "class size", "class size before")
     reading = (
         "The records of the release most at risk of being found, by their row in the original, "
-        "counted from 1. To see one, look there; do not copy this table into anything shared."
+        "counted from 1. Look them up there; do not copy this table into anything shared."
     )
     return Table(head, rows, 4, reading) if rows else None
 
@@ -151,9 +150,9 @@ def _riskiest(drawn: Facts) -> Table | None:
 def _no_riskiest(drawn: Facts) -> str:
     """Say why there is no list of the riskiest records."""
     if not drawn:
-        return "no figures were taken"
+        return "nothing was measured"
     if drawn.get("class_sizes"):
-        return "records are not sought one by one in a table larger than memory"
+        return "single records are not looked up in a table larger than memory"
     return (
         "there is no quasi column, or one was perturbed, so that classes of equal values mean "
         "nothing"
@@ -188,7 +187,7 @@ def _changed(columns: Facts) -> list[str]:
 
 
 def _distributions(columns: Facts) -> Iterator[tuple[str, list[Picture], str]]:
-    """Draw each column that changed, before and after; say why where there is no picture."""
+    """Draw each changed column before and after, or say why there is no chart."""
     for name in _changed(columns)[:MOST_DRAWN]:
         own = columns[name]
         drawn = []
@@ -200,7 +199,7 @@ def _distributions(columns: Facts) -> Iterator[tuple[str, list[Picture], str]]:
             drawn.append(pictures.categories(name, own["categories"]))
         if own.get("released_categories"):
             drawn.append(pictures.released_categories(name, own["released_categories"]))
-        said = "Recoded: the labels of the original are of another level." * own.get("recoded", 0)
+        said = "Recoded: the original's labels are on another level." * own.get("recoded", 0)
         if not drawn:
-            said = said or "No picture: no bin or label has ten records before and after."
+            said = said or "No chart: no bin or label has ten records before and after."
         yield name, drawn, said

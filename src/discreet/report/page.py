@@ -19,14 +19,14 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\u
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a page.
+    """A table on a page.
 
     Attributes
     ----------
     head : tuple of str
     rows : sequence of tuples of str
     numeric : int
-        So many columns, from the right, hold numbers.
+        How many columns, from the right, hold numbers.
     reading : str
         One sentence on how to read it.
     """
@@ -38,12 +38,12 @@ class Table:
 
 
 def share(value: Any) -> str:
-    """Write a share as percent; nothing where there is none."""
+    """Write a share as percent, and a dash for None."""
     return "–" if value is None else percent(float(value)).replace(".0 %", " %")
 
 
 def figure(value: Any) -> str:
-    """Write a number with its digits; text as it is, and nothing where there is none.
+    """Write a number with its digits, text as it is, and a dash for None.
 
     Examples
     --------
@@ -83,13 +83,13 @@ def named(columns: Sequence[str], most: int = 6) -> str:
 
 
 def shortened(name: str) -> str:
-    """Return a name of a column as a sentence can hold it."""
+    """Return a column's name, shortened for a sentence."""
     name = printable(name) or repr(name)
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def counted(n: int, what: str, many: str = "") -> str:
-    """Say how many there are.
+    """Write a number with what it counts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What each step was asked for, what it decided, and what came of it."""
+"""What each step was asked for, what it decided, and what it did."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OWN = ("method", "columns", "promise", "precision", "hierarchies")
 
 @dataclass
 class StepPart:
-    """One step as a page shows it: facts in words, tables and pictures."""
+    """One step as a page shows it: facts in words, tables and charts."""
 
     number: int
     method: str
@@ -35,14 +35,14 @@ class StepPart:
 def step_parts(
     recipe: Mapping[str, Any], plan: Plan, log: Mapping[str, Any], drawn: Mapping[str, Any]
 ) -> list[StepPart]:
-    """Tell all steps.
+    """Describe all steps.
 
     Parameters
     ----------
     recipe, plan, log : dict
         As `internal/` holds them.
     drawn : dict
-        The figures of the columns, for pictures.
+        The figures of the columns, for charts.
     """
     return [
         _step(asked, decided, done, drawn)
@@ -85,7 +85,7 @@ MOST_TRACES = 4
 
 
 def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
-    """Return how the searches of a step got better with time, where that is kept."""
+    """Return how a step's searches improved over time, if that was kept."""
     if done.get("trace"):
         yield done["trace"], "loss in %"
     kept = [search["trace"] for search in done.get("searches", ()) if search.get("trace")]
@@ -177,7 +177,7 @@ _COLUMN: dict[str, _Told] = {
 
 
 def _range(low: str, high: str, several: str = "", one: str = "") -> str:
-    """Write a range; its ends once where they are the same."""
+    """Write a range, or a single value if its ends are the same."""
     return f"{one}{low}" if low == high else f"{several}{low} to {high}"
 
 

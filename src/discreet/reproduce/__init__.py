@@ -1,6 +1,6 @@
-"""The three papers that the methods come from, reproduced with the product's own methods.
+"""The three papers that the methods come from, reproduced with our own methods.
 
-`reproduce("rounding")` runs a paper's experiments and gives each figure beside the paper's; the
+`reproduce("rounding")` runs a paper's experiments and returns each figure beside the paper's; the
 command is `discreet reproduce`.
 """
 

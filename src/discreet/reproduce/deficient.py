@@ -220,7 +220,7 @@ def _generalized(given: Nulled, quality: str, k: int, policy: Any) -> Generalize
 
 
 def _named(given: Nulled) -> dict[Key, list[Rates]]:
-    """Run what the paper calls some columns: extended match, and enhanced Mondrian."""
+    """Run what the paper's column names say: extended match, and enhanced Mondrian."""
     found: dict[Key, list[Rates]] = {}
     for quality in (quality for quality, policy in NAMED.items() if policy == MATCH):
         for k in MATCHED:
@@ -237,7 +237,7 @@ def _named(given: Nulled) -> dict[Key, list[Rates]]:
 
 
 def _compare(given: Nulled, grid: Grid, number: int) -> Rates:
-    """Search by `Generalize` what was found by trying all nodes; another cell each time."""
+    """Compare `Generalize`'s search with trying all nodes; a different cell each time."""
     i = (13 * number) % len(grid.value)
     best, pair = grid.value[i], grid.segregated[i]
     equal = 0
@@ -250,7 +250,7 @@ def _compare(given: Nulled, grid: Grid, number: int) -> Rates:
 
 
 def local() -> Iterator[Figure]:
-    """Recode locally, beyond the paper: what is suppressed is generalized again."""
+    """Recode locally, which the paper does not: what is suppressed is generalized again."""
     given = nulled(1000, 0)
     for name, policy, recode in (
         ("a null is a value", "value", False),

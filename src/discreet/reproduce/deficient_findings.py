@@ -14,7 +14,7 @@ Cells = dict[tuple[str, ...], float]
 
 
 def findings(figures: Figures) -> Iterator[Finding]:
-    """Tell what agrees, what does not, and where the paper contradicts itself."""
+    """Say what agrees, what does not, and where the paper contradicts itself."""
     suppressed = figures.pick(quantity="SRC")
     if suppressed:
         yield from _levels(suppressed)

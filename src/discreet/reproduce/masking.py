@@ -1,8 +1,8 @@
-"""The rounding paper's way of masking, where it is not the product's.
+"""The rounding paper's way of masking, where it differs from ours.
 
 The paper encodes equal-width and equal-frequency columns with the rounding points of *all* columns
 together, lowers the number of points where quantiles coincide, releases codes for the supervised
-methods, splits ties, and takes the rule of Freedman and Diaconis as it comes. All of that is here
+methods, splits ties, and uses Freedman and Diaconis's rule without limits. All of that is here
 and nowhere else.
 """
 
@@ -41,11 +41,11 @@ def masked(
     method : str
         One of `GROUPS` or `POINTS`.
     size : int or "freedman-diaconis"
-        k of the first, c of the second.
+        k for the first, c for the second.
     seed : int
-        Of the methods in `RANDOM`.
+        For the methods in `RANDOM`.
     raise_c : bool
-        Where quantiles coincide: take the next higher c without such a pair, and not the next
+        If quantiles coincide, take the next higher c for which they do not, instead of the next
         lower one.
 
     Examples
@@ -88,7 +88,7 @@ def coded(frame: pd.DataFrame, classes: pd.Series, method: str) -> pd.DataFrame:
 
 
 def _number(summary: Summary, size: int | str, column: str, by_size: bool) -> int:
-    """Return k or c of a column, by the raw rule where it is asked for."""
+    """Return k or c for a column, by the unlimited rule if that is asked for."""
     if not isinstance(size, str):
         return size
     c = freedman_diaconis(summary, column)
@@ -96,13 +96,13 @@ def _number(summary: Summary, size: int | str, column: str, by_size: bool) -> in
 
 
 def _without_ties(summary: Summary, c: int, raise_c: bool) -> int:
-    """Return the next number of parts, up or down, whose quantiles all differ; c if none has."""
+    """Return the next number of parts, up or down, with distinct quantiles; c if there is none."""
     options = range(c, summary.n) if raise_c else range(c, 0, -1)
     return next((i for i in options if (np.diff(quantiles(summary, i)) > 0).all()), c)
 
 
 def _pooled(frame: pd.DataFrame, fitted: Any) -> np.ndarray:
-    """Replace each cell by the nearest of all columns' points, the lower one of two as near."""
+    """Replace each cell by the nearest of all columns' points, the lower one on a tie."""
     points = np.unique(np.concatenate(list(fitted.rounding_sets_.values())))
     borders = points[:-1] + np.diff(points) / 2
     return points[np.searchsorted(borders, frame.to_numpy())]

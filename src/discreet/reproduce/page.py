@@ -1,4 +1,4 @@
-"""One account of a reproduction for the terminal, Markdown and HTML."""
+"""A reproduction as text, tables and charts for the terminal, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Items:
 class Grid:
     """A table: for each quantity the columns below it, and the cells of each row.
 
-    The columns are the paper's figure, ours and the difference, or ours alone where the paper gives
-    none of them.
+    The columns are the paper's figure, ours and the difference, or only ours if the paper gives
+    none.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Grid:
     rows: dict[str, dict[str, tuple[str, ...]]]
 
     def texts(self, row: str, quantities: Iterable[str]) -> list[str]:
-        """Return the cells of a row, empty ones where it has no such figure."""
+        """Return the cells of a row, empty if it has no such figure."""
         cells = self.rows[row]
         return [t for q in quantities for t in cells.get(q, ("",) * len(self.columns[q]))]
 
@@ -73,7 +73,7 @@ Block = Heading | Text | Items | Grid | Picture
 
 
 def blocks(results: Iterable[Reproduction], summary_first: bool = False) -> Iterator[Block]:
-    """Tell a reproduction: tables and plots, and what agrees, what does not, and why.
+    """Lay out a reproduction: tables and plots, and what agrees, what does not, and why.
 
     A terminal ends with what was found; a page, which is read from the top, starts with it.
     """
@@ -158,7 +158,7 @@ def _signed(value: float) -> str:
 
 
 def print_blocks(out: Console, content: Iterable[Block]) -> None:
-    """Print for people; a table is split where it is wider than the terminal."""
+    """Print to a terminal; a table wider than the terminal is split."""
     for block in content:
         if isinstance(block, Heading):
             out.print(f"\n[bold]{escape(block.text)}[/bold]")
@@ -199,7 +199,7 @@ def _print_columns(out: Console, block: Grid, quantities: list[str]) -> None:
 
 
 def markdown(content: Iterable[Block], folder: Path, link: str) -> str:
-    """Write as Markdown; pictures go to a folder, which the page links to by its name."""
+    """Write as Markdown; charts go to a folder, which the page links to by name."""
     parts = []
     for block in content:
         if isinstance(block, Heading):
@@ -274,7 +274,7 @@ def _html_grid(block: Grid) -> str:
 
 
 def draw(picture: Picture) -> bytes:
-    """Draw a chart as SVG: our lines, and the paper's dotted where it gives them."""
+    """Draw a chart as SVG: our lines, and the paper's dotted if it gives them."""
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 

@@ -12,7 +12,7 @@ _WHERE = {"I": "Census", "II": "EIA"}
 
 
 def findings(figures: Figures) -> Iterator[Finding]:
-    """Tell what agrees, what does not, and how other methods do."""
+    """Say what agrees, what does not, and how other methods do."""
     scores = figures.pick(quantity="score")
     for table in ("I", "II"):
         if given := scores.pick(table=table).given():

@@ -29,15 +29,15 @@ class Figure:
     table : str
         As the paper numbers it.
     series, setting : str
-        Its row: a method, and what it was told.
+        Its row: a method, and its setting.
     quantity : str
         Its column.
     paper : float or None
-        None where the paper does not give it.
+        None if the paper does not give it.
     measured : float
-        A mean where there were several draws.
+        A mean if there were several draws.
     spread : float or None
-        The standard deviation over the draws, where there were several.
+        The standard deviation over the draws, if there were several.
     x : float or None
         The setting as a number, for plots.
     """
@@ -58,7 +58,7 @@ class Figure:
 
     @property
     def difference(self) -> float | None:
-        """Measured less the paper's."""
+        """The measured figure minus the paper's."""
         return None if self.paper is None else self.measured - self.paper
 
 
@@ -73,7 +73,7 @@ class Finding(NamedTuple):
 class Chart:
     """Lines to draw: the series of a table against their setting.
 
-    There is a panel for each quantity and each text in `only`, which its series contain.
+    There is a panel for each quantity and each text in `only`, for the series that contain it.
     """
 
     table: str
@@ -96,7 +96,7 @@ class Figures(list[Figure]):
     """Figures, and ways to pick from them."""
 
     def pick(self, **want: Any) -> Figures:
-        """Take those whose attributes equal what is given, or are in it where it is a tuple."""
+        """Pick those whose attributes equal the given value, or are in it if it is a tuple."""
 
         def fits(figure: Figure) -> bool:
             return all(
@@ -109,7 +109,7 @@ class Figures(list[Figure]):
         return Figures(figure for figure in self if fits(figure))
 
     def given(self) -> Figures:
-        """Take those that the paper gives too."""
+        """Pick those that the paper gives too."""
         return Figures(figure for figure in self if figure.paper is not None)
 
 
@@ -126,7 +126,7 @@ class Reproduction:
     missing: dict[str, str] = field(default_factory=dict)  # table -> what was not found
 
     def tables(self) -> Iterator[tuple[str, str, Figures]]:
-        """Return number, title and figures of each table that was run."""
+        """Return the number, title and figures of each table that was run."""
         for number, title in self.titles.items():
             found = self.figures.pick(table=number)
             if found:
@@ -181,7 +181,7 @@ def averaged(
     paper: dict[str, float],
     x: float | str = "",
 ) -> Iterator[Figure]:
-    """Average some runs of one row, beside the paper's figures.
+    """Average several runs of one row, beside the paper's figures.
 
     Examples
     --------

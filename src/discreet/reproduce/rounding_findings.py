@@ -16,7 +16,7 @@ _GROUPS = tuple(GROUPS)
 
 
 def findings(figures: Figures) -> Iterator[Finding]:
-    """Tell what agrees, what does not, and where the paper contradicts itself."""
+    """Say what agrees, what does not, and where the paper contradicts itself."""
     if boston := figures.pick(table="7"):
         yield from _boston(boston)
     if wine := figures.pick(table="8"):
@@ -291,7 +291,7 @@ def _inside(figures: Figures) -> str:
 
 
 def _ratio(figures: Figures) -> float:
-    """Median of the paper's over ours."""
+    """Return the median ratio of the paper's figures to ours."""
     return float(np.median([f.paper / f.measured for f in figures if f.paper and f.measured]))
 
 

@@ -30,13 +30,13 @@ def reproduce(
     ----------
     name : {"rounding", "porop", "deficient"}
     table : str, optional
-        Only this table, as the paper numbers it; all where not given.
+        Only this table, as the paper numbers it; all by default.
     seeds : int, optional
-        Draws of what is random; each paper has its own default.
+        Number of random draws; each paper has its own default.
     progress : callable, optional
-        Is told how far it is.
+        Called with the number of pieces done, their total, and the name of the current one.
     processes : int
-        Pieces that run at a time.
+        Pieces to run at the same time.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def titles(name: str) -> dict[str, str]:
 def _results(
     pieces: list[Piece], processes: int, progress: Progress | None
 ) -> list[list[Figure] | NotFound]:
-    """Run the pieces; results in their order, however many run at a time."""
+    """Run the pieces; results come in order, however many run at a time."""
     tell = progress or (lambda done, total, label: None)
     results: list[list[Figure] | NotFound] = []
     if processes < 2:

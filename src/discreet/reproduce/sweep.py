@@ -1,8 +1,8 @@
-"""Every node of a lattice tried, for all k and all eight quality models in one pass.
+"""Try every node of a lattice, for all k and all eight quality models in one pass.
 
-`Generalize` searches the lattice for one k and one model. The third paper's grid asks for 80 of
-them on the same records, with a limit of 100 %, so here each node's classes are formed once. It is
-written from the definitions and shares nothing with the search; the reproduction compares the two.
+`Generalize` searches the lattice for one k and one model. The third paper's grid asks for 80
+searches on the same records, with a limit of 100 %, so here each node's classes are formed once. It
+is written from the definitions and shares nothing with the search; the reproduction compares them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Sweep:
         )
 
     def tables(self) -> Iterator[tuple[tuple[int, ...], np.ndarray, np.ndarray]]:
-        """Return levels, keys and counts of each node, in the order of their levels."""
+        """Return the levels, keys and counts of each node, in the order of their levels."""
         held = [(self.keys, self.counts)] * self.d
         before: tuple[int, ...] | None = None
         for levels in product(*(range(h + 1) for h in self.height)):
@@ -117,7 +117,7 @@ class Sweep:
         ]
 
     def suppressed(self, levels: Sequence[int], k: int) -> np.ndarray:
-        """Mask the records whose class at a node has fewer than k."""
+        """Mark the records whose class at a node has fewer than k records."""
         words = np.zeros(len(self.keys), np.uint64)
         for a, level in enumerate(levels):
             code = (self.keys >> self.shifts[a]) & self.masks[a]
@@ -173,7 +173,7 @@ class Sweep:
 
 
 def _least(values: np.ndarray, nodes: Sequence[tuple[int, ...]]) -> int:
-    """Find the least value; of those that tie the node with the least levels, then the first."""
+    """Find the smallest value; on a tie, the node with the lowest levels, then the first."""
     mantissa, exponent = np.frexp(values)
     rank = np.ldexp(np.round(np.ldexp(mantissa, _DIGITS)), exponent - _DIGITS)
     ties = np.flatnonzero(rank == rank.min())

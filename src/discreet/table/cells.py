@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 
 def equal_cells(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Compare two columns of one type cell by cell; two nulls are equal, and NaN is a null."""
+    """Compare two columns of the same type cell by cell; two nulls are equal, and NaN is a null."""
     if pa.types.is_floating(before.type):
         before, after = (pc.if_else(pc.is_nan(c), None, c) for c in (before, after))
     if pa.types.is_nested(before.type):
@@ -27,7 +27,7 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def differing(before: Any, after: Any) -> int:
-    """Count the cells that differ; of columns of two types, by their text."""
+    """Count the cells that differ; columns of different types are compared as text."""
     if isinstance(before, np.ndarray):
         return int(((before != after) & ~(np.isnan(before) & np.isnan(after))).sum())
     before, after = plain(before), plain(after)

@@ -19,7 +19,7 @@ _LARGEST_KEY = 2**31
 
 
 def encode(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
-    """Return each distinct value of a column a number; nulls, NaN among them, are -1.
+    """Assign a number to each distinct value of a column; nulls, NaN included, are -1.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def encode_columns(table: pa.Table, columns: Sequence[str]) -> tuple[np.ndarray,
 
 
 def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
-    """Say which column is missing, if one is."""
+    """Refuse a column that the table does not have."""
     if isinstance(columns, str):
         raise BadInput(f"columns must be a list, such as ['{columns}']")
     if not columns:
@@ -91,7 +91,7 @@ def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
 
 
 def classes_of(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return each distinct tuple of encoded columns a number; a null is a value like any other.
+    """Assign a number to each distinct tuple of encoded columns; nulls are values like any other.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def classes_of(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def renumber(keys: np.ndarray, bound: int) -> tuple[np.ndarray, int]:
-    """Return the distinct keys, all of 0..bound-1, numbers without gaps."""
+    """Renumber keys in 0..bound-1 without gaps."""
     if bound <= 4 * len(keys):
         present = np.zeros(bound, dtype=bool)
         present[keys] = True

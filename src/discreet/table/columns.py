@@ -115,11 +115,11 @@ class Numbers:
         return pa.types.is_temporal(self.type) or pa.types.is_decimal(self.type)
 
     def restore(self, values: np.ndarray, precision: str = "input", start: int = 0) -> pa.Array:
-        """Return numbers back in the column's own type; with `"full"`, integers become floats.
+        """Return numbers in the column's own type; with `"full"`, integers become floats.
 
         Messages count rows from `start`.
 
-        Decimals get more digits before the point where they need them: the type that they came in
+        Decimals get more digits before the point if they need them: the type that they came in
         is often a guess from the values themselves.
         """
         mask = np.isnan(values)
@@ -168,7 +168,7 @@ def _storage(kind: pa.DataType) -> pa.DataType:
 
 
 def numbers(column: pa.ChunkedArray, name: str, start: int = 0) -> Numbers:
-    """Take a column as float64, or say in one sentence why it cannot be.
+    """Convert a column to float64, or say in one sentence why that is not possible.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def numbers(column: pa.ChunkedArray, name: str, start: int = 0) -> Numbers:
     name : str
         The column's name, for messages.
     start : int
-        The number of its first row, for messages, where it is a piece of a longer column.
+        The number of its first row, for messages, if it is a piece of a longer column.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def numbers(column: pa.ChunkedArray, name: str, start: int = 0) -> Numbers:
 
 
 def numbers_like(column: pa.ChunkedArray, name: str, known: Numbers) -> np.ndarray:
-    """Take a piece of a column as float64, counted in the units of the whole column.
+    """Convert a piece of a column to float64, counted in the units of the whole column.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def numbers_like(column: pa.ChunkedArray, name: str, known: Numbers) -> np.ndarr
 
 
 def float_values(column: pa.ChunkedArray, name: str, unit_ns: int = 10**9) -> np.ndarray:
-    """Take a column's values as float64 for measuring, NaN where null.
+    """Convert a column's values to float64 for measuring, NaN for a null.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def float_values(column: pa.ChunkedArray, name: str, unit_ns: int = 10**9) -> np
         A column of nulls is NaN throughout, and an integer too large for float64 is rounded.
     name : str
     unit_ns : int
-        Nanoseconds in one number of a date, datetime or duration. Seconds where not given, so
+        Nanoseconds in one number of a date, datetime or duration. Seconds by default, so
         that two columns compare whatever their units.
     """
     if column.null_count == len(column):
@@ -382,7 +382,7 @@ def _is_number(text: str) -> bool:
 
 
 def sources_of(names: Sequence[str], piece: pa.Table, rows: np.ndarray) -> dict[str, Numbers]:
-    """Find the decimals and the units of numbers in a piece, of the columns that have values."""
+    """Find the decimals and units of the numbers in a piece, for columns that have values."""
     found = {}
     for name in names:
         if piece[name].null_count < len(piece):

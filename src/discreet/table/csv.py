@@ -1,6 +1,6 @@
 """Reading CSV: every cell as text first, then the narrowest type that loses nothing.
 
-A type is taken only where it keeps what the file says: a column with `007` in it stays text, so
+A column gets a type only if that keeps what the file says: one with `007` in it stays text, so
 postcodes and codes survive.
 """
 
@@ -212,7 +212,7 @@ def stream_text(
 def header_of(
     path: Path, separator: str | None, quote: str | None, encoding: str | None
 ) -> Dialect:
-    """Find how a CSV file is written, and check the names of its columns."""
+    """Detect how a CSV file is written, and check the names of its columns."""
     dialect = find_dialect(path, separator, quote, encoding)
     _check_header(path, dialect.header)
     return dialect
@@ -225,7 +225,7 @@ def text_types(
     decimal: str | None,
     numeric: Sequence[str],
 ) -> dict[str, tuple[pa.DataType, bool]]:
-    """Find the types of columns by their distinct cells, and which have a decimal comma."""
+    """Detect the types of columns from their distinct cells, and which have a decimal comma."""
     large = {name: column.cast(_TEXT) for name, column in texts.items()}
     found = {}
     for name, column in _typed_columns(path, large, dialect, decimal, numeric).items():
@@ -239,7 +239,7 @@ def text_types(
 
 
 def parse_text(column: pa.ChunkedArray, kind: pa.DataType, comma: bool) -> pa.ChunkedArray:
-    """Parse text of which the type is known."""
+    """Parse text whose type is known."""
     if pa.types.is_string(kind):
         return column
     if comma:
@@ -257,14 +257,14 @@ def _say_long_line(path: Path, content: memoryview) -> str:
         block = bytes(content[start : start + _BLOCK])
         if b"\n" not in block and b"\r" not in block:
             return (
-                f"{path}: line {lines} is longer than {size} MB; does the file lack line ends, or "
-                "is it no CSV?"
+                f"{path}: line {lines} is longer than {size} MB; are its line ends missing, or is "
+                "it not a CSV?"
             )
         lines += block.count(b"\n")
         start += max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
     return (
         f"{path}: a cell in quotes is longer than {size} MB; a closing quote is missing, or the "
-        "quote character is another"
+        "file uses another quote character"
     )
 
 
@@ -285,7 +285,7 @@ def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> No
         name, word = next(iter(below.items()))
         raise BadInput(
             f"{path}: row 1 looks like a second header ('{word}' above numbers in column '{name}')"
-            "; leave one row of names"
+            "; keep one row of names"
         )
 
 
@@ -304,7 +304,7 @@ def _say_ragged(path: Path, dialect: Dialect) -> str:
 
 
 def cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
-    """Return columns their known types; a column that the schema does not know stays."""
+    """Cast columns to their known types; a column that is not in the schema stays as it is."""
     columns = {}
     for name in table.column_names:
         kind = schema.field(name).type if name in schema.names else table[name].type
@@ -335,10 +335,10 @@ def _as_kind(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _typed(column: pa.ChunkedArray, decimal: str, strict: bool) -> pa.ChunkedArray:
-    """Return a text column the narrowest type that keeps what it says, or leave it text.
+    """Cast a text column to the narrowest type that keeps what it says, or leave it text.
 
-    Strict: cells that are spelt differently (10.1 and 10.10, +49 and 49) must stay different, or
-    they are codes. A column that a step treats as numbers need not be.
+    Strict: cells that are spelt differently (10.1 and 10.10, +49 and 49) may be codes and must stay
+    different. A column that a step treats as numbers need not be strict.
     """
     if column.null_count == len(column):
         return column
@@ -411,7 +411,7 @@ def _as_dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _short_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text in the usual type, unless it is too long for its offsets."""
+    """Cast text to the usual type, unless it is too long for its offsets."""
     if pa.types.is_large_string(column.type) and column.nbytes < 1 << 30:
         return column.cast(pa.string())
     return column

@@ -1,4 +1,4 @@
-"""How a CSV file is written: its encoding, separator and quote character, found by looking."""
+"""How a CSV file is written: its encoding, separator and quote character are detected."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def open_bytes(path: Path) -> pa.NativeFile:
 def find_dialect(
     path: Path, separator: str | None, quote: str | None, encoding: str | None
 ) -> Dialect:
-    """Find out what was not given by looking at the file.
+    """Detect what the caller does not give.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _decode(path: Path, raw: bytes, encoding: str) -> str:
     except Exception:
         # Codecs that are no encodings of text fail in many ways.
         pass
-    raise BadInput(f"'{encoding}' is not an encoding of text that Python knows")
+    raise BadInput(f"'{encoding}' is not a text encoding that Python knows")
 
 
 def _rows(text: str, separator: str, quote: str) -> Iterator[list[str]]:
@@ -121,7 +121,7 @@ def _rows(text: str, separator: str, quote: str) -> Iterator[list[str]]:
 
 
 def _quotes_with_apostrophes(text: str, separator: str | None, whole: bool) -> bool:
-    """Tell whether cells are quoted by ' and not only begin with one, as 't Hooft does."""
+    """Tell whether cells are quoted with ' and do not merely begin with one, as 't Hooft does."""
     if '"' in text:
         return False
     for one in (separator,) if separator else SEPARATORS:
@@ -134,7 +134,7 @@ def _quotes_with_apostrophes(text: str, separator: str | None, whole: bool) -> b
 
 
 def _fit(text: str, separator: str, quote: str, whole: bool) -> tuple[float, int]:
-    """Judge a separator: the share of rows as long as the header, then the number of columns."""
+    """Rate a separator by the share of rows as long as the header, then the number of columns."""
     rows = []
     for row in _rows(text, separator, quote):
         if row:
@@ -151,7 +151,7 @@ def _fit(text: str, separator: str, quote: str, whole: bool) -> tuple[float, int
 
 
 def _find_encoding(path: Path, content: memoryview) -> str:
-    """Take UTF-8, or what a byte-order mark says, or cp1252 where all high bytes fit it."""
+    """Choose UTF-8, or what a byte-order mark says, or cp1252 if all high bytes fit it."""
     for mark, encoding in _MARKS:
         if content[: len(mark)] == mark:
             return encoding

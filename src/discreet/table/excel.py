@@ -34,9 +34,9 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 def read_excel(
     path: Path, sheet: str | None, null_markers: Sequence[str], text: Collection[str] = ()
 ) -> pa.Table:
-    """Read a sheet of a workbook; the first, where none is named.
+    """Read a sheet of a workbook, the first by default.
 
-    The columns that `text` names stay text, though they look like datetimes.
+    The columns named in `text` stay text, even if they look like datetimes.
     """
     openpyxl = optional("openpyxl", path)
     try:
@@ -99,7 +99,7 @@ def _sheet_of(path: Path, book: Any, sheet: str | None) -> str:
 def _rows(sheet: Any, exact: bool) -> Iterator[list[Any]]:
     """Return the rows without the empty cells at their ends and the empty rows at the end.
 
-    Excel keeps rows that are formatted and otherwise empty; exact: each row is a record.
+    Excel keeps rows that are formatted but otherwise empty; with `exact`, each row is a record.
     """
     held = 0
     # A sheet may say that it is smaller than it is.
@@ -163,7 +163,7 @@ def _refuse_second_header(cells: list[list[Any]], place: str) -> None:
     if len(numbers) > 1:
         raise BadInput(
             f"{place}: row 2 looks like a second header ('{numbers[0][0]}' above numbers); "
-            "leave one row of names"
+            "keep one row of names"
         )
 
 
@@ -181,7 +181,7 @@ def _refuse_merged(path: Path, sheet: Any, columns: int, last_row: int) -> None:
                 if left <= columns and top <= last_row and bottom >= 2:
                     raise BadInput(
                         f"{path}: sheet '{sheet.title}' has merged cells ({merged}), of which only "
-                        "the first has a value; take the merge apart in Excel and fill each cell"
+                        "the first has a value; unmerge them in Excel and fill each cell"
                     )
             tail = text[-200:]
 
@@ -205,7 +205,7 @@ def _refuse_formulas(path: Path, sheet: str, cells: list[list[Any]]) -> None:
 
 
 def _column(cells: list[Any], text: bool) -> pa.Array | pa.ChunkedArray:
-    """Return cells in the one type that they have, or as text."""
+    """Return cells in their common type, or as text."""
     kinds = {type(value) for value in cells if value is not None}
     if kinds <= {int, float} and kinds:
         if float in kinds:
@@ -253,7 +253,9 @@ def write_excel(table: pa.Table, path: Path) -> None:
     book.properties.creator = _CREATOR
     sheet = book.create_sheet("table")
     if pc.any(pc.match_substring_regex(pa.array(table.column_names), _NOT_IN_XML)).as_py():
-        raise BadInput("a column's name holds control characters, which Excel cannot; rename it")
+        raise BadInput(
+            "a column's name holds control characters, which Excel does not allow; rename it"
+        )
     columns = [_cells(table[name], name) for name in table.column_names]
     for row in (table.column_names, *zip(*columns, strict=True)):
         sheet.append([_literal(openpyxl, sheet, value) for value in row])
@@ -262,9 +264,9 @@ def write_excel(table: pa.Table, path: Path) -> None:
 
 
 def _literal(openpyxl: Any, sheet: Any, value: Any) -> Any:
-    """Return a value as openpyxl writes it unchanged.
+    """Return a value in a form that openpyxl writes unchanged.
 
-    Text may begin as a formula does, and a number have more than the 16 digits that are written.
+    Text may look like a formula, and a number may have more than the 16 digits that are written.
     """
     text = isinstance(value, str)
     if not text and not (isinstance(value, float) and float(f"{value:.16g}") != value):
@@ -280,13 +282,13 @@ def _cells(column: pa.ChunkedArray, name: str) -> list[Any]:
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
-        raise BadInput(f"column '{name}' holds {kind}, which Excel cannot; use Parquet")
+        raise BadInput(f"column '{name}' holds {kind}, which Excel cannot hold; use Parquet")
     if pa.types.is_duration(kind):
         column = column.cast(pa.int64())
     elif pa.types.is_floating(kind):
         column = column.cast(pa.float64())
         if pc.any(pc.is_inf(column)).as_py():
-            raise BadInput(f"column '{name}' holds infinity, which Excel cannot; use Parquet")
+            raise BadInput(f"column '{name}' holds infinity, which Excel cannot hold; use Parquet")
     elif not _fits(column):
         column = as_text(column)
     if is_text(column.type):
@@ -325,7 +327,7 @@ def _check_text(column: pa.ChunkedArray, name: str) -> None:
     if bad >= 0:
         raise BadInput(
             f"column '{name}', row {bad + 1} holds a control character or a carriage return, which "
-            "Excel cannot; use CSV or Parquet"
+            "Excel cannot hold; use CSV or Parquet"
         )
     bad = pc.index(pc.is_in(column, value_set=pa.array(_ERRORS, column.type)), True).as_py()
     if bad >= 0:
@@ -336,7 +338,7 @@ def _check_text(column: pa.ChunkedArray, name: str) -> None:
 
 
 def _undated(path: Path) -> None:
-    """Put a fixed date in place of the clock's, so that a rerun gives the same bytes."""
+    """Replace the current time by a fixed date, so that a rerun gives the same bytes."""
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:

@@ -36,7 +36,7 @@ def format_of(path: Path, write: bool = False) -> str:
 
 
 def delimiter_of(path: Path) -> str:
-    """Return the separator that a written CSV has."""
+    """Return the separator that a CSV file is written with."""
     return "\t" if suffix_of(path).startswith(".tsv") else ","
 
 
@@ -60,25 +60,25 @@ def read_table(
         `.csv`, `.tsv`, `.txt` (also with `.gz` or `.zst`), `.parquet`, `.feather`, `.xlsx`, `.sav`
         (SPSS), `.dta` (Stata), `.xpt` or `.sas7bdat` (SAS). A folder holds Parquet files.
     separator, decimal, quote, encoding : str, optional
-        How the CSV is written; what is not given is found by looking at the file. A decimal comma
-        is taken only where the separator is not a comma and no column has decimal points. The
-        encoding of a file of SPSS, Stata or SAS too, where it does not say it itself.
+        How the CSV is written; detected by default. A decimal comma is recognised only if the
+        separator is not a comma and no column has decimal points. The encoding also applies to an
+        SPSS, Stata or SAS file that does not state its own.
     null_markers : sequence of str
         Cells that stand for a missing value, besides the empty cell.
     numeric : sequence of str
-        Columns of a CSV that are numbers for certain, however they are spelt. In others `10.1`
-        beside `10.10`, or a leading `+`, makes a column text, because they may be codes.
+        Columns of a CSV that are surely numbers, however they are spelt. In other columns `10.1`
+        beside `10.10`, or a leading `+`, makes the column text, because they may be codes.
     schema : pyarrow.Schema, optional
-        Types of the columns where they are known; found by looking where not.
+        Types of the columns, if known; detected by default.
     sheet : str, optional
-        Of an Excel workbook; the first where not given.
+        The sheet of an Excel workbook; the first by default.
 
     Returns
     -------
     pyarrow.Table
-        Numbers, dates and times where a whole column holds them and nothing is lost by it (`007`
-        stays text), text elsewhere. Labels, formats and codes of missing values come with the
-        fields (`discreet.table.labels`).
+        Numbers, dates and times if a whole column holds them and nothing is lost (`007` stays
+        text), otherwise text. Labels, formats and missing-value codes come with the fields
+        (`discreet.table.labels`).
 
     Examples
     --------
@@ -101,7 +101,7 @@ def read_table(
     kind = format_of(path)
     check_content(path, kind)
     if sheet is not None and kind != "xlsx":
-        raise BadInput(f"{path} is no workbook, so it has no sheet '{sheet}'")
+        raise BadInput(f"{path} is not a workbook, so it has no sheet '{sheet}'")
     if kind.startswith("csv"):
         return read_csv(
             path,
@@ -168,7 +168,7 @@ def _read_folder(folder: Path) -> pa.Table:
         if schema != first:
             odd = next(iter([f.name for f in schema if f not in first] or first.names))
             raise BadInput(
-                f"{path}: column '{odd}' is not as in {paths[0].name}; the files of a folder must "
+                f"{path}: column '{odd}' differs from {paths[0].name}; the files of a folder must "
                 "have the same columns and types"
             )
     from pyarrow import dataset
@@ -184,11 +184,11 @@ def write_table(table: Any, path: str | Path) -> None:
     Parameters
     ----------
     table : pandas, polars or pyarrow table
-        Missing values, NaN among them, are written as the format's own null; as the code that
-        they had, where the table was read from a file of the same program. Labels and formats are
-        written where the format has them.
+        Missing values, NaN included, are written as the format's own null, or as the code that
+        they had, if the table was read from a file of the same program. Labels and formats are
+        written if the format has them.
     path : str or Path
-        Replaced where it exists.
+        Replaced if it exists.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def write_table(table: Any, path: str | Path) -> None:
 def table_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
     """Return a function that writes a table to a CSV or Parquet file piece by piece.
 
-    The file is as `write_table` writes it.
+    The content is what `write_table` writes.
     """
     if format_of(path, write=True) == "parquet":
         with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -256,7 +256,7 @@ def _nothing_under_nulls(table: pa.Table) -> pa.Table:
     """Rebuild the columns with nulls, so that no memory behind a null is written.
 
     An Arrow file holds whole buffers, and a cell that was made null often still has its value
-    there. Taking rows copies valid cells alone.
+    there. Taking rows copies only valid cells.
     """
     rows = pa.array(np.arange(table.num_rows))
     columns = []
@@ -298,5 +298,5 @@ def for_csv(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_float16(column.type):
         return column.cast(pa.float32())
     if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
-        raise BadInput(f"column '{name}' holds {column.type}, which CSV cannot; use Parquet")
+        raise BadInput(f"column '{name}' holds {column.type}, which CSV cannot hold; use Parquet")
     return column

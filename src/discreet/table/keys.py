@@ -1,4 +1,4 @@
-"""The numbers that draws go by where the table has a key of its own."""
+"""The row numbers that draws go by, if the table has a key column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.errors import BadInput
 
 
 def row_numbers(column: pa.ChunkedArray, name: str) -> np.ndarray:
-    """Return each row the number that its draws go by, from its key.
+    """Return for each row the number that its draws go by, taken from its key.
 
     Whole numbers stand for themselves, text for 64 bits of its hash.
 

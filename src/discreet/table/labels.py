@@ -1,8 +1,8 @@
-"""What statistical packages know of a column besides its values: labels, formats, missing codes.
+"""What statistical packages know about a column besides its values: labels, formats, missing codes.
 
-It travels as metadata of the Arrow field. The labels say what the questionnaire says; which of its
-codes a null had (refused, not asked) is kept apart, together with a hash of the column, and counts
-only as long as the column is the one that was read: a null of another column has no code.
+It is kept as metadata of the Arrow field. The labels say what the questionnaire says. Which code
+a null had (refused, not asked) is kept separately, with a hash of the column, and counts only as
+long as the column is the one that was read: a null of another column has no code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Code = float | str
 
 @dataclass(frozen=True)
 class Labels:
-    """What is known of a column besides its values.
+    """What is known about a column besides its values.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Labels:
 
 
 def labels_of(field: pa.Field) -> Labels:
-    """Return what is known of a field; nothing, where nothing is."""
+    """Return what is known about a field; empty labels if nothing is."""
     text = (field.metadata or {}).get(_LABELS)
     if text is None:
         return Labels()
@@ -73,7 +73,7 @@ def labels_of(field: pa.Field) -> Labels:
 
 
 def with_labels(field: pa.Field, labels: Labels) -> pa.Field:
-    """Return a field with these labels, and with no codes of nulls."""
+    """Return a field with these labels, and without null codes."""
     content = {key: value for key, value in asdict(labels).items() if value not in (None, {}, ())}
     if "values" in content:
         content["values"] = list(content["values"].items())
@@ -83,7 +83,7 @@ def with_labels(field: pa.Field, labels: Labels) -> pa.Field:
 
 
 def public_field(field: pa.Field) -> pa.Field:
-    """Return a field with its labels and nothing else of its metadata."""
+    """Return a field with its labels and none of its other metadata."""
     kept = (field.metadata or {}).get(_LABELS)
     return field.remove_metadata() if kept is None else field.with_metadata({_LABELS: kept})
 
@@ -95,9 +95,9 @@ def with_null_codes(field: pa.Field, column: pa.ChunkedArray, codes: pa.Array | 
     ----------
     field : pyarrow.Field
     column : pyarrow.ChunkedArray
-        The column that the field is of.
+        The field's column.
     codes : pyarrow.Array or None
-        For each row the code, null where there is none.
+        The code of each row, null if there is none.
     """
     field = public_field(field)
     if codes is None:
@@ -117,9 +117,9 @@ def with_null_codes(field: pa.Field, column: pa.ChunkedArray, codes: pa.Array | 
 
 
 def null_codes(field: pa.Field, column: pa.ChunkedArray) -> pa.Array | None:
-    """Return the code of each row that is a null with a code; None where the column has none.
+    """Return the codes of a column's nulls by row; None if it has none.
 
-    Also None where the column is not the one that the codes were kept for.
+    Also None if the column is not the one that the codes were kept for.
     """
     text = (field.metadata or {}).get(_CODES)
     if text is None:
@@ -169,24 +169,24 @@ def take_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:
 def released_labels(
     original: pa.Table, protected: pa.Table, seen: Collection[str], left_out: np.ndarray
 ) -> pa.Table:
-    """Return a protected table the labels of the original that may be shared and still apply.
+    """Label a protected table like the original, as far as labels may be shared and still apply.
 
     Parameters
     ----------
     original, protected : pyarrow.Table
         Rows in the same order.
     seen : collection of str
-        Columns that a step treats or reads. Their nulls have no codes, which would part the
-        records that a promise counts as one class.
+        Columns that a step treats or reads. Their nulls have no codes, which would split records
+        that a promise counts as one class.
     left_out : ndarray of int
         Rows that are blank.
 
     Notes
     -----
-    A value or a code of a missing value that no released record holds has no label, since a list
-    of labels may have been made from the records. A treated column of numbers keeps what its
-    values mean only where all of them still are values with a meaning; in one of text, a code that
-    stands there means what it meant. The format of text, and of what a step treats or reads, stays
+    A value or missing-value code that no released record holds has no label, because a list
+    of labels may have been made from the records. A treated column of numbers keeps its value
+    labels only if all its values still have one; in a text column, a code means what it meant
+    before. The display format of a text column, and of one that a step treats or reads, is left
     out: its width is that of the longest original value.
     """
     fields = []
@@ -216,7 +216,7 @@ def released_labels(
 
 
 def carried(table: pa.Table, format: str) -> pa.Table:
-    """Leave out the codes of missing values, and their labels, that a format does not carry."""
+    """Leave out missing-value codes, and their labels, that a format does not have."""
     fields = []
     for own in table.schema:
         labels = labels_of(own)
@@ -232,25 +232,25 @@ def carried(table: pa.Table, format: str) -> pa.Table:
 
 
 def _means(missing: Any, value: Any) -> bool:
-    """Tell whether a value is a code of a missing value: the one given, or within its range."""
+    """Tell whether a value is a missing-value code: the code itself, or within its range."""
     low, high = missing if isinstance(missing, tuple) else (missing, missing)
     return isinstance(low, str) == isinstance(value, str) and bool(low <= value <= high)
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a column of this type holds text, categories of text among it."""
+    """Tell whether a column of this type holds text, or categories of text."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _by_text(values: Mapping[Any, str]) -> dict[str, str]:
-    """Return what values mean by their text, as generalization writes them."""
+    """Return value labels by the values' text, as generalization writes them."""
     whole = {v: int(v) if isinstance(v, float) and v.is_integer() else v for v in values}
     return {str(whole[value]): label for value, label in values.items()}
 
 
 def _without(field: pa.Field, table: pa.Table, rows: np.ndarray) -> pa.Array | None:
-    """Return the codes of a column's nulls, but for some rows."""
+    """Return the codes of a column's nulls, except in some rows."""
     codes = null_codes(field, table[field.name])
     if codes is None or not len(rows):
         return codes

@@ -1,4 +1,4 @@
-"""Which of some known tuples each row has: how a plan made from distinct tuples meets the rows."""
+"""Find each row's tuple among known ones: how a plan made from distinct tuples is applied."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _CHUNK = 1 << 16
 class Lookup:
     """Distinct tuples, to be found again among rows.
 
-    Nulls, NaN among them, are one value; -0.0 is 0.0; a dictionary is what it stands for.
+    Nulls, NaN included, are one value; -0.0 is 0.0; a dictionary counts by its labels.
 
     Attributes
     ----------
     values : dict of str to pyarrow.Array
-        Of each column its distinct values.
+        The distinct values of each column.
     first : ndarray of int64
-        A row of each distinct tuple among those that were learned.
+        For each distinct tuple, a row that has it.
     folds : dict of int to ndarray of int64
         By position of a column: the keys of the columns before it, sorted. Keys are replaced by
         their places there where they would grow too large. The last is of whole tuples.
@@ -50,7 +50,7 @@ class Lookup:
 
     @classmethod
     def learn(cls, columns: Mapping[str, pa.ChunkedArray]) -> Lookup:
-        """Keep the tuples of some rows; one that is there twice counts once."""
+        """Learn the tuples of some rows; a repeated one counts once."""
         values = {name: _distinct(column) for name, column in columns.items()}
         folds: dict[int, np.ndarray] = {}
         keys, bound = np.zeros(len(next(iter(columns.values()))), np.int64), 1
@@ -76,8 +76,8 @@ class Lookup:
             row = int(np.argmax(unknown))
             held = ", ".join(f"{name} = {columns[name][row].as_py()!r}" for name in self.values)
             raise BadInput(
-                f"a row has {held}, which no row had when the table was counted; take a table "
-                "that does not change meanwhile"
+                f"a row has {held}, which no row had when the table was counted; use a table that "
+                "does not change during the run"
             )
         return places
 
@@ -94,14 +94,14 @@ def _distinct(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _joined(keys: np.ndarray, column: pa.ChunkedArray, known: pa.Array) -> np.ndarray:
-    """Put the codes of one more column behind the keys."""
+    """Append the codes of one more column to the keys."""
     joined = keys * (len(known) + 2)
     joined += _codes(column, known)
     return joined
 
 
 def _codes(column: pa.ChunkedArray, known: pa.Array) -> np.ndarray:
-    """Return the place of each value among those known; the next for a null, then the unknown."""
+    """Return each value's place among the known ones; the next for nulls, then one for unknowns."""
     if column.null_count == len(column):
         return np.full(len(column), len(known))
     if pa.types.is_dictionary(column.type):
@@ -122,13 +122,13 @@ def _codes(column: pa.ChunkedArray, known: pa.Array) -> np.ndarray:
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values that are equal where the methods take them as equal."""
+    """Return values so that those are equal which the methods treat as equal."""
     column = plain(column)
     return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 
 
 def _places(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return the place of each key among sorted ones; past the last where it is not there."""
+    """Return the place of each key among sorted ones; past the last if it is missing."""
     places = np.empty(len(keys), np.int64)
 
     def work(start: int, stop: int) -> None:

@@ -20,7 +20,7 @@ class Moments:
     mean, squares : ndarray of float64
         Their mean, and the sum of squares about it.
     low, high : ndarray of float64
-        Smallest and largest value; infinity and its negative where there is none.
+        Smallest and largest value; infinity and minus infinity if there is none.
     complete : int
         Rows that have a value in every column.
     centre : ndarray of float64
@@ -28,7 +28,7 @@ class Moments:
     products : ndarray of float64
         Sums of products about these means, column by column.
     mean_rest, centre_rest : ndarray of float64
-        What rounding took from `mean` and `centre`. Near 1e9 that is 1e-7, which is much to parts
+        What rounding took from `mean` and `centre`. Near 1e9 that is 1e-7, which matters for parts
         whose means differ by 1e-3.
     """
 
@@ -60,7 +60,7 @@ class Moments:
 
 
 def moments_of(columns: Sequence[np.ndarray]) -> Moments:
-    """Take the moments of some columns; NaN is a null.
+    """Compute the moments of some columns; NaN is a null.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def moments_of(columns: Sequence[np.ndarray]) -> Moments:
 
 
 def _centred(values: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Return the mean of some values with its rest, and what is left of each; 0 for none."""
+    """Return the mean of some values with its rounding rest, and the deviations; 0 for none."""
     if not len(values):
         return 0.0, 0.0, values
     left = values - values[0]
@@ -100,14 +100,14 @@ def _centred(values: np.ndarray) -> tuple[float, float, np.ndarray]:
 
 
 def _sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """Add, and give what rounding took away (Knuth)."""
+    """Add, and also return what rounding took away (Knuth)."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
 
 
 def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
-    """Take the moments of each column by itself, and none of them together.
+    """Compute the moments of each column separately, and no joint ones.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
 
 
 def joined(parts: Iterable[Moments]) -> Moments:
-    """Put the moments of parts together (Chan, Golub and LeVeque 1983).
+    """Combine the moments of parts (Chan, Golub and LeVeque 1983).
 
     Examples
     --------
@@ -169,7 +169,7 @@ def _two(a: Moments, b: Moments) -> Moments:
 def _means(
     n: Any, mean: np.ndarray, rest: np.ndarray, m: Any, other: np.ndarray, other_rest: np.ndarray
 ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-    """Put two means together, each with its rest; give the second's share and how far it is off."""
+    """Combine two means with their rests; also return the second's share and how far it is off."""
     share = m / np.maximum(n + m, 1)
     gap = np.where(np.logical_and(n > 0, m > 0), (other - mean) + (other_rest - rest), 0.0)
     both, lost = _sum(mean, share * gap)

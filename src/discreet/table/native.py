@@ -1,4 +1,4 @@
-"""Frames of pandas, polars and pyarrow in as `pyarrow.Table`, and back as they came."""
+"""Convert pandas, polars and pyarrow tables to `pyarrow.Table`, and back."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def to_arrow(table: Any) -> pa.Table:
         arrow = frame.to_arrow()
     except nw.exceptions.DuplicateError:
         check_names(list(table.columns))
-        raise BadInput("the table has two columns of one name") from None
+        raise BadInput("the table has two columns with the same name") from None
     except (pa.ArrowException, NotImplementedError) as error:
         raise BadInput(f"a column mixes types or has one that is not supported: {error}") from None
     except TypeError:
@@ -47,7 +47,7 @@ def to_arrow(table: Any) -> pa.Table:
 
 
 def check_names(names: Sequence[Any]) -> None:
-    """Refuse names that are no text, empty, or given twice."""
+    """Refuse names that are not text, empty, or repeated."""
     seen = set()
     for name in names:
         if not isinstance(name, str):
@@ -68,7 +68,7 @@ def _without_index(table: pa.Table) -> list[str]:
 
 
 def like(original: Any, result: pa.Table, changed: Iterable[str]) -> Any:
-    """Return an arrow table in the kind of the original, with its index, order and types.
+    """Return an arrow table as the same kind as the original, with its index, order and types.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def _like_pandas(frame: Any, result: pa.Table, changed: list[str]) -> Any:
 def normalise(table: pa.Table, markers: Sequence[str]) -> pa.Table:
     """Turn what means a null into a null, -0.0 into 0.0, and odd types into plain ones.
 
-    A null is an empty text, NaN, or a marker; a marker that reads as a number or a date is one in
-    columns of numbers or dates too.
+    A null is an empty text, NaN, or a marker; a marker that reads as a number or a date also counts
+    in columns of numbers or dates.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def normalise(table: pa.Table, markers: Sequence[str]) -> pa.Table:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column in a type that the rest of the code knows, where there is one."""
+    """Return a column in a type that the rest of the code knows, if there is one."""
     kind, types = column.type, pa.types
     if isinstance(kind, pa.BaseExtensionType):
         column = pa.chunked_array([c.storage for c in column.chunks], kind.storage_type)
@@ -169,9 +169,9 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def tidy_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Keep the labels that are used, in their order where that means something, else sorted.
+    """Keep the labels that are used, in their order if that means something, otherwise sorted.
 
-    An unused label, or labels in order of first appearance, would tell of other rows.
+    An unused label, or the order of first appearance, would reveal something about other rows.
     """
     kind = column.type
     plain = column.cast(kind.value_type)

@@ -16,7 +16,7 @@ from discreet.table.native import to_arrow
 
 
 def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the numeric columns that two tables or arrays share, as float64, NaN where null.
+    """Return the numeric columns that two tables or arrays share, as float64, NaN for nulls.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
 
 
 def numeric_names(before: pa.Schema, after: pa.Schema) -> list[str]:
-    """Name the columns that are numeric in both of two tables; warn of those that are in one."""
+    """Name the columns that are numeric in both tables; warn of those numeric in only one."""
     shared = []
     for name in after.names:
         if name in before.names:
@@ -77,12 +77,12 @@ def as_table(table: Any) -> pa.Table:
 
 @dataclass(frozen=True)
 class Pair:
-    """One column of two tables as float64, NaN where null; categories are numbered alike in both.
+    """One column of two tables as float64, NaN for nulls; both number categories alike.
 
     Attributes
     ----------
     categorical : bool
-        Whether the numbers stand for categories, which are equal or not and nothing else.
+        Whether the numbers stand for categories, which can only be equal or not.
     x, y : ndarray of float64
         The original and the protected column.
     """
@@ -122,7 +122,7 @@ def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
 
 
 def common_codes(x: pa.ChunkedArray, y: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the categories of two columns the same numbers, NaN where null."""
+    """Return the categories of two columns as numbers on one scale, NaN for nulls."""
     both = pa.chunked_array([*_labels(x), *_labels(y)], pa.large_string())
     labels = pc.unique(both.drop_null())
     codes = pc.index_in(both, value_set=labels).cast(pa.float64()).to_numpy()

@@ -1,4 +1,4 @@
-"""How SPSS, Stata and SAS store dates and numbers, and what their formats say of them."""
+"""How SPSS, Stata and SAS store dates and numbers, and what their formats say about them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Program:
     finest : int
         Microseconds that a number of today's size still tells apart.
     smallest, limit : float
-        Magnitudes from the one to below the other are held; 0 too.
+        It holds magnitudes from the first up to below the second, and 0.
     dates, datetimes, times, whole : str
         Patterns of formats.
     formats : dict
-        What is written where nothing better is known.
+        What to write if nothing better is known.
     """
 
     name: str
@@ -102,7 +102,7 @@ SAS = Program(
 
 
 def typed(numbers: pa.ChunkedArray, format: str, program: Program) -> pa.ChunkedArray:
-    """Return float64 numbers as dates, datetimes, times or integers where their format says so."""
+    """Return float64 numbers as dates, datetimes, times or integers if their format says so."""
 
     def says(pattern: str) -> bool:
         return re.fullmatch(pattern, format.upper() if program is not STATA else format) is not None
@@ -149,7 +149,7 @@ def as_numbers(
     Returns
     -------
     numbers : pyarrow.ChunkedArray of float64, or None
-        None where the program's numbers would not give the column back exactly.
+        None if the program's numbers cannot hold the column exactly.
     format : str
     """
     kind = column.type
@@ -186,7 +186,7 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def utc_datetimes(column: pa.ChunkedArray, text: bool) -> pa.ChunkedArray:
-    """Take datetimes with a zone, which are written as text, as CSV does; text: it is text."""
+    """Read datetimes with a zone, which are written as text, as CSV does, unless `text` is set."""
     present = column.drop_null()
     if not text and len(present) and pc.all(pc.match_substring_regex(present, UTC_TEXT)).as_py():
         return column.cast(pa.timestamp("us", tz="UTC"))

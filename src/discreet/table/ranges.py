@@ -1,4 +1,4 @@
-"""What the types of numeric columns can hold, and what to say of a value that they cannot."""
+"""What the types of numeric columns can hold, and the message for a value that they cannot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def nanoseconds(kind: pa.DataType) -> int:
 
 
 def limits(kind: pa.DataType, scale: int) -> tuple[int, int]:
-    """Return the least and the largest whole number that a type holds, and float64 holds exactly.
+    """Return the smallest and largest whole number that both a type and float64 hold exactly.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def say_outside(kind: pa.DataType, scale: int, value: float, row: int) -> str:
 
 
 def _day(number: float, unit: int) -> str:
-    """Name the day that so many units since 1970 are in."""
+    """Name the day that lies that many units after 1970."""
     days = int(number) * unit // _DAY
     return (
         str(np.datetime64(days, "D"))

@@ -62,7 +62,7 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
 
 def suffix_of(path: Path) -> str:
-    """Return a path's suffix, both of `.csv.gz`.
+    """Return a path's suffix, including both parts of `.csv.gz`.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def suffix_of(path: Path) -> str:
 
 
 def check_content(path: Path, format: str) -> None:
-    """Say what a file is that is not what its suffix says."""
+    """Refuse a file that is not what its suffix says, and say what it is."""
     try:
         with path.open("rb") as file:
             start = file.read(64)

@@ -1,7 +1,7 @@
-"""Files of SPSS, Stata and SAS, through pyreadstat.
+"""SPSS, Stata and SAS files, through pyreadstat.
 
 Dates are read and written as the programs' own numbers, so that nothing passes through slow or
-rounded in-between types. What a package cannot hold exactly is written as text.
+rounded intermediate types. What a program cannot hold exactly is written as text.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _STATA_LARGEST = 2_147_483_620
 def read_statistics_file(
     path: Path, format: str, encoding: str | None = None, text: Collection[str] = ()
 ) -> pa.Table:
-    """Read a file of SPSS, Stata or SAS with labels, formats and codes of missing values.
+    """Read an SPSS, Stata or SAS file with labels, formats and missing-value codes.
 
-    The columns that `text` names stay text, though they look like datetimes.
+    The columns named in `text` stay text, even if they look like datetimes.
     """
     pyreadstat = optional("pyreadstat", path)
     reader = getattr(pyreadstat, {"xpt": "read_xport"}.get(format, f"read_{format}"))
@@ -66,7 +66,7 @@ def read_statistics_file(
         )
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, OSError) as error:
         name = PROGRAMS[format].name
-        raise BadInput(f"{path} cannot be read as a file of {name}: {error}") from None
+        raise BadInput(f"{path} cannot be read as {name}: {error}") from None
     fields, columns = [], []
     for name in meta.column_names:
         own, column = _read_column(name, cells.pop(name), meta, format, name in text)
@@ -126,7 +126,7 @@ def _missing_of(name: str, meta: Any) -> tuple[Any, ...]:
 def _part_codes(
     column: pa.ChunkedArray, missing: Sequence[Any]
 ) -> tuple[pa.ChunkedArray, pa.Array | None]:
-    """Turn the codes of missing values into nulls, and give them apart."""
+    """Turn missing-value codes into nulls, and return the codes separately."""
     if not missing:
         return column, None
     hit = pa.scalar(False)
@@ -145,7 +145,7 @@ def _part_codes(
 
 @dataclass
 class _Parts:
-    """What a file is made of: the cells, and what is said of them."""
+    """What a file is made of: the cells, and what is said about them."""
 
     frame: dict[str, Any] = field(default_factory=dict)
     formats: dict[str, str] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class _Parts:
 
 
 def write_statistics_file(table: pa.Table, path: Path, format: str) -> None:
-    """Write a file of SPSS, Stata or SAS (transport) with labels and codes of missing values."""
+    """Write an SPSS, Stata or SAS (transport) file with labels and missing-value codes."""
     import pandas as pd
 
     pyreadstat = optional("pyreadstat", Path(path.name))
@@ -211,7 +211,7 @@ def _add_column(
 
 
 def _value_labels(own: pa.Field, labels: Labels, family: str) -> dict[Any, str]:
-    """Return the labels of values that a program can have: of text, of numbers, of its letters."""
+    """Return the value labels that a program can hold: for text, numbers, its missing letters."""
     text = is_text(own.type)
     if family != "dta":
         return {v: label for v, label in labels.values.items() if isinstance(v, str) == text}
@@ -247,7 +247,7 @@ def _check_name(name: str, program: Program) -> None:
 def _write_column(
     column: pa.ChunkedArray, name: str, program: Program, codes: pa.Array | None
 ) -> tuple[Any, str | None]:
-    """Return a column as pandas should have it (a list where it holds text), with a format."""
+    """Return a column as pandas needs it (a list if it holds text), with a format."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
@@ -275,9 +275,9 @@ def _write_column(
 
 
 def _stata_integers(column: pa.ChunkedArray) -> Any:
-    """Return integers as Stata's long, the one type of its integers that pyreadstat writes.
+    """Return integers as Stata's long, its only integer type that pyreadstat writes.
 
-    None where they are too large.
+    None if they are too large.
     """
     import pandas as pd
 
@@ -314,7 +314,9 @@ def _number_cells(
 ) -> Any:
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise BadInput(f"column '{name}' holds {kind}, which {program.name} cannot; use Parquet")
+        raise BadInput(
+            f"column '{name}' holds {kind}, which {program.name} cannot hold; use Parquet"
+        )
     if pa.types.is_integer(kind):
         largest = max(abs(pc.min(column).as_py() or 0), abs(pc.max(column).as_py() or 0))
         if largest > LARGEST_EXACT_INTEGER:
@@ -340,7 +342,7 @@ def _number_cells(
 
 
 def _undated(path: Path, format: str) -> None:
-    """Put a fixed date in place of the clock's, so that a rerun gives the same bytes."""
+    """Replace the current time by a fixed date, so that a rerun gives the same bytes."""
     with path.open("r+b") as file:
         start = file.read(2000)
         if format == "sav":

@@ -17,7 +17,7 @@ from discreet.kernels.sorting import sort, sort_rows
 
 @dataclass(frozen=True)
 class Summary:
-    """Sorted distinct values of a numeric column with their counts; nulls are counted apart.
+    """Sorted distinct values of a numeric column with their counts; nulls are counted separately.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Summary:
     nulls : int
         Records without a value.
     classes : ndarray of int32 or None
-        For supervised methods: how many of the records of each value (row) are of each class.
+        For supervised methods: for each value (row), how many of its records are in each class.
     """
 
     values: np.ndarray
@@ -76,7 +76,7 @@ def summarise_sorted(
 
 
 def followed_by(low: Summary, high: Summary) -> Summary:
-    """Put two summaries together, where all values of the second are larger."""
+    """Join two summaries; all values of the second must be larger."""
     return Summary(
         np.concatenate([low.values, high.values]),
         np.concatenate([low.counts, high.counts]),
@@ -108,7 +108,7 @@ def tuple_counts(table: pa.Table, columns: list[str]) -> tuple[pa.Table, np.ndar
 
 
 class Tuples:
-    """Distinct tuples with their counts, put together from pieces of a table.
+    """Distinct tuples with their counts, collected from pieces of a table.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Tuples:
         return cls(*tuple_counts(table, table.column_names))
 
     def joined(self, other: Tuples) -> Tuples:
-        """Put two together; they are counted again only once they have become many."""
+        """Join two; they are only counted again once there are many."""
         both = Tuples.__new__(Tuples)
         both._names, both._parts = self._names, [*self._parts, *other._parts]
         both._settled = max(self._settled, other._settled)

@@ -1,6 +1,6 @@
-"""Apache Spark: counting and sorting by its own plans, pieces by Arrow where the rows are.
+"""Apache Spark: it counts and sorts by its own plans, and Arrow handles pieces where the rows are.
 
-Nothing here needs pyspark to be imported; a session does.
+Importing this does not need pyspark; a session does.
 """
 
 from discreet.engines.spark.frame import SparkFrame, spark_frame

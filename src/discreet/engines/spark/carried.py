@@ -1,7 +1,7 @@
-"""In which types Spark carries a column, and how its cells get there and back.
+"""The types in which Spark carries columns, and how cells get there and back.
 
-Spark has no unsigned integers, no nanoseconds and no dictionaries. What it carries instead is
-equal, and in the same order, exactly where the cells are.
+Spark has no unsigned integers, no nanoseconds and no dictionaries. What it carries instead
+compares and sorts exactly as the cells do.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def to_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def from_spark(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a column that Spark carried in its own type."""
+    """Return a column that Spark carried, in its own type."""
     if pa.types.is_dictionary(kind):
         return from_spark(column, kind.value_type).dictionary_encode().cast(kind)
     if pa.types.is_uint64(kind):
@@ -94,7 +94,7 @@ def from_spark(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def shown(cell: str, kind: pa.DataType) -> str:
-    """Give, as Spark's SQL, a cell that it carries as the nearest that Spark itself can show.
+    """Return Spark SQL that turns a carried cell into the nearest value that Spark can show.
 
     Examples
     --------

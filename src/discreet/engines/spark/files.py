@@ -26,7 +26,7 @@ def parse_csv(
     numeric: Sequence[str],
     dialect: Mapping[str, str | None] | None,
 ) -> tuple[list[Path], pa.Schema]:
-    """Parse a CSV to a Parquet file in a new folder; types are found as on DuckDB."""
+    """Parse a CSV to a Parquet file in a new folder; types are detected as on DuckDB."""
     folder.mkdir()
     session = DuckDB(folder)
     try:
@@ -38,7 +38,7 @@ def parse_csv(
 
 
 def join_parts(parts: Path, maps: Path, table: Path, rows: Path) -> None:
-    """Write part files, which are in order, as one file, and their row maps as one."""
+    """Join part files, which are in order, into one file, and their row maps into one."""
     for folder, target in ((parts, table), (maps, rows)):
         files = sorted(folder.glob("part-*.parquet"))
         schema = parquet.read_schema(files[0])

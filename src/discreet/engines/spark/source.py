@@ -1,4 +1,4 @@
-"""Files and DataFrames as rows that frames take: plain column names, nulls that are nulls."""
+"""Files and DataFrames as frames need them: plain column names, and nulls as nulls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.table.native import marker_values
 
 
 def footers(files: Sequence[Path]) -> tuple[pa.Schema, int]:
-    """Read the schema and the number of rows of files that must be of one kind."""
+    """Read the schema and the row counts of files, which must have the same schema."""
     if not files:
         raise BadInput("there is no Parquet file to read")
     first, num_rows = open_parquet(files[0]).schema_arrow, 0
@@ -37,7 +37,7 @@ def footers(files: Sequence[Path]) -> tuple[pa.Schema, int]:
 
 
 def takes(field: pa.Field) -> bool:
-    """Tell whether engines take the column's type; others stay where they are."""
+    """Tell whether engines take the column's type; other columns stay where they are."""
     try:
         refuse_type(field)
     except BadInput:
@@ -60,7 +60,7 @@ def schema_of_spark(data: Any) -> pa.Schema:
 
 
 def local(path: Path) -> str:
-    """Name a path to Spark, for which one without a scheme is on the cluster's own file system.
+    """Return a path as Spark needs it: one without a scheme means the cluster's file system.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def rows_of(
 ) -> Any:
     """Plan to read files: columns as c0, c1, ..., normalised, and the rows' numbers.
 
-    Columns are found in the files by their places, or by their names where no places are given.
+    Columns are found in the files by position, or by name if no positions are given.
     """
     from pyspark.sql import functions
 
@@ -107,7 +107,7 @@ def rows_of(
 def _linked(session: Session, files: Sequence[Path]) -> Path:
     """Link to files by names that say at which row each starts.
 
-    Spark reads patterns into names of files, and passes over those that start with _ or a point.
+    Spark reads file names as patterns, and skips those that start with an underscore or a point.
     """
     folder = session.new_folder()
     folder.mkdir()
@@ -144,7 +144,7 @@ def _as_carried(cell: Any, kind: str, field: pa.Field) -> Any:
 
 
 def _normalised(cell: Any, kind: pa.DataType, markers: Sequence[str]) -> Any:
-    """Return a column's cells as `table.normalise` does it."""
+    """Normalise a column's cells as `table.normalise` does."""
     from pyspark.sql import functions
 
     kind, name = plain_type(kind), spark_name(kind)

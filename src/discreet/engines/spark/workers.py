@@ -34,7 +34,7 @@ ORIGINAL_ROW = "original_row"
 def fold_rows(
     function: OfPiece[Any], merge: Merge[Any], schema: pa.Schema, span: int, batches: Batches
 ) -> Batches:
-    """Put together what a function gives for each run of rows."""
+    """Combine what a function returns for each run of rows."""
     found = runs(schema, span, batches)
     return _partials(merge, span, ((rows, function(table, rows)) for table, rows in found))
 
@@ -42,7 +42,7 @@ def fold_rows(
 def fold_pair(
     function: OfPair[Any], before: pa.Schema, after: pa.Schema, first: pa.Table, second: pa.Table
 ) -> pa.Table:
-    """Return what a function gives for the rows of one span, before and after."""
+    """Return a function's result for the rows of one span, before and after."""
     table, rows, there, others = _paired(before, after, first, second)
     return pa.table(pickled(int(rows[0]), function(table, rows, there, others)))
 
@@ -100,7 +100,7 @@ def write_rows(
     suffix: str,
     batches: Batches,
 ) -> Batches:
-    """Write the rows of each part, which come in their order, and tell of what was written."""
+    """Write the rows of each part, which come in order, and report what was written."""
     for part, runs in groupby(_parts(schema, order, bits, batches), itemgetter(0)):
         # Another attempt at the same part, even at the same time, writes to another file.
         attempt = os.urandom(8).hex()
@@ -120,7 +120,7 @@ def _finished(
     runs: Iterable[tuple[int, pa.Table, np.ndarray]],
     numbers: list[np.ndarray],
 ) -> Iterator[pa.Table]:
-    """Finish the rows of a part, always as many at a time, and note their numbers."""
+    """Finish the rows of a part, the same number at a time, and note their numbers."""
     held: list[tuple[pa.Table, np.ndarray]] = []
     for _, table, rows in runs:
         held.append((table, rows))
@@ -146,7 +146,7 @@ def read_released(
     parts: Sequence[tuple[Path, Path]],
     batches: Batches,
 ) -> Batches:
-    """Return the rows of written parts, with the numbers that the row map has for them."""
+    """Return the rows of written parts, with their numbers from the row map."""
     for batch in batches:
         for place in batch.column(0).to_pylist():
             path, map_path = parts[place]
@@ -164,7 +164,7 @@ def read_released(
 
 
 def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
-    """Write tables of one kind to one file."""
+    """Write tables of the same schema to one file."""
     writer = None
     for table in tables:
         writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
@@ -174,7 +174,7 @@ def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
 
 
 def read_parquet(path: Path) -> Iterator[pa.Table]:
-    """Read a file a piece at a time."""
+    """Read a file one piece at a time."""
     for batch in open_parquet(path).iter_batches(1 << 16):
         yield pa.table(batch)
 
@@ -185,11 +185,11 @@ def write_row_map(rows: np.ndarray, path: Path) -> None:
 
 
 def runs(schema: pa.Schema, span: int, batches: Batches) -> Iterator[Numbered]:
-    """Return the rows in pieces whose numbers follow on each other.
+    """Return the rows in pieces with consecutive numbers.
 
-    Spark puts parts of several files in one batch, and in any order. Where the span is 1, a piece
-    has each number from its first to its last; where it is more, only numbers of one span, such as
-    0 to span-1; where it is 0, rows are taken as they come.
+    Spark puts parts of several files in one batch, in any order. If the span is 1, a piece
+    has each number from its first to its last; if it is more, only numbers of one span, such as
+    0 to span-1; if it is 0, rows are taken as they come.
     """
     for batch in batches:
         if batch.num_rows:
@@ -222,7 +222,7 @@ def _breaks(rows: np.ndarray, span: int) -> list[int]:
 
 
 def _partials(merge: Merge[Any], span: int, found: Iterator[tuple[np.ndarray, Any]]) -> Batches:
-    """Merge what belongs to rows that follow on each other; the driver merges the rest."""
+    """Merge results for consecutive rows; the driver merges the rest."""
     first, last, merged = -1, -1, None
     for rows, part in found:
         if first >= 0 and not _breaks(np.array([last, rows[0]]), span):
@@ -237,13 +237,13 @@ def _partials(merge: Merge[Any], span: int, found: Iterator[tuple[np.ndarray, An
 
 
 def pickled(first: int, part: Any) -> pa.RecordBatch:
-    """Send what a function gave to the driver."""
+    """Pickle a function's result for the driver."""
     cells = [pa.array([first]), pa.array([pickle.dumps(part)], pa.binary())]
     return pa.RecordBatch.from_arrays(cells, names=["first", "partial"])
 
 
 def sent(table: pa.Table, rows: np.ndarray) -> Batches:
-    """Return a table to Spark."""
+    """Send a table back to Spark."""
     names = [f"c{place}" for place in range(table.num_columns)]
     columns = [to_spark(column) for column in table.columns]
     whole = pa.table([*columns, pa.array(rows, pa.int64())], names=[*names, ROW])
@@ -253,7 +253,7 @@ def sent(table: pa.Table, rows: np.ndarray) -> Batches:
 def _parts(
     schema: pa.Schema, order: str, bits: int, batches: Batches
 ) -> Iterator[tuple[int, pa.Table, np.ndarray]]:
-    """Cut the rows where the part that their order word says changes."""
+    """Cut the rows where the part given by their order word changes."""
     for table, rows in runs(schema, 0, batches):
         words = table[order].to_numpy()
         part = (words >> np.uint64(64 - bits)) if bits else np.zeros(len(words), dtype=np.uint64)
