@@ -405,8 +405,8 @@ def rare_cells(
         counts = np.bincount(classes[~lost], minlength=n_classes)
         k = step.least_records(names[0], plan["columns"][names[0]])
         rare = ~lost & (counts < k)[classes]
-        # What is null already cannot be blanked.
-        rare &= np.any([pc.is_valid(table[name]).to_numpy() for name in names], axis=0)
+        if promise == "k-per-value":
+            rare &= pc.is_valid(table[names[0]]).to_numpy()
         if rare.any():
             found.update(dict.fromkeys(names, rare))
     return found
