@@ -29,7 +29,7 @@ def save_until(stop: str, folder: Path, target: str, force: bool, tell: Connecti
     def patch(module: Any, name: str, stop: str | None = None) -> None:
         setattr(module, name, wait(stop or name, getattr(module, name)))
 
-    for name in ("write_table", "save_plan", "check_release"):
+    for name in ("write_table", "save_plan", "check_frames"):
         patch(release, name)
     patch(output, "_publish")
     patch(output, "_remove_old", "tidy")

@@ -235,7 +235,7 @@ def test_long_arrays_of_a_plan_go_to_parquet(tmp_path):
 # Processes are forked off one that has imported all, and has done nothing else.
 forked = multiprocessing.get_context("forkserver")
 forked.set_forkserver_preload(["tests.flow.stopping"])
-STOPS = ["write_table", "save_plan", "check_release", "first rename", "tidy"]
+STOPS = ["write_table", "save_plan", "check_frames", "first rename", "tidy"]
 CASES = [(target, stop, False) for target in ("out", "out.csv") for stop in STOPS]
 CASES += [("out", stop, True) for stop in ("_publish", "first rename", "second rename", "tidy")]
 CASES += [("out.csv", "table", False)]

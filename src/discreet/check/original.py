@@ -249,10 +249,8 @@ def _not_rare(
             if value is None:
                 continue
             number = isinstance(value, float)
-            said = (
-                f"nan, the plan gives {value:.17g}" if number else f"None, the plan gives {value}"
-            )
-            one = Differing(first, said, cells)
+            gives = f"{value:.17g}" if number else value
+            one = Differing(first, f"{'nan' if number else None}, the plan gives {gives}", cells)
             found[name] = found[name].joined(one) if name in found else one
     return found
 
