@@ -235,6 +235,7 @@ EDITS = {
     "rows in another order": lambda given: given.take(pa.array(np.arange(len(given))[::-1])),
     "a column added": lambda given: given.append_column("name", given["zip"]),
     "a column lost": lambda given: given.drop_columns(["zip"]),
+    "all columns of a step lost": lambda given: given.drop_columns(["age", "zip"]),
     "another column lost": lambda given: given.drop_columns(["income", "ill"]),
     "a row of nulls": lambda given: pa.concat_tables(
         [given.slice(1), given.schema.empty_table(), pa.table(

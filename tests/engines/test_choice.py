@@ -36,7 +36,9 @@ def test_a_csv_counts_by_its_bytes(tmp_path):
 def test_a_relation_is_for_duckdb():
     relation = duckdb.sql("SELECT 1 AS a")
     assert choose("auto", relation) == "duckdb"
-    with pytest.raises(BadInput, match="the table belongs to duckdb, so the engine cannot be memory"):
+    with pytest.raises(
+        BadInput, match="the table belongs to duckdb, so the engine cannot be memory"
+    ):
         choose("memory", relation)
 
 

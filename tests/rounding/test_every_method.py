@@ -372,7 +372,9 @@ def test_supervised_steps_aim_at_the_target(name, tmp_path):
     assert release.table.column_names == ["x"]
     assert release.table["x"].to_pylist() == [25.0] * 51 + [75.0] * 49
     assert release.check.ok
-    with pytest.raises(BadInput, match=rf"step 1 \({name}\) needs classes: give their column the role target"):
+    with pytest.raises(
+        BadInput, match=rf"step 1 \({name}\) needs classes: give their column the role target"
+    ):
         protect({"method": name}, x)
     with pytest.raises(BadInput, match=rf"step 1 \({name}\) treats 'x', the target it aims at"):
         protect({"method": name}, x, target="x", rest="drop")

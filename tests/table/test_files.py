@@ -67,7 +67,9 @@ def test_what_cannot_be_read_or_written_is_refused(tmp_path):
         with pytest.raises(BadInput) as caught:
             read_table(path)
         assert message in str(caught.value)
-    with pytest.raises(BadInput, match=r"column 'a' holds list<.*>, which CSV cannot hold; use Parquet"):
+    with pytest.raises(
+        BadInput, match=r"column 'a' holds list<.*>, which CSV cannot hold; use Parquet"
+    ):
         write_table(pa.table({"a": [[1]]}), tmp_path / "t.csv")
 
 

@@ -108,7 +108,10 @@ def engine_for(engine: str, tables: Sequence[Any], evidence: Evidence | None) ->
     """
     if engine not in CHECKING:
         raise BadInput(f"a check has no engine '{engine}'; {nearest(engine, CHECKING)}")
-    if not isinstance(tables[0], str | Path):
+    frames = [isinstance(one, Frame) and not one.whole for one in tables if one is not None]
+    if any(frames) and not all(frames):
+        raise BadInput("the tables are in different places; give both as frames of one engine")
+    if not isinstance(tables[0], str | Path) or isinstance(tables[1], Frame):
         if engine == "duckdb":
             raise BadInput("a table is checked where it is; give its file to check it on duckdb")
         return "memory"

@@ -28,7 +28,7 @@ UNFINISHED = "UNFINISHED"
 FILE_KEY = "$array in file"
 Plan = dict[str, Any]
 # What makes a plan that cannot be applied: it was edited, or is not this table's.
-UNREADABLE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+UNREADABLE = (KeyError, TypeError, ValueError, IndexError, AttributeError, StopIteration)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ evidence, applies the plan by itself to the original and compares cell by cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
 from discreet.check.findings import CheckReport, Finding, finding
@@ -88,11 +87,7 @@ def _roles(names: list[str], recipe: Recipe) -> list[Finding]:
             f"column '{left[0]}' is there" if left else None,
             f"none of {', '.join(hidden)}" if hidden else "the recipe names none",
         ),
-        finding(
-            "every released column has a role",
-            problem,
-            f"{len(names)} of {len(names)}",
-        ),
+        finding("every released column has a role", problem, f"{len(names)} of {len(names)}"),
     ]
 
 
@@ -163,21 +158,15 @@ def same_input(evidence: Evidence, original: Frame, source: Path | None) -> Find
     That is one of its content, column after column, or of its file.
     """
     known, same = evidence.log["input"], None
+    # Of a frame whose pieces come here, one after the other in the order of rows.
+    pieces = getattr(original, "pieces", None)
     if evidence.original is original:
         same = True
-    elif known.get("hmac") is not None and isinstance(original, Streamed):
-        columns = ((p for p, _ in original.pieces([name])) for name in original.schema.names)
+    elif known.get("hmac") is not None and pieces is not None:
+        columns = ((p for p, _ in pieces([name])) for name in original.schema.names)
         same = pieces_hmac(columns, evidence.key) == known["hmac"]
     elif known.get("file_hmac") is not None and source is not None:
         same = source_hmac(source, evidence.key) == known["file_hmac"]
     if same is None:
         return Finding(SAME_INPUT, "not verifiable", "needs the file that was protected")
     return finding(SAME_INPUT, None if same else "its keyed hash differs", "hash equal")
-
-
-@runtime_checkable
-class Streamed(Protocol):
-    """A frame whose pieces come here, one after the other in the order of rows."""
-
-    def pieces(self, columns: Sequence[str]) -> Iterator[tuple[pa.Table, np.ndarray]]:
-        """Return some columns a piece at a time, with the rows' numbers."""

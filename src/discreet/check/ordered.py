@@ -67,37 +67,17 @@ def with_computed(
             unknown |= set(step["columns"]) if is_unknown(step, unknown) else set()
             continue
         columns = frame.schema.names if frame is not original else list(columns)
-        before = partial(
-            _before,
-            plan | {"steps": plan["steps"][:place]},
-            seed,
-            sources,
-            list(step["columns"]),
-            key,
-        )
-        made = _beside(frame, step, seed, columns, key, before)
+        names, so_far = list(step["columns"]), plan | {"steps": plan["steps"][:place]}
+        before = partial(_before, so_far, seed, sources, names, key)
+        found = _by_row(_by_cell(frame, step, seed, columns, key, before), names)
+        added = [pa.field(c, pa.float64()) for name in names for c in computed(step["step"], name)]
+        schema = pa.schema([*(frame.schema.field(name) for name in columns), *added])
+        made = frame.map_pairs(found, partial(joined, schema), schema, columns)
+        found.remove()
         if frame is not original:
             frame.remove()
         frame = made
     return frame
-
-
-def _beside(
-    frame: Frame,
-    step: dict[str, Any],
-    seed: int,
-    columns: Sequence[str],
-    key: str | None,
-    before: Before,
-) -> Frame:
-    """Add what one step makes of a table's cells."""
-    names = list(step["columns"])
-    found = _by_row(_by_cell(frame, step, seed, columns, key, before), names)
-    added = [pa.field(c, pa.float64()) for name in names for c in computed(step["step"], name)]
-    schema = pa.schema([*(frame.schema.field(name) for name in columns), *added])
-    made = frame.map_pairs(found, partial(joined, schema), schema, columns)
-    found.remove()
-    return made
 
 
 def _by_cell(

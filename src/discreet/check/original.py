@@ -216,7 +216,7 @@ def _other_cells(comparing: Comparing, seen: Seen, shown: Shown) -> str | None:
     units = {name: plan.get("unit_ns") or 10**9 for name, plan in plans}
     differing = dict(seen.cells)
     for names in seen.emptied:
-        for name, empty in _not_rare(seen, names, rarest[names], shown, units).items():
+        for name, empty in _not_rare(seen, names, rarest[names][0], shown, units).items():
             differing[name] = empty.joined(differing[name]) if name in differing else empty
     for name, _ in plans:
         if name in seen.strange:
@@ -249,10 +249,8 @@ def _not_rare(
             if value is None:
                 continue
             number = isinstance(value, float)
-            said = (
-                f"nan, the plan gives {value:.17g}" if number else f"None, the plan gives {value}"
-            )
-            one = Differing(first, said, cells)
+            gives = f"{value:.17g}" if number else value
+            one = Differing(first, f"{'nan' if number else None}, the plan gives {gives}", cells)
             found[name] = found[name].joined(one) if name in found else one
     return found
 
@@ -269,9 +267,10 @@ def _other_blanks(comparing: Comparing, seen: Seen) -> str | None:
     """Compare how many cells of records that stay are emptied with what the plan says."""
     planned = comparing.plan.get("suppressed", {}).get("blanked", {})
     found = {name: seen.lost[name,] - seen.left_out for name in comparing.released}
+    rarest = rarest_allowed(comparing) if seen.emptied else {}
     for names, tuples in seen.emptied.items():
         for name in names:
-            found[name] += sum(cells for cells, _ in tuples.values())
+            found[name] += sum(cells for cells, _ in tuples.values() if cells < rarest[names][0])
     for name in comparing.released:
         number = planned.get(name, 0)
         if name not in seen.unknown and number != found[name]:

@@ -292,14 +292,16 @@ class _Rows:
         found: dict[str, np.ndarray] = {}
         known = self.applied.keys() & set(self.comparing.released)
         allowed = rarest_allowed(self.comparing) if self.comparing.plan.get("suppressed") else {}
-        for names in allowed:
+        for names, (_, by_tuple) in allowed.items():
             if not set(names) <= known:
                 continue
             lost = np.any([self.gone[name] for name in names], axis=0)
             self.seen.lost[names] = int(lost.sum())
             cells = [_plainly(self._wanted(name, self.applied[name])) for name in names]
             wanted = pa.table(cells, names=[str(i) for i in range(len(names))])
-            empty = ~lost[self.there] & all_null(self.after.select(names)) & ~all_null(wanted)
+            empty = ~lost[self.there] & all_null(self.after.select(names))
+            if not by_tuple:  # Of tuples, nulls are a value like any other.
+                empty &= ~all_null(wanted)
             if empty.any():
                 self.seen.emptied[names] = _counted(wanted, self.place, empty)
                 found |= dict.fromkeys(names, empty)
@@ -396,16 +398,20 @@ def _counted(wanted: pa.Table, place: np.ndarray, some: np.ndarray) -> Emptied:
     return dict(zip(keys, figures, strict=True))
 
 
-def rarest_allowed(comparing: Comparing) -> dict[Together, int]:
-    """Return how many records must share the values of columns; those with fewer are emptied."""
-    found: dict[Together, int] = {}
+def rarest_allowed(comparing: Comparing) -> dict[Together, tuple[int, bool]]:
+    """Return how many records must share the values of columns, and whether they are a tuple.
+
+    Values that fewer records share are emptied.
+    """
+    found: dict[Together, tuple[int, bool]] = {}
     for step, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
         promise = step.build().promise if step.promise else None
         if promise not in ("k-per-value", "k-per-tuple"):
             continue
         by_tuple = promise == "k-per-tuple"
         for names in [tuple(step.columns)] if by_tuple else [(name,) for name in step.columns]:
-            found[names] = int(step.least_records(names[0], plan["columns"][names[0]]))
+            k = int(step.least_records(names[0], plan["columns"][names[0]]))
+            found[names] = k, by_tuple
     return found
 
 

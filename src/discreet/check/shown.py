@@ -95,6 +95,8 @@ class Shown:
 
     def over(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
         """Count distinct tuples."""
+        if not columns:
+            raise ValueError("none of its columns is there")
         if self.hidden:
             table, counts = self.frame.counts_without(columns, np.array(self.hidden))
         else:

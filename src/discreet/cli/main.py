@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import signal
 import sys
+import typing
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -26,16 +30,18 @@ app = typer.Typer(
 RecipeFile = Annotated[Path, typer.Option("--recipe", help="TOML file with roles and steps.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing release.")]
 Json = Annotated[bool, typer.Option("--json", help="Print figures as JSON.")]
-Separator = Annotated[Optional[str], typer.Option(help="CSV separator (detected by default).")]  # noqa: UP045
-Decimal = Annotated[Optional[str], typer.Option(help="CSV decimal mark (detected by default).")]  # noqa: UP045
-Quote = Annotated[Optional[str], typer.Option(help="CSV quote character (detected by default).")]  # noqa: UP045
-Encoding = Annotated[Optional[str], typer.Option(help="CSV encoding (detected by default).")]  # noqa: UP045
-
 Memory = Annotated[Optional[str], typer.Option(help="Memory limit of the engine, such as 4GB.")]  # noqa: UP045
 Measuring = Annotated[
     str, typer.Option(help="memory or duckdb; auto: memory if it fits, else duckdb.")
 ]
-Sheet = Annotated[Optional[str], typer.Option(help="Excel sheet (the first by default).")]  # noqa: UP045
+# How a file is written: options of every command that reads one, given to it as `dialect`.
+DIALECT = {
+    "separator": "CSV separator (detected by default).",
+    "decimal": "CSV decimal mark (detected by default).",
+    "quote": "CSV quote character (detected by default).",
+    "encoding": "CSV encoding (detected by default).",
+    "sheet": "Excel sheet (the first by default).",
+}
 
 out = Console(highlight=False)
 
@@ -69,15 +75,28 @@ def _warn(message: Warning | str, *where: Any, **more: Any) -> None:
     print(f"discreet: warning: {message}", file=sys.stderr)
 
 
-def _dialect(
-    separator: str | None,
-    decimal: str | None,
-    quote: str | None,
-    encoding: str | None,
-    sheet: str | None,
-) -> dict[str, str | None]:
-    given = {"separator": separator, "decimal": decimal, "quote": quote, "encoding": encoding}
-    return given | {"sheet": sheet}
+def _reads_files(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a dialect to a command, which takes them as one dict."""
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(**given, dialect={name: given.pop(name) for name in DIALECT})
+
+    own = [p for p in inspect.signature(command).parameters.values() if p.name != "dialect"]
+    hints = typing.get_type_hints(command, include_extras=True)
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[Optional[str], typer.Option(help=said)],  # noqa: UP045
+        )
+        for name, said in DIALECT.items()
+    ]
+    whole = [p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in own] + options
+    run.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in whole}
+    return run
 
 
 def _print_json(content: Any) -> None:
@@ -95,8 +114,9 @@ def _top(
         raise typer.Exit
 
 
-@app.command()
-def inspect(
+@app.command("inspect")
+@_reads_files
+def inspect_file(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
     write_recipe: Annotated[
         Optional[Path],  # noqa: UP045
@@ -113,11 +133,8 @@ def inspect(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing recipe.")] = False,
     as_json: Json = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    *,
+    dialect: dict[str, str | None],
 ) -> None:
     """Take a first look at a table: column kinds, likely identifiers, risky keys, a recipe."""
     from discreet.cli.inspect import run_inspect
@@ -131,13 +148,14 @@ def inspect(
         folder=write_hierarchies,
         force=force,
         quiet=as_json,
-        dialect=_dialect(separator, decimal, quote, encoding, sheet),
+        dialect=dialect,
     )
     if as_json:
         _print_json(content)
 
 
 @app.command()
+@_reads_files
 def protect(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
     recipe: RecipeFile,
@@ -155,11 +173,8 @@ def protect(
     memory: Memory = None,
     master: Annotated[Optional[str], typer.Option(help="Spark master, such as local[4].")] = None,  # noqa: UP045
     as_json: Json = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    *,
+    dialect: dict[str, str | None],
 ) -> None:
     """Protect a table by a recipe: writes public/ to share and internal/ to keep."""
     from discreet.flow.protection import protect_to
@@ -175,7 +190,7 @@ def protect(
             force=force,
             memory=memory,
             master=master,
-            dialect=_dialect(separator, decimal, quote, encoding, sheet),
+            dialect=dialect,
             tell=tell,
         )
     _print_release(*found, as_json)
@@ -196,6 +211,7 @@ def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) 
 
 
 @app.command()
+@_reads_files
 def check(
     release: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
     original: Annotated[Optional[Path], typer.Option(help="The table it was made from.")] = None,  # noqa: UP045
@@ -208,11 +224,8 @@ def check(
     ] = "auto",
     memory: Memory = None,
     as_json: Json = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    *,
+    dialect: dict[str, str | None],
 ) -> None:
     """Verify what a release promises; exits with 1 if a promise is broken."""
     from discreet.check import check_release
@@ -224,7 +237,6 @@ def check(
     if recipe is None and not known:
         raise BadInput(f"{internal} does not exist; give the recipe with --recipe")
     rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
-    dialect = _dialect(separator, decimal, quote, encoding, sheet)
     with show.stages() as tell:
         report = check_release(
             table,
@@ -245,6 +257,7 @@ def check(
 
 
 @app.command()
+@_reads_files
 def assess(
     original: Annotated[Path, typer.Argument(help="The original table.")],
     protected: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
@@ -256,16 +269,12 @@ def assess(
     engine: Measuring = "auto",
     memory: Memory = None,
     as_json: Json = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    *,
+    dialect: dict[str, str | None],
 ) -> None:
     """Measure risk and utility before and after."""
     from discreet.cli.assess import run_assess
 
-    dialect = _dialect(separator, decimal, quote, encoding, sheet)
     result = run_assess(original, protected, recipe, measure or None, engine, memory, dialect)
     if as_json:
         _print_json(result.to_dict())
@@ -274,6 +283,7 @@ def assess(
 
 
 @app.command()
+@_reads_files
 def compare(
     original: Annotated[Path, typer.Argument(help="The original table.")],
     releases: Annotated[list[Path], typer.Argument(help="Release folders, or released files.")],
@@ -291,16 +301,12 @@ def compare(
     engine: Measuring = "auto",
     memory: Memory = None,
     as_json: Json = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    *,
+    dialect: dict[str, str | None],
 ) -> None:
     """Compare releases of one table, and mark those that no other one beats."""
     from discreet.cli.compare import run_compare
 
-    dialect = _dialect(separator, decimal, quote, encoding, sheet)
     found = run_compare(original, releases, out_file, force, risk, loss, engine, memory, dialect)
     if as_json:
         _print_json(found.to_dict())
@@ -311,6 +317,7 @@ def compare(
 
 
 @app.command()
+@_reads_files
 def report(
     release: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
     original: Annotated[
@@ -332,11 +339,8 @@ def report(
     engine: Measuring = "auto",
     memory: Memory = None,
     as_json: Json = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    *,
+    dialect: dict[str, str | None],
 ) -> None:
     """Write the report for the review board, or with --external for users of the data."""
     from discreet.cli.report import run_report
@@ -352,7 +356,7 @@ def report(
         as_json=as_json,
         engine=engine,
         memory=memory,
-        dialect=_dialect(separator, decimal, quote, encoding, sheet),
+        dialect=dialect,
     )
 
 

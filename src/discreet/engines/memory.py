@@ -25,7 +25,7 @@ from discreet.engines.frame import (
 )
 from discreet.engines.stretches import whole_stretches
 from discreet.errors import BadInput
-from discreet.table.classes import plain
+from discreet.table.classes import classes_of, encode_columns, plain
 from discreet.table.files import delimiter_of, format_of, read_table, write_table
 from discreet.table.labels import carried, take_rows
 from discreet.table.native import normalise, to_arrow
@@ -145,15 +145,21 @@ class MemoryFrame(Frame):
 
     def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
         """Count by hashing."""
+        ids, n = classes_of(*encode_columns(self.table, columns))
+        # Of each tuple the first row by number, which is written last.
+        order = np.argsort(self.rows, kind="stable")[::-1]
+        first = np.empty(n, np.int64)
+        first[ids[order]] = order
+        first = first[np.argsort(self.rows[first], kind="stable")]
+        found = pa.table([plain(self.table[c]).take(first) for c in columns], names=columns)
+        counts = np.bincount(ids, minlength=n)[ids[first]]
+        if not by_value:
+            return found, counts
         # By number, because a name such as ".a" is a path to Arrow.
         keys = [str(i) for i in range(len(columns))]
-        cells = [plain(self.table[name]) for name in columns]
-        numbered = pa.table([*cells, pa.array(self.rows)], names=[*keys, "row"])
-        grouped = numbered.group_by(keys, use_threads=False)
-        found = grouped.aggregate([([], "count_all"), ("row", "min")])
-        by = keys if by_value else ["row_min"]
-        found = found.take(pc.sort_indices(found, [(key, "ascending") for key in by]))
-        return found.select(keys).rename_columns(list(columns)), found["count_all"].to_numpy()
+        by = [(key, "ascending") for key in keys]
+        place = pc.sort_indices(found.rename_columns(keys), by)
+        return found.take(place), counts[place.to_numpy()]
 
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
         """Count all of them at once."""
