@@ -80,7 +80,8 @@ def _reads_files(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(**given, dialect={name: given.pop(name) for name in DIALECT})
+        dialect = {name: given.pop(name) for name in DIALECT}
+        command(**given, dialect=dialect)
 
     own = [p for p in inspect.signature(command).parameters.values() if p.name != "dialect"]
     hints = typing.get_type_hints(command, include_extras=True)
