@@ -182,7 +182,7 @@ def test_the_table_of_a_release_is_a_relation(small, wanted, tmp_path):
     found = release.table.to_arrow_table()
     assert found.column_names == ["income", "assets"]
     assert found.num_rows == 3000
-    assert repr(release) == "<Release of 3,000 rows and 2 columns on duckdb, not checked yet>"
+    assert repr(release) == "<Release of 3,000 rows and 2 columns on duckdb, 8 verified>"
     release.close()
 
 
@@ -407,7 +407,7 @@ def test_decimals_keep_their_type_unless_they_need_more_digits(tmp_path):
         rules = rounding("noise", "hours", scale=scale)
         one = discreet.protect(table, rules)
         other = discreet.protect(tmp_path / "a.parquet", rules, engine="duckdb")
-        assert other.schema.field("hours").type == one.finished.table.schema.field("hours").type
+        assert other.finish.schema.field("hours").type == one.finished.table.schema.field("hours").type
         other.close()
 
 
@@ -500,7 +500,7 @@ def test_a_csv_of_which_the_first_rows_mislead(cells, small, tmp_path):
     release.save(tmp_path / "out", format="csv")
     release.close()
     rows = first_rows(tmp_path / "out" / "public" / "table.csv", release.finish.schema)
-    assert rows.schema == release.schema
+    assert rows.schema == release.finish.schema
     assert sorted(filter(None, rows["note"].to_pylist())) == sorted(cells)
 
 

@@ -230,7 +230,7 @@ def test_odd_types_pass_through(tmp_path):
         ({"x": [1]}, oma(), "step 1 (oma): column 'x' has 1 values (n_samples = 1), fewer than k = 2"),
         ({"x": [None, None]}, oma(), "column 'x' holds only nulls"),
         ({"y": [1]}, oma(), "the table has no column 'x' (role confidential); known: y"),
-        ({"x": [1, 2], "y": [1, 2]}, oma(), "no role for column 'y'; give each one, "),
+        ({"x": [1, 2], "y": [1, 2]}, oma(), "no role for column 'y'; give each a role, "),
         ({"x": [1.0, np.inf]}, oma(), "column 'x', row 2: inf is infinite; remove it or mark it as missing"),
         ({"x": [1, 2**60]}, oma(), "column 'x', row 2: 1152921504606846976 has more digits"),
         ({"x": ["1", "two"]}, oma(), "column 'x', row 2: 'two' is not a number; "),

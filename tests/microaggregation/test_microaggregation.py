@@ -212,7 +212,7 @@ def test_a_plan_that_was_edited_is_found_out(households, column):
     with pytest.raises(
         ValueError, match=f"the centre of group {at} of column '{column}' is not its"
     ):
-        replay(release.plan, release.recipe.seed, release.original)
+        replay(release.plan, release.recipe.seed, release.original.table)
 
 
 @pytest.mark.parametrize(

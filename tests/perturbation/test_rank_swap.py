@@ -166,4 +166,7 @@ def test_the_check_compares_how_far_values_went_with_the_recipe():
     evidence = Evidence(release.plan, release.log, release.recipe)
     recipe["steps"][0]["p"] = 5
     broken = check_release(release.table, recipe, evidence).having("broken")
-    assert [f.detail for f in broken] == ["a value moved by 20 ranks of 100"]
+    assert [f.detail for f in broken] == [
+        "a value moved by 20 ranks of 100",
+        "the plan's p in column 'x' is 20.0, the recipe's 5.0",
+    ]

@@ -139,7 +139,7 @@ def test_a_column_that_a_privacy_model_reads_has_no_codes(survey):
             }
         ],
     }
-    job = discreet.protect(survey, recipe).protected.schema.field("job")
+    job = discreet.protect(survey, recipe).finished.table.schema.field("job")
     assert labels_of(job).missing == ()
     assert labels_of(job).values == {1: "nurse", 2: "clerk"}
 

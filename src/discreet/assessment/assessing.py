@@ -68,12 +68,12 @@ def assess(
     >>> sizes["before"]["unique"], sizes["after"]["unique"]
     (4, 0)
     >>> print(assess(original, protected, roles, measures=["class_sizes"]))
-    measure                before  after
-    class_sizes: classes        4      2
-    class_sizes: smallest       1      2
-    class_sizes: unique         4      0
-    class_sizes: under_3        4      4
-    class_sizes: under_5        4      4
+    measure               before  after
+    class_sizes.smallest       1      2
+    class_sizes.unique         4      0
+    class_sizes.under_3        4      4
+    class_sizes.under_5        4      4
+    class_sizes.classes        4      2
     """
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
     if isinstance(protected, str | Path):
