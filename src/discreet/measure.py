@@ -35,7 +35,8 @@ LARGEST = Guide(
     "Health Canada ask for.",
 )
 AVERAGE = Guide(0.05, "5 % on average and for linkage is one in twenty.")
-INTERVALS = Guide(0.5, "50 % of cells is every second one.")
+# Of a value that k records share, to be near the original is what it is for.
+INTERVALS = Guide(0.5, "50 % of the cells of a perturbed column is every second one.")
 NOBODY = Guide(0, "A class under 2, 3 or 5 should have no records.")
 
 

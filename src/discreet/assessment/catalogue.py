@@ -96,6 +96,8 @@ def _sides(figure: Figure, own: Any) -> tuple[Any, Any] | None:
         return (before, after[figure.key]) if figure.key in after else None
     if not figure.key:
         return own.get("before", figure.untouched), after
-    found = own.get(figure.key)
-    # A pair of both sides, or a figure that the original does not have.
-    return (found[0], found[1]) if isinstance(found, list) else (None, found)
+    if figure.key not in own:
+        return None
+    found = own[figure.key]
+    # A pair of both sides, or a figure of the release alone.
+    return (found[0], found[1]) if isinstance(found, list) else (figure.untouched, found)

@@ -7,13 +7,18 @@ from importlib.resources import files
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from discreet.check import check_release
 from discreet.check.folders import is_release
 from discreet.cli import show
 from discreet.datasets import make_households
 from discreet.errors import BadInput
-from discreet.flow import protect
+from discreet.flow.protection import protect_to
+from discreet.flow.reports import saved_facts
+from discreet.recipe import Recipe
+from discreet.report import sentences
+from discreet.report.measures import measured, met
 from discreet.table import write_table
 
 _OURS = {"households.csv", "recipe.toml", "release"}
@@ -31,21 +36,30 @@ def run_demo(out: Console, folder: Path, rows: int, force: bool) -> None:
     write_table(make_households(rows, seed=2024, null_rate=0.02), table)
     recipe.write_text(files("discreet.cli").joinpath("demo.toml").read_text("utf-8"), "utf-8")
     out.print(
-        f"[bold]2. A recipe.[/bold] {recipe} says what each column is and what to do: ages above "
-        "85 become 85, and incomes and assets are replaced by the mean of at least ten."
+        f"[bold]2. A recipe.[/bold] {recipe} says what each column is and what is done: region, "
+        "age, sex and education are made coarser until everybody shares them with at least 14 "
+        "others, among whom there are three diseases or more; incomes and assets become means of "
+        "at least ten people."
     )
-    with show.progress("protecting"):
-        release = protect(table, recipe, "memory")
-        assessment = release.assess()
-        written = release.save(target, assessment=assessment)
-    out.print("[bold]3. What came out.[/bold]")
-    show.release(out, release, assessment, written)
-    out.print("[bold]4. The check again, from the files.[/bold]", end=" ")
-    report = check_release(written, target / "internal" / "recipe.toml", target / "internal", table)
-    out.print(f"discreet check {target} --original {table}: {report.summary}.")
-    out.print("[bold]5. The reports.[/bold] For users of the data, and for the review board:")
-    for page in (target / "public" / "report.html", target / "internal" / "report.html"):
-        out.print(str(page), markup=False, soft_wrap=True)
+    with show.stages() as tell:
+        *_, written = protect_to(table, Recipe.load(recipe), target, tell=tell)
+    internal = target / "internal"
+    facts = saved_facts(target)
+    out.print("[bold]3. What came out.[/bold]", *map(escape, sentences(facts)))
+    guided = [row for row in measured(facts["assessment"]) if row["guide"]]
+    kept = sum(met(row) is True for row in guided)
+    report = check_release(written, internal / "recipe.toml", internal, table)
+    out.print(
+        f"[bold]4. The proof.[/bold] {kept} of {len(guided)} guide values are met, and an "
+        f"independent check of the written files against the original says: {report.summary}."
+    )
+    out.print("[bold]5. Where to look.[/bold]")
+    for page, said in (
+        (written, "the table to share"),
+        (target / "public" / "report.html", "for its users"),
+        (internal / "report.html", "for the review board; internal/ is never shared"),
+    ):
+        out.print(f"  {page}: {said}", markup=False, soft_wrap=True)
 
 
 def _clear(folder: Path, force: bool) -> None:

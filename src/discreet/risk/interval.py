@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from discreet.errors import BadInput, nearest
-from discreet.measure import INTERVALS, Figure, Measure
+from discreet.measure import INTERVALS, Entry, Facts, Figure, Measure
 from discreet.risk._known import known_sets
 from discreet.risk.values import refuse_infinite, sd
 from discreet.table.pairs import numeric_pairs
@@ -158,12 +158,27 @@ def _by_rank(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return inside / len(_RANK_PERCENTS)
 
 
+def _take(t: Facts) -> Entry:
+    found = t.interval_disclosure()
+    perturbed = [share for name, share in found.columns.items() if name in t.perturbed]
+    return asdict(found) | ({"perturbed": max(perturbed)} if perturbed else {})
+
+
 INTERVAL_DISCLOSURE = Measure(
     "interval_disclosure",
     "share of cells within 5 % of a standard deviation of their original",
-    lambda t: asdict(t.interval_disclosure()),
+    _take,
     [
-        Figure("interval disclosure", "", "%", guide=INTERVALS, untouched=1.0, headline=True),
+        Figure("interval disclosure", "", "%", untouched=1.0, headline=True),
+        Figure(
+            "interval disclosure, perturbed columns",
+            "perturbed",
+            "%",
+            guide=INTERVALS,
+            untouched=1.0,
+            reading="the same of the worst column whose values were perturbed one by one",
+            headline=True,
+        ),
         Figure("cells near", "", "%", untouched=1.0, each=True),
     ],
     needs=["changed numbers"],
