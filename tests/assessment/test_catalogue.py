@@ -102,6 +102,10 @@ def test_what_was_taken_is_what_was_declared():
         expected = {
             f"{name}.{f.key}" if f.key else name for f in measures()[name].figures if not f.each
         }
-        # Households and weights are asked for by roles that this table does not have.
-        assert expected - told <= {"individual_risk.household", "attackers.journalist"}
+        # Households, weights and perturbed columns are what this release does not have.
+        assert expected - told <= {
+                "individual_risk.household",
+                "attackers.journalist",
+                "interval_disclosure.perturbed",
+            }
         assert entry["means"] == measures()[name].reading
