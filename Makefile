@@ -40,7 +40,7 @@ test-browser: setup
 	touch .venv/.spark
 
 test-spark: setup .venv/.spark
-	$(BIN)/python -m pytest -m spark tests/spark
+	$(BIN)/python -m pytest -m spark tests/spark tests/flow/test_every_engine.py
 
 lint: setup
 	$(BIN)/ruff check .

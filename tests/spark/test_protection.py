@@ -15,13 +15,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::UserWarning
 
 @pytest.fixture(scope="module")
 def table():
-    return wide()
+    return wide(20_000)
 
 
 @pytest.fixture(scope="module")
 def file(table, tmp_path_factory):
     path = tmp_path_factory.mktemp("people") / "people.parquet"
-    parquet.write_table(table, path, row_group_size=60_001)
+    parquet.write_table(table, path, row_group_size=6_001)
     return path
 
 
@@ -68,6 +68,6 @@ def test_what_spark_cannot_do_is_refused_before_any_work(session, tmp_path):
     swap = recipe({"method": "rank-swap", "columns": ["income"], "p": 5.0}, confidential=["income"])
     with pytest.raises(BadInput, match="step 1 \\(rank-swap\\) cannot run on spark"):
         discreet.protect(tmp_path / "not there.parquet", swap, engine="spark")
-    (tmp_path / "a.csv").write_text("name,income\nx,1\n")
-    with pytest.raises(BadInput, match="the engine spark reads Parquet, not csv"):
-        discreet.protect(tmp_path / "a.csv", rounding("oma", k=3), engine="spark")
+    (tmp_path / "a.xlsx").write_bytes(b"PK")
+    with pytest.raises(BadInput, match="the engine spark reads CSV and Parquet, not xlsx"):
+        discreet.protect(tmp_path / "a.xlsx", rounding("oma", k=3), engine="spark")
