@@ -3,7 +3,7 @@ import pytest
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.kernels.bootstrap import bootstrap_means
+from discreet.kernels.parts import bootstrap_means
 from discreet.rounding import Resampling
 from discreet.rounding.resampling import _limit_means, _means, _medians
 from discreet.table import summarise

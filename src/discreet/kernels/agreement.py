@@ -66,24 +66,10 @@ def prefixes(order, n, stride):
 def count_patterns(spans, orders, below, stride, n, first, last):
     """Count the patterns of the protected records first..last-1 with all n originals.
 
-    Parameters
-    ----------
-    spans : ndarray of int64, (p, records, 2)
-        What `intervals` returns, for every attribute.
-    orders : ndarray of int64, (p, n)
-        Originals in the order of each attribute.
-    below : ndarray of uint64, (p, prefixes, words)
-        What `prefixes` returns.
-
-    Returns
-    -------
-    ndarray of int64, (2**p,)
+    For every attribute, `spans` is what `intervals` returns, `orders` has the originals in the
+    attribute's order, and `below` is what `prefixes` returns.
     """
-    p, words = len(spans), (n + 63) // 64
-    agree, parts = np.empty((p, words), np.uint64), np.empty((p + 1, words), np.uint64)
-    path = np.empty((p + 1, 4), np.int64)
-    _fill(parts[0], n)
-    counts = np.zeros(1 << p, np.int64)
+    agree, parts, path, counts = _room(len(spans), n)
     for i in range(first, last):
         _find_agreeing(spans, orders, below, stride, i, agree)
         _split(parts, agree, n, path, None, 0, counts)
@@ -97,11 +83,8 @@ def best_is_own(spans, orders, below, stride, n, top, first, last, hits):
     `top` ranks the patterns: higher means a likelier match, and equal ones tie. top[2**k + start]
     is the highest rank of a pattern with the given start, up to attribute k.
     """
-    p, words = len(spans), (n + 63) // 64
-    agree, parts = np.empty((p, words), np.uint64), np.empty((p + 1, words), np.uint64)
-    path = np.empty((p + 1, 4), np.int64)
-    _fill(parts[0], n)
-    counts = np.zeros(1 << p, np.int64)
+    p = len(spans)
+    agree, parts, path, counts = _room(p, n)
     for i in range(first, last):
         _find_agreeing(spans, orders, below, stride, i, agree)
         own = top[(1 << p) + _pattern(agree, i >> 6, np.uint64(i) & _63, 0, 0)]
@@ -208,8 +191,12 @@ def _flip(part, record):
 
 
 @njit(cache=True, nogil=True)
-def _fill(part, n):
-    """Put all n records into a set."""
-    part[:] = _FULL
+def _room(p, n):
+    """Return what a search works in: sets that agree, parts (all n in the first), path, counts."""
+    words = (n + 63) // 64
+    parts = np.empty((p + 1, words), np.uint64)
+    parts[0] = _FULL
     if n & 63:
-        part[-1] = (_1 << np.uint64(n & 63)) - _1
+        parts[0, -1] = (_1 << np.uint64(n & 63)) - _1
+    path, counts = np.empty((p + 1, 4), np.int64), np.zeros(1 << p, np.int64)
+    return np.empty((p, words), np.uint64), parts, path, counts

@@ -52,18 +52,9 @@ def project(
 ) -> None:
     """Sum the polynomials times a stretch of the values: its share of the chunks' coefficients.
 
-    Parameters
-    ----------
-    values : ndarray of float64
-        The values at positions start, start + 1, ... of n.
-    k : int
-        Values in a chunk; at most n.
-    ends : ndarray of int64
-        Where the coefficients of each chunk end: degree + 1 of them.
-    first, stop : int
-        The chunks first..stop-1 are fitted on some of these values.
-    totals : ndarray of float64
-        Zeros for the coefficients of these chunks, one after another; the sums are added here.
+    The values are at positions start, start + 1, ... of n, with k <= n in a chunk; the chunks
+    first..stop-1 are fitted on some of them. `ends` says where the coefficients of each chunk end,
+    degree + 1 of them. `totals` has zeros for those of these chunks, to which the sums are added.
     """
     steps = _recurrence(k, _most(ends, first, stop))
     now, before = np.empty(_BLOCK), np.empty(_BLOCK)
@@ -98,14 +89,8 @@ def misses(
 ) -> None:
     """Sum the squares of what the fits miss in a stretch of the values.
 
-    Parameters
-    ----------
-    values, start, n, k, ends, first, stop
-        As in `project`.
-    coefficients : ndarray of float64
-        Of all chunks, one after another.
-    squares : ndarray of float64
-        One for each of the chunks first..stop-1.
+    As in `project`, but `coefficients` are those of all chunks; `squares` has room for one sum for
+    each of the chunks first..stop-1.
     """
     steps = _recurrence(k, _most(ends, first, stop))
     now, before, fit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
@@ -162,20 +147,15 @@ def release_chunks(
 ) -> None:
     """Release the chunks first..stop-1 of the second pass: fit plus noise, back in their cells.
 
+    As in `misses`, with all n values; `first_k`, `lows` and `widths` are the chunks of the first
+    pass, and `deviations` sqrt(SSE / k) of each chunk.
+
     Parameters
     ----------
-    values : ndarray of float64
-        All n.
-    k, ends, coefficients
-        As in `misses`.
-    deviations : ndarray of float64
-        sqrt(SSE / k) of each chunk.
     places : ndarray of int32
         The position of each value in the first order.
     cells : ndarray of int32
         The cell of each value of the first order, counted row by row.
-    first_k, lows, widths
-        Chunks of the first pass.
     by_cell : bool
         Noise in proportion to each cell's own residual instead of the chunk's deviation.
     scale : float

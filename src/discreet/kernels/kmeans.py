@@ -55,28 +55,28 @@ _ROUNDING = 1e-9  # error of the plain formula, relative to the optimum, that is
 
 def kmeans_l2(values: Floats, counts: Ints, c: int) -> Ints:
     """Return the ends (exclusive) of the c clusters of least sum of squares about their means."""
-    if c == 1 or c == values.size:
-        return _trivial(values.size, c)
-    scale, median = standardise(values, counts)
-    table, _ = prefix_sums(values, counts, scale, median, False)
-    path = _optimal_path((table, None, False), c)
-    if path is None:
-        del table
-        table, low = prefix_sums(values, counts, scale, median, True)
-        path = _optimal_path((table, low, False), c)
-    assert path is not None  # sums as pairs leave no doubt
-    return path[1:]
+    return _kmeans(values, counts, c, False)
 
 
 def kmeans_l1(values: Floats, counts: Ints, c: int) -> Ints:
     """Return the ends (exclusive) of the c clusters of least sum of distances to their medians."""
-    if c == 1 or c == values.size:
-        return _trivial(values.size, c)
+    return _kmeans(values, counts, c, True)
+
+
+def _kmeans(values: Floats, counts: Ints, c: int, l1: bool) -> Ints:
+    if c == 1:
+        return np.array([values.size])
+    if c == values.size:
+        return np.arange(1, c + 1)
     scale, median = standardise(values, counts)
-    table, low = prefix_sums(values, counts, scale, median, True)
-    path = _optimal_path((table, low, True), c)
-    assert path is not None  # sums as pairs leave no doubt
-    return path[1:]
+    # Plain sums first, where they may do.
+    for pairs in (True,) if l1 else (False, True):
+        table, low = prefix_sums(values, counts, scale, median, pairs)
+        path = _optimal_path((table, low if pairs else None, l1), c)
+        if path is not None:
+            return path[1:]
+        del table
+    raise AssertionError("sums as pairs leave no doubt")
 
 
 def lloyd(
@@ -113,10 +113,6 @@ def _lloyd_step(values, table, low, scale, median, centres, ends) -> bool:
             centres[k] = median + cluster_mean(table, low, start, ends[k]) / scale
         start = ends[k]
     return changed
-
-
-def _trivial(n: int, c: int) -> Ints:
-    return np.array([n]) if c == 1 else np.arange(1, n + 1)
 
 
 def _optimal_path(sums: Sums, c: int) -> Ints | None:

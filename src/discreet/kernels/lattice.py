@@ -18,31 +18,19 @@ LOSS, PRECISION, NUE, LOGS, RECORDS, SQUARES, PRODUCTS, CLASSES = range(8)
 
 
 class Lattice(NamedTuple):
-    """The hierarchies of d columns as flat arrays.
+    """The hierarchies of d columns as flat arrays."""
 
-    Attributes
-    ----------
-    word, shift, mask : ndarray
-        By column, where its code lies in a key.
-    up : ndarray of int32
-        `up[step[a, u, v] + code]` is what a code of level u becomes at level v.
-    step : ndarray of int64, shape (columns, levels, levels)
-    leaves : ndarray of float64
-        `leaves[first[a, u] + code]`: leaves under a label.
-    first : ndarray of int64, shape (columns, levels + 1)
-        The labels of a level end where the next level's start.
-    domain : ndarray of float64
-        Leaves of each column.
-    height : ndarray of int64
-    """
-
+    # By column, where its code lies in a key.
     word: np.ndarray
     shift: np.ndarray
     mask: np.ndarray
+    # `up[step[a, u, v] + code]` is what a code of level u becomes at level v.
     up: np.ndarray
     step: np.ndarray
+    # `leaves[first[a, u] + code]`: leaves under a label. A level ends where the next one starts.
     leaves: np.ndarray
     first: np.ndarray
+    # Leaves of each column.
     domain: np.ndarray
     height: np.ndarray
 
@@ -68,17 +56,7 @@ def pack(codes, words, shift):
 def number(keys, most):
     """Assign the same number to equal keys, in the order of their first appearance.
 
-    Parameters
-    ----------
-    keys : ndarray of uint64
-    most : float
-        There are no more distinct keys than this.
-
-    Returns
-    -------
-    ids : ndarray of int32
-    first : ndarray of int32
-        The first row of each distinct key.
+    There are no more than `most` distinct keys. Also returns the first row of each.
     """
     n = keys.size
     room = int(min(most, n))
@@ -152,22 +130,8 @@ def _members(ids, classes):
 def tally(ids, classes, codes, places, weights):
     """Count the confidential values of each class, from the records.
 
-    Parameters
-    ----------
-    ids : ndarray of int32
-        The class of each row.
-    classes : int
-        Their number.
-    codes : ndarray of int32, shape (columns, rows)
-        Places on the axis of values; -1 for a null.
-    places : int
-        Length of the axis.
-    weights : ndarray of int64
-        As in `count`.
-
-    Returns
-    -------
-    starts, values, numbers : ndarray
+    `codes` (columns by rows) are places on the axis of values, below `places`, or -1 for a null;
+    `weights` are as in `count`. Returns the histograms, as a table has them.
     """
     rows, members = _members(ids, classes)
     starts = np.zeros(classes + 1, np.int64)
@@ -195,11 +159,7 @@ def tally(ids, classes, codes, places, weights):
 def roll_up(lattice, table, source, target):
     """Return the classes of the node `target` from those of the finer node `source`.
 
-    Returns
-    -------
-    table : Table
-    ids : ndarray of int32
-        The class that each class of the finer node belongs to.
+    Also returns the class that each class of the finer node belongs to.
     """
     keys = table.keys.copy()
     most = 1.0
@@ -209,9 +169,7 @@ def roll_up(lattice, table, source, target):
         if u != v:
             climb(keys[lattice.word[a]], lattice.up[lattice.step[a, u, v] :], lattice, a)
     ids, first = number(fold(keys), most)
-    counts = np.zeros(first.size, np.int64)
-    for i in range(ids.size):
-        counts[ids[i]] += table.counts[i]
+    counts = count(ids, first.size, table.counts)
     kept = table.starts, table.values, table.numbers
     if table.starts.size > 1:
         kept = _merge(ids, first.size, table)
@@ -265,14 +223,9 @@ def _merge(ids, classes, table):
 
 @njit(cache=True, nogil=True)
 def judge(rules, table):
-    """Judge each class by the models.
+    """Return the records of each class that break the models, all or none, and a lower bound.
 
-    Returns
-    -------
-    out : ndarray of int64
-        Records of each class that are suppressed: all, or none.
-    least : ndarray of int64
-        Records of each class that are suppressed at every finer node, as a lower bound.
+    The bound is on the records of the class that every finer node suppresses.
     """
     n = table.counts.size
     out, least = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -300,13 +253,8 @@ def judge(rules, table):
 def penalties(lattice, table, node, out, kind, n):
     """Sum what suppressed records, `out` by class, cost more than if they were kept.
 
-    Returns
-    -------
-    suppressed : int
-        Their number.
-    penalty : ndarray of float64
-        By column; only in the first place for the kinds that look at whole records. For `CLASSES`,
-        the number of classes whose records are all suppressed.
+    Returns their number and the penalty by column; only in the first place for the kinds that look
+    at whole records. For `CLASSES`, the number of classes whose records are all suppressed.
     """
     d = node.size
     penalty = np.zeros(d)

@@ -26,12 +26,10 @@ _BINS = 1024
 
 @njit(cache=True)
 def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed, nulls):
-    """Cut the units into classes.
+    """Cut the units into classes; `cells` are put in their order, in place.
 
     Parameters
     ----------
-    cells : ndarray of int32, shape (units, columns)
-        As above; put in the order of the classes, in place.
     sizes, heights, starts : ndarray of int64
         For each quasi-identifier the code of its null, the height of its tree, and where its part
         of `place` (height 0), or of `ranks` and `spans`, starts.
@@ -44,17 +42,12 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed,
         What both sides of a cut must keep. The units as a whole are not tested.
     relaxed : bool
         Share out the records that are equal to the median, in their order.
-    nulls : int
-        `VALUE`, `APART`, `FORBIDS`, `MATCHES` or `MATCHES | APART`.
 
     Returns
     -------
-    ends : ndarray of int64
-        Where each class ends in `cells`.
-    low, high : ndarray of int32, shape (classes, quasi-identifiers)
-        The least and the largest code that is not a null; `low > high` where there is none.
-    null : ndarray of bool, of the same shape
-        Whether it holds a null.
+    ends, low, high, null : ndarray
+        Where each class ends in `cells`; by class and quasi-identifier the least and the largest
+        code that is not a null (`low > high` where there is none), and whether it holds a null.
     """
     columns = sizes.size
     records = 0
@@ -210,12 +203,8 @@ def _hold(cells, start, stop, left, n, rules, side, counts):
 def _median(cells, start, stop, n, c, at, ranks, low, high, share_out, bins):
     """Find the cut of n records that comes nearest to two halves; on a tie the median goes left.
 
-    Codes beyond `high` are left out, and do not count among the n.
-
-    Returns
-    -------
-    key, left, share : int
-        The median, the records of the left side, and how many of the median's are among them.
+    Codes beyond `high` are left out, and do not count among the n. Returns the median, the records
+    of the left side, and how many of the median's are among them.
     """
     base = low if at < 0 else ranks[at + low]
     width = (high if at < 0 else ranks[at + high]) - base + 1

@@ -64,3 +64,33 @@ def spread(points: np.ndarray, ends: np.ndarray, rows: np.ndarray, n: int) -> np
             new[rows[i]] = points[part]
         start = ends[part]
     return new
+
+
+@njit(cache=True)
+def bootstrap_means(values: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Return the mean of one bootstrap sample of full size for each row of random words.
+
+    Each of the ceil(m / 2) words in a row picks two of the m sorted values; m < 2**16, so that
+    picking by 32 bits favours no value visibly.
+    """
+    m = np.uint64(values.size)
+    half = np.uint64(32)
+    low = np.uint64(0xFFFFFFFF)
+    means = np.empty(words.shape[0])
+    for s in range(words.shape[0]):
+        total = 0.0
+        for word in words[s, : values.size // 2]:
+            total += values[((word & low) * m) >> half] - values[0]
+            total += values[((word >> half) * m) >> half] - values[0]
+        if values.size % 2:
+            total += values[((words[s, -1] & low) * m) >> half] - values[0]
+        means[s] = values[0] + total / values.size
+    return means
+
+
+@njit(cache=True)
+def count_at(counts, i):
+    """Return how many records hold value i; one each where `counts` is None."""
+    if counts is None:
+        return 1
+    return counts[i]

@@ -46,20 +46,9 @@ def philox_word(
 def philox(
     key_0: np.uint64, key_1: np.uint64, counters: np.ndarray, stream: np.uint64
 ) -> np.ndarray:
-    """Return a word for each row number.
+    """Return a word for each row number, by the two halves of a 128-bit key.
 
-    Parameters
-    ----------
-    key_0, key_1 : uint64
-        The 128-bit key.
-    counters : ndarray of uint64
-        Row numbers.
-    stream : uint64
-        The second counter word: a method that needs several draws per row numbers them here.
-
-    Returns
-    -------
-    ndarray of uint64
+    A method that needs several draws per row numbers them by `stream`, the second counter word.
     """
     words = np.empty(counters.size, dtype=np.uint64)
     for i in range(counters.size):

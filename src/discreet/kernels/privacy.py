@@ -16,32 +16,21 @@ TOLERANCE = 1e-12
 
 
 class Rules(NamedTuple):
-    """Privacy models as flat arrays, for compiled code.
+    """Privacy models as flat arrays, for compiled code."""
 
-    Attributes
-    ----------
-    k : int
-        Records that a class must have: the largest k of the models.
-    least : ndarray of int64
-        By column, the distinct values that a class must have, as the models together imply. With
-        `k`, this is the part of the models that stays true when a class grows.
-    kinds : ndarray of int64, shape (models, 4)
-        Kind, column, and for hierarchical t-closeness where its levels start in `tree` and their
-        number. k-anonymity and distinct l-diversity are not listed: `k` and `least` say all.
-    numbers : ndarray of float64, shape (models, 2)
-        l and c, t, beta or alpha.
-    offsets : ndarray of int64
-    q : ndarray of float64
-    tree : ndarray of int32
-        By level, for each value of the column the label above it.
-    """
-
+    # Records that a class must have: the largest k of the models.
     k: int
+    # By column, the distinct values that a class must have, as the models together imply. With k,
+    # this is the part of the models that stays true when a class grows.
     least: np.ndarray
+    # (models, 4): kind, column, and for hierarchical t-closeness where its levels start in `tree`
+    # and their number. k-anonymity and distinct l-diversity are not listed: k and least say all.
     kinds: np.ndarray
+    # (models, 2): l and c, t, beta or alpha.
     numbers: np.ndarray
     offsets: np.ndarray
     q: np.ndarray
+    # By level, for each value of the column the label above it.
     tree: np.ndarray
 
 
@@ -65,16 +54,7 @@ def may_hold(rules, size, histogram):
 
 @njit(cache=True, nogil=True)
 def holds(rules, size, histogram):
-    """Tell whether a class satisfies all models.
-
-    Parameters
-    ----------
-    rules : Rules
-    size : int
-        Records of the class.
-    histogram : ndarray of int64
-        Records of the class by value, columns side by side.
-    """
+    """Tell whether a class of `size` records satisfies all models."""
     return may_hold(rules, size, histogram) and too_many(rules, histogram) == 0
 
 

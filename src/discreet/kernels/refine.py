@@ -44,20 +44,8 @@ Region = namedtuple("Region", "squared near label size P R members fill place")
 def search(points, labels, groups, k, tries, sweeps, seed):
     """Try to lower the sum of squares; `labels` (groups 0, 1, ...) are changed in place.
 
-    Parameters
-    ----------
-    points : array of float64, (records, columns)
-    labels : array of int64
-        No group has fewer than k records.
-    groups : int
-    k, tries, sweeps : int
-        Sweeps of annealing in each try, of two proposals per record.
-    seed : uint64
-
-    Returns
-    -------
-    int, float
-        The number of groups, and by how much the sum of squares fell.
+    No group has fewer than k records. Each try has so many sweeps of annealing, of two proposals
+    per record. Returns the number of groups, and by how much the sum of squares fell.
     """
     n, p = points.shape
     state = np.full(1, seed, np.uint64)

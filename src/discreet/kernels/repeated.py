@@ -8,22 +8,10 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 @njit(cache=True, nogil=True)
 def repeated(keys, bound):
-    """Assign a number to each key that occurs more than once.
+    """Assign a number to each key, of 0 to bound - 1, that occurs more than once.
 
-    Parameters
-    ----------
-    keys : ndarray of int64
-        From 0 on.
-    bound : int
-        All keys are below it.
-
-    Returns
-    -------
-    ids : ndarray of int32
-        0, 1, ... for rows that share their key, the same for equal keys; -1 for a row whose key is
-        unique.
-    count : int
-        How many such keys there are.
+    Returns 0, 1, ... for rows that share their key, the same for equal keys, and -1 for a row whose
+    key is unique; and how many such keys there are.
     """
     n = len(keys)
     bits = 1

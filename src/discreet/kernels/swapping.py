@@ -23,16 +23,7 @@ from discreet.kernels.philox import high_word, philox_word
 def swap_partners(n: int, window: int, key_0: np.uint64, key_1: np.uint64) -> np.ndarray:
     """Return the rank that each of n ranks is swapped with: its own if it stays.
 
-    Parameters
-    ----------
-    n, window : int
-        The window is at least 1.
-    key_0, key_1 : uint64
-        Of the generator.
-
-    Returns
-    -------
-    ndarray of int64
+    The window is at least 1, and the keys are the generator's.
     """
     partner = np.full(n, -1, np.int64)
     # Free ranks among i+1..i+window; for the step before the first, among 0..window-1.
@@ -64,14 +55,8 @@ def swap_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the new value of each of n rows, NaN for a null, and the row that it came from.
 
-    Parameters
-    ----------
-    ordered, rows : ndarray
-        The values that are not null in order, and the row of each.
-    partner : ndarray of int64
-        Of each rank.
-    n : int
-        Rows, nulls included.
+    `ordered` and `rows` are the values that are not null and the row of each, `partner` is of each
+    rank.
     """
     new, sources = np.full(n, np.nan), np.arange(n)
     # By rank, and not by row: partners are near each other in memory, their rows are not.

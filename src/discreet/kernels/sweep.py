@@ -8,64 +8,29 @@ sums for all k are sums over buckets.
 import numpy as np
 from numba import njit
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+from discreet.kernels.lattice import count, number
 
 
 @njit(cache=True, nogil=True)
 def climb(keys, counts, above, shift, mask):
-    """Return the table of the node one level up in one column.
+    """Return the table of the node one level up in one column, which shift and mask find in a key.
 
-    Parameters
-    ----------
-    keys : ndarray of uint64
-    counts : ndarray of int64
-    above : ndarray of int64
-        What a code of the column becomes.
-    shift, mask : uint64
-        Where the column lies in a key.
+    A code of the column becomes `above[code]`.
     """
-    n = keys.size
-    bits = 4
-    while (1 << bits) < 2 * n:
-        bits += 1
-    last, down = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
-    places = np.full(1 << bits, -1, np.int32)
-    new_keys, new_counts = np.empty(n, np.uint64), np.empty(n, np.int64)
-    distinct = 0
-    for i in range(n):
+    new = np.empty_like(keys)
+    for i in range(keys.size):
         code = (keys[i] >> shift) & mask
-        key = keys[i] ^ ((code ^ np.uint64(above[code])) << shift)
-        place = (key * _MIX) >> down
-        held = places[place]
-        while held >= 0 and new_keys[held] != key:
-            place = (place + np.uint64(1)) & last
-            held = places[place]
-        if held < 0:
-            places[place] = distinct
-            new_keys[distinct], new_counts[distinct] = key, counts[i]
-            distinct += 1
-        else:
-            new_counts[held] += counts[i]
-    return new_keys[:distinct].copy(), new_counts[:distinct].copy()
+        new[i] = keys[i] ^ ((code ^ np.uint64(above[code])) << shift)
+    ids, first = number(new, new.size)
+    return new[first], count(ids, first.size, counts)
 
 
 @njit(cache=True, nogil=True)
 def class_sums(keys, counts, shifts, masks, leaves, starts, domain, sizes):
     """Sum over the kept classes of a node, and over the suppressed ones, for each k.
 
-    Parameters
-    ----------
-    keys, counts : ndarray
-        The table of the node.
-    shifts, masks : ndarray of uint64
-    leaves : ndarray of float64
-        Leaves under the labels of the node's levels, column after column.
-    starts : ndarray of int64
-        Where the labels of each column start in `leaves`, and where they end.
-    domain : ndarray of float64
-        Leaves of each column.
-    sizes : ndarray of int64
-        The k, in ascending order.
+    `leaves` are those under the labels of the node's levels, column after column, between `starts`;
+    `domain` are those of each column. `sizes` are the k, in ascending order.
 
     Returns
     -------
@@ -83,24 +48,24 @@ def class_sums(keys, counts, shifts, masks, leaves, starts, domain, sizes):
     covered = np.zeros((most + 1, d))
     held = np.zeros((most + 1, leaves.size), np.int64)
     for c in range(keys.size):
-        count = counts[c]
+        size = counts[c]
         # Kept for the first `bucket` sizes.
         bucket = most
-        while bucket > 0 and sizes[bucket - 1] > count:
+        while bucket > 0 and sizes[bucket - 1] > size:
             bucket -= 1
         product, share = 1.0, 1.0
         for a in range(d):
             label = starts[a] + np.int64((keys[c] >> shifts[a]) & masks[a])
             product *= leaves[label]
             share *= leaves[label] / domain[a]
-            covered[bucket, a] += count * leaves[label]
+            covered[bucket, a] += size * leaves[label]
             if bucket < most:
-                held[bucket, label] += count
-        records[0, bucket] += count
+                held[bucket, label] += size
+        records[0, bucket] += size
         records[1, bucket] += 1
-        records[2, bucket] += count * count
-        products[0, bucket] += count * product
-        products[1, bucket] += count * np.log10(share)
+        records[2, bucket] += size * size
+        products[0, bucket] += size * product
+        products[1, bucket] += size * np.log10(share)
     entropy = np.zeros((most, d))
     for b in range(most - 1, -1, -1):
         records[:, b] += records[:, b + 1]

@@ -14,18 +14,8 @@ from numba import njit
 def wildcard_counts(codes, sizes, counts, weights):
     """Sum the counts and weights of the tuples that match each tuple.
 
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (tuples, columns)
-        Distinct tuples; -1 is a null, other codes of a column are below its size.
-    sizes : ndarray of int64
-        Values of each column.
-    counts, weights : ndarray of int64, ndarray of float64
-        Records of each tuple, and the sum of their weights.
-
-    Returns
-    -------
-    counts, weights : ndarray of int64, ndarray of float64
+    `codes` (tuples by columns) are distinct; -1 is a null, and other codes of a column are below
+    its size. A tuple's weight is the sum of those of its records.
     """
     n, p = codes.shape
     starts, rows = _postings(codes, sizes)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from discreet.draws import Draws
-from discreet.kernels.bootstrap import bootstrap_means
 from discreet.kernels.kmeans import kmeans_l2
+from discreet.kernels.parts import bootstrap_means
 from discreet.parameters import Constraints, whole
 from discreet.plan import RoundingPlan
 from discreet.rounding._base import Encoding, PointRounding, Representative
