@@ -48,35 +48,20 @@ def as_computed(column: str, values: np.ndarray) -> np.ndarray:
 class Outcome:
     """What a method made of a table's columns.
 
-    Attributes
-    ----------
-    columns : dict of str to ndarray or pyarrow.ChunkedArray
-        The treated columns, rows in order: float64 (NaN where null) for those that came as
-        numbers, Arrow for the others.
-    plans : dict of str to ColumnPlan
-        What was decided for each of them; each has a `kind` that the check knows.
-    joint : JointPlan
-        What was decided for the columns together, with a `kind` too; empty where nothing was.
-    suppressed : ndarray of bool, optional
-        The records that were suppressed.
-    unsafe : ndarray of bool, optional
-        The suppressed records that must not stay in the table, not even as stars.
-    figures : dict
-        For the log: what the search did, and the like.
-    fixed : dict
-        Parameters as they must be set for a rerun that gives the same bytes, where a budget in
-        seconds decided.
-    disclosed : ndarray of bool, optional
-        Records that are released as they are, outside all promises, since the recipe allows it.
+    The columns come with their rows in order: float64 (NaN where null) for those that came as
+    numbers, Arrow for the others. Plans have a `kind` that the check knows.
     """
 
     columns: dict[str, Any]
-    plans: dict[str, Any]
-    joint: Any = field(default_factory=dict)
-    suppressed: np.ndarray | None = None
+    plans: dict[str, Any]  # what was decided for each column
+    joint: Any = field(default_factory=dict)  # and for all together; empty where nothing was
+    suppressed: np.ndarray | None = None  # marks the records that were suppressed
+    # Marks the suppressed records that must not stay in the table, not even as stars.
     unsafe: np.ndarray | None = None
-    figures: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)  # for the log: what the search did
+    # Parameters as they must be for a rerun with the same bytes, where a budget in seconds decided.
     fixed: dict[str, Any] = field(default_factory=dict)
+    # Marks records that are released as they are, outside all promises, as the recipe allows.
     disclosed: np.ndarray | None = None
 
 
@@ -100,13 +85,8 @@ class Counted(Protocol):
 class Decision:
     """What a method decided from counts, and how it treats rows, some at a time.
 
-    Attributes
-    ----------
-    plans, joint, figures, fixed : dict
-        As in an `Outcome`.
-    treat : callable
-        From columns, draws and a rounder, as `Method.run` takes them, to an `Outcome` whose plans
-        are empty. Can be pickled, since an engine may have its rows elsewhere.
+    `treat` goes from columns, draws and a rounder, as `Method.run` takes them, to an `Outcome`
+    whose plans are empty. It can be pickled, since an engine may have its rows elsewhere.
     """
 
     plans: dict[str, Any]
@@ -117,57 +97,38 @@ class Decision:
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Base of every method that a recipe can name.
+    """Base of every method that a recipe can name."""
 
-    Attributes
-    ----------
-    recipe_name : str
-        The name in a recipe's `method`.
-    needs : str
-        What it is given: `"numeric"`, numbers as float64 (NaN where null), other columns are
-        refused; `"any"`, every column as Arrow holds it; `"mixed"`, numbers as float64 and the
-        other columns as Arrow.
-    budgets : tuple of str
-        Parameters that a budget in seconds stands for; a rerun replays what it came to.
-    supervised : bool
-        True where it needs classes: `y`, or in a recipe the column with the role target.
-    takes_dates : bool
-        Dates, datetimes and durations are numbers to it; not where its parameters are values.
-    pools : bool
-        It puts the values of all its columns together, which must then count the same thing.
-    blanks : bool
-        It may turn a value into a null.
-    orders : bool
-        On an engine it sorts the values of all its columns there: `run_on` and not `decide_from`.
-    estimator_only : tuple of str
-        Parameters that a recipe does not set: all draws come from the release's seed, and every
-        step has columns.
-    in_words : str
-        What it does to a column, for people who read the released file's codebook.
-    published : tuple of str
-        Parameters that users of a release may know where it coarsens: they say what a released
-        value stands for.
-    published_with_noise : tuple of str
-        Parameters that they may know where it perturbs, if the recipe says `publish_noise`.
-    suppresses : bool
-        It may suppress records, which get `*` in its columns.
-    constraints : dict of str to Rule
-        What its parameters must be, beyond those of its bases.
-    """
-
+    # The name in a recipe's `method`.
     recipe_name: ClassVar[str]
+    # What it is given: "numeric", numbers as float64 (NaN where null), other columns are refused;
+    # "any", every column as Arrow holds it; "mixed", numbers as float64 and the others as Arrow.
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "numeric"
+    # Parameters that a budget in seconds stands for; a rerun replays what it came to.
     budgets: ClassVar[tuple[str, ...]] = ()
+    # It needs classes: `y`, or in a recipe the column with the role target.
     supervised: ClassVar[bool] = False
+    # Dates, datetimes and durations are numbers to it; not where its parameters are values.
     takes_dates: ClassVar[bool] = True
+    # Parameters that a recipe does not set: all draws come from the release's seed, and every step
+    # has columns.
     estimator_only: ClassVar[tuple[str, ...]] = ("random_state", "columns")
+    # It puts the values of all its columns together, which must then count the same thing.
     pools: ClassVar[bool] = False
+    # It may turn a value into a null.
     blanks: ClassVar[bool] = False
+    # On an engine it sorts the values of all its columns there: `run_on` and not `decide_from`.
     orders: ClassVar[bool] = False
+    # What it does to a column, for people who read the released file's codebook.
     in_words: ClassVar[str]
+    # Parameters that users of a release may know where it coarsens: they say what a released value
+    # stands for.
     published: ClassVar[tuple[str, ...]] = ()
+    # Those that they may know where it perturbs, if the recipe says `publish_noise`.
     published_with_noise: ClassVar[tuple[str, ...]] = ()
+    # It may suppress records, which get `*` in its columns.
     suppresses: ClassVar[bool] = False
+    # What its parameters must be, beyond those of its bases.
     constraints: ClassVar[Constraints] = {}
 
     @property

@@ -10,7 +10,7 @@ import inspect
 import math
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from numbers import Real
 from typing import Any, Literal
@@ -24,25 +24,6 @@ from discreet.errors import BadInput, nearest
 class Rule:
     """What the value of a parameter must be.
 
-    Attributes
-    ----------
-    wanted : str
-        In words, behind "must be".
-    good : callable
-        Whether a value keeps the rule.
-    called : str
-        How the message calls what is wrong, from `{name}` and `{column}`.
-    hint : str
-        The end of the message.
-    optional : bool
-        None is good too.
-    by_column : bool
-        A mapping may give each column its own value.
-    only_by_column : bool
-        A mapping must.
-    or_list : str
-        A list of values is good too, but not an empty one: this is what to give instead of it.
-
     Examples
     --------
     >>> whole(1, by_column=True).check("k", {"age": 0})
@@ -50,14 +31,14 @@ class Rule:
     discreet.errors.BadInput: k must be a whole number of at least 1, not 0
     """
 
-    wanted: str
+    wanted: str  # in words, behind "must be"
     good: Callable[[Any], bool]
-    called: str = "{name}"
-    hint: str = ""
-    optional: bool = False
-    by_column: bool = False
-    only_by_column: bool = False
-    or_list: str = ""
+    called: str = "{name}"  # how the message calls what is wrong, from `{name}` and `{column}`
+    hint: str = ""  # the end of the message
+    optional: bool = False  # None is good too
+    by_column: bool = False  # a mapping may give each column its own value
+    only_by_column: bool = False  # a mapping must
+    or_list: str = ""  # a list is good too; this is what to give instead of an empty one
 
     def check(self, name: str, value: Any) -> None:
         """Raise `BadInput` where a parameter's value does not keep the rule."""
@@ -144,6 +125,15 @@ def as_float(value: Any) -> float:
         return math.inf
 
 
+def types_of(owner: Any) -> dict[str, Any]:
+    """Return the types of the parameters of a class: of its fields where it is a dataclass.
+
+    The fields that it has from a base may be of types that only the base's module knows.
+    """
+    source = owner if is_dataclass(owner) else owner.__init__
+    return typing.get_type_hints(source, include_extras=True)
+
+
 @cache
 def rules_of(owner: type) -> dict[str, Rule]:
     """Return the rules of the parameters of a class, in their order.
@@ -153,10 +143,9 @@ def rules_of(owner: type) -> dict[str, Rule]:
     declared: dict[str, Rule] = {}
     for base in reversed(owner.__mro__):
         declared |= vars(base).get("constraints", {})
-    init: Any = owner.__init__  # type: ignore[misc]
-    types = typing.get_type_hints(init)
+    types = types_of(owner)
     found = {}
-    for name in inspect.signature(init).parameters:
+    for name in inspect.signature(owner).parameters:
         if name in declared:
             found[name] = declared[name]
         elif types.get(name) is bool:

@@ -6,7 +6,6 @@ A method is found because its family's `__init__` imports it; nothing else is to
 from __future__ import annotations
 
 import inspect
-import typing
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -14,6 +13,7 @@ from typing import Any
 
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
+from discreet.parameters import types_of
 
 FAMILIES = ("rounding", "microaggregation", "perturbation", "regression", "generalization")
 
@@ -48,7 +48,7 @@ def parameters(method: type[Method]) -> Iterator[tuple[str, Any, Any]]:
     The default of a parameter that must be given is `inspect.Parameter.empty`. Those that
     `Method.estimator_only` names are left out.
     """
-    hints = typing.get_type_hints(method.__init__, include_extras=True)
-    for name, parameter in inspect.signature(method.__init__).parameters.items():
-        if name != "self" and name not in method.estimator_only:
-            yield name, hints[name], parameter.default
+    types = types_of(method)
+    for name, parameter in inspect.signature(method).parameters.items():
+        if name not in method.estimator_only:
+            yield name, types[name], parameter.default

@@ -26,29 +26,14 @@ from discreet.table.signatures import check_content
 
 @dataclass(frozen=True)
 class Encoded:
-    """A column as its distinct values and a code for each record.
-
-    Attributes
-    ----------
-    name : str
-    codes : ndarray of int32
-        -1 where null.
-    values : pyarrow.Array
-        Distinct; without nulls.
-    counts : ndarray of int64
-        Records that hold each value.
-    labels : Labels
-        What the file says about the column.
-    given : pyarrow.DataType
-        The type of the column; lists, times of day and the like are encoded as text.
-    """
+    """A column as its distinct values and a code for each record."""
 
     name: str
-    codes: np.ndarray
-    values: pa.Array
-    counts: np.ndarray
-    labels: Labels
-    given: pa.DataType
+    codes: np.ndarray  # int32, -1 where null
+    values: pa.Array  # distinct; without nulls
+    counts: np.ndarray  # records that hold each value
+    labels: Labels  # what the file says about the column
+    given: pa.DataType  # its type; lists, times of day and the like are encoded as text
 
     @property
     def releasable(self) -> bool:

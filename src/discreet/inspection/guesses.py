@@ -23,23 +23,15 @@ K = 5
 
 @dataclass(frozen=True)
 class Guess:
-    """A guess at a column's role.
+    """A guess at a column's role, or that it is to be dropped.
 
-    Attributes
-    ----------
-    role : str
-        identifiers, quasi, confidential, insensitive, household, weight or drop.
-    reason : str
-    sure : bool
-        False if a person should be asked.
-    exposure : float
-        How widely a quasi-identifier is known: 1 for what registers and social networks show, 0.8
-        for what neighbours and colleagues know, 0.5 for the rest.
+    `exposure` says how widely a quasi-identifier is known: 1 for what registers and social networks
+    show, 0.8 for what neighbours and colleagues know, 0.5 for the rest.
     """
 
     role: str
     reason: str
-    sure: bool = True
+    sure: bool = True  # False if a person should be asked
     exposure: float = 0.5
 
 

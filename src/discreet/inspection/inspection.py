@@ -18,38 +18,20 @@ from discreet.table.columns import ends_of
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """What a column looks like.
-
-    Attributes
-    ----------
-    name, kind, type : str
-    nulls, distinct : int
-    unique : float
-        Share of the records with a unique value.
-    smallest, largest : str or None
-        For numbers and dates.
-    guess : Guess
-        Its probable role, and why.
-    missing : dict of str to str
-        Values that probably stand for a missing value, and why.
-    dates : str or None
-        How dates are written, if the column holds dates as text or as integers.
-    label : str or None
-        What the file says about the column.
-    """
+    """What a column looks like."""
 
     name: str
     kind: str
     type: str
     nulls: int
     distinct: int
-    unique: float
-    smallest: str | None
+    unique: float  # share of the records with a unique value
+    smallest: str | None  # for numbers and dates
     largest: str | None
-    guess: Guess
-    missing: dict[str, str]
-    dates: str | None
-    label: str | None = None
+    guess: Guess  # its probable role, and why
+    missing: dict[str, str]  # values that probably stand for a missing value, and why
+    dates: str | None  # how dates are written, if it holds dates as text or as integers
+    label: str | None = None  # what the file says about the column
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -10,7 +10,7 @@ has no bias, which it would have on a sample of records.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -38,23 +38,12 @@ _MANY_VALUES = 20_000
 
 @dataclass(frozen=True)
 class Key:
-    """A combination of columns, and how many records it singles out.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    singled_out : float
-        Share of records that are unique on these columns; a null is a value here.
-    risk : float
-        That share, times how widely the columns are known.
-    estimated : bool
-        True if only some records were counted.
-    """
+    """A combination of columns, and how many records it singles out."""
 
     columns: tuple[str, ...]
-    singled_out: float
-    risk: float
-    estimated: bool = False
+    singled_out: float  # share of records that are unique on them; a null is a value here
+    risk: float  # that share, times how widely the columns are known
+    estimated: bool = False  # only some records were counted
 
 
 @dataclass(frozen=True)
@@ -300,15 +289,7 @@ def _usual(fine: Encoded, coarse: Encoded, rows: np.ndarray) -> tuple[int, int]:
 def as_dict(keys: Keys) -> dict[str, Any]:
     """Return the keys as plain data."""
     return {
-        "riskiest": [
-            {
-                "columns": list(key.columns),
-                "singled_out": key.singled_out,
-                "risk": key.risk,
-                "estimated": key.estimated,
-            }
-            for key in keys.riskiest
-        ],
+        "riskiest": [asdict(key) | {"columns": list(key.columns)} for key in keys.riskiest],
         "tried": keys.tried,
         "note": keys.note,
     }

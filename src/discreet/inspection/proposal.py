@@ -30,20 +30,11 @@ _LISTED = ("identifiers", "quasi", "confidential", "insensitive")
 
 @dataclass(frozen=True)
 class Proposal:
-    """Roles and steps for a table.
+    """Roles and steps for a table."""
 
-    Attributes
-    ----------
-    text : str
-        The recipe as TOML, with comments.
-    recipe : Recipe
-    hierarchies : dict of str to Hierarchy
-        For the columns that are generalized.
-    """
-
-    text: str
+    text: str  # the recipe as TOML, with comments
     recipe: Recipe
-    hierarchies: dict[str, Hierarchy]
+    hierarchies: dict[str, Hierarchy]  # of the columns that are generalized
 
 
 def propose(

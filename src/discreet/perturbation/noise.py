@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -35,6 +36,7 @@ _NOTHING = 1e-13
 Kind = Literal["additive", "correlated", "multiplicative"]
 
 
+@dataclass(eq=False, repr=False)
 class Noise(Method):
     """Add normal noise to each value, or multiply each by a factor near 1.
 
@@ -92,16 +94,10 @@ class Noise(Method):
         "scale": number(above=0, wanted="a number above 0, such as 0.1", by_column=True)
     }
 
-    def __init__(
-        self,
-        kind: Kind = "additive",
-        scale: float | Mapping[str, float] = 0.1,
-        *,
-        random_state: Any = None,
-    ) -> None:
-        self.kind = kind
-        self.scale = scale
-        self.random_state = random_state
+    kind: Kind = "additive"
+    scale: float | Mapping[str, float] = 0.1
+    _: KW_ONLY
+    random_state: Any = None
 
     @property
     def takes_dates(self) -> bool:  # type: ignore[override]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -34,6 +35,7 @@ Matrix = Mapping[str, Mapping[str, float]]
 _ROW = number(least=0, most=1, wanted="made of probabilities from 0 to 1", by_column=True)
 
 
+@dataclass(eq=False, repr=False)
 class PRAM(Method):
     """Change categories at random, by known probabilities (post-randomisation).
 
@@ -105,18 +107,11 @@ class PRAM(Method):
         ),
     }
 
-    def __init__(
-        self,
-        retention: float | Mapping[str, float] = 0.8,
-        *,
-        matrix: Mapping[str, Matrix] | None = None,
-        invariant: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.retention = retention
-        self.matrix = matrix
-        self.invariant = invariant
-        self.random_state = random_state
+    retention: float | Mapping[str, float] = 0.8
+    _: KW_ONLY
+    matrix: Mapping[str, Matrix] | None = None
+    invariant: bool = False
+    random_state: Any = None
 
     @property
     def amount(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from discreet.table.summary import Summary
 _BOUND = number(wanted="a finite number", optional=True, by_column=True)
 
 
+@dataclass(eq=False, repr=False)
 class TopBottom(ColumnMethod):
     """Replace values beyond a bound by the bound.
 
@@ -53,13 +55,8 @@ class TopBottom(ColumnMethod):
     published: ClassVar[tuple[str, ...]] = ("lower", "upper")
     constraints: ClassVar[Constraints] = {"lower": _BOUND, "upper": _BOUND}
 
-    def __init__(
-        self,
-        lower: float | Mapping[str, float] | None = None,
-        upper: float | Mapping[str, float] | None = None,
-    ) -> None:
-        self.lower = lower
-        self.upper = upper
+    lower: float | Mapping[str, float] | None = None
+    upper: float | Mapping[str, float] | None = None
 
     @property
     def promise(self) -> str | None:

@@ -262,27 +262,14 @@ def _together(some: list[Any], others: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Releasing:
-    """What it takes to release cells of the second order.
+    """What it takes to release cells of the second order."""
 
-    Attributes
-    ----------
-    n : int
-        Cells in all.
-    joint, plans : dict
-        What was decided on all columns and on each.
-    lows, widths : ndarray of float64
-        Of the first order's chunks.
-    draws : list of Draws
-        Of each column; empty without noise.
-    rounded : callable
-    """
-
-    n: int
+    n: int  # cells in all
     joint: CurvesJoint
     plans: dict[str, CurvePlan]
-    lows: np.ndarray
+    lows: np.ndarray  # of the first order's chunks
     widths: np.ndarray
-    draws: list[Draws]
+    draws: list[Draws]  # of each column; empty without noise
     rounded: Rounder
 
     def __call__(self, piece: pa.Table, places: np.ndarray) -> tuple[pa.Table, np.ndarray]:

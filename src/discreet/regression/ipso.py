@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -29,6 +29,7 @@ _WHY = (
 _NAMES = Rule(wanted="a list of column names", good=lambda x: bool(x) and not isinstance(x, str))
 
 
+@dataclass(eq=False, repr=False)
 class IPSO(RowBound):
     """Replace quasi-identifiers by draws from their regression on confidential columns.
 
@@ -90,18 +91,11 @@ class IPSO(RowBound):
         "quasi": replace(_NAMES, optional=True),
     }
 
-    def __init__(
-        self,
-        variant: Variant = "A",
-        *,
-        confidential: list[str],
-        quasi: list[str] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.variant = variant
-        self.confidential = confidential
-        self.quasi = quasi
-        self.random_state = random_state
+    variant: Variant = "A"
+    _: KW_ONLY
+    confidential: list[str]
+    quasi: list[str] | None = None
+    random_state: Any = None
 
     @property
     def reads(self) -> Sequence[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from discreet.regression.porop import Noise, PoROP
+from discreet.regression.porop import PoROP
 
 
+@dataclass(eq=False, repr=False)
 class LiROP(PoROP):
     """Replace values by straight lines through their ordered chunks, plus noise.
 
@@ -50,22 +52,5 @@ class LiROP(PoROP):
 
     recipe_name: ClassVar[str] = "lirop"
     in_words: ClassVar[str] = "each value is replaced by a straight line's value plus random noise"
-    degree: int | list[int] = 1
 
-    def __init__(
-        self,
-        k: int,
-        noise: Noise = "synthetic",
-        noise_scale: float = 1.0,
-        second_k: int | None = None,
-        noise_floor: float = 0.0,
-        keep_range: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.noise = noise
-        self.noise_scale = noise_scale
-        self.second_k = second_k
-        self.noise_floor = noise_floor
-        self.keep_range = keep_range
-        self.random_state = random_state
+    degree: int | list[int] = field(default=1, init=False)

@@ -32,6 +32,7 @@ _MOST_CELLS = 2**31 - 1
 STRETCH = 1 << 18
 
 
+@dataclass(eq=False, repr=False)
 class PoROP(RowBound):
     """Replace values by polynomials through their ordered chunks, plus noise.
 
@@ -108,27 +109,15 @@ class PoROP(RowBound):
         "second_k": whole(2, optional=True),
         "noise_floor": number(least=0),
     }
-    degree: int | list[int]
 
-    def __init__(
-        self,
-        k: int,
-        degree: int | list[int] = 2,
-        noise: Noise = "synthetic",
-        noise_scale: float = 1.0,
-        second_k: int | None = None,
-        noise_floor: float = 0.0,
-        keep_range: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.degree = degree
-        self.noise = noise
-        self.noise_scale = noise_scale
-        self.second_k = second_k
-        self.noise_floor = noise_floor
-        self.keep_range = keep_range
-        self.random_state = random_state
+    k: int
+    degree: int | list[int] = 2
+    noise: Noise = "synthetic"
+    noise_scale: float = 1.0
+    second_k: int | None = None
+    noise_floor: float = 0.0
+    keep_range: bool = False
+    random_state: Any = None
 
     @property
     def amount(self) -> float:
@@ -366,21 +355,10 @@ class PoROP(RowBound):
 
 @dataclass(frozen=True)
 class _Order:
-    """The two sorts: normalised values in the second order, and the way back.
-
-    Attributes
-    ----------
-    values : ndarray of float64
-    places : ndarray of int32
-        Where each of them stood in the first order.
-    cells : ndarray of int32
-        The cell of each place.
-    lows, widths : ndarray of float64
-        Of the first pass's chunks.
-    """
+    """The two sorts: normalised values in the second order, and the way back."""
 
     values: np.ndarray
-    places: np.ndarray
-    cells: np.ndarray
-    lows: np.ndarray
+    places: np.ndarray  # where each of them stood in the first order, int32
+    cells: np.ndarray  # the cell of each place, int32
+    lows: np.ndarray  # of the first pass's chunks
     widths: np.ndarray

@@ -22,34 +22,16 @@ VERDICTS: dict[Verdict, str] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a table: the paper's and ours.
+    """One figure of a table, by row (a method and its setting) and column: the paper's and ours."""
 
-    Attributes
-    ----------
-    table : str
-        As the paper numbers it.
-    series, setting : str
-        Its row: a method, and its setting.
-    quantity : str
-        Its column.
-    paper : float or None
-        None if the paper does not give it.
-    measured : float
-        A mean if there were several draws.
-    spread : float or None
-        The standard deviation over the draws, if there were several.
-    x : float or None
-        The setting as a number, for plots.
-    """
-
-    table: str
+    table: str  # as the paper numbers it
     series: str
     setting: str
     quantity: str
-    paper: float | None
-    measured: float
-    spread: float | None = None
-    x: float | None = None
+    paper: float | None  # None if the paper does not give it
+    measured: float  # a mean if there were several draws
+    spread: float | None = None  # the standard deviation over the draws, if there were several
+    x: float | None = None  # the setting as a number, for plots
 
     @property
     def row(self) -> str:

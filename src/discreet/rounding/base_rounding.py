@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from discreet.table.summary import Summary, summarise
 _BASE = number(above=0, called="a base")
 
 
+@dataclass(eq=False, repr=False)
 class BaseRounding(Rounding):
     """Multiples of a base: a value x becomes the multiple r with r - b/2 <= x < r + b/2.
 
@@ -89,20 +90,12 @@ class BaseRounding(Rounding):
         ),
     }
 
-    def __init__(
-        self,
-        base: float | None = None,
-        *,
-        min_attraction: int | None = None,
-        bases: list[float] | None = None,
-        encoding: Encoding = "group",
-        random_state: Any = None,
-    ) -> None:
-        self.base = base
-        self.min_attraction = min_attraction
-        self.bases = bases
-        self.encoding = encoding
-        self.random_state = random_state
+    base: float | None = None
+    _: KW_ONLY
+    min_attraction: int | None = None
+    bases: list[float] | None = None
+    encoding: Encoding = "group"
+    random_state: Any = None
 
     @property
     def caveat(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from discreet.rounding._base import Encoding, Representative
 from discreet.rounding._supervised import SupervisedRounding
 
 
+@dataclass(eq=False, repr=False)
 class ChiMerge(SupervisedRounding):
     """Intervals that merge while the classes in them do not differ significantly.
 
@@ -58,25 +60,16 @@ class ChiMerge(SupervisedRounding):
     """
 
     recipe_name: ClassVar[str] = "chimerge"
-    in_words: ClassVar[str] = "each value is replaced by the centre of its interval"
     constraints: ClassVar[Constraints] = {
         "alpha": number(above=0, below=1, wanted="a number between 0 and 1")
     }
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.05,
-        representative: Representative = "mean",
-        encoding: Encoding = "group",
-        min_count: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.representative = representative
-        self.encoding = encoding
-        self.min_count = min_count
-        self.random_state = random_state
+    _: KW_ONLY
+    alpha: float = 0.05
+    representative: Representative = "mean"
+    encoding: Encoding = "group"
+    min_count: int = 1
+    random_state: Any = None
 
     def cut(self, classes: np.ndarray) -> np.ndarray:
         """Merge while neighbours are alike."""

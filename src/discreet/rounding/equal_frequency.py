@@ -58,7 +58,6 @@ class EqualFrequency(PointRounding):
     """
 
     recipe_name: ClassVar[str] = "equal-frequency"
-    in_words: ClassVar[str] = "each value is replaced by the centre of its interval"
     fewer_because: ClassVar[str] = "frequent values make its quantiles coincide"
 
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:

@@ -59,7 +59,6 @@ class EqualWidth(PointRounding):
     """
 
     recipe_name: ClassVar[str] = "equal-width"
-    in_words: ClassVar[str] = "each value is replaced by the centre of its interval"
     fewer_because: ClassVar[str] = "the other bins are empty"
 
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ Objective = Literal["l2", "l1"]
 Solver = Literal["optimal", "lloyd"]
 
 
+@dataclass(eq=False, repr=False)
 class KMeans(PointRounding):
     """The parts with the least sum of squares within them.
 
@@ -68,24 +70,14 @@ class KMeans(PointRounding):
     in_words: ClassVar[str] = "each value is replaced by the centre of a cluster of similar values"
     fewer_because: ClassVar[str] = "the other clusters ran empty"
 
-    def __init__(
-        self,
-        n_points: Size,
-        *,
-        solver: Solver = "optimal",
-        objective: Objective = "l2",
-        representative: Representative = "mean",
-        encoding: Encoding = "group",
-        min_count: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.n_points = n_points
-        self.solver = solver
-        self.objective = objective
-        self.representative = representative
-        self.encoding = encoding
-        self.min_count = min_count
-        self.random_state = random_state
+    n_points: Size
+    _: KW_ONLY
+    solver: Solver = "optimal"
+    objective: Objective = "l2"
+    representative: Representative = "mean"
+    encoding: Encoding = "group"
+    min_count: int = 1
+    random_state: Any = None
 
     @property
     def is_random(self) -> bool:

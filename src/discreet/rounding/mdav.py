@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from discreet.rounding._base import Encoding, GroupRounding, Representative
 from discreet.rounding._sizes import Size
 
 
+@dataclass(eq=False, repr=False)
 class MDAV(GroupRounding):
     """Groups of k values from the outside in, by maximum distance to the average.
 
@@ -59,22 +61,13 @@ class MDAV(GroupRounding):
     """
 
     recipe_name: ClassVar[str] = "mdav"
-    in_words: ClassVar[str] = "each value is replaced by the centre of a group of similar values"
 
-    def __init__(
-        self,
-        k: Size,
-        *,
-        representative: Representative = "mean",
-        encoding: Encoding = "group",
-        keep_ties: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.representative = representative
-        self.encoding = encoding
-        self.keep_ties = keep_ties
-        self.random_state = random_state
+    k: Size
+    _: KW_ONLY
+    representative: Representative = "mean"
+    encoding: Encoding = "group"
+    keep_ties: bool = True
+    random_state: Any = None
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Take groups from the two ends."""

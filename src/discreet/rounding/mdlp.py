@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from discreet.rounding._base import Encoding, Representative
 from discreet.rounding._supervised import SupervisedRounding
 
 
+@dataclass(eq=False, repr=False)
 class MDLP(SupervisedRounding):
     """Cuts where the classes change, as many as the data can justify.
 
@@ -57,20 +59,12 @@ class MDLP(SupervisedRounding):
     """
 
     recipe_name: ClassVar[str] = "mdlp"
-    in_words: ClassVar[str] = "each value is replaced by the centre of its interval"
 
-    def __init__(
-        self,
-        *,
-        representative: Representative = "mean",
-        encoding: Encoding = "group",
-        min_count: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.representative = representative
-        self.encoding = encoding
-        self.min_count = min_count
-        self.random_state = random_state
+    _: KW_ONLY
+    representative: Representative = "mean"
+    encoding: Encoding = "group"
+    min_count: int = 1
+    random_state: Any = None
 
     def cut(self, classes: np.ndarray) -> np.ndarray:
         """Cut while it pays."""

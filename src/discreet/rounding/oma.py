@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet.rounding._sizes import Size
 Objective = Literal["l2", "l1"]
 
 
+@dataclass(eq=False, repr=False)
 class OMA(GroupRounding):
     """Optimal microaggregation of each column: groups of at least k neighbouring values.
 
@@ -62,24 +64,14 @@ class OMA(GroupRounding):
     """
 
     recipe_name: ClassVar[str] = "oma"
-    in_words: ClassVar[str] = "each value is replaced by the centre of a group of similar values"
 
-    def __init__(
-        self,
-        k: Size,
-        *,
-        objective: Objective = "l2",
-        representative: Representative = "mean",
-        encoding: Encoding = "group",
-        keep_ties: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.objective = objective
-        self.representative = representative
-        self.encoding = encoding
-        self.keep_ties = keep_ties
-        self.random_state = random_state
+    k: Size
+    _: KW_ONLY
+    objective: Objective = "l2"
+    representative: Representative = "mean"
+    encoding: Encoding = "group"
+    keep_ties: bool = True
+    random_state: Any = None
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Find the optimal partition."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -27,6 +28,7 @@ MOST_RESAMPLED = 10_000
 BLOCK = 1 << 20
 
 
+@dataclass(eq=False, repr=False)
 class Resampling(PointRounding):
     """Points made from the centres of bootstrap samples; each value goes to the nearest.
 
@@ -88,28 +90,16 @@ class Resampling(PointRounding):
     fewer_because: ClassVar[str] = "some centres coincide or are nearest to no value"
     constraints: ClassVar[Constraints] = {"n_quantiles": whole(1), "max_draws": whole(1)}
 
-    def __init__(
-        self,
-        n_points: Size,
-        *,
-        n_quantiles: int = 10,
-        max_draws: int = 2000,
-        centre: Centre = "mean",
-        discretizer: Discretizer = "kmeans",
-        representative: Representative = "mean",
-        encoding: Encoding = "group",
-        min_count: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.n_points = n_points
-        self.n_quantiles = n_quantiles
-        self.max_draws = max_draws
-        self.centre = centre
-        self.discretizer = discretizer
-        self.representative = representative
-        self.encoding = encoding
-        self.min_count = min_count
-        self.random_state = random_state
+    n_points: Size
+    _: KW_ONLY
+    n_quantiles: int = 10
+    max_draws: int = 2000
+    centre: Centre = "mean"
+    discretizer: Discretizer = "kmeans"
+    representative: Representative = "mean"
+    encoding: Encoding = "group"
+    min_count: int = 1
+    random_state: Any = None
 
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
         """Discretize the centres, as `discretizer` says."""

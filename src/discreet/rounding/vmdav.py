@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from discreet.rounding._base import Encoding, GroupRounding, Representative
 from discreet.rounding._sizes import Size
 
 
+@dataclass(eq=False, repr=False)
 class VMDAV(GroupRounding):
     """Groups of k to 2k-1 values from the outside in, larger where values lie close together.
 
@@ -63,25 +65,15 @@ class VMDAV(GroupRounding):
     """
 
     recipe_name: ClassVar[str] = "vmdav"
-    in_words: ClassVar[str] = "each value is replaced by the centre of a group of similar values"
     constraints: ClassVar[Constraints] = {"gamma": number(least=0)}
 
-    def __init__(
-        self,
-        k: Size,
-        *,
-        gamma: float = 0.2,
-        representative: Representative = "mean",
-        encoding: Encoding = "group",
-        keep_ties: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.gamma = gamma
-        self.representative = representative
-        self.encoding = encoding
-        self.keep_ties = keep_ties
-        self.random_state = random_state
+    k: Size
+    _: KW_ONLY
+    gamma: float = 0.2
+    representative: Representative = "mean"
+    encoding: Encoding = "group"
+    keep_ties: bool = True
+    random_state: Any = None
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Take groups from the two ends, and let them grow."""
