@@ -42,63 +42,24 @@ NOBODY = Guide(0, "A class under 2, 3 or 5 should have no records.")
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a measure.
-
-    Attributes
-    ----------
-    title : str
-        What it is called in words.
-    key : str
-        Where the measure's entry has it; empty for the only or main one.
-    unit : str
-        `"%"` is a share of one, shown in percent; `"percent"` is in percent already.
-    better : {"less", "more"} or None
-        None where it tells neither risk nor loss; releases cannot be ranked by it.
-    guide : Guide or None
-    untouched : float or None
-        The figure of a table that nothing was done to, where the entry does not have it.
-    reading : str
-        How to read it, in a sentence; where not given, the measure's, or none of a column.
-    each : bool
-        It is of each column, in the entry's `columns`.
-    headline : bool
-        A reader looks for it first.
-    attack : bool
-        It is the share of records that an intruder finds, so that the best intruder can be told.
-    """
+    """One number of a measure."""
 
     title: str
-    key: str = ""
-    unit: str = ""
+    key: str = ""  # where the measure's entry has it; empty for the only or main one
+    unit: str = ""  # "%" is a share of one, shown in percent; "percent" is in percent already
+    # None where it tells neither risk nor loss; releases cannot be ranked by it.
     better: Literal["less", "more"] | None = "less"
     guide: Guide | None = None
-    untouched: float | None = None
-    reading: str = ""
-    each: bool = False
-    headline: bool = False
-    attack: bool = False
+    untouched: float | None = None  # of a table that nothing was done to, if not in the entry
+    reading: str = ""  # in a sentence; where not given, the measure's, or none of a column
+    each: bool = False  # it is of each column, in the entry's `columns`
+    headline: bool = False  # a reader looks for it first
+    attack: bool = False  # the share of records that an intruder finds; the best can be told
 
 
 @dataclass(frozen=True)
 class Measure:
     """A measure that `assess` takes.
-
-    Attributes
-    ----------
-    name : str
-    reading : str
-        How to read it, in a sentence.
-    take : callable
-        From the facts to plain data: `value`, or `before` and `after`, numbers or a dict of them;
-        `columns`, and whatever else is worth keeping.
-    figures : sequence of Figure
-        What is shown of that, in order.
-    needs : sequence of str
-        What it is left out without; the keys of `NEEDS`.
-    on_request : str or callable
-        Why it is taken only where asked for by name: always, or by the facts; empty: it is taken.
-    by_frequency : bool
-        It counts classes of equal quasi values, which mean nothing once these were perturbed.
 
     Examples
     --------
@@ -110,11 +71,15 @@ class Measure:
     """
 
     name: str
-    reading: str
+    reading: str  # in a sentence
+    # From the facts to plain data: `value`, or `before` and `after`, numbers or a dict of them;
+    # `columns`, and whatever else is worth keeping.
     take: Callable[[Facts], Entry]
-    figures: Sequence[Figure]
-    needs: Sequence[str] = ()
+    figures: Sequence[Figure]  # what is shown of that, in order
+    needs: Sequence[str] = ()  # what it is left out without; the keys of `NEEDS`
+    # Why it is taken only where asked for by name: always, or by the facts; empty: it is taken.
     on_request: str | Callable[[Facts], str] = ""
+    # It counts classes of equal quasi values, which mean nothing once these were perturbed.
     by_frequency: bool = False
 
 

@@ -116,27 +116,14 @@ def assess_frames(
 ) -> Assessment:
     """Measure risk and utility of a protected table against its original, where their rows are.
 
-    Parameters
-    ----------
-    before, after : Frame
-        The rows of the second have their numbers in the first. It may lack rows, those that were
-        left out, and columns.
-    recipe : Recipe
-        What was done.
-    suppressed : int
-        Records that were suppressed, whether they are there after or not.
-    measures : sequence of str, optional
-        The measures to take, by name, and no others; those that fit where not given.
+    The frames are as `Facts` takes them; the second may lack rows, those that were left out, and
+    columns. Measures are those that fit where not given.
 
-    Returns
-    -------
-    Assessment
-        Of all records, if they are in memory. Otherwise classes, moments, losses and interval
-        disclosure are: in two passes over the rows and a count each of the quasi columns and of
-        the columns that changed. Records are linked within a sample of 5,000, drawn by
-        `order_seed`: its entries have `sample`, `of` and Wilson's 95 % `interval` of the share
-        after. Distributions for pictures are of a sample of 100,000. What needs all rows at once
-        is left out.
+    All records count, if they are in memory. Otherwise classes, moments, losses and interval
+    disclosure are of all: in two passes over the rows and a count each of the quasi columns and of
+    the columns that changed. Records are linked within a sample of 5,000, drawn by `order_seed`:
+    its entries have `sample`, `of` and Wilson's 95 % `interval` of the share after. Distributions
+    for pictures are of a sample of 100,000. What needs all rows at once is left out.
     """
     asked = [measures] if isinstance(measures, str) else measures
     for name in asked or ():

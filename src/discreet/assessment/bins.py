@@ -22,22 +22,11 @@ _FEWEST_UNITS = 8  # of the calendar, for it to give the edges
 
 
 def histogram(*sides: np.ndarray, dates: bool = False) -> tuple[np.ndarray, ...] | None:
-    """Count one or two sides' values in the same bins.
+    """Count one or two sides' values, without nulls, in the same bins; dates in seconds since 1970.
 
-    Parameters
-    ----------
-    *sides : ndarray of float64
-        Without nulls. The first that has values says where the edges are.
-    dates : bool
-        The values are seconds since 1970.
-
-    Returns
-    -------
-    edges : ndarray
-        Between the bins; the first and the last bin are open.
-    counts : ndarray, one a side
-        In each bin at least ten records of every side that has any. None in place of all where a
-        side has fewer than ten, or where there would be one bin only.
+    Returns the edges between the bins, of which the first and the last are open, as the first side
+    that has values lays them; and the counts, one array a side, in each bin at least ten records of
+    every side that has any. None where a side has fewer than ten, or there would be one bin only.
 
     Examples
     --------

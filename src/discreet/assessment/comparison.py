@@ -35,42 +35,25 @@ _NOT_SHOWN = {"method", "columns", "promise", "precision"}
 
 @dataclass(frozen=True)
 class Compared:
-    """One release of a comparison.
+    """One release of a comparison; risk and loss are the axes of the map, None where not taken.
 
-    Attributes
-    ----------
-    name : str
-    steps : list of dict
-        Method, columns and the parameters that one of the releases sets other than by default.
-    rows : int
-        Records in the released file.
-    suppressed : int
-        Records that were suppressed, in the file as stars or not at all.
-    assessment : Assessment
-    risk, loss : float or None
-        The two axes of the map; None where it has no such measure.
-    risk_by : str or None
-        The measure that the risk is of.
-    dominated : bool or None
-        True where another release is at least as good in both and better in one.
-    release : str
-        The number that its log and its report have.
-    sampled : int or None
-        Records that information loss was measured on; None: all.
+    A step has its method, its columns, and the parameters that one of the releases sets other than
+    by default. A release is dominated where another is at least as good in both axes and better in
+    one.
     """
 
     name: str
     steps: list[dict[str, Any]]
-    rows: int
-    suppressed: int
+    rows: int  # records in the released file
+    suppressed: int  # records, in the file as stars or not at all
     assessment: Assessment
     risk: float | None
-    risk_by: str | None
+    risk_by: str | None  # the measure that the risk is of
     loss: float | None
     columns: dict[str, float] = field(default_factory=dict)
     dominated: bool | None = None
-    release: str = ""
-    sampled: int | None = None
+    release: str = ""  # the number that its log and its report have
+    sampled: int | None = None  # records that information loss was measured on; None: all
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain data, without the figures of its pictures."""

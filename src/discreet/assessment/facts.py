@@ -66,22 +66,10 @@ MOST_TUPLES = 1 << 21
 class Facts:
     """What is known of a table and its protected one.
 
-    Parameters
-    ----------
-    before, after : Frame
-        The rows of the second have their numbers in the first, where there may be more.
-    recipe : Recipe
-        Its roles, and what was done.
-    suppressed : int
-        Records that were suppressed, whether they are there after or not.
-
-    Attributes
-    ----------
-    roles : Roles
-    perturbed : dict of str to str
-        Columns that a step perturbed, and which.
-    whole : bool
-        All records are in memory: each is listed, and what needs them all is taken.
+    The rows of the second have their numbers in the first, where there may be more. Suppressed
+    records count whether they are there after or not. `perturbed` has the columns that a step
+    perturbed, and which; `whole` says that all records are in memory: each is listed, and what
+    needs them all is taken.
     """
 
     def __init__(self, before: Frame, after: Frame, recipe: Recipe, suppressed: int = 0) -> None:
@@ -224,14 +212,8 @@ class Facts:
     ) -> tuple[pa.Table, np.ndarray | None]:
         """Return the tuples of some columns, with their counts; those of all records in memory.
 
-        Parameters
-        ----------
-        side : int
-            Before (0) or after (1), among the rows of both.
-        parts : sequence of list of str
-            The columns; of those of a part the tuples may be counted beforehand.
-        doing : str
-            What they are for, to say where they are too many.
+        Before (0) or after (1), among the rows of both. Of the columns of a part the tuples may be
+        counted beforehand; `doing` says what they are for, where they are too many.
         """
         columns = [name for part in parts for name in part]
         if self.whole:

@@ -34,24 +34,13 @@ Read = Callable[[Recipe, Evidence | None], Frame]
 
 @dataclass(frozen=True)
 class Opened:
-    """A release and its original.
-
-    Attributes
-    ----------
-    before, after : Frame
-        The rows of the second have their numbers in the first.
-    recipe : Recipe
-    suppressed : int
-        Records that were suppressed, in the file as stars or not at all.
-    release : str
-        Its number, as the log has it.
-    """
+    """A release and its original; the rows of the release have their numbers in the original."""
 
     before: Frame
     after: Frame
     recipe: Recipe
-    suppressed: int = 0
-    release: str = ""
+    suppressed: int = 0  # records, in the file as stars or not at all
+    release: str = ""  # its number, as the log has it
 
     def assess(
         self, roles: Roles | None = None, measures: Sequence[str] | None = None
@@ -89,23 +78,10 @@ def opened(
 ) -> Iterator[list[Opened]]:
     """Open releases of one table, which must be the one that they were made from.
 
-    Parameters
-    ----------
-    original : path, or pandas, polars or pyarrow table
-    releases : sequence
-        Release folders, released files, or what `protect` gave. A file without its internal folder
-        has its rows in the original's order.
-    recipe : Recipe, optional
-        What was done; as the internal folder has it where not given.
-    roles : Roles, optional
-        In place of the recipe's.
-    engine : {"auto", "memory", "duckdb"}
-        Where to work: by default where an engine made one of them, or the original does not fit in
-        memory, on DuckDB.
-    memory : str, optional
-        DuckDB's limit, such as "4GB".
-    dialect : mapping, optional
-        How the original is written, if it is a CSV; as it was read where not given.
+    They are release folders, released files, or what `protect` gave; a file without its internal
+    folder has its rows in the original's order. What was done, and how a CSV was read, is as the
+    internal folder has it where not given; roles are in place of the recipe's. By default on
+    DuckDB where an engine made one of them, or the original does not fit in memory.
     """
     found = [one if hasattr(one, "released") else _Found.of(one) for one in releases]
     with open_engine(_engine(engine, original, found), memory=memory) as working:

@@ -28,63 +28,30 @@ Pairs = list[tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the first pass looks at; can be pickled.
-
-    Attributes
-    ----------
-    shared, numeric, quasi : tuple of str
-        Columns of both tables; of the first, those that are numbers in both, and the quasi ones.
-    also : tuple of str
-        Columns of the original that its records are to have besides: weights, households.
-    weight : str or None
-        The original's column of weights.
-    draws : Draws or None
-        A word per row: the rows with the smallest are the sample. None: all rows are.
-    below : int
-        Rows with a word up to it may be among the sample.
-    """
+    """What the first pass looks at; can be pickled."""
 
     shared: tuple[str, ...]
     numeric: tuple[str, ...]
     quasi: tuple[str, ...]
-    also: tuple[str, ...]
+    also: tuple[str, ...]  # of the original, besides: weights, households
     weight: str | None
-    draws: Draws | None
-    below: int
+    draws: Draws | None  # a word per row: those with the smallest are the sample; None: all are
+    below: int  # rows with a word up to it may be among the sample
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the first pass finds.
+    """What the first pass finds; pairs are of before and after."""
 
-    Attributes
-    ----------
-    alone : pair of Moments
-        Of the numeric columns, before and after, among the rows of both.
-    paired : pair of Moments
-        Of the cells that have a value on both sides.
-    changed : frozenset of str
-        Columns with a cell that differs.
-    patterns : pair of Counter
-        Rows of both by the columns in which they are null.
-    quasi_nulls : int
-        Null cells of the original's quasi columns, in all its rows.
-    gone : tuple of ndarray
-        Numbers of the rows that are not there after.
-    sample : tuple of Rows
-        The rows that may be among the sample, in pieces.
-    bad_weight : (int, float) or None
-        Number and weight of the first row whose weight is none.
-    """
-
-    alone: tuple[Moments, Moments]
-    paired: tuple[Moments, Moments]
-    changed: frozenset[str]
+    alone: tuple[Moments, Moments]  # of the numeric columns, among the rows of both
+    paired: tuple[Moments, Moments]  # of the cells that have a value on both sides
+    changed: frozenset[str]  # columns with a cell that differs
+    # Rows of both by the columns in which they are null.
     patterns: tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]
-    quasi_nulls: int
-    gone: tuple[np.ndarray, ...]
-    sample: tuple[Rows, ...]
-    bad_weight: tuple[int, float] | None
+    quasi_nulls: int  # cells of the original's quasi columns, in all its rows
+    gone: tuple[np.ndarray, ...]  # numbers of the rows that are not there after
+    sample: tuple[Rows, ...]  # the rows that may be among the sample, in pieces
+    bad_weight: tuple[int, float] | None  # number and weight of the first row whose weight is none
 
 
 def look(before: Frame, after: Frame, wanted: Wanted) -> Look:
@@ -208,52 +175,27 @@ def _joined(
 
 @dataclass(frozen=True)
 class Scales:
-    """What the second pass measures with; can be pickled.
-
-    Attributes
-    ----------
-    numeric : tuple of str
-        All numeric columns.
-    changed : tuple of int
-        Which of them differ.
-    centres : pair of ndarray
-        Their means, before and after, to measure from.
-    paired : pair of ndarray
-        Means of the changed ones, of the cells with a value on both sides.
-    spread : ndarray
-        Standard deviation before, of the changed ones; 1 where there is none.
-    width : ndarray
-        How near an original must be to count as disclosed.
-    masked : bool
-        Some changed cell is null on one side only.
-    """
+    """What the second pass measures with; can be pickled."""
 
     numeric: tuple[str, ...]
-    changed: tuple[int, ...]
-    centres: tuple[np.ndarray, np.ndarray]
-    paired: tuple[np.ndarray, np.ndarray]
-    spread: np.ndarray
-    width: np.ndarray
-    masked: bool
+    changed: tuple[int, ...]  # which of them differ
+    centres: tuple[np.ndarray, np.ndarray]  # means of all, before and after, to measure from
+    paired: tuple[np.ndarray, np.ndarray]  # of the changed ones' cells with values on both sides
+    spread: np.ndarray  # standard deviation before, of the changed ones; 1 where there is none
+    width: np.ndarray  # how near an original must be to count as disclosed
+    masked: bool  # some changed cell is null on one side only
 
 
 class Changes(NamedTuple):
     """What the second pass finds: sums over the cells, a row each of the changed columns.
 
-    Attributes
-    ----------
-    cells : dict of str to ndarray
-        `absolute`, `squares`, `difference`: |x - y|, ((x - y) / spread)^2 and x - y; `relative`:
-        |x - y| / |x| over the `used` cells, with x != 0; `close`: cells within the width.
-    alone : ndarray
-        The four `product_sums` of all numeric columns, before and after.
-    paired : ndarray
-        Of the changed ones, where both sides have values.
+    `absolute`, `squares`, `difference`: |x - y|, ((x - y) / spread)^2 and x - y; `relative`:
+    |x - y| / |x| over the `used` cells, with x != 0; `close`: cells within the width.
     """
 
     cells: dict[str, np.ndarray]
-    alone: np.ndarray
-    paired: np.ndarray
+    alone: np.ndarray  # the four `product_sums` of all numeric columns, before and after
+    paired: np.ndarray  # of the changed ones, where both sides have values
 
 
 # Pieces are on all cores already.

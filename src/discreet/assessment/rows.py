@@ -20,25 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Rows:
-    """Records of both tables.
-
-    Attributes
-    ----------
-    before, after : pyarrow.Table
-        The same records in the same order. The first may have columns that the second lacks.
-    numbers : ndarray of int64
-        Of these rows in the original.
-    numeric : sequence of str
-        Columns that are numbers in both.
-    of : Facts
-        What is known of all records.
-    """
+    """The same records of both tables, in the same order; the first may have more columns."""
 
     before: pa.Table
     after: pa.Table
-    numbers: np.ndarray
-    numeric: Sequence[str]
-    of: Facts = field(init=False, repr=False)
+    numbers: np.ndarray  # of these rows in the original
+    numeric: Sequence[str]  # columns that are numbers in both
+    of: Facts = field(init=False, repr=False)  # what is known of all records
 
     @property
     def num_rows(self) -> int:

@@ -15,13 +15,7 @@ VERDICTS = {None: "not on the map", True: "dominated", False: "not dominated"}
 
 
 def comparison_page(comparison: Facts) -> str:
-    """Write a comparison as one HTML page.
-
-    Parameters
-    ----------
-    comparison : dict
-        As `Comparison.to_dict` returns it.
-    """
+    """Write a comparison, as `Comparison.to_dict` returns it, as one HTML page."""
     releases = comparison["releases"]
     return render(
         "compare.html",
@@ -35,11 +29,7 @@ def comparison_page(comparison: Facts) -> str:
 def alternatives(comparison: Facts) -> str:
     """Return the releases, their map and their measures as a part of a page.
 
-    Parameters
-    ----------
-    comparison : dict
-        As `Comparison.to_dict` returns it, and `reported`: the number of the release that the page
-        is about.
+    The comparison also has `reported`: the number of the release that the page is about.
     """
     return render("alternatives.html", sentences=_sentences(comparison), **_parts(comparison))
 

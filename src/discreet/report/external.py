@@ -13,12 +13,9 @@ Facts = Mapping[str, Any]
 
 
 def external_report(facts: Facts) -> str:
-    """Write the external report as one HTML page.
+    """Write the external report as one HTML page, from facts that hold no secrets.
 
-    Parameters
-    ----------
-    facts : dict
-        As `discreet.flow.publication.public_facts` gathers them; they hold no secrets.
+    `discreet.flow.publication.public_facts` gathers them.
     """
     drawn = list(_distributions(facts["columns"]))
     return render(

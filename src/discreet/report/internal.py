@@ -30,11 +30,8 @@ _BECOMES = {
 def internal_report(facts: Facts) -> str:
     """Write the internal report as one HTML page.
 
-    Parameters
-    ----------
-    facts : dict
-        Any of `log`, `plan`, `recipe` (as a dict), `recipe_text` (as TOML), `check`,
-        `assessment` and `comparison`, as `internal/` holds them. The page says what is missing.
+    The facts are any of `log`, `plan`, `recipe` (as a dict), `recipe_text` (as TOML), `check`,
+    `assessment` and `comparison`, as `internal/` holds them. The page says what is missing.
 
     Examples
     --------

@@ -19,22 +19,12 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\u
 
 @dataclass(frozen=True)
 class Table:
-    """A table on a page.
-
-    Attributes
-    ----------
-    head : tuple of str
-    rows : sequence of tuples of str
-    numeric : int
-        How many columns, from the right, hold numbers.
-    reading : str
-        One sentence on how to read it.
-    """
+    """A table on a page."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
-    numeric: int = 0
-    reading: str = ""
+    numeric: int = 0  # how many columns, from the right, hold numbers
+    reading: str = ""  # one sentence on how to read it
 
 
 def share(value: Any) -> str:

@@ -35,15 +35,7 @@ class StepPart:
 def step_parts(
     recipe: Mapping[str, Any], plan: Plan, log: Mapping[str, Any], drawn: Mapping[str, Any]
 ) -> list[StepPart]:
-    """Describe all steps.
-
-    Parameters
-    ----------
-    recipe, plan, log : dict
-        As `internal/` holds them.
-    drawn : dict
-        The figures of the columns, for charts.
-    """
+    """Describe all steps; `drawn` has the figures of the columns, for charts."""
     return [
         _step(asked, decided, done, drawn)
         for asked, decided, done in zip(recipe["steps"], plan["steps"], log["steps"], strict=True)

@@ -18,17 +18,10 @@ Known = str | Sequence[str] | Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class KnownSet:
-    """The linkage by one set of known columns.
+    """The share of records linked correctly by one set of known columns.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The columns used; constant ones are left out.
-    value : float
-        The share of records linked correctly.
-    unlinkable : int
-        Records that could not be compared with their own original because of nulls; they count
-        as not linked.
+    Constant columns are left out. `unlinkable` records could not be compared with their own
+    original because of nulls; they count as not linked.
     """
 
     columns: tuple[str, ...]
@@ -38,16 +31,9 @@ class KnownSet:
 
 @dataclass(frozen=True, eq=False)
 class Linkage:
-    """How many records are linked correctly.
+    """How many records are linked correctly, as a share in 0..1.
 
-    Attributes
-    ----------
-    value : float
-        The mean over the sets of known columns, a share in 0..1.
-    sets : tuple of KnownSet
-        Each set's own share.
-    records : ndarray of float64
-        Each record's chance to be linked correctly, as a mean over the sets.
+    `value`, and in `records` each record's chance, are means over the sets of known columns.
     """
 
     value: float
@@ -56,14 +42,9 @@ class Linkage:
 
 
 def known_sets(known: Known, columns: Sequence[str]) -> list[list[str]]:
-    """List the sets of columns that an intruder is taken to know.
+    """List the sets of columns that an intruder is taken to know, of those there are.
 
-    Parameters
-    ----------
-    known : {"paper", "all"}, list of str or list of lists of str
-        `"paper"`: the first 1, 2, ... h columns, h = half of them, rounded up.
-    columns : sequence of str
-        The columns there are.
+    `"paper"`: the first 1, 2, ... h columns, h = half of them, rounded up.
 
     Examples
     --------

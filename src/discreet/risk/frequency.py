@@ -22,22 +22,15 @@ Nulls = Literal["value", "match"]
 class Frequencies:
     """Sample and population frequencies, record by record or class by class.
 
-    Attributes
-    ----------
-    sample : ndarray of int64
-        f: records of the file that share the record's values, itself among them.
-    population : ndarray of float64 or None
-        F: the sum of their weights; None where there are no weights.
-    classes : ndarray of int64 or None
-        The number of the record's tuple of values, 0, 1, ...; None where records are not listed.
-    repeats : ndarray of int64 or None
-        Where records are not listed: the classes that have this f and F.
+    `sample` is f, the records of the file that share the record's values, itself among them;
+    `population` is F, the sum of their weights, or None where there are no weights.
     """
 
     sample: np.ndarray
     population: np.ndarray | None
+    # The number of the record's tuple of values, 0, 1, ...; None where records are not listed.
     classes: np.ndarray | None = None
-    repeats: np.ndarray | None = None
+    repeats: np.ndarray | None = None  # where they are not: the classes that have this f and F
 
     @property
     def stands_for(self) -> np.ndarray | None:
@@ -150,14 +143,9 @@ def say_bad_weight(name: str, row: int, weight: float) -> str:
 class ClassSizes:
     """Sizes of the classes of records that share a tuple, in figures.
 
-    Attributes
-    ----------
-    records, classes, smallest : int
-        `smallest` is the k of k-anonymity that the table reaches.
-    unique, under_3, under_5 : int
-        Records in classes of fewer than 2, 3 and 5: the violations of k-anonymity at these k.
-    average_risk : float
-        Mean over the records of 1 / class size.
+    `smallest` is the k of k-anonymity that the table reaches; `unique`, `under_3` and `under_5` are
+    the records in classes of fewer than 2, 3 and 5: the violations of k-anonymity at these k;
+    `average_risk` is the mean over the records of 1 / class size.
     """
 
     records: int

@@ -112,16 +112,9 @@ def _series(f: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class GlobalRisk:
-    """Risk of a file as a whole.
+    """Risk of a file as a whole: the mean of the individual risks, their sum and the largest.
 
-    Attributes
-    ----------
-    value : float
-        Mean individual risk.
-    expected : float
-        Expected re-identifications: the sum of the individual risks.
-    largest : float
-        Risk of the record most at risk.
+    The sum is the number of re-identifications to expect.
     """
 
     value: float

@@ -164,12 +164,8 @@ def _link(attributes: list[_Attribute], n: int) -> np.ndarray:
 def pattern_weights(counts: np.ndarray, n: int) -> np.ndarray:
     """Return the weight log2(P(pattern | match) / P(pattern | other)) of every agreement pattern.
 
-    Parameters
-    ----------
-    counts : ndarray of int, (2**p,)
-        Pairs with each pattern; bit k of its number is set where attribute k agrees.
-    n : int
-        Records of each file.
+    Of each pattern the pairs are counted, n records in each file; bit k of its number is set where
+    attribute k agrees.
 
     Examples
     --------

@@ -29,18 +29,10 @@ _MOST_BYTES = 2**32
 
 @dataclass(frozen=True)
 class Suda:
-    """SUDA scores.
+    """SUDA `scores` of the records, 0 where one has no unique, and `value`, the largest `dis`.
 
-    Attributes
-    ----------
-    value : float
-        The largest DIS score.
-    scores : ndarray of float64
-        SUDA score of each record; 0 where it has no unique.
-    dis : ndarray of float64
-        DIS of each record: the chance that a match to it is right.
-    columns : dict of str to float
-        Share of all scores that comes from uniques with the column in them.
+    DIS is the chance that a match to a record is right. Of each column: the share of all scores
+    that comes from uniques with it in them.
     """
 
     value: float

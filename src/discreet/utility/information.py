@@ -27,15 +27,9 @@ _PER_CELL = 5
 
 @dataclass(frozen=True)
 class InformationLoss:
-    """What a release lost.
+    """What a release lost: H(X | Y) / H(X) of each column, and their mean.
 
-    Attributes
-    ----------
-    value : float
-        Mean over the columns.
-    columns : dict of str to float
-        H(X | Y) / H(X) of each column: 0 where the released value tells the original's bin, 1
-        where it tells nothing of it.
+    0 where the released value tells the original's bin, 1 where it tells nothing of it.
     """
 
     value: float

@@ -96,16 +96,9 @@ def _dummies(codes: np.ndarray, size: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RegressionUtility:
-    """A linear model trained on the protected table.
+    """A linear model trained on the protected table: its R squared and error on original rows.
 
-    Attributes
-    ----------
-    value : float
-        R squared on the original rows.
-    mse : float
-        Mean squared error on the original rows.
-    r2_protected : float
-        R squared on the protected rows, which it was trained on.
+    `r2_protected` is R squared on the rows that it was trained on.
     """
 
     value: float
@@ -179,12 +172,8 @@ def _features(pairs: Pairs, target: str, side: int) -> tuple[np.ndarray, np.ndar
 class ClassificationUtility:
     """A decision tree trained on the protected table, by cross-validation.
 
-    Attributes
-    ----------
-    value : float
-        AccO: accuracy on the original rows of the held-out folds (or on all original rows).
-    protected : float
-        AccV: accuracy on the protected rows of the held-out folds.
+    `value`, AccO, is its accuracy on the original rows of the held-out folds (or on all original
+    rows), `protected`, AccV, that on the protected rows of the held-out folds.
     """
 
     value: float

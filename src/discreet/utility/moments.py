@@ -16,17 +16,10 @@ from discreet.utility.compared import ROUNDING, compared, is_constant, leave_out
 
 @dataclass(frozen=True)
 class MomentLoss:
-    """Information loss by moments.
+    """Information loss by moments: 100 times the mean of the terms.
 
-    Attributes
-    ----------
-    value : float
-        100 times the mean of the terms.
-    terms : dict of str to float
-        `cells`, `means`, `covariances`, `variances`, `correlations`; a term with nothing to
-        compare is not there.
-    columns : dict of str to float
-        Each column's mean relative change of its cells.
+    These are `cells`, `means`, `covariances`, `variances` and `correlations`; one with nothing to
+    compare is not there. Of each column: the mean relative change of its cells.
     """
 
     value: float
@@ -80,29 +73,15 @@ def il_metrics(
 
 @dataclass(frozen=True)
 class CellChange:
-    """What `il_metrics` takes from the cells of a column.
+    """What `il_metrics` takes from the cells of a column."""
 
-    Attributes
-    ----------
-    relative : float
-        Sum of |x - y| / |x|.
-    used : int
-        The cells that it is over.
-    difference, mean : float
-        Means of x - y and of x.
-    largest : float
-        Largest |x|.
-    constant, flat : bool
-        Whether x, and whether y, is constant.
-    """
-
-    relative: float
-    used: int
-    difference: float
-    mean: float
-    largest: float
-    constant: bool
-    flat: bool
+    relative: float  # sum of |x - y| / |x|
+    used: int  # the cells that it is over
+    difference: float  # mean of x - y
+    mean: float  # of x
+    largest: float  # |x|
+    constant: bool  # x is one value
+    flat: bool  # y is one value
 
 
 def _change(x: np.ndarray, y: np.ndarray, threshold: float) -> CellChange:
@@ -127,12 +106,8 @@ def il_metrics_of(
 ) -> MomentLoss:
     """Put the five terms together.
 
-    Parameters
-    ----------
-    changes : mapping of str to CellChange
-    second : pair of pairs of ndarray, or None
-        `covariances` of the columns that are not constant, of the original and of the protected
-        table; None where all are.
+    `second` are the `covariances` of the columns that are not constant, of the original and of the
+    protected table; None where all are.
     """
     used = sum(change.used for change in changes.values())
     relative = sum(change.relative for change in changes.values())
@@ -189,11 +164,8 @@ def _say_flat(names: Sequence[str]) -> None:
 def covariances(columns: Sequence[np.ndarray]) -> Second:
     """Covariances of columns with NaN, each over the rows where both have values.
 
-    Returns
-    -------
-    covariances, scales : ndarray
-        The second holds the product of the standard deviations over the same rows: their ratio is
-        the correlation.
+    The second array holds the product of the standard deviations over the same rows: the ratio of
+    the two is the correlation.
     """
     return second_moments_of(*product_sums(columns))
 
@@ -203,18 +175,9 @@ def product_sums(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Sum what covariances are made of, over the rows where both of two columns have values.
 
-    Parameters
-    ----------
-    columns : sequence of ndarray of float64
-        NaN where null.
-    centres : ndarray of float64, optional
-        Numbers to measure from, near the columns' means; these where not given.
-
-    Returns
-    -------
-    n, sums, products, squares : ndarray
-        With each pair i, j: rows, sum of i, of the product, and of the square of i. They add up
-        over parts of the rows, if measured from the same numbers.
+    Of each pair i, j: n, the rows, and the sums of i, of the product, and of the square of i. They
+    add up over parts of the rows, if measured from the same centres: numbers near the columns'
+    means, or these where not given.
     """
     x = np.array(columns)
     present = ~np.isnan(x)

@@ -18,22 +18,11 @@ from discreet.table.native import to_arrow
 
 @dataclass(frozen=True)
 class NullRates:
-    """Nulls of a release.
+    """Nulls of a release, of which a suppressed record counts all its cells.
 
-    Attributes
-    ----------
-    value : float
-        NVIr: null cells / (columns * records); a suppressed record counts all its cells.
-    records : float
-        NVRr: records with any null / records.
-    suppressed : int
-        SRC: suppressed records.
-    before : float
-        Null cells / (columns * records) of the original.
-    contaminated : bool
-        More null cells out than in.
-    columns : dict of str to float
-        Share of null cells in each column.
+    `value`, NVIr, is null cells / (columns * records), `before` that of the original. `records`,
+    NVRr, is the share of records with any null, `suppressed`, SRC, the number of those suppressed.
+    A release is contaminated where it has more null cells than the original.
     """
 
     value: float
@@ -111,18 +100,9 @@ def null_rates(
 def null_rates_of(
     n: int, was: int, now: Mapping[str, int], records: int, suppressed: int
 ) -> NullRates:
-    """Null rates from counts.
+    """Null rates of n records, from the null cells of the original and of each released column.
 
-    Parameters
-    ----------
-    n : int
-        Records.
-    was : int
-        Null cells of the original.
-    now : mapping of str to int
-        Null cells of each released column, those of suppressed records among them.
-    records, suppressed : int
-        Records with any null, and those suppressed.
+    Those of suppressed records are among the second. `records` have any null.
 
     Examples
     --------

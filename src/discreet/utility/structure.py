@@ -26,15 +26,7 @@ from discreet.utility.moments import correlations
 
 @dataclass(frozen=True)
 class BeforeAfter:
-    """A figure of a table, of the original and of the protected one.
-
-    Attributes
-    ----------
-    value, before : float
-        Of the protected table, and of the original.
-    columns : mapping of str to (float, float)
-        Each column's figure before and after.
-    """
+    """A figure of the protected table and of the original, and each column's before and after."""
 
     value: float
     before: float

@@ -59,21 +59,10 @@ class Values:
 class Plot:
     """Axes on a canvas: a box in points, and the values at its sides.
 
-    Parameters
-    ----------
-    canvas : Canvas
-    x, y : tuple of float
-        Values on the left and on the right, at the bottom and at the top.
-    names : tuple of str
-        Of the axes: one below, one above the upright one.
-    x_ticks, y_ticks : list of tuple, optional
-        Places and labels. By default round values, as many as their labels leave room for.
-    dates : bool
-        x counts days since 1970.
-    whole : str
-        "x" or "y": that axis has whole numbers only.
-    left, right, top, bottom : float, optional
-        The box, by default with room for what stands around it.
+    x has the values on the left and on the right, y those at the bottom and at the top; names are
+    written below, and above the upright axis. Ticks are by default round values, as many as their
+    labels leave room for; with `dates` x counts days since 1970, and the axis that `whole` names,
+    "x" or "y", has whole numbers only. The box has by default room for what stands around it.
     """
 
     def __init__(

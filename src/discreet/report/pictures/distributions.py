@@ -21,12 +21,8 @@ _OPEN = "The outermost bins are open and drawn as wide as their neighbours."
 def histogram(column: str, figures: Mapping[str, Any]) -> Picture:
     """Draw a histogram before and after.
 
-    Parameters
-    ----------
-    column : str
-    figures : dict
-        `edges` between the bins (numbers, or dates as ISO text), and the records of each bin
-        `before` and `after`: one more than edges, because the first and the last bin are open.
+    The figures have the `edges` between the bins (numbers, or dates as ISO text), and the records
+    of each bin `before` and `after`: one more than edges, as the first and the last bin are open.
 
     Examples
     --------

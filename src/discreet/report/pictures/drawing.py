@@ -43,24 +43,12 @@ TEXT, MARGIN = 8.5, 119.0
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture for a page.
+    """A picture for a page."""
 
-    Attributes
-    ----------
-    svg : str
-        To be put into a page as it is; its title and description are inside.
-    title : str
-        What it shows.
-    alt : str
-        What it shows in words and figures, for those who do not see it.
-    caption : str
-        One sentence on how to read it.
-    """
-
-    svg: str
+    svg: str  # to be put into a page as it is; its title and description are inside
     title: str
-    alt: str
-    caption: str
+    alt: str  # what it shows in words and figures, for those who do not see it
+    caption: str  # one sentence on how to read it
 
 
 class Canvas:

@@ -24,15 +24,8 @@ def risk_utility(
 ) -> Picture:
     """Draw releases by risk and loss, those that no other beats in both marked.
 
-    Parameters
-    ----------
-    releases : list of dict
-        `name`, `risk`, `loss`, and `dominated`: True where another is at least as good in both
-        and better in one.
-    risk, loss : str
-        What the two are, with their units.
-    turned : list of str
-        `"risk"` and `"loss"` where a larger figure is better: that axis runs the other way.
+    `risk` and `loss` say what the two are, with their units; `turned` names those where a larger
+    figure is better, and whose axis runs the other way.
 
     Examples
     --------

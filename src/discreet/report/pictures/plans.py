@@ -24,16 +24,10 @@ _POINT: Look = {"stroke": DARK, "stroke_width": 1}
 
 
 def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, Any]) -> Picture:
-    """Draw a rounding set over the density of what it rounds.
+    """Draw a rounding set over the density of what it rounds, by its histogram before.
 
-    Parameters
-    ----------
-    column : str
-    plan : dict
-        `points` that values are rounded to, and `cuts` between their parts; of dates and durations
-        with `unit_ns`, the nanoseconds that they count.
-    figures : dict
-        The histogram: `edges`, `before`.
+    The plan has the `points` that values are rounded to, and the `cuts` between their parts; of
+    dates and durations with `unit_ns`, the nanoseconds that they count.
     """
     bins, before = Bins(figures["edges"]), shares(figures["before"])
     points, cuts = (_scaled(plan[part], plan, bins.values.dates) for part in ("points", "cuts"))
@@ -88,13 +82,8 @@ def _apart(values: np.ndarray, low: float, high: float) -> np.ndarray:
 def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
     """Draw the polynomials that a step fitted to its chunks, and what they missed.
 
-    Parameters
-    ----------
-    columns : list of str
-        That the step treated together.
-    plan : dict
-        The joint plan of PoROP or LiROP: `second_k`, `degrees`, `coefficients` (of orthonormal
-        polynomials on the positions) and `deviations`.
+    The joint plan of PoROP or LiROP has `second_k`, `degrees`, `coefficients` (of orthonormal
+    polynomials on the positions) and `deviations`.
 
     Examples
     --------
@@ -156,14 +145,9 @@ def _curve(coefficients: np.ndarray, k: int, position: np.ndarray) -> np.ndarray
 
 
 def refinement(trace: Mapping[str, Any], what: str = "loss in %") -> Picture:
-    """Draw how a search got better with time.
+    """Draw how a search got better with time; `what` is the name and unit of what is drawn.
 
-    Parameters
-    ----------
-    trace : dict
-        `seconds`, and `loss` or `quality`, as lists; `moves` or `evaluations` tell the work done.
-    what : str
-        Name and unit of what is drawn.
+    A trace has `seconds`, and `loss` or `quality`; `moves` or `evaluations` tell the work done.
 
     Examples
     --------

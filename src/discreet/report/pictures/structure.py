@@ -33,10 +33,7 @@ _TOLD = 20
 def correlations(figures: Mapping[str, Any]) -> Picture:
     """Draw the correlation matrices before and after, and their difference.
 
-    Parameters
-    ----------
-    figures : dict
-        `columns`, and `before` and `after` as lists of rows; None where a column is constant.
+    They are lists of rows, with None where a column is constant.
     """
     names = [clipped(name, 11.0) for name in figures["columns"]]
     before, after = (np.array(figures[side], dtype=np.float64) for side in ("before", "after"))
@@ -136,14 +133,10 @@ def class_sizes(figures: Mapping[str, Any]) -> Picture:
 
 
 def nulls(figures: Mapping[str, Any]) -> Picture:
-    """Draw the null map: the share of nulls in each column, and the common patterns.
+    """Draw the null map: the share of nulls in each column, and the common patterns, if given.
 
-    Parameters
-    ----------
-    figures : dict
-        `columns`, their shares of nulls `before` and `after`, and optionally `patterns`: a list of
-        {"columns": the null ones, "before": records, "after": records}, where None stands for
-        fewer than ten.
+    A pattern has the `columns` that are null together, and its records `before` and `after`, where
+    None stands for fewer than ten.
     """
     before, after = (np.asarray(figures[side], dtype=np.float64) for side in ("before", "after"))
     shown = np.sort(np.argsort(-np.maximum(before, after), kind="stable")[:_MOST_NULLS])
