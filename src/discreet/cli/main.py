@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -30,7 +30,7 @@ app = typer.Typer(
 RecipeFile = Annotated[Path, typer.Option("--recipe", help="TOML file with roles and steps.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing release.")]
 Json = Annotated[bool, typer.Option("--json", help="Print figures as JSON.")]
-Memory = Annotated[Optional[str], typer.Option(help="Memory limit of the engine, such as 4GB.")]  # noqa: UP045
+Memory = Annotated[str | None, typer.Option(help="Memory limit of the engine, such as 4GB.")]
 Measuring = Annotated[
     str, typer.Option(help="memory or duckdb; auto: memory if it fits, else duckdb.")
 ]
@@ -90,7 +90,7 @@ def _reads_files(command: Callable[..., None]) -> Callable[..., None]:
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=Annotated[Optional[str], typer.Option(help=said)],  # noqa: UP045
+            annotation=Annotated[str | None, typer.Option(help=said)],
         )
         for name, said in DIALECT.items()
     ]
@@ -120,16 +120,16 @@ def _top(
 def inspect_file(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")],
     write_recipe: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Write a recipe to this file, with the reason for each role."),
     ] = None,
     interactive: Annotated[bool, typer.Option(help="Ask about doubtful columns.")] = False,
     hierarchy: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(help="Show the hierarchy proposed for a column; can be repeated."),
     ] = None,
     write_hierarchies: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Write the proposed hierarchies to this folder, as CSV files to edit."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing recipe.")] = False,
@@ -164,7 +164,7 @@ def protect(
         Path, typer.Option("--out", help="Folder to write, or a file such as shared.csv.")
     ],
     format: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="csv, parquet, xlsx, sav, dta, ... (parquet for Parquet, else csv)."),
     ] = None,
     force: Force = False,
@@ -172,7 +172,7 @@ def protect(
         str, typer.Option(help="memory, duckdb or spark; auto: memory if it fits, else duckdb.")
     ] = "auto",
     memory: Memory = None,
-    master: Annotated[Optional[str], typer.Option(help="Spark master, such as local[4].")] = None,  # noqa: UP045
+    master: Annotated[str | None, typer.Option(help="Spark master, such as local[4].")] = None,
     as_json: Json = False,
     *,
     dialect: dict[str, str | None],
@@ -215,10 +215,9 @@ def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) 
 @_reads_files
 def check(
     release: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
-    original: Annotated[Optional[Path], typer.Option(help="The table it was made from.")] = None,  # noqa: UP045
+    original: Annotated[Path | None, typer.Option(help="The table it was made from.")] = None,
     recipe: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="The recipe, if there is no internal folder."),
+        Path | None, typer.Option(help="The recipe, if there is no internal folder.")
     ] = None,
     engine: Annotated[
         str, typer.Option(help="memory or duckdb; auto: memory if the tables fit.")
@@ -264,8 +263,7 @@ def assess(
     protected: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
     recipe: RecipeFile,
     measure: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Take only this measure; can be repeated."),
+        list[str] | None, typer.Option(help="Take only this measure; can be repeated.")
     ] = None,
     engine: Measuring = "auto",
     memory: Memory = None,
@@ -274,7 +272,7 @@ def assess(
     dialect: dict[str, str | None],
 ) -> None:
     """Measure risk and utility before and after."""
-    from discreet.cli.assess import run_assess
+    from discreet.cli.compare import run_assess
 
     result = run_assess(original, protected, recipe, measure or None, engine, memory, dialect)
     if as_json:
@@ -289,8 +287,7 @@ def compare(
     original: Annotated[Path, typer.Argument(help="The original table.")],
     releases: Annotated[list[Path], typer.Argument(help="Release folders, or released files.")],
     out_file: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option("--out", help="Write the comparison to this .html or .json file."),
+        Path | None, typer.Option("--out", help="Write the comparison to this .html or .json file.")
     ] = None,
     risk: Annotated[
         str, typer.Option(help="Risk to rank by: linkage, or a figure like individual_risk.mean.")
@@ -322,19 +319,17 @@ def compare(
 def report(
     release: Annotated[Path, typer.Argument(help="Release folder, or released file.")],
     original: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="The table it was made from, to measure again."),
+        Path | None, typer.Option(help="The table it was made from, to measure again.")
     ] = None,
     out_file: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option("--out", help="HTML file to write; without it, a summary is printed."),
     ] = None,
     external: Annotated[
         bool, typer.Option("--external", help="The report for users of the data.")
     ] = False,
     compared: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="JSON from `discreet compare`, to show the alternatives."),
+        Path | None, typer.Option(help="JSON from `discreet compare`, to show the alternatives.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     engine: Measuring = "auto",
@@ -389,20 +384,18 @@ def demo(
 def reproduce(
     paper: Annotated[str, typer.Argument(help="rounding, porop, deficient or all.")],
     table: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="Only this table, as the paper numbers it."),
+        str | None, typer.Option(help="Only this table, as the paper numbers it.")
     ] = None,
     seeds: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(help="Number of random draws (each paper has its own default).", min=1),
     ] = None,
     as_json: Json = False,
     html_file: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option("--html", help="Write tables and plots to this file."),
+        Path | None, typer.Option("--html", help="Write tables and plots to this file.")
     ] = None,
     markdown_file: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option("--markdown", help="The same as Markdown, with plots in a folder beside it."),
     ] = None,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from discreet.errors import BadInput, nearest
+from discreet.kernels.kdtree import LEAF, nearest_is_own, split_nodes
 from discreet.measure import AVERAGE, Entry, Facts, Figure, Measure
 from discreet.risk._known import (
     Known,
@@ -18,9 +19,9 @@ from discreet.risk._known import (
     linkage_over_sets,
     linked_by,
 )
-from discreet.risk._tree import own_hits
 from discreet.risk.values import standardize
 from discreet.table.pairs import Pair, shared_pairs
+from discreet.threads import over_ranges
 
 Direction = Literal["protected_to_original", "original_to_protected"]
 Scale = Literal["standardize", "raw"]
@@ -163,9 +164,9 @@ def _link(queries: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
     unlinkable = int((~complete | np.isnan(queries).any(axis=1)).sum())
     # A query with a null hits nothing; its own target can still be taken for another's.
     if complete.all():
-        return own_hits(queries, targets), unlinkable
+        return _own_hits(queries, targets), unlinkable
     hits = np.zeros(len(targets))
-    hits[complete] = own_hits(queries[complete], targets[complete])
+    hits[complete] = _own_hits(queries[complete], targets[complete])
     return hits, unlinkable
 
 
@@ -174,9 +175,55 @@ def _link_gower(
 ) -> tuple[np.ndarray, int]:
     """Do as `_link`, with nulls as -1: a pair is compared by the columns that both have."""
     if len(categorical) == 0:
-        return own_hits(queries, targets), 0
+        return _own_hits(queries, targets), 0
     comparable = ((queries >= 0) & (targets >= 0)).any(axis=1)
-    return own_hits(queries, targets, categorical), int((~comparable).sum())
+    return _own_hits(queries, targets, categorical), int((~comparable).sum())
+
+
+def _own_hits(
+    queries: np.ndarray, targets: np.ndarray, categorical: np.ndarray | None = None
+) -> np.ndarray:
+    """Share with which each query's own target, in the same row, is its nearest target.
+
+    1/t where the own target is among the t nearest, all at exactly the same distance, else 0. A
+    query with NaN has no nearest; targets have none. Euclidean, or with `categorical`, which tells
+    the columns that are equal or not, Gower's distance, nulls as -1.
+
+    Examples
+    --------
+    >>> _own_hits(np.array([[0.0], [0.9]]), np.array([[0.0], [2.0]]))
+    array([1., 0.])
+    """
+    n, p = targets.shape
+    if n == 0 or p == 0:
+        # Without a column all records are the same.
+        return np.full(n, 1.0 / max(1, n))
+    points, order = np.array(targets, order="C"), np.arange(n)
+    queries = np.ascontiguousarray(queries)
+    leaves = 1
+    while n > LEAF * leaves:
+        leaves *= 2
+    nodes = 2 * leaves - 1
+    spans, columns = np.zeros((nodes, 2), np.int64), np.empty(nodes, np.int64)
+    spans[0, 1] = n
+    tree = (points, order, spans, columns, np.empty((nodes, 2, p)))
+    width = 1
+    while width <= leaves:
+        _split_level(tree, width, chunk=max(1, width * 250_000 // n))
+        width *= 2
+    hits = np.zeros(n)
+    over_ranges(
+        lambda a, b: nearest_is_own(
+            queries, *tree, categorical, leaves - 1 + a, leaves - 1 + b, hits
+        ),
+        leaves,
+        chunk=256,
+    )
+    return hits
+
+
+def _split_level(tree: tuple[np.ndarray, ...], width: int, chunk: int) -> None:
+    over_ranges(lambda a, b: split_nodes(*tree, width - 1 + a, width - 1 + b), width, chunk)
 
 
 def _unit_range(pair: Pair) -> Pair:

@@ -1,7 +1,4 @@
-"""Scores: information loss and disclosure risk in one figure, in percent.
-
-The functions with `_of` take figures; the others measure two tables first.
-"""
+"""Scores: information loss and disclosure risk in one figure, in percent."""
 
 from __future__ import annotations
 
@@ -25,28 +22,6 @@ class Score:
     parts: dict[str, float]
 
 
-def dr_of(dld: float, pld: float, interval: float) -> float:
-    """0.25 DLD + 0.25 PLD + 0.5 ID: distance and probabilistic linkage, interval disclosure.
-
-    Examples
-    --------
-    >>> dr_of(dld=20.0, pld=12.0, interval=40.0)
-    28.0
-    """
-    return 0.25 * dld + 0.25 * pld + 0.5 * interval
-
-
-def score_of(il: float, dr: float) -> float:
-    """0.5 IL + 0.5 DR: lower is better.
-
-    Examples
-    --------
-    >>> score_of(il=30.0, dr=28.0)
-    29.0
-    """
-    return 0.5 * il + 0.5 * dr
-
-
 def normalized_score_of(il: float, mean_il1s: float, idr: float, dld: float) -> float:
     """Mean of four figures in 0..100: il_metrics and 100 * mean il1s, both capped, IDR and DLD.
 
@@ -56,17 +31,6 @@ def normalized_score_of(il: float, mean_il1s: float, idr: float, dld: float) -> 
     40.0
     """
     return 0.25 * (min(100.0, il) + min(100.0, 100 * mean_il1s) + idr + dld)
-
-
-def il_dr_score_of(il: float, il1s_sum: float, idr: float, ddr: float) -> float:
-    """0.25 (il_metrics + il1s + IDR + DDR) of the rounding paper; IDR and DDR as shares.
-
-    Examples
-    --------
-    >>> il_dr_score_of(il=0.0, il1s_sum=0.0, idr=1.0, ddr=0.5)
-    0.375
-    """
-    return 0.25 * (il + il1s_sum + idr + ddr)
 
 
 @overload
@@ -92,7 +56,8 @@ def dr(
         "pld": 100 * risk.probabilistic_linkage(original, protected, known=known),
         "interval": 100 * risk.interval_disclosure(original, protected, kind="rank"),
     }
-    result = Score(dr_of(**parts), parts)
+    value = 0.25 * parts["dld"] + 0.25 * parts["pld"] + 0.5 * parts["interval"]
+    result = Score(value, parts)
     return result if detail else result.value
 
 
@@ -109,7 +74,8 @@ def score(
     """
     loss = il_metrics(original, protected)
     found = dr(original, protected, known=known, detail=True)
-    result = Score(score_of(loss, found.value), {"il": loss, "dr": found.value, **found.parts})
+    value = 0.5 * loss + 0.5 * found.value
+    result = Score(value, {"il": loss, "dr": found.value, **found.parts})
     return result if detail else result.value
 
 
@@ -157,7 +123,8 @@ def il_dr_score(original: Any, protected: Any, *, detail: bool = False) -> float
         "idr": risk.interval_disclosure(original, protected, kind="sd"),
         "ddr": _paper_linkage(original, protected),
     }
-    result = Score(il_dr_score_of(**parts), parts)
+    value = 0.25 * (parts["il"] + parts["il1s_sum"] + parts["idr"] + parts["ddr"])
+    result = Score(value, parts)
     return result if detail else result.value
 
 
