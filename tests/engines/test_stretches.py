@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from discreet.engines.pieces import whole_stretches
 from discreet.engines.spark.ordering import _File, read_stretches
-from discreet.engines.stretches import whole_stretches
 
 NUMBERS = st.lists(st.integers(0, 40), min_size=1, max_size=25, unique=True).map(sorted)
 

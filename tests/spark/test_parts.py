@@ -65,17 +65,9 @@ def test_rows_are_written_once_in_the_order_of_their_words(frame, wanted, tmp_pa
     assert written > sizes  # The treated rows were kept as well.
     # The same words give the same bytes, in any run.
     again = tmp_path / "again"
-    made.ordered("key").write_parts("order", again, tmp_path / "m", functions.released, "out")
+    made.arranged(1000).write_parts("order", again, tmp_path / "m", functions.released, "out")
     for path in folder.iterdir():
         assert path.read_bytes() == (again / path.name).read_bytes()
-
-
-def test_ordered_by_a_column_then_by_row_number(frame):
-    made = frame.map(functions.treated, functions.TREATED)
-    found = made.ordered("label", without="out")._plan.toArrow()
-    kept = [row for row in range(N) if row % 4 != 2]
-    label = {row: f"town {row % 7}" if row % 5 else "" for row in kept}
-    assert found["number"].to_pylist() == sorted(kept, key=lambda row: (label[row], row))
 
 
 def test_written_parts_are_a_frame_again(frame, wanted, tmp_path):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, reduce
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,8 @@ from pyarrow import parquet
 
 from discreet.engines.choice import megabytes
 from discreet.engines.files import open_parquet, schema_of
-from discreet.engines.frame import (
-    Engine,
-    Frame,
-    Merge,
-    Needed,
-    Numbered,
-    OfPair,
-    OfPiece,
-    Part,
-    plain_type,
-)
-from discreet.engines.stretches import whole_stretches
+from discreet.engines.frame import Engine, Finish, Frame, Numbered, Reading, plain_type
+from discreet.engines.pieces import PieceFrame, same_rows
 from discreet.errors import BadInput
 from discreet.table.files import table_writer
 from discreet.table.native import marker_values, normalise
@@ -46,13 +36,8 @@ _ROW = "number"
 class Session(Engine):
     """DuckDB with a memory limit, and a folder for what does not fit.
 
-    Parameters
-    ----------
-    folder : Path
-        For temporary files; whoever made it removes it.
-    memory : str, optional
-        Such as "4GB"; 40 % of the machine's memory by default. DuckDB gets three quarters of it,
-        and the pieces of tables that Arrow and numpy work on get the rest.
+    DuckDB gets three quarters of the memory, which is 40 % of the machine's by default, and the
+    pieces of tables that Arrow and numpy work on get the rest.
     """
 
     name = "duckdb"
@@ -101,13 +86,7 @@ class Session(Engine):
         return dict(self._usage)
 
     def write(
-        self,
-        frame: Frame,
-        by: str,
-        without: str,
-        finish: OfPiece[pa.Table],
-        table: Path,
-        rows: Path,
+        self, frame: Frame, by: str, without: str, finish: Finish, table: Path, rows: Path
     ) -> int:
         """Sort into a temporary file, then write the two files side by side."""
         assert isinstance(frame, DuckDBFrame)
@@ -117,27 +96,18 @@ class Session(Engine):
             table_writer(table, finish(ordered.schema.empty_table(), np.empty(0)).schema) as write,
             parquet.ParquetWriter(rows, kind, compression="zstd") as numbers,
         ):
-            for made, taken in spread(
-                partial(_same_rows, finish), ordered.pieces(ordered.schema.names)
-            ):
+            for made, taken in spread(partial(same_rows, finish), ordered.pieces()):
                 write(made)
                 numbers.write_table(pa.table([pa.array(taken, pa.int64())], schema=kind))
         ordered.remove()
         self.used(bytes_written=table.stat().st_size + rows.stat().st_size)
         return ordered.num_rows
 
-    def read(
-        self,
-        table: Any,
-        needed: Needed,
-        null_markers: Sequence[str] = (),
-        numeric: Sequence[str] = (),
-        dialect: Mapping[str, str | None] | None = None,
-    ) -> DuckDBFrame:
+    def open(self, table: Any, how: Reading) -> DuckDBFrame:
         """Use Parquet files as they are, and write anything else to a temporary one."""
         from discreet.engines.sources import duckdb_frame
 
-        return duckdb_frame(self, table, needed, null_markers, numeric, dialect)
+        return duckdb_frame(self, table, how)
 
     def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> DuckDBFrame:
         """Read the two files side by side into a temporary file."""
@@ -151,23 +121,12 @@ class Session(Engine):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class DuckDBFrame(Frame):
-    """Columns of Parquet files.
+class DuckDBFrame(PieceFrame):
+    """Columns of Parquet files, which are in the order of their rows.
 
-    Parameters
-    ----------
-    session : Session
-    files : sequence of Path
-        In the order of their rows.
-    markers : sequence of str
-        What stands for a null in them, besides the empty text and NaN.
-    schema : pyarrow.Schema, optional
-        Types of the columns c0, c1, ... and `number`, for files that this module wrote; by default
-        the files' own.
-    in_order : bool
-        Rows are stored in the order of their numbers.
-    stretch : int, optional
-        Make each piece of whole stretches: all rows with the same number // stretch.
+    A schema is given for files that this module wrote: the types of their columns c0, c1, ... and
+    `number`. In others, `markers` stand for a null, besides the empty text and NaN. Rows are stored
+    in the order of their numbers, if it is `in_order`.
     """
 
     positioned = True
@@ -193,9 +152,7 @@ class DuckDBFrame(Frame):
         self.stored = [field.name for field in stored]
         # Otherwise a row's number is its place.
         self.numbered = self.own and _ROW in self.stored
-        if schema is None:
-            schema = schema_of(stored)
-        self.schema = schema
+        self.schema = schema_of(stored) if schema is None else schema
 
     # Counting
 
@@ -307,13 +264,8 @@ class DuckDBFrame(Frame):
 
     # Rows, a piece at a time
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[Numbered]:
-        """Return some columns with the row numbers, one piece at a time."""
-        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
-        found = self._read(columns)
-        return found if self.stretch is None else whole_stretches(found, self.stretch)
-
     def _read(self, columns: Sequence[str]) -> Iterator[Numbered]:
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         stored = [self._stored(name) for name in columns]
         schema = pa.schema([self.schema.field(name) for name in columns])
         size = max(1, min(PIECE, CELLS // max(1, len(columns))))
@@ -333,56 +285,12 @@ class DuckDBFrame(Frame):
                     table = normalise(table.replace_schema_metadata(None), self.markers)
                 yield table.cast(schema), rows
 
-    def fold(self, function: OfPiece[Part], merge: Merge[Part], columns: Sequence[str]) -> Part:
-        """Call the function on pieces, two or more at once."""
-        return reduce(merge, spread(function, self._sorted().pieces(columns)))
-
-    def fold_pairs(
-        self,
-        after: Frame,
-        function: OfPair[Part],
-        merge: Merge[Part],
-        columns: Sequence[str] | None = None,
-        columns_after: Sequence[str] | None = None,
-    ) -> Part:
-        """Read both in the order of their rows, side by side."""
-        return reduce(merge, spread(function, self._beside(after, columns, columns_after)))
-
     def _beside(
-        self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
+        self, after: DuckDBFrame, columns: Sequence[str], columns_after: Sequence[str]
     ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]]:
-        assert isinstance(after, DuckDBFrame)
-        columns = self.schema.names if columns is None else columns
-        columns_after = after.schema.names if columns_after is None else columns_after
         empty = pa.schema([after.schema.field(name) for name in columns_after]).empty_table()
-        return _side_by_side(
-            self._sorted().pieces(columns), after._sorted().pieces(columns_after), empty
-        )
-
-    def map_pairs(
-        self,
-        after: Frame,
-        function: OfPair[pa.Table],
-        schema: pa.Schema,
-        columns: Sequence[str] | None = None,
-        columns_after: Sequence[str] | None = None,
-    ) -> DuckDBFrame:
-        """Read both side by side, and write what the function returns to a temporary file."""
-        found = self._beside(after, columns, columns_after)
-        return self._made(spread(partial(_from_pair, function), found), schema)
-
-    def map(
-        self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
-    ) -> DuckDBFrame:
-        """Write what the function returns to a temporary file."""
-        return self.flat_map(partial(_same_rows, function), schema, columns)
-
-    def flat_map(
-        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
-    ) -> DuckDBFrame:
-        """Write what the function returns to a temporary file."""
-        found = self.pieces(self.schema.names if columns is None else columns)
-        return self._made(spread(function, found), schema)
+        others = after._sorted().pieces(columns_after)
+        return _side_by_side(self._sorted().pieces(columns), others, empty)
 
     def _made(self, found: Iterable[Numbered], schema: pa.Schema) -> DuckDBFrame:
         """Write rows and their numbers to a temporary file."""
@@ -415,7 +323,8 @@ class DuckDBFrame(Frame):
         for table in tables:
             if writer is None:
                 # Numbers may be too many to list, which is found out slowly.
-                listed = [f.name for f in table.schema if not _is_long(f.type)]
+                long = (pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64())
+                listed = [field.name for field in table.schema if field.type not in long]
                 writer = parquet.ParquetWriter(
                     path,
                     table.schema,
@@ -494,24 +403,6 @@ def _batches(path: Path, size: int, columns: list[str] | None) -> Iterator[pa.Re
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
 
 
-def _is_long(kind: pa.DataType) -> bool:
-    return pa.types.is_floating(kind) or pa.types.is_int64(kind) or pa.types.is_uint64(kind)
-
-
-def _same_rows(function: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray) -> Numbered:
-    return function(piece, rows), rows
-
-
-def _from_pair(
-    function: OfPair[pa.Table],
-    piece: pa.Table,
-    rows: np.ndarray,
-    there: np.ndarray,
-    after: pa.Table,
-) -> Numbered:
-    return function(piece, rows, there, after), rows
-
-
 def _side_by_side(
     before: Iterator[Numbered], after: Iterator[Numbered], empty: pa.Table
 ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]]:
@@ -531,11 +422,6 @@ def _side_by_side(
                 break
             held, numbers = next(after, (empty, none))
         yield table, rows, there, pa.concat_tables(parts)
-
-
-def _say_full(error: Exception) -> str:
-    first = str(error).splitlines()[0]
-    return f"the engine ran out of memory ({first}); allow more with --memory"
 
 
 def quoted(value: str) -> str:
@@ -564,7 +450,10 @@ def _telling() -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException as error:
-        raise BadInput(_say_full(error)) from None
+        first = str(error).splitlines()[0]
+        raise BadInput(
+            f"the engine ran out of memory ({first}); allow more with --memory"
+        ) from None
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         # A damaged file, a full disk.
         raise BadInput(f"the engine duckdb stopped: {str(error).splitlines()[0]}") from None

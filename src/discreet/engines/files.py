@@ -21,6 +21,14 @@ def open_parquet(path: Path) -> parquet.ParquetFile:
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
 
 
+def check_row_map(path: Path, schema: pa.Schema) -> None:
+    """Refuse a file that does not hold the original rows of a released table."""
+    if schema.names != ["original_row"] or not pa.types.is_integer(schema.types[0]):
+        raise BadInput(
+            f"{path} is not a row map: it must hold one column of whole numbers, original_row"
+        )
+
+
 def schema_of(stored: pa.Schema) -> pa.Schema:
     """Return a file's columns as a frame has them: plain types, without a pandas index.
 

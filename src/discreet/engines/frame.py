@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -21,6 +22,7 @@ POSITION = "\0position"
 Part = TypeVar("Part")
 # From some rows and their numbers. Can be pickled, as all functions that go to the rows.
 OfPiece = Callable[[pa.Table, np.ndarray], Part]
+Finish = OfPiece[pa.Table]
 # From rows before (with their numbers), which of them there are after, and those after, in order.
 OfPair = Callable[[pa.Table, np.ndarray, np.ndarray, pa.Table], Part]
 # Rows and their numbers.
@@ -30,18 +32,26 @@ Merge = Callable[[Part, Part], Part]
 Needed = Callable[[Sequence[str]], Sequence[str]]
 
 
-class Engine(ABC):
-    """Where the work on tables is done: in memory, on DuckDB, on Spark.
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read: what `discreet.read_table` takes, and which types must be known.
 
-    Attributes
-    ----------
-    name : str
-        The name by which a user chooses it.
+    The columns of a CSV whose types need not be known may stay text.
     """
 
+    needed: Needed
+    null_markers: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    # How a CSV is written: separator, decimal, quote, encoding; the sheet of a workbook.
+    dialect: Mapping[str, str | None] | None = None
+
+
+class Engine(ABC):
+    """Where the work on tables is done: in memory, on DuckDB, on Spark."""
+
+    # By which a user chooses it.
     name: str
 
-    @abstractmethod
     def read(
         self,
         table: Any,
@@ -50,63 +60,30 @@ class Engine(ABC):
         numeric: Sequence[str] = (),
         dialect: Mapping[str, str | None] | None = None,
     ) -> Frame:
-        """Open a file, a folder of Parquet files, or a table as a frame.
+        """Open a file, a folder of Parquet files, or a table as a frame; see `Reading`."""
+        return self.open(table, Reading(needed, null_markers, numeric, dialect))
 
-        Parameters
-        ----------
-        table : path, or pandas, polars or pyarrow table, or one of the engine's own
-        needed : callable
-            Given the names of all columns, returns those whose types must be known; the others
-            of a CSV may stay text.
-        null_markers, numeric : sequence of str
-            As in `discreet.read_table`.
-        dialect : mapping, optional
-            How a CSV is written: separator, decimal, quote, encoding; the sheet of a workbook.
-        """
+    @abstractmethod
+    def open(self, table: Any, how: Reading) -> Frame:
+        """Open a path, a pandas, polars or pyarrow table, or one of the engine's own."""
 
     @abstractmethod
     def write(
-        self,
-        frame: Frame,
-        by: str,
-        without: str,
-        finish: OfPiece[pa.Table],
-        table: Path,
-        rows: Path,
+        self, frame: Frame, by: str, without: str, finish: Finish, table: Path, rows: Path
     ) -> int:
-        """Write a table in the order of a column, and the row numbers beside it.
+        """Write a table in the order of a column, and the row numbers beside it; count its rows.
 
-        Parameters
-        ----------
-        frame : Frame
-        by : str
-            The column to sort by; equal values by row number.
-        without : str
-            The column that marks the rows to leave out.
-        finish : callable
-            Turns the sorted rows into what is written.
-        table, rows : Path
-            Files with the same rows in the same order; folders of part files if that is how the
-            engine writes.
-
-        Returns
-        -------
-        int
-            Rows written.
+        Equal values are sorted by row number, rows that the column `without` marks are left out,
+        and `finish` turns the sorted rows into what is written. The two files have the same rows in
+        the same order; they are folders of part files if that is how the engine writes.
         """
 
     @abstractmethod
     def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> Frame:
-        """Open a written table, with its row numbers, as a frame.
+        """Open a written file, or a folder of part files, with its row numbers as a frame.
 
-        Parameters
-        ----------
-        table : Path
-            A file, or a folder of part files.
-        rows : Path or None
-            The row map; if it is None or of another length, rows are numbered by position.
-        schema : pyarrow.Schema
-            Types of the columns; a column that is not in it keeps its own.
+        If the row map is None or of another length, rows are numbered by position. A column that
+        is not in the schema keeps its own type.
         """
 
     @abstractmethod
@@ -125,40 +102,23 @@ class Engine(ABC):
 
 
 class Frame(ABC):
-    """A table where its rows are.
+    """A table where its rows are."""
 
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        Names and types of the columns. Cells are normalised: whatever means null is null.
-    num_rows : int
-    positioned : bool
-        A row's number is its position in the user's table, from 0, and so the same in every run.
-        Otherwise it is any unique number, the same within a run.
-    whole : bool
-        All rows are in memory, and functions get all of them as one piece.
-    """
-
+    # Cells are normalised: whatever means null is null.
     schema: pa.Schema
     num_rows: int
+    # A row's number is its position in the user's table, from 0, and so the same in every run.
+    # Otherwise it is any unique number, the same within a run.
     positioned: bool
+    # All rows are in memory, and functions get all of them as one piece.
     whole: bool = False
 
     @abstractmethod
     def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
         """Count the distinct tuples of some columns; a null is a value like any other.
 
-        Parameters
-        ----------
-        columns : sequence of str
-        by_value : bool
-            In the order of their values, nulls last, instead of by the first row that has each.
-
-        Returns
-        -------
-        tuples : pyarrow.Table
-            In the columns' types, dictionaries as plain values.
-        counts : ndarray of int64
+        They come in the order of their values, nulls last, or of the first row that has each, and
+        in the columns' types, dictionaries as plain values.
         """
 
     def counts_without(
@@ -173,30 +133,18 @@ class Frame(ABC):
         both = pa.concat_tables([tuples, gone.cast(tuples.schema)])
         number, classes = classes_of(*encode_columns(both, columns))
         signed = np.concatenate([counts, np.full(len(gone), -1)])
-        left = np.bincount(number, signed, minlength=classes).astype(np.int64)[
-            number[: len(counts)]
-        ]
+        left = np.bincount(number, signed, minlength=classes).astype(np.int64)
+        left = left[number[: len(counts)]]
         return tuples.filter(pa.array(left > 0)), left[left > 0]
 
     def sizes(
         self, columns: Sequence[str], without: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Count the distinct tuples of each size: how many occur once, twice, ...
+        """Return the numbers of rows per distinct tuple, in order, and how many tuples have each.
 
-        Parameters
-        ----------
-        columns : sequence of str
-        without : ndarray of int64, optional
-            Numbers of rows that do not count.
-
-        Returns
-        -------
-        sizes, repeats : ndarray of int64
-            Numbers of rows per tuple, in order, and how many tuples have that many. A null is a
-            value like any other.
+        The rows with the numbers `without` do not count. A null is a value like any other.
         """
-        none = np.empty(0, np.int64)
-        _, counts = self.counts_without(columns, none if without is None else without)
+        _, counts = self.counts_without(columns, np.empty(0) if without is None else without)
         return np.unique(counts, return_counts=True)
 
     @abstractmethod
@@ -219,7 +167,6 @@ class Frame(ABC):
     def fold(self, function: OfPiece[Part], merge: Merge[Part], columns: Sequence[str]) -> Part:
         """Combine what a function returns for each piece of some columns, in row order."""
 
-    @abstractmethod
     def fold_pairs(
         self,
         after: Frame,
@@ -233,6 +180,7 @@ class Frame(ABC):
         The other has rows with the same numbers, some of which may be missing. All columns of each
         by default.
         """
+        return self._fold_beside(self._pairs(after, columns, columns_after), function, merge)
 
     @abstractmethod
     def map(
@@ -246,7 +194,6 @@ class Frame(ABC):
     ) -> Frame:
         """Return a table of other rows with numbers of their own, made piece by piece."""
 
-    @abstractmethod
     def map_pairs(
         self,
         after: Frame,
@@ -259,19 +206,32 @@ class Frame(ABC):
 
         The other table is as for `fold_pairs`.
         """
+        return self._map_beside(self._pairs(after, columns, columns_after), function, schema)
+
+    def _pairs(
+        self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
+    ) -> Any:
+        chosen = self.schema.names if columns is None else columns
+        return self._beside(
+            after, chosen, after.schema.names if columns_after is None else columns_after
+        )
+
+    @abstractmethod
+    def _beside(self, after: Any, columns: Sequence[str], columns_after: Sequence[str]) -> Any:
+        """Put some columns of this table and another side by side, for the next two."""
+
+    @abstractmethod
+    def _fold_beside(self, pairs: Any, function: OfPair[Part], merge: Merge[Part]) -> Part: ...
+
+    @abstractmethod
+    def _map_beside(self, pairs: Any, function: OfPair[pa.Table], schema: pa.Schema) -> Frame: ...
 
     @abstractmethod
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> Frame:
         """Sort the rows by columns without nulls, then by number, and renumber them from 0.
 
-        Parameters
-        ----------
-        by : sequence of str
-        was : str
-            Name of a new column for the numbers that they had before.
-        stretch : int
-            Pieces of the result are whole stretches: all rows of the same number // stretch,
-            in order.
+        A new column, `was`, has the numbers from before. Pieces of the result are whole stretches:
+        all rows of the same number // stretch, in order.
         """
 
     @abstractmethod

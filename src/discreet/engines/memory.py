@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, reduce
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from discreet.engines.frame import (
-    POSITION,
-    Engine,
-    Frame,
-    Merge,
-    Needed,
-    Numbered,
-    OfPair,
-    OfPiece,
-    Part,
-)
-from discreet.engines.stretches import whole_stretches
+from discreet.engines.files import check_row_map
+from discreet.engines.frame import POSITION, Engine, Finish, Frame, Numbered, Reading
+from discreet.engines.pieces import PieceFrame, together
 from discreet.errors import BadInput
 from discreet.table.classes import classes_of, encode_columns, plain
 from discreet.table.files import delimiter_of, format_of, read_table, write_table
@@ -36,32 +28,20 @@ class Memory(Engine):
 
     name = "memory"
 
-    def read(
-        self,
-        table: Any,
-        needed: Needed,
-        null_markers: Sequence[str] = (),
-        numeric: Sequence[str] = (),
-        dialect: Mapping[str, str | None] | None = None,
-    ) -> MemoryFrame:
+    def open(self, table: Any, how: Reading) -> MemoryFrame:
         """Read a file of any format, or use a table; types are those of whole columns."""
         if isinstance(table, str | Path):
-            found = read_table(table, null_markers=null_markers, numeric=numeric, **(dialect or {}))
+            markers, dialect = how.null_markers, how.dialect or {}
+            found = read_table(table, null_markers=markers, numeric=how.numeric, **dialect)
         else:
-            found = normalise(to_arrow(table), null_markers)
+            found = normalise(to_arrow(table), how.null_markers)
         if not len(found):
             where = table if isinstance(table, str | Path) else "the table"
             raise BadInput(f"{where} has no rows")
         return MemoryFrame(found)
 
     def write(
-        self,
-        frame: Frame,
-        by: str,
-        without: str,
-        finish: OfPiece[pa.Table],
-        table: Path,
-        rows: Path,
+        self, frame: Frame, by: str, without: str, finish: Finish, table: Path, rows: Path
     ) -> int:
         """Sort the finished rows; nulls keep the codes that statistical packages give them."""
         assert isinstance(frame, MemoryFrame)
@@ -101,34 +81,20 @@ def _row_map(path: Path) -> np.ndarray:
         found = parquet.read_table(path)
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
-    if found.column_names != ["original_row"] or not pa.types.is_integer(found.schema.types[0]):
-        raise BadInput(
-            f"{path} is not a row map: it must hold one column of whole numbers, original_row"
-        )
+    check_row_map(path, found.schema)
     return found["original_row"].fill_null(-1).to_numpy()
 
 
-class MemoryFrame(Frame):
-    """A table in memory.
+class MemoryFrame(PieceFrame):
+    """A table in memory, normalised; a row's number is its position unless numbers are given.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Normalised.
-    rows : ndarray of int64, optional
-        The numbers of its rows; their positions by default.
-    positioned : bool
-    stretch : int, optional
-        Make each piece of the rows with the same number // stretch instead of the whole table.
-
-    Attributes
-    ----------
-    placed : MemoryFrame
-        For a released table: the same with one more column, `POSITION`.
+    Pieces are the whole table, or its stretches. `placed` is for a released table: the same with
+    one more column, `POSITION`.
     """
 
     whole = True
     placed: MemoryFrame
+    _call = staticmethod(starmap)
 
     def __init__(
         self,
@@ -183,79 +149,22 @@ class MemoryFrame(Frame):
         order = np.argsort(self.rows, kind="stable")
         return self.table.take(pa.array(order)), self.rows[order]
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[Numbered]:
-        """Return some columns with the row numbers, all at once unless it has stretches."""
+    def _read(self, columns: Sequence[str]) -> Iterator[Numbered]:
         table, rows = self._in_order
-        whole = table.select(list(columns)), rows
-        return iter([whole]) if self.stretch is None else whole_stretches([whole], self.stretch)
-
-    def fold(self, function: OfPiece[Part], merge: Merge[Part], columns: Sequence[str]) -> Part:
-        """Call the function on the whole table."""
-        return reduce(merge, (function(*piece) for piece in self.pieces(columns)))
+        return iter([(table.select(list(columns)), rows)])
 
     def _beside(
-        self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
-    ) -> tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]:
-        assert isinstance(after, MemoryFrame)
-        ((before, rows),) = self.pieces(self.schema.names if columns is None else columns)
-        names = after.schema.names if columns_after is None else columns_after
-        ((table, numbers),) = after.pieces(names)
+        self, after: MemoryFrame, columns: Sequence[str], columns_after: Sequence[str]
+    ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray, pa.Table]]:
+        ((before, rows),) = self.pieces(columns)
+        ((table, numbers),) = after.pieces(columns_after)
         known = np.isin(numbers, rows)
         table = table if known.all() else table.filter(pa.array(known))
-        return before, rows, np.isin(rows, numbers), table
+        yield before, rows, np.isin(rows, numbers), table
 
-    def fold_pairs(
-        self,
-        after: Frame,
-        function: OfPair[Part],
-        merge: Merge[Part],
-        columns: Sequence[str] | None = None,
-        columns_after: Sequence[str] | None = None,
-    ) -> Part:
-        """Call the function on both tables."""
-        return function(*self._beside(after, columns, columns_after))
-
-    def map_pairs(
-        self,
-        after: Frame,
-        function: OfPair[pa.Table],
-        schema: pa.Schema,
-        columns: Sequence[str] | None = None,
-        columns_after: Sequence[str] | None = None,
-    ) -> MemoryFrame:
-        """Call the function on both tables."""
-        pair = self._beside(after, columns, columns_after)
-        return MemoryFrame(function(*pair), pair[1], self.positioned)
-
-    def map(
-        self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
-    ) -> MemoryFrame:
-        """Call the function on the whole table; it decides the types."""
-        made = [
-            (function(*piece), piece[1])
-            for piece in self.pieces(self.schema.names if columns is None else columns)
-        ]
-        return self._made(made)
-
-    def flat_map(
-        self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
-    ) -> MemoryFrame:
-        """Call the function on the whole table."""
-        found = self.pieces(self.schema.names if columns is None else columns)
-        return self._made([function(*piece) for piece in found])
-
-    def _made(self, parts: Sequence[Numbered]) -> MemoryFrame:
-        tables, rows = zip(*parts, strict=True)
-        return MemoryFrame(pa.concat_tables(tables), np.concatenate(rows), self.positioned)
-
-    def ordered(self, by: str, without: str | None = None) -> MemoryFrame:
-        """Sort by a column, then by row number, leaving out rows that a column marks."""
-        table, rows = self._in_order
-        kept = np.arange(len(rows))
-        if without is not None:
-            kept = kept[~table[without].to_numpy()]
-        order = kept[np.argsort(table[by].to_numpy()[kept], kind="stable")]
-        return MemoryFrame(table.take(pa.array(order)), rows[order], self.positioned)
+    def _made(self, found: Iterable[Numbered], schema: pa.Schema) -> MemoryFrame:
+        # The function decides the types.
+        return MemoryFrame(*together(found), self.positioned)
 
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> MemoryFrame:
         """Sort the table."""

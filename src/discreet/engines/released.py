@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.duckdb import DuckDBFrame, Session, numbered, quoted, takes_duckdbs_name
-from discreet.engines.files import open_parquet
+from discreet.engines.files import check_row_map, open_parquet
 from discreet.engines.frame import POSITION, plain_type
 from discreet.errors import BadInput
 from discreet.table.csv import cast, header_of, stream_text
@@ -23,14 +22,9 @@ Write = Callable[[pa.Table], None]
 
 
 class ReleasedFrame(DuckDBFrame):
-    """A released table, in the order of the original's rows.
+    """A released table, in the order of the original's rows."""
 
-    Attributes
-    ----------
-    placed : DuckDBFrame
-        The same with one more column, `POSITION`.
-    """
-
+    # The same with one more column, `POSITION`.
     placed: DuckDBFrame
 
 
@@ -39,16 +33,8 @@ def released_frame(
 ) -> ReleasedFrame:
     """Read a released table with its row map into a temporary file, sorted by row number.
 
-    Parameters
-    ----------
-    session : Session
-    table : Path
-        A CSV or Parquet file as `write_table` writes them, or a folder of Parquet files.
-    rows : Path or None
-        The row map; files of the same names if the table is a folder. If it is None, or of
-        another length, rows are numbered by position.
-    schema : pyarrow.Schema
-        Types of the columns; a column that is not in it keeps its own.
+    The table is a CSV or Parquet file as `write_table` writes them, or a folder of Parquet files,
+    whose row maps have the same names.
     """
     tables = [table] if table.is_file() else parquet_files(table)
     kind = format_of(table) if table.is_file() else "parquet"
@@ -69,7 +55,7 @@ def released_frame(
         kinds = pa.schema([pa.field(f.name, _kind(f, schema)) for f in source.schema])
         same = all(plain_type(f.type) == kinds.field(f.name).type for f in source.schema)
         if not same or takes_duckdbs_name(source.schema.names):
-            source = _converted(session, source, kinds, table)
+            source = source.map(lambda piece, _: cast(piece, kinds, table).cast(kinds), kinds)
     else:
         source = _of_csv(session, table, schema)
         kinds = source.schema
@@ -98,69 +84,41 @@ def _kind(field: pa.Field, schema: pa.Schema) -> pa.DataType:
     return plain_type(known.type)
 
 
-def stream_released(path: Path, schema: pa.Schema, begin: Callable[[pa.Schema], Write]) -> None:
-    """Read a released CSV whose types are known, one piece at a time.
+def streamed_csv(path: Path, schema: pa.Schema) -> tuple[pa.Schema, Callable[[Write], None]]:
+    """Return the types of a released CSV, and what reads it, one piece at a time.
 
-    Parameters
-    ----------
-    path : Path
-    schema : pyarrow.Schema
-        Types of the columns; a column that is not in it stays text.
-    begin : callable
-        Given the columns' types, returns the function that receives the pieces.
+    A column that is not in the schema stays text.
     """
     # As `write_table` writes it, and never guessed at.
     dialect = header_of(path, delimiter_of(path), '"', "utf-8")
     empty = pa.table({name: pa.array([], pa.string()) for name in dialect.header})
     kinds = cast(empty, schema, path).schema
-    write = begin(kinds)
 
-    def typed(batch: pa.RecordBatch) -> None:
-        write(cast(pa.table(batch), schema, path).cast(kinds))
+    def read(write: Write) -> None:
+        def typed(batch: pa.RecordBatch) -> None:
+            write(cast(pa.table(batch), schema, path).cast(kinds))
 
-    stream_text(path, dialect, dialect.header, (), typed)
+        stream_text(path, dialect, dialect.header, (), typed)
+
+    return kinds, read
 
 
 def _of_csv(session: Session, path: Path, schema: pa.Schema) -> DuckDBFrame:
     """Read a CSV whose types are known into a temporary file."""
-    made, found, rows = session.new_file(), pa.schema([]), 0
-    with ExitStack() as stack:
+    made, rows = session.new_file(), 0
+    kinds, read = streamed_csv(path, schema)
+    names = [f"c{i}" for i in range(len(kinds))]
+    stored = pa.schema([*zip(names, kinds.types, strict=True), (DuckDBFrame.row, pa.int64())])
+    with parquet.ParquetWriter(made, stored, compression="lz4") as writer:
 
-        def begin(kinds: pa.Schema) -> Write:
-            nonlocal found
-            found = kinds
-            stored = pa.schema([(f"c{i}", kind) for i, kind in enumerate(kinds.types)])
-            writer = parquet.ParquetWriter(made, stored.append(_NUMBER), compression="lz4")
-            stack.enter_context(writer)
+        def write(piece: pa.Table) -> None:
+            nonlocal rows
+            numbers = pa.array(np.arange(rows, rows + len(piece)))
+            writer.write_table(pa.table([*piece.columns, numbers], schema=stored))
+            rows += len(piece)
 
-            def write(piece: pa.Table) -> None:
-                nonlocal rows
-                writer.write_table(_numbered(piece, rows))
-                rows += len(piece)
-
-            return write
-
-        stream_released(path, schema, begin)
-    return DuckDBFrame(session, [made], schema=found)
-
-
-def _converted(session: Session, frame: DuckDBFrame, kinds: pa.Schema, path: Path) -> DuckDBFrame:
-    """Cast columns to the types that they should have, or say which one cannot be."""
-    made = session.new_file()
-    stored = pa.schema([(f"c{i}", kind) for i, kind in enumerate(kinds.types)])
-    with parquet.ParquetWriter(made, stored.append(_NUMBER), compression="lz4") as writer:
-        for piece, rows in frame.pieces(frame.schema.names):
-            writer.write_table(_numbered(cast(piece, kinds, path).cast(kinds), int(rows[0])))
+        read(write)
     return DuckDBFrame(session, [made], schema=kinds)
-
-
-_NUMBER = pa.field(DuckDBFrame.row, pa.int64())
-
-
-def _numbered(piece: pa.Table, start: int) -> pa.Table:
-    numbers = pa.array(np.arange(start, start + len(piece)))
-    named = piece.rename_columns([f"c{i}" for i in range(piece.num_columns)])
-    return named.append_column(_NUMBER, numbers)
 
 
 def _maps(
@@ -171,11 +129,7 @@ def _maps(
         return None
     maps = [rows] if rows.is_file() else parquet_files(rows)
     for path in maps:
-        found = open_parquet(path).schema_arrow
-        if found.names != ["original_row"] or not pa.types.is_integer(found.types[0]):
-            raise BadInput(
-                f"{path} is not a row map: it must hold one column of whole numbers, original_row"
-            )
+        check_row_map(path, open_parquet(path).schema_arrow)
     sizes = [parquet.read_metadata(path).num_rows for path in maps]
     if sum(sizes) != source.num_rows:
         return None

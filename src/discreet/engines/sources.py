@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from discreet.engines.duckdb import DuckDBFrame, Session, takes_duckdbs_name
 from discreet.engines.files import plain_files
-from discreet.engines.frame import Needed
+from discreet.engines.frame import Reading
 from discreet.errors import BadInput
 from discreet.table.csv import header_of, parse_text, stream_text, text_types
 from discreet.table.files import format_of
@@ -25,28 +25,9 @@ from discreet.table.signatures import check_content
 MOST_CELLS = 4_000_000
 
 
-def duckdb_frame(
-    session: Session,
-    table: Any,
-    needed: Needed,
-    null_markers: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    dialect: Mapping[str, str | None] | None = None,
-) -> DuckDBFrame:
-    """Open a file, a folder of Parquet files, a relation or a table in memory as a frame.
-
-    Parameters
-    ----------
-    session : Session
-    table : path, DuckDB relation, or pandas, polars or pyarrow table
-    needed : callable
-        Given the names of all columns, returns those whose types must be known; the others of a
-        CSV stay text.
-    null_markers, numeric : sequence of str
-        As in `discreet.read_table`.
-    dialect : mapping, optional
-        How a CSV is written: separator, decimal, quote, encoding.
-    """
+def duckdb_frame(session: Session, table: Any, how: Reading) -> DuckDBFrame:
+    """Open a file, a folder of Parquet files, a relation or a table in memory as a frame."""
+    null_markers = how.null_markers
     if isinstance(table, duckdb.DuckDBPyRelation):
         return _of_relation(session, table, null_markers)
     if not isinstance(table, str | Path):
@@ -65,7 +46,7 @@ def duckdb_frame(
             f"{path}: the engine duckdb reads CSV and Parquet, not {kind}; use --engine memory, "
             "or convert it"
         )
-    return _of_csv(session, path, needed, null_markers, numeric, dict(dialect or {}))
+    return _of_csv(session, path, how)
 
 
 def _of_table(session: Session, table: pa.Table) -> DuckDBFrame:
@@ -112,35 +93,27 @@ def _of_relation(
     return frame
 
 
-def _of_csv(
-    session: Session,
-    path: Path,
-    needed: Needed,
-    null_markers: Sequence[str],
-    numeric: Sequence[str],
-    dialect: dict[str, str | None],
-) -> DuckDBFrame:
+def _of_csv(session: Session, path: Path, how: Reading) -> DuckDBFrame:
     """Read a CSV as text, detect the types from the distinct cells, and cast to them."""
+    dialect = how.dialect or {}
     decimal = dialect.get("decimal")
     if decimal not in (None, ".", ","):
         raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
     found = header_of(path, dialect.get("separator"), dialect.get("quote"), dialect.get("encoding"))
-    columns, typed = list(found.header), set(needed(found.header))
+    columns, typed = list(found.header), set(how.needed(found.header))
     text = session.new_file()
     schema = pa.schema([(f"c{i}", pa.string()) for i in range(len(columns))])
     with parquet.ParquetWriter(text, schema, compression="lz4") as writer:
-        stream_text(
-            path,
-            found,
-            columns,
-            null_markers,
-            lambda batch: writer.write_batch(batch.rename_columns(schema.names)),
-        )
+
+        def write(batch: pa.RecordBatch) -> None:
+            writer.write_batch(batch.rename_columns(schema.names))
+
+        stream_text(path, found, columns, how.null_markers, write)
     frame = DuckDBFrame(session, [text])
     stored = {name: c for c, name in zip(schema.names, columns, strict=True) if name in typed}
     texts = {name: _distinct(frame, c) for name, c in stored.items()}
     types = dict.fromkeys(columns, (pa.string(), False))
-    types |= text_types(path, texts, found, decimal, numeric)
+    types |= text_types(path, texts, found, decimal, how.numeric)
     kinds = pa.schema([(name, types[name][0]) for name in columns])
     parsed = frame.map(partial(_parsed, types), kinds)
     frame.remove()

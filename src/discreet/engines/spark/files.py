@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.duckdb import Session as DuckDB
-from discreet.engines.frame import Needed
-from discreet.engines.released import Write, stream_released
+from discreet.engines.frame import Reading
+from discreet.engines.released import streamed_csv
 from discreet.table.files import table_writer
 
 _PART = "part-00000.parquet"
 
 
-def parse_csv(
-    path: Path,
-    folder: Path,
-    needed: Needed,
-    null_markers: Sequence[str],
-    numeric: Sequence[str],
-    dialect: Mapping[str, str | None] | None,
-) -> tuple[list[Path], pa.Schema]:
+def parse_csv(path: Path, folder: Path, how: Reading) -> tuple[list[Path], pa.Schema]:
     """Parse a CSV to a Parquet file in a new folder; types are detected as on DuckDB."""
     folder.mkdir()
     session = DuckDB(folder)
     try:
-        frame = session.read(path, needed, null_markers, numeric, dialect)
+        frame = session.open(path, how)
         return frame.files, frame.schema
     finally:
         # The files stay.
@@ -55,12 +46,7 @@ def as_parts(table: Path, rows: Path, schema: pa.Schema, folder: Path) -> tuple[
     for made in (parts, maps):
         made.mkdir(parents=True)
     shutil.copy(rows, maps / _PART)
-    with ExitStack() as stack:
-
-        def begin(kinds: pa.Schema) -> Write:
-            writer = parquet.ParquetWriter(parts / _PART, kinds, compression="lz4")
-            stack.enter_context(writer)
-            return writer.write_table
-
-        stream_released(table, schema, begin)
+    kinds, read = streamed_csv(table, schema)
+    with parquet.ParquetWriter(parts / _PART, kinds, compression="lz4") as writer:
+        read(writer.write_table)
     return parts, maps

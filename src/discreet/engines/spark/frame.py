@@ -26,6 +26,7 @@ from discreet.engines.frame import (
     plain_type,
     refuse_type,
 )
+from discreet.engines.pieces import same_rows
 from discreet.engines.spark import source, workers
 from discreet.engines.spark.carried import from_spark, shown, spark_name
 from discreet.engines.spark.session import Session
@@ -228,47 +229,36 @@ class SparkFrame(Frame):
         work = partial(workers.fold_rows, function, merge, schema, span)
         return self._merged(data.mapInArrow(work, workers.PARTIALS), merge)
 
-    def fold_pairs(
-        self,
-        after: Frame,
-        function: OfPair[Part],
-        merge: Merge[Part],
-        columns: Sequence[str] | None = None,
-        columns_after: Sequence[str] | None = None,
-    ) -> Part:
-        """Bring rows of the same numbers together, then fold."""
-        assert isinstance(after, SparkFrame)
-        columns = self.schema.names if columns is None else columns
-        columns_after = after.schema.names if columns_after is None else columns_after
-        before_schema, after_schema = self._schema(columns), after._schema(columns_after)
-        if not self.num_rows:
-            none = np.arange(0)
-            empty, other = before_schema.empty_table(), after_schema.empty_table()
-            return function(empty, none, none.astype(bool), other)
-        found, first, second = self._pairs(after, columns, columns_after)
-        work = partial(workers.fold_pair, function, first, second)
-        return self._merged(found.applyInArrow(work, workers.PARTIALS), merge)
-
-    def _pairs(
-        self, after: Frame, columns: Sequence[str] | None, columns_after: Sequence[str] | None
+    def _beside(
+        self, after: SparkFrame, columns: Sequence[str], columns_after: Sequence[str]
     ) -> tuple[Any, pa.Schema, pa.Schema]:
         """Group the rows of two tables together by their numbers; also return their schemas."""
-        assert isinstance(after, SparkFrame)
-        columns = self.schema.names if columns is None else columns
-        columns_after = after.schema.names if columns_after is None else columns_after
         span = min(PAIRS, self._span_of_rows())
         first, second = self._by_span(columns, span), after._by_span(columns_after, span)
         together = first.groupBy("span").cogroup(second.groupBy("span"))
         return together, self._schema(columns), after._schema(columns_after)
 
+    def _fold_beside(self, pairs: Any, function: OfPair[Part], merge: Merge[Part]) -> Part:
+        found, first, second = pairs
+        if not self.num_rows:
+            none = np.arange(0)
+            return function(first.empty_table(), none, none.astype(bool), second.empty_table())
+        work = partial(workers.fold_pair, function, first, second)
+        return self._merged(found.applyInArrow(work, workers.PARTIALS), merge)
+
+    def _map_beside(self, pairs: Any, function: OfPair[pa.Table], schema: pa.Schema) -> SparkFrame:
+        found, first, second = pairs
+        work = partial(workers.map_pair, function, first, second, schema)
+        made = self._like(found.applyInArrow(work, ddl(schema)), schema, kept=False)
+        made._span = 0
+        made._rows()
+        return made
+
     def map(
         self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
     ) -> SparkFrame:
         """Plan it; the result is written to temporary files when it is first used."""
-        columns = self.schema.names if columns is None else columns
-        work = partial(workers.map_rows, function, self._schema(columns), schema, self._span)
-        plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
-        return self._like(plan, schema, kept=False)
+        return self._mapped(partial(same_rows, function), schema, columns)
 
     def flat_map(
         self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None = None
@@ -288,22 +278,6 @@ class SparkFrame(Frame):
         plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
         return self._like(plan, schema, kept=False)
 
-    def map_pairs(
-        self,
-        after: Frame,
-        function: OfPair[pa.Table],
-        schema: pa.Schema,
-        columns: Sequence[str] | None = None,
-        columns_after: Sequence[str] | None = None,
-    ) -> SparkFrame:
-        """Bring rows of the same numbers together, and write what the function returns."""
-        found, first, second = self._pairs(after, columns, columns_after)
-        work = partial(workers.map_pair, function, first, second, schema)
-        made = self._like(found.applyInArrow(work, ddl(schema)), schema, kept=False)
-        made._span = 0
-        made._rows()
-        return made
-
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> SparkFrame:
         """Sort into files, in which a row's number is its place."""
         from discreet.engines.spark.ordering import SortedFrame
@@ -320,20 +294,6 @@ class SparkFrame(Frame):
         """Remove the temporary files."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-    def ordered(self, by: str, without: str | None = None) -> SparkFrame:
-        """Sort by a column, then by row number, leaving out rows that a column marks."""
-        functions = _functions()
-        plan = self._rows()
-        num_rows = self.num_rows
-        if without is not None:
-            plan = plan.where(~functions.col(*self._keys([without])))
-            with self.session.telling():
-                num_rows = plan.count()
-        key = [ROW] if by == ROW else [*self._keys([by]), ROW]
-        made = self._like(plan.sort(*key), self.schema, kept=True)
-        made.num_rows, made._span = num_rows, 0
-        return made
 
     # Writing
 

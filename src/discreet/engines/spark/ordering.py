@@ -19,10 +19,10 @@ from pyarrow import parquet
 
 from discreet.engines.files import open_parquet
 from discreet.engines.frame import Merge, Numbered, OfPiece, Part
+from discreet.engines.pieces import whole_stretches
 from discreet.engines.spark import workers
 from discreet.engines.spark.frame import SparkFrame, ddl
 from discreet.engines.spark.workers import ROW, Batches
-from discreet.engines.stretches import whole_stretches
 
 _WRITTEN = "task bigint, attempt string, rows bigint, first bigint, last bigint"
 _READ = 1 << 17
@@ -90,13 +90,6 @@ class SortedFrame(SparkFrame):
             return function(self._schema(columns).empty_table(), np.arange(0))
         work = partial(fold_stretches, function, merge, self._reading, list(columns))
         return self._merged(self._over(self.session, work, workers.PARTIALS), merge)
-
-    def map(
-        self, function: OfPiece[pa.Table], schema: pa.Schema, columns: Sequence[str] | None = None
-    ) -> SparkFrame:
-        """Plan it; the result is written when it is first used."""
-        work = partial(workers.same_rows, function)
-        return self._mapped(work, schema, columns)
 
     def _mapped(
         self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None

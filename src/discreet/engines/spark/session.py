@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.engines.choice import megabytes
-from discreet.engines.frame import Engine, Frame, Needed, OfPiece
+from discreet.engines.frame import Engine, Finish, Frame, Reading
 from discreet.engines.spark import files
 from discreet.errors import BadInput, BrokenPromise
 from discreet.table.files import format_of
@@ -109,13 +109,7 @@ class Session(Engine):
         return {name: count + self.written.get(name, 0) for name, count in found.items()}
 
     def write(
-        self,
-        frame: Frame,
-        by: str,
-        without: str,
-        finish: OfPiece[pa.Table],
-        table: Path,
-        rows: Path,
+        self, frame: Frame, by: str, without: str, finish: Finish, table: Path, rows: Path
     ) -> int:
         """Write Parquet as part files, with row maps of the same names, and CSV as one file."""
         from discreet.engines.spark.frame import SparkFrame
@@ -128,22 +122,14 @@ class Session(Engine):
         files.join_parts(parts, maps, table, rows)
         return written
 
-    def read(
-        self,
-        table: Any,
-        needed: Needed,
-        null_markers: Sequence[str] = (),
-        numeric: Sequence[str] = (),
-        dialect: Mapping[str, str | None] | None = None,
-    ) -> Frame:
+    def open(self, table: Any, how: Reading) -> Frame:
         """Use Parquet files or a DataFrame as they are; a CSV is parsed by the driver."""
         from discreet.engines.spark.frame import SparkFrame, spark_frame
 
         path = Path(table) if isinstance(table, str | Path) else None
         if path is None or not path.is_file() or not format_of(path).startswith("csv"):
-            return spark_frame(self, table, null_markers)
-        made = files.parse_csv(path, self.new_folder(), needed, null_markers, numeric, dialect)
-        return SparkFrame.stored(self, *made)
+            return spark_frame(self, table, how.null_markers)
+        return SparkFrame.stored(self, *files.parse_csv(path, self.new_folder(), how))
 
     def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> Frame:
         """Open part files with their row maps, or a CSV with its own."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -17,6 +16,7 @@ from pyarrow import parquet
 
 from discreet.engines.files import open_parquet
 from discreet.engines.frame import Merge, Numbered, OfPair, OfPiece
+from discreet.engines.pieces import together
 from discreet.engines.spark.carried import from_spark, to_spark
 from discreet.errors import BadInput
 from discreet.table.native import normalise
@@ -55,13 +55,6 @@ def _paired(
     return table, rows, np.isin(rows, numbers, assume_unique=True), others
 
 
-def map_rows(
-    function: OfPiece[pa.Table], schema: pa.Schema, made: pa.Schema, span: int, batches: Batches
-) -> Batches:
-    """Return what a function makes of the rows, with their numbers."""
-    return flat_map_rows(partial(same_rows, function), schema, made, span, batches)
-
-
 def flat_map_rows(
     function: OfPiece[Numbered], schema: pa.Schema, made: pa.Schema, span: int, batches: Batches
 ) -> Batches:
@@ -69,11 +62,6 @@ def flat_map_rows(
     for table, rows in runs(schema, span, batches):
         found, numbers = function(table, rows)
         yield from sent(found.cast(made), numbers)
-
-
-def same_rows(function: OfPiece[pa.Table], piece: pa.Table, rows: np.ndarray) -> Numbered:
-    """Return what a function makes of rows, which keep their numbers."""
-    return function(piece, rows), rows
 
 
 def map_pair(
@@ -125,19 +113,14 @@ def _finished(
     for _, table, rows in runs:
         held.append((table, rows))
         while sum(len(rows) for _, rows in held) >= GROUP:
-            table, rows = _joined(held)
+            table, rows = together(held)
             numbers.append(rows[:GROUP])
             yield finish(table.slice(0, GROUP).combine_chunks(), rows[:GROUP])
             held = [(table.slice(GROUP), rows[GROUP:])]
-    table, rows = _joined(held)
+    table, rows = together(held)
     if len(rows):
         numbers.append(rows)
         yield finish(table.combine_chunks(), rows)
-
-
-def _joined(held: list[tuple[pa.Table, np.ndarray]]) -> tuple[pa.Table, np.ndarray]:
-    tables, rows = zip(*held, strict=True)
-    return pa.concat_tables(tables), np.concatenate(rows)
 
 
 def read_released(
