@@ -1,12 +1,12 @@
 """The commands, run as a user runs them: messages, exit codes, and nothing written on bad input."""
 
 import json
-from pathlib import Path
 import os
 import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
