@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.oma import oma
+from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts
 from tests.examples import examples
 
+SINGLE = {"l2": oma_l2, "l1": oma_l1}
+COUNTED = {"l2": oma_l2_counts, "l1": oma_l1_counts}
 objectives = pytest.mark.parametrize("objective", ["l2", "l1"])
 
 
@@ -81,7 +83,7 @@ def plain_least_cost(values, counts, k, objective):
 
 
 def check_counted(values, counts, k, objective):
-    ends = oma(np.array(values), np.array(counts), k, objective == "l1")
+    ends = COUNTED[objective](np.array(values), np.array(counts), k)
     assert ends.dtype == np.int64
     assert ends[-1] == len(values)
     assert np.add.reduceat(counts, np.r_[0, ends[:-1]]).min() >= k
@@ -89,7 +91,7 @@ def check_counted(values, counts, k, objective):
 
 
 def check_single(values, k, objective):
-    ends = oma(np.array(values), None, k, objective == "l1")
+    ends = SINGLE[objective](np.array(values), k)
     sizes = np.diff(ends, prepend=0)
     assert ends.dtype == np.int64
     assert ends[-1] == len(values)
@@ -188,14 +190,14 @@ def test_any_small_sample_is_cut_at_the_optimum(values, k, objective):
 def test_unit_counts_give_the_partition_of_single_records(k, objective):
     values = np.sort(np.random.default_rng(5).normal(size=5000))
     ones = np.ones(values.size, np.int64)
-    ends = oma(values, None, k, objective == "l1")
-    np.testing.assert_array_equal(oma(values, ones, k, objective == "l1"), ends)
+    ends = SINGLE[objective](values, k)
+    np.testing.assert_array_equal(COUNTED[objective](values, ones, k), ends)
 
 
 @objectives
 def test_of_equal_optima_the_last_group_is_the_smallest(objective):
-    np.testing.assert_array_equal(oma(np.zeros(8), None, 3, objective == "l1"), [5, 8])
-    np.testing.assert_array_equal(oma(np.zeros(11), None, 3, objective == "l1"), [5, 8, 11])
+    np.testing.assert_array_equal(SINGLE[objective](np.zeros(8), 3), [5, 8])
+    np.testing.assert_array_equal(SINGLE[objective](np.zeros(11), 3), [5, 8, 11])
 
 
 @objectives
@@ -226,4 +228,4 @@ def test_groups_keep_k_records_even_where_squares_overflow(k, objective):
 @objectives
 def test_one_heavy_value_may_stand_alone(objective):
     values, counts = np.array([0.0, 1.0, 5.0, 6.0]), np.array([1, 1000, 1, 2])
-    np.testing.assert_array_equal(oma(values, counts, 3, objective == "l1"), [2, 4])
+    np.testing.assert_array_equal(COUNTED[objective](values, counts, 3), [2, 4])

@@ -18,13 +18,8 @@ from discreet.table.lookup import Lookup
 class ByTuple:
     """Labels and fates of distinct tuples, for `Decision.treat`.
 
-    Attributes
-    ----------
-    lookup : Lookup
-    labels : dict of str to (ndarray of int32, pyarrow.Array)
-        By column, for each tuple the place of its label on a list; a null there is a null.
-    suppressed, unsafe, disclosed : ndarray of bool or None
-        By tuple, as an `Outcome` has them by record.
+    `labels` has by column, for each tuple, the place of its label on a list; a null there is a
+    null. The masks are by tuple, as an `Outcome` has them by record.
     """
 
     lookup: Lookup

@@ -19,18 +19,10 @@ SmallGroup = Literal["suppress", "append"]
 
 @dataclass(frozen=True)
 class Group:
-    """Records that are generalized together.
+    """Records that are generalized together; a row may stand for several of them.
 
-    Attributes
-    ----------
-    name : str
-    rows : ndarray of int64 or None
-        None stands for all.
-    n : int
-        The records, of which a row may stand for several.
-    patterns : list of list of int or None
-        The sets of columns that are null in its records, where groups go by them.
-    treatment : {"search", "suppress", "append"}
+    `rows` are None for all. Where groups go by them, `patterns` are the sets of columns that are
+    null in the records. The treatment is "search", "suppress" or "append".
     """
 
     name: str
@@ -69,18 +61,10 @@ def warn_suppressed(group: Group, n: int, why: str) -> None:
 def make_groups(
     nulls: np.ndarray, policy: str, segregate: str, k: int, weights: np.ndarray | None = None
 ) -> list[Group]:
-    """Divide the records by the null policy.
+    """Divide the records by the null policy, from where each column has nulls in each row.
 
-    Parameters
-    ----------
-    nulls : ndarray of bool, shape (columns, rows)
-    policy : NullPolicy
-    segregate : Segregate
-        Two groups, or one for each set of columns that are null.
-    k : int
-        Patterns of fewer records are put together.
-    weights : ndarray of int64, optional
-        The records that each row stands for; one each where not given.
+    `segregate` makes two groups, or one for each set of columns that are null, where sets of fewer
+    than k records are put together. `weights` are the records of each row, one each by default.
     """
     deficient = nulls.any(axis=0)
     if policy in ("value", "match") or not deficient.any():

@@ -14,11 +14,7 @@ from discreet.kernels.wildcard import wildcard_counts
 class Matching:
     """Judges the classes of a node by the records that they match.
 
-    Parameters
-    ----------
-    nullable : sequence of bool
-        Columns whose last leaf is a null.
-    k : int
+    `nullable` tells of each column whether its last leaf is a null.
     """
 
     def __init__(self, nullable: Sequence[bool], k: int) -> None:

@@ -42,16 +42,8 @@ class Partition:
     Where equal records stay together the work is on *units*, their distinct tuples with counts;
     else each row is a unit.
 
-    Parameters
-    ----------
-    axes : mapping of str to Axis
-    bound : Bound
-    nulls : int
-        What a null is, as the kernel has it.
-    strict : bool
-        Equal records stay together.
-    weights : ndarray of int64, optional
-        The records that each row stands for; one each where not given.
+    Equal records stay together where it is `strict`; `nulls` says what a null is, as the kernel
+    has it. `weights` are the records of each row, one each by default.
 
     Attributes
     ----------

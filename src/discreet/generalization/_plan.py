@@ -6,6 +6,7 @@ Codes of labels are positions in `labels[column][level]`; -1 stands for a null t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -69,13 +70,7 @@ def _describe_round(
         "rows": int(tuples.table.counts[one.members].sum()),
         "classes": codes,
         "sizes": one.classes.counts,
-        "certificate": {
-            "nodes": one.certificate.nodes,
-            "evaluations": one.certificate.evaluations,
-            "optimum": one.certificate.optimum,
-            "bound": one.certificate.bound,
-            "gap": one.certificate.gap,
-        },
+        "certificate": asdict(one.certificate) | {"gap": one.certificate.gap},
     }
 
 
@@ -93,16 +88,10 @@ def apply(
     hierarchies: Mapping[str, Hierarchy],
     columns: Mapping[str, pa.ChunkedArray],
 ) -> tuple[dict[str, pa.ChunkedArray], np.ndarray, np.ndarray]:
-    """Return rows, new ones too, the labels of the plan.
+    """Label rows, new ones too, by the plan.
 
-    A row whose class was not kept, or did not exist, is suppressed.
-
-    Returns
-    -------
-    columns : dict of str to pyarrow.ChunkedArray
-    suppressed : ndarray of bool
-    groups : ndarray of int
-        The group of each row; -1 where it has nulls that no group has.
+    A row whose class was not kept, or did not exist, is suppressed. Returns the columns, which rows
+    are suppressed, and the group of each row; -1 where it has nulls that no group has.
     """
     names = list(columns)
     n = len(next(iter(columns.values())))

@@ -23,18 +23,8 @@ from discreet.kernels.privacy import Rules
 class Round:
     """One search, and what came of it.
 
-    Attributes
-    ----------
-    levels : tuple of int
-    members : ndarray of int64
-        The tuples of the group that took part.
-    kept : ndarray of bool
-        Those whose class keeps the models.
-    classes : Table
-        The classes that do.
-    certificate : Certificate
-    trace : dict
-        The search's course: seconds, evaluations, quality.
+    `members` are the tuples of the group that took part, `kept` tells whose class keeps the models,
+    and `classes` are those that do. `trace` has seconds, evaluations and quality.
     """
 
     levels: tuple[int, ...]
@@ -87,13 +77,7 @@ class Settings:
 
 
 class Infeasible(BadInput):
-    """No node is within the limit.
-
-    Attributes
-    ----------
-    works : float
-        The smallest limit that is.
-    """
+    """No node is within the limit; `works` is the smallest limit that is."""
 
     def __init__(self, message: str, works: float) -> None:
         super().__init__(message)

@@ -33,11 +33,7 @@ def released(
 class Judge:
     """Privacy models that were bound to one table, to judge the rows of another.
 
-    Attributes
-    ----------
-    rules : Rules
-    axes : list of tuple
-        Of each confidential column its name, its values as text, and the place of each value.
+    `axes` are of each confidential column its name, its values as text, and their places.
     """
 
     rules: Rules

@@ -10,16 +10,10 @@ from discreet.generalization.ladder import Ladder
 
 
 def tree(ladder: Ladder, counts: np.ndarray | None, most: int) -> str:
-    """Draw a ladder from the top down, as many whole levels as fit.
+    """Draw a ladder from the top down, with the rows by leaf, as many whole levels as fit.
 
-    Parameters
-    ----------
-    ladder : Ladder
-    counts : ndarray, optional
-        Rows by leaf.
-    most : int
-        Lines to draw, but for those that say what was left out. Where the level below `*` is
-        longer already, its first labels are drawn.
+    `most` lines are drawn, and those that say what was left out. Where the level below `*` is
+    longer already, its first labels are drawn.
     """
     sizes = np.cumsum([len(labels) for labels in reversed(ladder.labels)])
     lowest = max(0, ladder.height - max(1, int((sizes <= most).sum()) - 1))

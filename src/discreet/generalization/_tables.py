@@ -24,14 +24,7 @@ _QUOTE = '"'
 
 
 class Table:
-    """A hierarchy given value by value.
-
-    Parameters
-    ----------
-    spec : dict
-        As a recipe has it.
-    ladder : Ladder
-    """
+    """A hierarchy given value by value, with its spec as a recipe has it."""
 
     def __init__(self, spec: dict[str, Any], ladder: Ladder) -> None:
         self._spec = spec

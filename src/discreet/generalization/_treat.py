@@ -45,21 +45,9 @@ from discreet.plan import GeneralizeJoint, LevelsPlan
 class Treatment:
     """What `Generalize` does to one table, given by its records or by its distinct tuples.
 
-    Parameters
-    ----------
-    method : Generalize
-    columns, others : mapping of str to pyarrow.ChunkedArray
-        The columns to treat, and those that the privacy models read.
-    weights : ndarray of int64, optional
-        The records that each row stands for; one each where not given.
-
-    Attributes
-    ----------
-    suppressed, unsafe : ndarray of bool
-        By row.
-    certificates : list of Certificate
-    hierarchies : dict of str to Hierarchy
-        With what depends on the column settled.
+    `others` are the columns that the privacy models read; `weights` are the records of each row,
+    one each by default. The masks `suppressed` and `unsafe` are by row, and `hierarchies` have what
+    depends on the column settled.
     """
 
     def __init__(

@@ -18,15 +18,7 @@ _WORD = 64
 
 @dataclass(frozen=True)
 class Tuples:
-    """Distinct tuples with counts.
-
-    Attributes
-    ----------
-    lattice : Lattice
-        The hierarchies, for compiled code.
-    table : Table
-        The classes of the bottom node: one each tuple.
-    """
+    """Distinct tuples with counts: the classes of the bottom node of a lattice, one each tuple."""
 
     lattice: Lattice
     table: Table
@@ -125,23 +117,10 @@ def collapse(
     bound: Bound,
     weights: np.ndarray | None = None,
 ) -> tuple[Tuples, np.ndarray]:
-    """Collapse rows to distinct tuples.
+    """Collapse rows to distinct tuples; also return the tuple of each row.
 
-    Parameters
-    ----------
-    lattice : Lattice
-    codes : sequence of ndarray of int32
-        By column, the leaf of each row.
-    bound : Bound
-        Privacy models with the confidential codes of the same rows.
-    weights : ndarray of int64, optional
-        The records that each row stands for; one each where not given.
-
-    Returns
-    -------
-    tuples : Tuples
-    ids : ndarray of int32
-        The tuple of each row.
+    `codes` are by column the leaf of each row, and `bound` has the confidential codes of the same
+    rows. `weights` are the records of each row, one each by default.
     """
     keys, ids, first = number_tuples(codes, lattice.word, lattice.shift)
     weights = np.empty(0, np.int64) if weights is None else weights
@@ -156,15 +135,9 @@ def collapse(
 def number_tuples(
     codes: Sequence[np.ndarray], word: np.ndarray, shift: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return equal tuples of codes one number, in the order of their first appearance.
+    """Assign one number to equal tuples of codes, in the order of their first appearance.
 
-    Returns
-    -------
-    keys : ndarray of uint64, shape (words, rows)
-    ids : ndarray of int32
-        The number of each row.
-    first : ndarray of int32
-        The first row of each number.
+    Returns the keys (words by rows), the number of each row, and the first row of each number.
     """
     n = len(codes[0])
     if n >= 2**31:

@@ -15,14 +15,8 @@ from discreet.generalization.quality import aggregated, bits
 class Piece:
     """Tuples that have the same levels, all of them kept or all suppressed.
 
-    Attributes
-    ----------
-    tuples : Tuples
-    levels : tuple of int
-        Of suppressed records those that they were last tried at.
-    kept : bool
-    sizes : ndarray of int64
-        Of the classes; empty where the records are suppressed.
+    The levels of suppressed records are those that they were last tried at, and the sizes of
+    their classes are empty.
     """
 
     tuples: Tuples

@@ -49,17 +49,7 @@ _QUANTUM = 40
 
 
 class Quality:
-    """A quality model on one set of tuples.
-
-    Parameters
-    ----------
-    name : str
-    tuples : Tuples
-    aggregate : str
-        Of loss over columns.
-    weights : sequence of float
-        By column, for loss.
-    """
+    """A quality model on one set of tuples; aggregate and weights by column are for loss."""
 
     def __init__(
         self,

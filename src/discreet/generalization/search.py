@@ -96,20 +96,10 @@ class _Node:
 
 
 class Search:
-    """A search over the nodes of one lattice.
+    """A search over the nodes of one lattice, from the lowest to the highest level of each column.
 
-    Parameters
-    ----------
-    tuples : Tuples
-    rules : Rules
-        The privacy models.
-    quality : Quality
-    allowed : int
-        Records that may be suppressed.
-    lo, hi : sequence of int
-        The lowest and the highest level of each column.
-    matching : Matching, optional
-        Judges classes instead of the rules.
+    So many records as `allowed` may be suppressed. Classes are judged by the rules, or by
+    `matching` where it is given.
     """
 
     def __init__(
@@ -133,12 +123,7 @@ class Search:
     def run(self, time_limit: float | None = None, evaluations: int | None = None) -> Found | None:
         """Find the best feasible node, or None where there is none.
 
-        Parameters
-        ----------
-        time_limit : float, optional
-            Seconds after which the best so far is given.
-        evaluations : int, optional
-            Nodes after which it is given, which another run can repeat.
+        The best so far is taken after so many seconds, or evaluations, which a rerun can repeat.
         """
         end = math.inf if time_limit is None else time.perf_counter() + time_limit
         most = math.inf if evaluations is None else evaluations

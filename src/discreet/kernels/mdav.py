@@ -18,7 +18,6 @@ import numpy as np
 from numba import njit
 
 from discreet.kernels.exact import add_pair, two_prod
-from discreet.kernels.parts import count_at
 
 
 @njit(cache=True)
@@ -41,7 +40,7 @@ def mdav(values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
             break
         a, z = (lo, new_lo) if low_end else (new_hi, hi)
         for i in range(a, z):
-            total, rest = _add(total, rest, values[i], -count_at(counts, i))
+            total, rest = _add(total, rest, values[i], -_count(counts, i))
         lo, hi = new_lo, new_hi
         borders[lo] = borders[hi] = True
         records -= taken
@@ -78,6 +77,13 @@ def vmdav(values: np.ndarray, counts: np.ndarray | None, k: int, gamma: float) -
 
 
 @njit(cache=True)
+def _count(counts, i):
+    if counts is None:
+        return 1
+    return counts[i]
+
+
+@njit(cache=True)
 def _add(total, rest, value, count):
     """Add count * value to a sum of two floats."""
     product, error = two_prod(value, float(count))
@@ -90,8 +96,8 @@ def _sum(values, counts):
     records = 0
     total = rest = 0.0
     for i in range(values.size):
-        records += count_at(counts, i)
-        total, rest = _add(total, rest, values[i], count_at(counts, i))
+        records += _count(counts, i)
+        total, rest = _add(total, rest, values[i], _count(counts, i))
     return records, total, rest
 
 
@@ -111,11 +117,11 @@ def _take(counts, lo, hi, low_end, k):
     taken = 0
     while taken < k and lo < hi:
         if low_end:
-            taken += count_at(counts, lo)
+            taken += _count(counts, lo)
             lo += 1
         else:
             hi -= 1
-            taken += count_at(counts, hi)
+            taken += _count(counts, hi)
     return lo, hi, taken
 
 
@@ -124,7 +130,7 @@ def _joins(values, counts, lo, hi, low_end, gamma):
     """Tell whether the window's next value is near enough to the group just taken."""
     # The last unassigned record has no neighbour to compare with; one of several equal records
     # has a neighbour at distance 0, and if it were equal to the group it would be in it.
-    if hi - lo < 2 or count_at(counts, lo if low_end else hi - 1) > 1:
+    if hi - lo < 2 or _count(counts, lo if low_end else hi - 1) > 1:
         return False
     if low_end:
         return values[lo] - values[lo - 1] <= gamma * (values[lo + 1] - values[lo])
@@ -140,11 +146,11 @@ def _share_out(values, counts, low_start, lo, hi, high_end):
     low_sum = high_sum = 0.0
     low_count = high_count = 0
     for i in range(low_start, lo):
-        low_sum += (values[i] - origin) * count_at(counts, i)
-        low_count += count_at(counts, i)
+        low_sum += (values[i] - origin) * _count(counts, i)
+        low_count += _count(counts, i)
     for i in range(hi, high_end):
-        high_sum += (values[i] - origin) * count_at(counts, i)
-        high_count += count_at(counts, i)
+        high_sum += (values[i] - origin) * _count(counts, i)
+        high_count += _count(counts, i)
     for i in range(lo, hi):
         # Twice the value against the sum of the two centroids; a tie goes low.
         twice = 2 * (values[i] - origin) * low_count * high_count

@@ -26,21 +26,37 @@ Values more than 1e150 apart overflow: groups still hold k records, but are no l
 import numpy as np
 from numba import njit
 
-from discreet.kernels.parts import count_at
+
+@njit(cache=True)
+def oma_l2(values: np.ndarray, k: int) -> np.ndarray:
+    """Return the ends (exclusive) of the groups of k..2k-1 records, least in sum of squares."""
+    return _partition(values, None, None, k, False)
 
 
 @njit(cache=True)
-def oma(values: np.ndarray, counts: np.ndarray | None, k: int, absolute: bool) -> np.ndarray:
-    """Return the ends (exclusive) of the groups, least in absolute sum or else in sum of squares.
+def oma_l1(values: np.ndarray, k: int) -> np.ndarray:
+    """Return the ends (exclusive) of the groups of k..2k-1 records, least in absolute sum."""
+    return _partition(values, None, None, k, True)
 
-    With counts the values are distinct, and equal records are never split; else `counts` is None
-    and groups have k..2k-1 records. The path is filled block by block, then walked back. What runs
-    per block or row is inlined: a call with arrays costs as much as a short block.
+
+@njit(cache=True)
+def oma_l2_counts(values: np.ndarray, counts: np.ndarray, k: int) -> np.ndarray:
+    """Do the same as `oma_l2` on distinct values with counts: equal values are never split."""
+    return _partition(values, counts, _latest_cuts(counts, k), k, False)
+
+
+@njit(cache=True)
+def oma_l1_counts(values: np.ndarray, counts: np.ndarray, k: int) -> np.ndarray:
+    """Do the same as `oma_l1` on distinct values with counts: equal values are never split."""
+    return _partition(values, counts, _latest_cuts(counts, k), k, True)
+
+
+@njit(cache=True)
+def _partition(values, counts, latest, k, absolute):
+    """Fill the path block by block, then walk it back; single records: `counts` = `latest` = None.
+
+    What runs per block or row is inlined: a call with arrays costs as much as a short block.
     """
-    if counts is None:
-        latest = None
-    else:
-        latest = _latest_cuts(counts, k)
     n = values.size
     cut = np.zeros(n + 1, np.int32)
     # A window of nodes lo..e: at most 2k cuts that a block can use, then its own k rows at most.
@@ -103,7 +119,7 @@ def _sum_window(values, counts, lo, b, e, absolute, total, weight, moment, spent
     records = first = second = 0.0
     weight[b - lo], moment[b - lo], spent[b - lo] = 0.0, 0.0, total[b - lo]
     for j in range(b - 1, lo - 1, -1):
-        count = count_at(counts, j)
+        count = _count(counts, j)
         distance = values[j] - origin
         records -= count
         first -= count * distance
@@ -112,7 +128,7 @@ def _sum_window(values, counts, lo, b, e, absolute, total, weight, moment, spent
         weight[j - lo], moment[j - lo], spent[j - lo] = records, first, total[j - lo] + second
     records = first = second = 0.0
     for i in range(b + 1, e + 1):
-        count = count_at(counts, i - 1)
+        count = _count(counts, i - 1)
         distance = values[i - 1] - origin
         records += count
         first += count * distance
@@ -195,6 +211,13 @@ def _latest_cuts(counts, k):
         else:
             latest[i + 1] = j if before >= k else 0
     return latest
+
+
+@njit(cache=True)
+def _count(counts, i):
+    if counts is None:
+        return 1
+    return counts[i]
 
 
 @njit(cache=True)

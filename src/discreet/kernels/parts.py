@@ -86,11 +86,3 @@ def bootstrap_means(values: np.ndarray, words: np.ndarray) -> np.ndarray:
             total += values[((words[s, -1] & low) * m) >> half] - values[0]
         means[s] = values[0] + total / values.size
     return means
-
-
-@njit(cache=True)
-def count_at(counts, i):
-    """Return how many records hold value i; one each where `counts` is None."""
-    if counts is None:
-        return 1
-    return counts[i]

@@ -8,7 +8,7 @@ sums for all k are sums over buckets.
 import numpy as np
 from numba import njit
 
-from discreet.kernels.lattice import count, number
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
@@ -17,12 +17,29 @@ def climb(keys, counts, above, shift, mask):
 
     A code of the column becomes `above[code]`.
     """
-    new = np.empty_like(keys)
-    for i in range(keys.size):
+    n = keys.size
+    bits = 4
+    while (1 << bits) < 2 * n:
+        bits += 1
+    last, down = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
+    places = np.full(1 << bits, -1, np.int32)
+    new_keys, new_counts = np.empty(n, np.uint64), np.empty(n, np.int64)
+    distinct = 0
+    for i in range(n):
         code = (keys[i] >> shift) & mask
-        new[i] = keys[i] ^ ((code ^ np.uint64(above[code])) << shift)
-    ids, first = number(new, new.size)
-    return new[first], count(ids, first.size, counts)
+        key = keys[i] ^ ((code ^ np.uint64(above[code])) << shift)
+        place = (key * _MIX) >> down
+        held = places[place]
+        while held >= 0 and new_keys[held] != key:
+            place = (place + np.uint64(1)) & last
+            held = places[place]
+        if held < 0:
+            places[place] = distinct
+            new_keys[distinct], new_counts[distinct] = key, counts[i]
+            distinct += 1
+        else:
+            new_counts[held] += counts[i]
+    return new_keys[:distinct].copy(), new_counts[:distinct].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -48,24 +65,24 @@ def class_sums(keys, counts, shifts, masks, leaves, starts, domain, sizes):
     covered = np.zeros((most + 1, d))
     held = np.zeros((most + 1, leaves.size), np.int64)
     for c in range(keys.size):
-        size = counts[c]
+        count = counts[c]
         # Kept for the first `bucket` sizes.
         bucket = most
-        while bucket > 0 and sizes[bucket - 1] > size:
+        while bucket > 0 and sizes[bucket - 1] > count:
             bucket -= 1
         product, share = 1.0, 1.0
         for a in range(d):
             label = starts[a] + np.int64((keys[c] >> shifts[a]) & masks[a])
             product *= leaves[label]
             share *= leaves[label] / domain[a]
-            covered[bucket, a] += size * leaves[label]
+            covered[bucket, a] += count * leaves[label]
             if bucket < most:
-                held[bucket, label] += size
-        records[0, bucket] += size
+                held[bucket, label] += count
+        records[0, bucket] += count
         records[1, bucket] += 1
-        records[2, bucket] += size * size
-        products[0, bucket] += size * product
-        products[1, bucket] += size * np.log10(share)
+        records[2, bucket] += count * count
+        products[0, bucket] += count * product
+        products[1, bucket] += count * np.log10(share)
     entropy = np.zeros((most, d))
     for b in range(most - 1, -1, -1):
         records[:, b] += records[:, b + 1]

@@ -25,16 +25,8 @@ _SWEEPS, _MORE_SWEEPS, _MOST_SWEEPS = 100, 0.2, 2000
 class Refinement:
     """A search that can be stopped at any time.
 
-    Attributes
-    ----------
-    labels : ndarray of int
-        The group of each row; -1 for those in none, which are left alone.
-    moves : int
-        Tries so far.
-    gained : float
-        By how much the sum of squares fell.
-    stopped : bool
-        True where Ctrl-C ended it.
+    `labels` are the group of each row; -1 for those in none, which are left alone. `moves` are the
+    tries so far, `gained` is by how much the sum of squares fell, and Ctrl-C sets `stopped`.
     """
 
     def __init__(
@@ -145,13 +137,10 @@ def progress(loss: float, total: float) -> Iterator[Any]:
     from rich.console import Console
 
     with Console(stderr=True).status("refining") as status:
-        yield lambda refinement: status.update(words(loss, total, refinement))
-
-
-def words(loss: float, total: float, refinement: Refinement) -> str:
-    """Say how far a refinement has come, from its first loss and the total sum of squares."""
-    now = loss_now(loss, total, refinement)
-    return f"refining: loss {now:.4f} % after {refinement.moves:,} moves"
+        yield lambda refinement: status.update(
+            f"refining: loss {loss_now(loss, total, refinement):.4f} % "
+            f"after {refinement.moves:,} moves"
+        )
 
 
 def loss_now(loss: float, total: float, refinement: Refinement) -> float:

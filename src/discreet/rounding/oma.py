@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.kernels.oma import oma
+from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts
 from discreet.rounding._base import Encoding, GroupRounding, Representative
 from discreet.rounding._sizes import Size
 
@@ -75,4 +75,6 @@ class OMA(GroupRounding):
 
     def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
         """Find the optimal partition."""
-        return oma(values, counts, k, self.objective == "l1")
+        if counts is None:
+            return (oma_l2 if self.objective == "l2" else oma_l1)(values, k)
+        return (oma_l2_counts if self.objective == "l2" else oma_l1_counts)(values, counts, k)
