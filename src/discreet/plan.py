@@ -1,7 +1,7 @@
-"""The plan and the log of a release: which keys they have.
+"""The plans that methods make: which keys they have.
 
-A plan says what each step decided, for each column and, under `joint`, for its columns together;
-each part has a `kind` that the check knows. A log says what was done.
+One says what a step decided for a column, or, under `joint`, for its columns together; each has a
+`kind` that the check knows. What a release's plan and log are made of is in `check.evidence`.
 """
 
 from __future__ import annotations
@@ -102,19 +102,6 @@ class BarePlan(OfColumn):
     kind: Literal["ipso", "mondrian"]
 
 
-ColumnPlan = (
-    RoundingPlan
-    | ClipPlan
-    | NoisePlan
-    | PramPlan
-    | SourcesPlan
-    | CentresPlan
-    | CurvePlan
-    | LevelsPlan
-    | BarePlan
-)
-
-
 class BareJoint(TypedDict):
     """All is in the plans of the columns."""
 
@@ -191,95 +178,3 @@ class MondrianJoint(RecodingJoint):
     labels: dict[str, Any]
     tuples: NotRequired[dict[str, Any]]
     classes: NotRequired[np.ndarray]
-
-
-JointPlan = (
-    BareJoint | GroupsJoint | CurvesJoint | RegressionJoint | GeneralizeJoint | MondrianJoint
-)
-
-
-class StepPlan(TypedDict):
-    """What one step decided."""
-
-    step: int
-    method: str
-    columns: dict[str, ColumnPlan]
-    joint: NotRequired[JointPlan]
-
-
-class SuppressedRows(TypedDict):
-    """Rows that were suppressed, and where cells were blanked: by row, or, on an engine, counted.
-
-    `records` stands in for `rows` on an engine.
-    """
-
-    left_out: np.ndarray | int
-    blanked: dict[str, Any]
-    rows: NotRequired[np.ndarray]
-    records: NotRequired[int]
-
-
-class Households(TypedDict):
-    """The column whose households have new numbers, and how many there are."""
-
-    column: str
-    ids: int
-
-
-class Plan(TypedDict):
-    """What all steps decided."""
-
-    steps: list[StepPlan]
-    suppressed: NotRequired[SuppressedRows]
-    households: NotRequired[Households]
-
-
-class LoggedInput(TypedDict, total=False):
-    """The table that was protected."""
-
-    rows: int
-    columns: list[str]
-    hmac: str
-    file_hmac: str | None
-    source: str | None
-    dialect: dict[str, str]
-
-
-class LoggedNulls(TypedDict):
-    """What becomes of nulls, and the null cells of each released column."""
-
-    policy: str
-    cells: dict[str, int]
-
-
-class LoggedSuppression(TypedDict):
-    """How many records were suppressed and left out, and how many cells blanked."""
-
-    records: int
-    left_out: int
-    blanked_cells: dict[str, int]
-
-
-class Log(TypedDict):
-    """What was done, when and with which versions; a step's entry also has its method's figures."""
-
-    release: str
-    discreet: str
-    python: str
-    packages: dict[str, str]
-    started: str
-    hash_key: str
-    input: LoggedInput
-    roles: dict[str, str]
-    dropped: list[str]
-    nulls: LoggedNulls
-    seed: dict[Literal["drawn", "predictable"], bool]
-    steps: list[dict[str, Any]]
-    changed_cells: dict[str, int]
-    warnings: list[str]
-    seconds: dict[str, float]
-    suppressed: NotRequired[LoggedSuppression]
-    engine: NotRequired[str]
-    output: NotRequired[dict[str, Any]]
-    files: NotRequired[dict[str, str]]
-    usage: NotRequired[dict[str, Any]]

@@ -23,8 +23,7 @@ from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
 from discreet.engines.frame import in_rows
 from discreet.errors import BadInput
-from discreet.recipe.reading import needed_columns
-from discreet.recipe.recipe import Recipe
+from discreet.recipe.recipe import Recipe, needed_columns
 from discreet.recipe.roles import Roles
 
 Dialect = Mapping[str, str | None]

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from discreet.check.evidence import StepPlan
 from discreet.recipe.recipe import Step
 
 # What a plan should say, and what it says: name, recipe's value, plan's value.
 Pairs = Iterator[tuple[str, Any, Any]]
 
 
-def not_as_asked(step: Step, plan: Mapping[str, Any]) -> str | None:
+def not_as_asked(step: Step, plan: StepPlan) -> str | None:
     """Say where a step's plan differs from the recipe's parameters, if it does.
 
     A method that is not known here cannot have done what was asked.
@@ -36,7 +37,7 @@ def not_as_asked(step: Step, plan: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _groups(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _groups(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     """Compare groups of k records; of a k by a rule the plan alone tells what it came to."""
     column = plan["columns"][name]
     if not isinstance(given["k"], str):
@@ -47,7 +48,7 @@ def _groups(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
         yield "splitting of equal values", False, "splits" in column
 
 
-def _parts(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _parts(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     """Compare parts; a column of few values has fewer points than asked for."""
     column = plan["columns"][name]
     points = given.get("n_points")
@@ -57,7 +58,7 @@ def _parts(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
     yield "encoding", given["encoding"], column["encoding"]
 
 
-def _multiples(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _multiples(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     column = plan["columns"][name]
     if given["base"] is not None:
         yield "base", float(given["base"]), column["base"]
@@ -69,11 +70,11 @@ def _multiples(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pai
     yield "encoding", given["encoding"], column["encoding"]
 
 
-def _swap(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _swap(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "p", float(given["p"]), plan["columns"][name]["p"]
 
 
-def _shuffle(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _shuffle(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     """Compare whether columns keep together; a null, whose source is itself, goes with none."""
     if not given["together"]:
         return
@@ -85,20 +86,20 @@ def _shuffle(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs
     yield "together", True, not ((mine != first) & (mine != row) & (first != row)).any()
 
 
-def _noise(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _noise(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     column = plan["columns"][name]
     yield "kind", given["kind"], column["noise"]
     yield "scale", given["scale"], column["scale"]
 
 
-def _clip(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _clip(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     for side in ("lower", "upper"):
         bound = given[side]
         endless = bound is None or np.isinf(bound)
         yield side, None if endless else float(bound), plan["columns"][name][side]
 
 
-def _porop(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _porop(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     joint = plan["joint"]
     yield "k", given["k"], joint["k"]
     yield "second_k", given["second_k"] or given["k"], joint["second_k"]
@@ -111,12 +112,12 @@ def _porop(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
     yield "keep_range", given["keep_range"], "lower" in column
 
 
-def _ipso(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _ipso(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "variant", given["variant"], plan["joint"]["variant"]
     yield "confidential", list(given["confidential"]), list(plan["joint"]["confidential"])
 
 
-def _pram(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _pram(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     column = plan["columns"][name]
     categories = [_key(category) for category in column["categories"]]
     m = len(categories)
@@ -134,7 +135,7 @@ def _pram(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
             yield "retention below 1", True, bool((stays < 1 - 1e-12).any())
 
 
-def _generalize(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _generalize(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
     for group in plan["joint"]["groups"]:
         if group["treatment"] == "search":
@@ -150,13 +151,13 @@ def _generalize(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pa
             yield f"level {level} among those allowed", True, within
 
 
-def _mondrian(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _mondrian(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
     # Where equal records may be told apart, the plan has the class of each row.
     yield "strict", given["strict"], "tuples" in plan["joint"]
 
 
-def _microaggregation(given: dict[str, Any], plan: Mapping[str, Any], name: str) -> Pairs:
+def _microaggregation(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "k", given["k"], plan["joint"]["k"]
     yield "algorithm", given["algorithm"], plan["joint"]["algorithm"]
     yield "strata", given["strata"], plan["joint"].get("strata")
@@ -171,7 +172,7 @@ def _key(category: Any) -> str:
 
 # The kind of each column's plan, and what is compared. What else a recipe says, such as what stands
 # for a group or how a search goes, a plan does not tell.
-ASKED: dict[str, tuple[str, Callable[[dict[str, Any], Mapping[str, Any], str], Pairs]]] = {
+ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] = {
     "base": ("multiples", _multiples),
     "chimerge": ("cuts", _parts),
     "equal-frequency": ("cuts", _parts),

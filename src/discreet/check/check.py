@@ -14,8 +14,7 @@ from discreet.engines import Engine, Frame
 from discreet.engines.choice import free_memory, memory_needed, open_engine
 from discreet.engines.memory import placed
 from discreet.errors import BadInput, nearest
-from discreet.recipe.reading import needed_columns
-from discreet.recipe.recipe import Recipe, as_recipe
+from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
 from discreet.table import normalise, to_arrow
 from discreet.table.files import format_of
 
@@ -99,12 +98,7 @@ def check_release(
 def engine_for(engine: str, tables: Sequence[Any], evidence: Evidence | None) -> str:
     """Settle the engine that checks a release: the one of its log, or by the tables' sizes.
 
-    Parameters
-    ----------
-    engine : {"auto", "memory", "duckdb"}
-    tables : sequence of tables, frames and paths
-        The release and its original, None where there is none.
-    evidence : Evidence or None
+    The tables are the release and its original, None where there is none.
     """
     if engine not in CHECKING:
         raise BadInput(f"a check has no engine '{engine}'; {nearest(engine, CHECKING)}")

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -26,37 +26,74 @@ LONGEST_JSON_ARRAY = 10_000
 UNFINISHED = "UNFINISHED"
 # Stands in a plan's JSON for an array in a file of its own. No column can be called this there.
 FILE_KEY = "$array in file"
-Plan = dict[str, Any]
 # What makes a plan that cannot be applied: it was edited, or is not this table's.
 UNREADABLE = (KeyError, TypeError, ValueError, IndexError, AttributeError, StopIteration)
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What `internal/` holds of a release: the means to verify it.
+class ByRow(TypedDict, total=False):
+    """What a step's plan lists by row, where it must."""
 
-    Attributes
-    ----------
-    plan, log : dict
-    recipe : Recipe
-        As it was run, with its seeds.
-    row_map : Path or None
-        The file with the position, from 0, of each released row's original, or folder of files;
-        None: rows are in order.
-    schema : pyarrow.Schema or None
-        Types of the released columns.
-    folder : Path or None
-        Where it was read from.
-    original : Frame or None
-        The input itself, in the process that protects it: no need to hash it again.
+    results: dict[str, np.ndarray]  # by column, where a later step went on from them
+    disclosed: np.ndarray  # rows that are outside the promise
+
+
+class StepPlan(ByRow):
+    """What one step decided: for each column and, under `joint`, for its columns together.
+
+    Each part has a `kind`; `discreet.plan` says which keys the kinds have.
     """
 
+    step: int
+    method: str
+    columns: dict[str, dict[str, Any]]
+    joint: NotRequired[dict[str, Any]]
+
+
+class Plan(TypedDict):
+    """What all steps decided."""
+
+    steps: list[StepPlan]
+    suppressed: NotRequired[dict[str, Any]]  # `records`, `left_out`, and by column `blanked`
+    households: NotRequired[dict[str, Any]]  # the `column` with new numbers, and how many `ids`
+
+
+class Log(TypedDict):
+    """What was done, when and with which versions; a step's entry also has its method's figures."""
+
+    release: str
+    discreet: str
+    python: str
+    packages: dict[str, str]
+    started: str
+    hash_key: str
+    input: dict[str, Any]  # rows, columns, hmac or file_hmac, source, dialect
+    roles: dict[str, str]
+    dropped: list[str]
+    nulls: dict[str, Any]  # the policy, and the null cells of each released column
+    seed: dict[str, bool]
+    steps: list[dict[str, Any]]
+    changed_cells: dict[str, int]
+    warnings: list[str]
+    seconds: dict[str, float]
+    suppressed: NotRequired[dict[str, Any]]
+    engine: NotRequired[str]
+    output: NotRequired[dict[str, Any]]
+    files: NotRequired[dict[str, str]]
+    usage: NotRequired[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What `internal/` holds of a release: the means to verify it."""
+
     plan: Plan
-    log: dict[str, Any]
-    recipe: Recipe
+    log: Log
+    recipe: Recipe  # as it was run, with its seeds
+    # The position, from 0, of each released row's original: a file, or a folder of files.
     row_map: Path | None = None
-    schema: pa.Schema | None = None
-    folder: Path | None = None
+    schema: pa.Schema | None = None  # types of the released columns
+    folder: Path | None = None  # where it was read from
+    # The input itself, a Frame, in the process that protects it: no need to hash it again.
     original: Any = None
 
     @property

@@ -38,20 +38,9 @@ def check_frames(
 ) -> CheckReport:
     """Verify what a release promises, as far as the evidence goes.
 
-    Parameters
-    ----------
-    released : Frame
-        With evidence, by the rows of the original: as `Engine.released` gives it, or all of them,
-        those that are left out as rows of nulls.
-    recipe : Recipe
-    evidence : Evidence or None
-        What the internal folder holds.
-    original : Frame or None
-        The table that it was made from, its null markers nulls.
-    path : Path, optional
-        Of the released file, or folder of files.
-    source : Path, optional
-        Of the original file, or folder of files.
+    With evidence, the release has the rows' numbers of the original: as `Engine.released` gives
+    it, or all of them, those that are left out as rows of nulls. In the original, null markers are
+    nulls. `path` and `source` are the files, or folders of files, of the two.
     """
     shown = Shown.of(released, recipe, evidence, path)
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]

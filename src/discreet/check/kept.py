@@ -19,16 +19,7 @@ from discreet.table import float_values
 def as_kept(
     shown: Shown, path: Path | None, recipe: Recipe, evidence: Evidence | None
 ) -> list[Finding]:
-    """Verify that hashes, numbers of rows and values are those that were kept.
-
-    Parameters
-    ----------
-    shown : Shown
-    path : Path or None
-        Of the released file, or folder of files.
-    recipe : Recipe
-    evidence : Evidence or None
-    """
+    """Verify that hashes of released files, numbers of rows and values are as they were kept."""
     same_file = "the released file is the one that was written"
     same_proof = "plan, recipe, row map and what else is kept are those that were written"
     figures = "released values and their counts are the plan's"

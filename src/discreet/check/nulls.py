@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.check.evidence import StepPlan
 from discreet.check.findings import Finding, finding
 from discreet.check.privacy import disclosed, judged_columns, models, total
 from discreet.check.shown import Shown
@@ -27,29 +26,18 @@ _Rows = tuple[int, ...]
 
 @dataclass(frozen=True)
 class _Nulls:
-    """Which of a step's columns are null in the original: its patterns, and what is shown of each.
+    """Which of a step's columns are null in the original: patterns, and what is shown of each."""
 
-    Attributes
-    ----------
-    patterns : ndarray of bool, shape (columns, patterns)
-    records, disclosed : ndarray of int64
-        Records of the original that have each pattern; those of them that are disclosed.
-    tuples : pyarrow.Table
-        What is shown, without the disclosed ones.
-    counts, pattern : ndarray of int64
-        Of each tuple.
-    """
-
-    patterns: np.ndarray
-    records: np.ndarray
-    disclosed: np.ndarray
-    tuples: pa.Table
-    counts: np.ndarray
-    pattern: np.ndarray
+    patterns: np.ndarray  # of bool, by column and pattern
+    records: np.ndarray  # of the original, by pattern
+    disclosed: np.ndarray  # those of them that are disclosed
+    tuples: pa.Table  # what is shown, without the disclosed ones
+    counts: np.ndarray  # of each tuple
+    pattern: np.ndarray  # of each tuple
 
 
 def models_within_groups(
-    shown: Shown, original: Frame, left_out: _Rows, step: Step, plan: Mapping[str, Any]
+    shown: Shown, original: Frame, left_out: _Rows, step: Step, plan: StepPlan
 ) -> list[Finding]:
     """Verify the models among the records with, and among those without nulls in the original.
 
@@ -65,7 +53,7 @@ def models_within_groups(
     return findings + models(nulls.tuples, nulls.counts, step, plan, groups[nulls.pattern], where)
 
 
-def _groups(nulls: _Nulls, step: Step, plan: Mapping[str, Any]) -> tuple[np.ndarray, str | None]:
+def _groups(nulls: _Nulls, step: Step, plan: StepPlan) -> tuple[np.ndarray, str | None]:
     """Return each pattern the number of its group, and what is wrong with groups that were joined.
 
     Records without nulls are 0 and all others 1. Where groups go by the set of columns that are
@@ -105,9 +93,7 @@ def _only_small(groups: np.ndarray, nulls: _Nulls, step: Step) -> Finding:
 # Counted where the rows are
 
 
-def _nulls(
-    shown: Shown, original: Frame, left_out: _Rows, step: Step, plan: Mapping[str, Any]
-) -> _Nulls:
+def _nulls(shown: Shown, original: Frame, left_out: _Rows, step: Step, plan: StepPlan) -> _Nulls:
     """Count what is shown of the records with each pattern of nulls in the original."""
     raw = tuple(disclosed(step, plan).tolist())
     columns = tuple(judged_columns(step, shown.column_names))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.evidence import Plan
+from discreet.check.evidence import Plan, StepPlan
 from discreet.check.replay import Piece, computed, is_unknown, replay
 from discreet.check.replay.regression import porop_cells
 from discreet.draws import Draws
@@ -40,30 +40,14 @@ def with_computed(
 ) -> Frame:
     """Add to a table what those steps of a plan that sort all values make of its cells.
 
-    Parameters
-    ----------
-    original : Frame
-    plan : dict
-        Of the whole release.
-    seed : int
-        What the draws came from.
-    sources : mapping of str to Numbers
-        Decimals and units of the numeric columns.
-    columns : sequence of str
-        Of the original, which the result has too: all that the steps use.
-    key : str, optional
-        The column that draws go by, and equal values too where the plan says so.
-
-    Returns
-    -------
-    Frame
-        With two float64 columns more for each that is treated, as `replay.computed` names them:
-        the number before it is rounded, and how far off another arithmetic may be. The original
-        itself, where the plan has no such step.
+    The result has the columns that are named, all that the steps use, and two float64 columns more
+    for each that is treated, as `replay.computed` names them: the number before it is rounded, and
+    how far off another arithmetic may be. It is the original itself where the plan has no such
+    step. Draws, and equal values where the plan says so, go by the column `key`.
     """
     frame, unknown = original, set[str]()
     for place, step in enumerate(plan["steps"]):
-        if step.get("joint", {}).get("kind") != "porop" or unknown & set(step["columns"]):
+        if step.get("joint", {}).get("kind", "") != "porop" or unknown & set(step["columns"]):
             unknown |= set(step["columns"]) if is_unknown(step, unknown) else set()
             continue
         columns = frame.schema.names if frame is not original else list(columns)
@@ -82,7 +66,7 @@ def with_computed(
 
 def _by_cell(
     frame: Frame,
-    step: dict[str, Any],
+    step: StepPlan,
     seed: int,
     columns: Sequence[str],
     key: str | None,
@@ -195,7 +179,7 @@ def _shares(
 
 
 def _released(
-    step: dict[str, Any],
+    step: StepPlan,
     seed: int,
     n: int,
     low: np.ndarray,

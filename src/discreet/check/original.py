@@ -43,12 +43,8 @@ def against_original(
 ) -> tuple[list[Finding], np.ndarray | None]:
     """Verify that each cell is what the plan makes of the original, or the original itself.
 
-    Returns
-    -------
-    findings : list of Finding
-    left_out : ndarray of int64 or None
-        Rows that are left out, where the release has them as rows of nulls; None where records
-        cannot be found in the original.
+    Also returns the rows that are left out, where the release has them as rows of nulls; None
+    where records cannot be found in the original.
     """
     released = shown.frame
     pairs = shown.mapped and _is_map(released, original.num_rows)
@@ -185,8 +181,8 @@ def _applied(comparing: Comparing, seen: Seen, shown: Shown) -> list[Finding]:
         )
         cells = f"{seen.applied * shown.frame.num_rows:,} cells"
         findings = [finding(APPLIED, problem, cells)]
-        for step, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
-            if step.promise and "privacy" in step.parameters():
+        for asked, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
+            if asked.promise and "privacy" in asked.parameters():
                 findings += same_spread(plan, seen.spreads)
     except UNREADABLE as error:
         return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
 from discreet.check.shown import Shown
 from discreet.recipe.recipe import Step
@@ -21,7 +22,7 @@ ROUNDING = 1e-9
 _CELLS_AT_ONCE = 4_000_000
 
 
-def privacy_models(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def privacy_models(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     """Verify each privacy model of a step on the classes of its columns."""
     judged = shown.without(disclosed(step, plan))
     return models(*judged.over(judged_columns(step, shown.column_names)), step, plan)
@@ -34,7 +35,7 @@ def judged_columns(step: Step, known: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name in known]
 
 
-def disclosed(step: Step, plan: Mapping[str, Any] | None) -> np.ndarray:
+def disclosed(step: Step, plan: StepPlan | None) -> np.ndarray:
     """Return the rows that are outside the promise, where the recipe allows that there are any."""
     given = step.parameters()
     if plan is None or given["small_group"] != "append" or not given["allow_disclosure"]:
@@ -47,15 +48,10 @@ def total(ids: np.ndarray, counts: np.ndarray, n: int) -> np.ndarray:
     return np.bincount(ids, counts, minlength=n).astype(np.int64)
 
 
-def same_spread(plan: Mapping[str, Any], spreads: Mapping[str, Tuples]) -> list[Finding]:
+def same_spread(plan: StepPlan, spreads: Mapping[str, Tuples]) -> list[Finding]:
     """Compare the distributions that the models were judged by with those of the columns.
 
-    Parameters
-    ----------
-    plan : mapping
-        Of a step.
-    spreads : mapping of str to Tuples
-        Values of the columns as text, over all records, as they were before any was suppressed.
+    `spreads` has values of the columns as text, over all records, before any was suppressed.
     """
     findings = []
     for name, spread in plan["joint"].get("confidential", {}).items():
@@ -76,24 +72,13 @@ def models(
     table: pa.Table,
     records: np.ndarray,
     step: Step,
-    plan: Mapping[str, Any] | None,
+    plan: StepPlan | None,
     groups: np.ndarray | None = None,
     where: str = "",
 ) -> list[Finding]:
-    """Verify a step's models on distinct tuples.
+    """Verify a step's models on distinct tuples, each of which some records have.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-    records : ndarray of int64
-        How many have each tuple.
-    step : Step
-    plan : mapping or None
-        Of the step.
-    groups : ndarray of int64, optional
-        Of each tuple, the group that classes do not reach beyond.
-    where : str
-        Says so.
+    Classes do not reach beyond the groups of the tuples, where there are any, and `where` says so.
     """
     columns = [name for name in step.columns if name in table.column_names]
     codes, bounds = encode_columns(table, columns)
@@ -102,9 +87,9 @@ def models(
         bounds = np.append(bounds, groups.max(initial=0) + 1)
     classes, n_classes = classes_of(codes, bounds)
     sizes = total(classes, records, n_classes)
-    known = (plan or {}).get("joint", {}).get("confidential", {})
+    joint = {} if plan is None else plan.get("joint", {})
+    known, trees = joint.get("confidential", {}), joint.get("trees", {})
     findings = []
-    trees = (plan or {}).get("joint", {}).get("trees", {})
     for position, model in enumerate(step.parameters()["privacy"]):
         said = f"{_say(model)} over {', '.join(columns)}{where}"
         if not hasattr(model, "column"):

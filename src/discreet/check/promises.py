@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
 from discreet.check.privacy import privacy_models
 from discreet.check.shown import Shown, all_null
@@ -17,10 +18,10 @@ from discreet.recipe.recipe import Step
 from discreet.table import float_values
 
 # What is shown, the step, and the step's plan where there is evidence.
-Promise = Callable[[Shown, Step, Mapping[str, Any] | None], list[Finding]]
+Promise = Callable[[Shown, Step, StepPlan | None], list[Finding]]
 
 
-def _k_per_value(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _k_per_value(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     return [
         _k_per_value_of(shown, step, name, plan["columns"].get(name) if plan else None)
         for name in step.columns
@@ -46,7 +47,7 @@ def _k_per_value_of(shown: Shown, step: Step, name: str, plan: Mapping[str, Any]
     return finding(f"k = {k} per value in column '{name}'", rare, good)
 
 
-def _k_per_tuple(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _k_per_tuple(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     columns = [name for name in step.columns if name in shown.column_names]
     k = step.parameters()["k"]
     said = f"k = {k} per tuple of {', '.join(columns)}"
@@ -68,7 +69,7 @@ def _k_per_tuple(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> li
     return [Finding(said, "verified", good + beside)]
 
 
-def _within_bounds(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _within_bounds(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     return [
         _within_bounds_of(shown, step, name) for name in step.columns if name in shown.column_names
     ]
@@ -92,7 +93,7 @@ def _within_bounds_of(shown: Shown, step: Step, name: str) -> Finding:
     return finding(f"column '{name}' stays within {said}", problem, "smallest and largest do")
 
 
-def _rank_window(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def _rank_window(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     findings = []
     needs = NEEDS_INTERNAL if plan is None else shown.needs
     for name in step.columns:

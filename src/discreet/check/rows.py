@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.check.evidence import UNREADABLE, Evidence, Plan
+from discreet.check.evidence import UNREADABLE, Evidence, Plan, StepPlan
 from discreet.check.replay import Columns, Numeric, Piece, Tally, replay
 from discreet.check.shown import all_null
 from discreet.recipe.recipe import Recipe
@@ -29,19 +29,10 @@ Emptied = dict[tuple[Any, ...], tuple[int, int]]
 
 @dataclass(frozen=True)
 class Differing:
-    """Cells of a column that are not what they should be.
+    """Cells of a column that are not what they should be."""
 
-    Attributes
-    ----------
-    row : int
-        The first of them, by its place in the release, from 0.
-    said : str
-        What it holds, and what it should.
-    cells : int
-    """
-
-    row: int
-    said: str
+    row: int  # the first of them, by its place in the release, from 0
+    said: str  # what it holds, and what it should
     cells: int
 
     def joined(self, other: Differing) -> Differing:
@@ -52,54 +43,32 @@ class Differing:
 
 @dataclass
 class Seen:
-    """What some rows of the original and of the release show.
+    """What some rows of the original and of the release show."""
 
-    Attributes
-    ----------
-    problem : tuple of int and str, optional
-        Why the plan cannot be applied, and the first row of the piece where that is so.
-    misplaced : int
-        Rows of the original that are in the release and should not be, or the other way round.
-    applied : int
-        Columns that the plan gives.
-    cells, nulls, others : dict of str to Differing
-        By column: treated cells that are not the plan's, nulls that are not the original's, cells
-        that no step treats and that are not the original's.
-    strange : dict of str to str
-        By column: why it cannot be compared at all.
-    unknown : set of str
-        Treated columns of which a piece of rows does not tell what the plan gives.
-    tally : dict
-        What must hold of all rows together, counted.
-    suppressed, left_out : int
-    hidden : ndarray of int64
-        Rows that are left out, where the release has them as rows of nulls.
-    lost : dict
-        By columns: records that have lost a cell of these because they are suppressed.
-    emptied : dict
-        By columns: cells that are empty, perhaps because too few records still share their values.
-    spreads : dict of str to Tuples
-        Values of the columns that privacy models look at.
-    households : Tuples, optional
-        Old and new household ids.
-    """
-
+    # The first row of the piece where the plan cannot be applied, and why.
     problem: tuple[int, str] | None = None
+    # Rows of the original that are in the release and should not be, or the other way round.
     misplaced: int = 0
-    applied: int = 0
+    applied: int = 0  # columns that the plan gives
+    # By column: treated cells that are not the plan's, nulls that are not the original's, cells
+    # that no step treats and that are not the original's; why it cannot be compared at all.
     cells: dict[str, Differing] = field(default_factory=dict)
     nulls: dict[str, Differing] = field(default_factory=dict)
     others: dict[str, Differing] = field(default_factory=dict)
     strange: dict[str, str] = field(default_factory=dict)
+    # Treated columns of which a piece of rows does not tell what the plan gives.
     unknown: set[str] = field(default_factory=set)
-    tally: Tally = field(default_factory=dict)
+    tally: Tally = field(default_factory=dict)  # what must hold of all rows together
     suppressed: int = 0
     left_out: int = 0
+    # Rows that are left out, where the release has them as rows of nulls.
     hidden: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    # By columns: records that have lost a cell of these because they are suppressed; cells that
+    # are empty, perhaps because too few records still share their values.
     lost: dict[Together, int] = field(default_factory=dict)
     emptied: dict[Together, Emptied] = field(default_factory=dict)
-    spreads: dict[str, Tuples] = field(default_factory=dict)
-    households: Tuples | None = None
+    spreads: dict[str, Tuples] = field(default_factory=dict)  # values that privacy models look at
+    households: Tuples | None = None  # old and new ids
 
     def joined(self, other: Seen) -> Seen:
         """Put what two pieces show together."""
@@ -140,31 +109,16 @@ def _merged(one: Mapping[Any, Any], other: Mapping[Any, Any], put: Any) -> dict[
 
 @dataclass(frozen=True)
 class Comparing:
-    """What it takes to compare rows of a release with those of its original; can be pickled.
-
-    Attributes
-    ----------
-    plan : dict
-    recipe : Recipe
-    seed : int
-    key : str or None
-        The column that draws go by, where there is one.
-    released : tuple of str
-        The columns that are compared.
-    complete : bool
-        The release has as many rows as the original, those left out among them.
-    sources : dict of str to Numbers, optional
-        Decimals and units of numeric columns, where the rows are not all there are.
-    position : str, optional
-        The column of the release that says where a row is in the file; as they come without.
-    """
+    """What it takes to compare rows of a release with those of its original; can be pickled."""
 
     plan: Plan
     recipe: Recipe
     seed: int
-    released: tuple[str, ...]
-    complete: bool
+    released: tuple[str, ...]  # the columns that are compared
+    complete: bool  # as many rows as the original, those left out among them
+    # Decimals and units of numeric columns, where the rows are not all there are.
     sources: Mapping[str, Numbers] | None = None
+    # The column of the release that says where a row is in the file; as they come without.
     position: str | None = None
 
     @property
@@ -179,19 +133,7 @@ class Comparing:
         return [name for name in self.released if name not in treated]
 
     def seen(self, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table) -> Seen:
-        """Compare some rows.
-
-        Parameters
-        ----------
-        before : pyarrow.Table
-            Rows of the original.
-        rows : ndarray of int64
-            Their numbers.
-        there : ndarray of bool
-            Which of them are in the release.
-        after : pyarrow.Table
-            Those, in the same order.
-        """
+        """Compare some rows of the original with those of them that are there in the release."""
         some = _Rows(self, before, rows, there, after)
         try:
             some.replay()
@@ -204,18 +146,7 @@ class Comparing:
 
 
 class _Rows:
-    """Some rows before and after, and what is seen of them.
-
-    Attributes
-    ----------
-    place : ndarray of int64
-        Where each row is in the release.
-    gone : dict of str or None to ndarray of bool
-        The cells of each column that suppression empties; of None, the rows left out. They follow
-        from the classes that the plan suppresses, and none are known before it is applied.
-    applied : dict
-        What the plan gives, by column.
-    """
+    """Some rows before and after, and what is seen of them."""
 
     def __init__(
         self,
@@ -228,8 +159,11 @@ class _Rows:
         self.comparing, self.seen = comparing, Seen()
         self.before, self.rows, self.there, self.after = before, rows, there, after
         position = comparing.position
+        # Where each row is in the release, and what the plan gives, by column.
         self.place = rows[there] if position is None else after[position].to_numpy()
         self.applied: dict[str, Any] = {}
+        # The cells of each column that suppression empties; of None, the rows left out. They follow
+        # from the classes that the plan suppresses, and none are known before it is applied.
         self.gone: dict[str | None, np.ndarray] = dict.fromkeys(
             (None, *comparing.released), np.zeros(len(rows), dtype=bool)
         )
@@ -415,7 +349,7 @@ def rarest_allowed(comparing: Comparing) -> dict[Together, tuple[int, bool]]:
     return found
 
 
-def suppresses(step: dict[str, Any]) -> bool:
+def suppresses(step: StepPlan) -> bool:
     """Tell whether a step's plan suppresses records, which have stars in its columns."""
     groups = step.get("joint", {}).get("groups")
     # Of a plan of classes; groups of records by number are another plan's.
@@ -442,12 +376,3 @@ def final_plans(plan: Plan) -> list[tuple[str, dict[str, Any]]]:
 def comparing_of(evidence: Evidence, recipe: Recipe, **more: Any) -> Comparing:
     """Take what a comparison needs from the evidence."""
     return Comparing(evidence.plan, recipe, evidence.recipe.seed or 0, **more)
-
-
-def suppressed_rows(evidence: Evidence, original: pa.Table) -> np.ndarray:
-    """Return the rows of the original that the plan suppresses, left out or in stars."""
-    if not evidence.suppressed["records"]:
-        return np.empty(0, np.int64)
-    comparing = comparing_of(evidence, evidence.recipe, released=(), complete=False)
-    _, columns = replay(evidence.plan, comparing.seed, original, comparing.key)
-    return np.flatnonzero(columns.suppressed)

@@ -26,29 +26,14 @@ Ends = tuple[float, float] | None
 
 @dataclass(frozen=True)
 class Shown:
-    """What a release shows of its records: distinct tuples with counts, when they are asked for.
-
-    Attributes
-    ----------
-    frame : Frame
-    mapped : bool
-        Rows have the numbers of the original's rows.
-    complete : bool
-        Left-out records are there, as rows of nulls.
-    empty : int
-        Rows of nulls alone, which are suppressed records and not shown.
-    suppression : bool or None
-        Records were suppressed; None where only the plan would tell.
-    hidden : tuple of int
-        Rows of the original that are not shown.
-    """
+    """What a release shows of its records: distinct tuples with counts, when they are asked for."""
 
     frame: Frame
-    mapped: bool = False
-    complete: bool = False
-    empty: int = 0
-    suppression: bool | None = None
-    hidden: tuple[int, ...] = ()
+    mapped: bool = False  # rows have the numbers of the original's rows
+    complete: bool = False  # left-out records are there, as rows of nulls
+    empty: int = 0  # rows of nulls alone, which are suppressed records and not shown
+    suppression: bool | None = None  # of records; None where only the plan would tell
+    hidden: tuple[int, ...] = ()  # rows of the original that are not shown
     known: dict[tuple[str, ...], tuple[pa.Table, np.ndarray]] = field(default_factory=dict)
 
     @classmethod

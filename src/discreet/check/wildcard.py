@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
+from discreet.check.evidence import StepPlan
 from discreet.check.findings import Finding, finding
 from discreet.check.shown import Shown
 from discreet.recipe.recipe import Step
 from discreet.table.classes import classes_of, encode_columns
 
 
-def wildcard_k(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list[Finding]:
+def wildcard_k(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     """Verify k where a null equals anything, and count the records that this leaves exposed."""
     columns = [name for name in step.columns if name in shown.column_names]
     tuples, counts = shown.over(columns)
@@ -32,20 +30,9 @@ def wildcard_k(shown: Shown, step: Step, plan: Mapping[str, Any] | None) -> list
 def matching(codes: np.ndarray, sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Count for each tuple the records that agree with it wherever neither has a null.
 
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (columns, tuples)
-        Distinct tuples, -1 where null.
-    sizes : ndarray of int64
-        Codes of each column are below it.
-    counts : ndarray of int64
-        Records of each tuple.
-
-    Notes
-    -----
-    Tuples with nulls in the same columns are one pattern. Those of one pattern meet those of
-    another in the columns that both have, so that these are grouped, once for all patterns that
-    leave the same columns.
+    Codes, by column and tuple, are below the column's size, and -1 where null. Tuples with nulls in
+    the same columns are one pattern. Those of one pattern meet those of another in the columns that
+    both have, so that these are grouped, once for all patterns that leave the same columns.
 
     Examples
     --------

@@ -50,20 +50,11 @@ class Treatment:
 
 @dataclass(frozen=True)
 class Households:
-    """The numbers that households get instead of their own.
-
-    Attributes
-    ----------
-    column : str
-    known : pyarrow.Array
-        The input's, in order.
-    numbers : ndarray of int64
-        The new one of each.
-    """
+    """The numbers that households get instead of their own."""
 
     column: str
-    known: pa.Array
-    numbers: np.ndarray
+    known: pa.Array  # the input's, in order
+    numbers: np.ndarray  # the new one of each
 
     def of(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return the new numbers of some rows' households."""
@@ -81,28 +72,16 @@ class Households:
 
 @dataclass(frozen=True)
 class Applying:
-    """All steps so far, to be applied to rows; can be pickled.
-
-    Attributes
-    ----------
-    seed, order_seed : int
-    treatments : tuple of Treatment
-    sources : dict of str to Numbers
-        Of the columns that are treated as numbers: decimals and units of the whole column, and its
-        values where the rows are all there are.
-    blanked : tuple of str
-        Quasi columns that a suppressed record must not tell.
-    key : str or None
-        The column that draws go by; the row's number where there is none.
-    households : Households, optional
-    """
+    """All steps so far, to be applied to rows; can be pickled."""
 
     seed: int
     order_seed: int
     treatments: tuple[Treatment, ...] = ()
+    # Of the columns that are treated as numbers: decimals and units of the whole column, and its
+    # values where the rows are all there are.
     sources: Mapping[str, Numbers] = field(default_factory=dict)
-    blanked: tuple[str, ...] = ()
-    key: str | None = None
+    blanked: tuple[str, ...] = ()  # quasi columns that a suppressed record must not tell
+    key: str | None = None  # the column that draws go by, and not the row's number
     households: Households | None = None
 
     def after(self, treatment: Treatment) -> Applying:

@@ -23,13 +23,7 @@ MOST_TUPLES = 1 << 24
 class Counting:
     """What a frame tells of its columns: `discreet.method.Counted`.
 
-    Parameters
-    ----------
-    frame : Frame
-    sources : mapping of str to Numbers
-        Decimals and units of the numeric columns.
-    target : str, optional
-        The column of classes, where a step is supervised.
+    The target is the column of classes, where a step is supervised.
     """
 
     def __init__(

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.check.evidence import ByRow, Log, Plan, StepPlan
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.engines.frame import OfPiece, joined
@@ -51,27 +52,15 @@ MOST_HOUSEHOLDS = 1 << 22
 
 @dataclass
 class Decided:
-    """What was decided: plan and log, and how to apply it.
+    """What was decided: plan and log, and how to apply it."""
 
-    Attributes
-    ----------
-    plan, log : dict
-    recipe : Recipe
-    applying : Applying
-    released : list of str
-    frame : Frame
-        What the steps are applied to: the original, with what was sorted beside it.
-    rows : Rows, optional
-        All rows as the steps have left them, where they are in memory.
-    """
-
-    plan: dict[str, Any]
-    log: dict[str, Any]
+    plan: Plan
+    log: Log
     recipe: Recipe
     applying: Applying
     released: list[str]
-    frame: Frame
-    rows: Rows | None = None
+    frame: Frame  # the original, with what was sorted beside it
+    rows: Rows | None = None  # all of them as the steps have left them, where they are in memory
 
     def columns(self, names: Sequence[str]) -> Frame:
         """Return some columns as the steps so far leave them."""
@@ -111,16 +100,7 @@ def applied(frame: Frame, columns: Collection[str], function: OfPiece[pa.Table])
 
 
 def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
-    """Decide on all steps.
-
-    Parameters
-    ----------
-    frame : Frame
-    recipe : Recipe
-    engine : str
-    tell : callable
-        Is told what is under way.
-    """
+    """Decide on all steps."""
     names = frame.schema.names
     roles, released = recipe.roles.assign(names), recipe.roles.released(names)
     refuse_columns(frame, recipe, roles, released)
@@ -258,7 +238,9 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
             f"{where}: {len(more['disclosed']):,} records are released as they are, which "
             "allow_disclosure allows"
         )
-    decided.plan["steps"].append(_entry(number, step, decision, sources) | more)
+    entry = _entry(number, step, decision, sources)
+    entry.update(more)
+    decided.plan["steps"].append(entry)
     decided.applying = decided.applying.after(Treatment(number, step, decision))
     if chooses_rarest(step):
         _refuse_rare_points(decided, where, step.columns)
@@ -268,9 +250,7 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
         decided.recipe = decided.recipe.model_copy(update={"steps": steps})
 
 
-def _decision(
-    decided: Decided, number: int, step: Step, method: Method
-) -> tuple[Decision, dict[str, Any]]:
+def _decision(decided: Decided, number: int, step: Step, method: Method) -> tuple[Decision, ByRow]:
     """Decide from the rows where all are there, else from what the engine counts or sorts."""
     applying, frame = decided.applying, decided.frame
     target = decided.recipe.roles.target if method.supervised else None
@@ -289,7 +269,7 @@ def _decision(
 
 def _from_rows(
     decided: Decided, rows: Rows, number: int, step: Step, target: str | None
-) -> tuple[Decision, dict[str, Any]]:
+) -> tuple[Decision, ByRow]:
     """Decide and treat at once; what the plan must list by row is returned beside it."""
     method = step.build()
     before = {column: rows.given(column, method) for column in step.columns}
@@ -307,14 +287,15 @@ def _from_rows(
     return decision, _by_row(decided.recipe, number, outcome)
 
 
-def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> ByRow:
+    found: ByRow = {}
     again = {column for later in recipe.steps[number:] for column in looked_at(later)}
     if outcome.joint and again:
         # Long sums may differ in the last digit, so that a check must go on from what was.
         kept = {c: v for c, v in outcome.columns.items() if c in again}
         kept = {c: values for c, values in kept.items() if isinstance(values, np.ndarray)}
-        found |= {"results": kept} if kept else {}
+        if kept:
+            found["results"] = kept
     if outcome.disclosed is not None and outcome.disclosed.any():
         found["disclosed"] = np.flatnonzero(outcome.disclosed)
     return found
@@ -362,9 +343,7 @@ def _rounded(
     return sources[column].round(values, precision)
 
 
-def _entry(
-    number: int, step: Step, decision: Decision, sources: Mapping[str, Numbers]
-) -> dict[str, Any]:
+def _entry(number: int, step: Step, decision: Decision, sources: Mapping[str, Numbers]) -> StepPlan:
     """Return a step's part of the plan, with the units of dates and the like."""
     described = {}
     for column, plan in decision.plans.items():
@@ -372,8 +351,10 @@ def _entry(
         timed = source is not None and source.unit is not None
         unit = {"unit": source.unit, "unit_ns": source.unit_ns} if source and timed else {}
         described[column] = unit | plan | {"precision": step.precision}
-    entry: dict[str, Any] = {"step": number, "method": step.method, "columns": described}
-    return entry | ({"joint": decision.joint} if decision.joint else {})
+    entry: StepPlan = {"step": number, "method": step.method, "columns": described}
+    if decision.joint:
+        entry["joint"] = dict(decision.joint)
+    return entry
 
 
 def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) -> None:

@@ -25,17 +25,10 @@ from discreet.table.labels import released_labels
 
 @dataclass(frozen=True)
 class Finish:
-    """Makes what is released of treated rows; can be pickled.
+    """Makes what is released of treated rows; can be pickled."""
 
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        Names, types and labels of the released columns.
-    rare : tuple of pyarrow.Table
-        Tuples of some columns that too few records are left to hold, and that are blanked.
-    """
-
-    schema: pa.Schema
+    schema: pa.Schema  # names, types and labels of the released columns
+    # Tuples of some columns that too few records are left to hold, and that are blanked.
     rare: tuple[pa.Table, ...] = ()
 
     def __call__(self, piece: pa.Table, rows: np.ndarray) -> pa.Table:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
 
 from discreet import __version__
+from discreet.check.evidence import Log
 from discreet.draws import secret_seed
 from discreet.recipe.recipe import Recipe, Step
 
@@ -28,19 +28,9 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "
 
 def begin_log(
     recipe: Recipe, roles: Mapping[str, str], released: list[str], nulls: Mapping[str, int]
-) -> dict[str, Any]:
-    """Begin a log, with a key for hashes.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    roles : mapping of str to str
-        Of all columns.
-    released : list of str
-    nulls : mapping of str to int
-        Null cells of the released columns.
-    """
-    log: dict[str, Any] = {
+) -> Log:
+    """Begin a log, with a key for hashes; `nulls` are null cells of the released columns."""
+    log: Log = {
         "release": secrets.token_hex(6),
         "discreet": __version__,
         "python": platform.python_version(),
@@ -68,7 +58,7 @@ def begin_log(
 
 
 @contextmanager
-def timed(log: dict[str, Any], stage: str) -> Iterator[None]:
+def timed(log: Log, stage: str) -> Iterator[None]:
     """Put the seconds that a stage takes into a log."""
     started = time.perf_counter()
     yield
@@ -82,7 +72,7 @@ def with_seeds(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update=drawn)
 
 
-def tell_null_policy(log: dict[str, Any], number: int, step: Step) -> None:
+def tell_null_policy(log: Log, number: int, step: Step) -> None:
     """Say what a step does with nulls, where it has a policy."""
     policy = step.parameters().get("null_policy")
     if policy is not None:

@@ -16,19 +16,12 @@ Range = tuple[float, float]
 _LISTS = ("csv", "table", "groups")
 
 
-def doubtful_markers(table: pa.Table, recipe: Recipe) -> list[str]:
-    """Say which null markers of the recipe could be values of a column that has nulls.
+def doubtful(ranges: Mapping[str, Range | None], recipe: Recipe) -> list[str]:
+    """Say which null markers of the recipe could be values of columns with nulls.
 
     A marker could be a value where the column's hierarchy lists it, or where it is a number within
     the range of the column's others.
     """
-    names = table.column_names if recipe.null_markers else []
-    deficient = [name for name in names if table[name].null_count]
-    return doubtful({name: plain_range(table[name], name) for name in deficient}, recipe)
-
-
-def doubtful(ranges: Mapping[str, Range | None], recipe: Recipe) -> list[str]:
-    """Say the same of columns with nulls, of which the ranges are known."""
     found = []
     for name, ends in ranges.items():
         for marker in recipe.null_markers:

@@ -25,18 +25,9 @@ from discreet.errors import BadInput
 def written_whole(target: Path, force: bool, source: Path | None = None) -> Iterator[Path]:
     """Return a folder to write `public/` and `internal/` in; it becomes the target at the end.
 
-    Parameters
-    ----------
-    target : Path
-        The release folder to be; or, with a table's suffix, the file to be, with its internal
-        folder beside it.
-    force : bool
-        Replace a release that is there.
-    source : Path, optional
-        The input, which must not be replaced.
+    The target is the release folder to be; or, with a table's suffix, the file to be, with its
+    internal folder beside it. With `force` it replaces a release that is there, never the input.
 
-    Notes
-    -----
     All is written in a sibling of the target and renamed when it is complete, so a run that is
     killed leaves an earlier release as it was: in its place, or moved aside between two renames,
     from where the next command that looks at the target brings it back.

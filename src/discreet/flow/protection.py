@@ -20,8 +20,7 @@ from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_name
-from discreet.recipe.reading import needed_columns
-from discreet.recipe.recipe import Recipe, as_recipe
+from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
 
 
 def protect(
@@ -128,19 +127,8 @@ def prepare(
 ) -> Release:
     """Decide on a table and treat its rows; nothing is checked yet.
 
-    Parameters
-    ----------
-    table : path, or a table
-    recipe : Recipe
-    engine : {"memory", "duckdb", "spark"}
-    memory, master : str, optional
-        As for `protect`.
-    dialect : mapping, optional
-        How a CSV is written.
-    folder : Path, optional
-        For temporary files; one of the system's by default.
-    tell : callable
-        Is told what is under way.
+    Temporary files go into the folder, one of the system's by default; `tell` is told what is
+    under way.
     """
     refuse_engine(recipe, engine)
     tell("opening the table")

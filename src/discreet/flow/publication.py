@@ -22,19 +22,10 @@ def public_facts(
 ) -> dict[str, Any]:
     """Gather what the external report tells.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Its seeds, and the parameters of its random steps, are not looked at, beyond what
-        `Method.strength` says.
-    log : mapping
-        Of it: the release's number and day, the counts of changed cells and suppressed records, and
-        the null policy.
-    released : pyarrow.Table
-        As it is written.
-    sample : pyarrow.Table, optional
-        Some of its rows, where it is larger than memory. It then stands for a table that gives of
-        a column its distinct values or its ends, and in `null_counts` the number of its nulls.
+    The recipe's seeds, and the parameters of its random steps, are not looked at, beyond what
+    `Method.strength` says; of the log, the release's number and day, the counts of changed cells
+    and suppressed records, and the null policy. A sample of rows comes with a table larger than
+    memory: `released` is then a `Told`, with distinct values or ends of columns.
     """
     # Numbers of households are names: there is nothing to see in them.
     data = [name for name in released.column_names if name != recipe.roles.household]

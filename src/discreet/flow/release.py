@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from discreet.assessment import Assessment
 from discreet.assessment.assessment import assess_frames
 from discreet.assessment.opened import suppressed_records
 from discreet.check import CheckReport
-from discreet.check.evidence import Evidence, Plan, file_hmac, folder_hmacs, save_plan
+from discreet.check.evidence import Evidence, Log, Plan, file_hmac, folder_hmacs, save_plan
 from discreet.check.folders import is_file_target
 from discreet.check.frames import check_frames
 from discreet.engines import Engine, Frame
@@ -75,7 +75,7 @@ class Release:
     """
 
     plan: Plan
-    log: dict[str, Any]
+    log: Log
     recipe: Recipe
     engine: Engine = field(repr=False)
     original: Frame = field(repr=False)
@@ -190,14 +190,7 @@ class Release:
     ) -> Assessment:
         """Write `public/` and `internal/` into a folder, and check what was written.
 
-        Parameters
-        ----------
-        part : Path
-        name : str
-            Of the table.
-        alone : bool
-            Nothing but the table is public.
-        assessment : Assessment, optional
+        The table gets the name; `alone`, nothing but it is public.
         """
         public, internal, log = part / "public", part / "internal", self.log
         public.mkdir()
@@ -259,7 +252,7 @@ class Release:
         write_json(folder / "assessment.json", assessment.to_dict())
 
     def _facts(
-        self, log: dict[str, Any] | None = None, assessment: Assessment | None = None
+        self, log: Log | None = None, assessment: Assessment | None = None
     ) -> dict[str, Any]:
         """Return what a report tells, with the log as it is written and the assessment, if made."""
         assert self.check is not None
@@ -326,7 +319,7 @@ def _default_format(given: Any) -> str:
     return "csv" if home_of(given) is None else "parquet"
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write plain data as a JSON file."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")

@@ -26,16 +26,8 @@ def saved_facts(
 ) -> dict[str, Any]:
     """Read what the internal report tells of a release that was written.
 
-    Parameters
-    ----------
-    release : path
-        Of the folder, or of the released file.
-    original : path, optional
-        The input, to measure risk and utility anew.
-    engine, memory : str, optional
-        Where to measure, as `assess` takes them.
-    **dialect : str, optional
-        Of the input, as `read_table` takes it; as it was read, where not given.
+    With the original, risk and utility are measured anew, where `engine` and `memory` say, as for
+    `assess`. Its dialect is as it was read, where not given.
     """
     _, evidence = _saved(release)
     folder = evidence.folder

@@ -22,25 +22,14 @@ _SHOWN = 100_000
 
 @dataclass(frozen=True)
 class Told:
-    """What codebook and report ask of a released table, as `pyarrow.Table` would tell it.
-
-    Attributes
-    ----------
-    released : Frame
-    schema : pyarrow.Schema
-    num_rows : int
-    null_counts : dict of str to int
-    ends : dict of str to pyarrow.ChunkedArray
-        The smallest and the largest value of columns of numbers.
-    listed : dict of str to pyarrow.ChunkedArray
-        The distinct values of other columns that were asked for.
-    """
+    """What codebook and report ask of a released table, as `pyarrow.Table` would tell it."""
 
     released: Frame
     schema: pa.Schema
     num_rows: int
     null_counts: dict[str, int]
-    ends: dict[str, pa.ChunkedArray]
+    ends: dict[str, pa.ChunkedArray]  # the smallest and the largest value of columns of numbers
+    # The distinct values of other columns that were asked for.
     listed: dict[str, pa.ChunkedArray] = field(default_factory=dict)
 
     @classmethod
@@ -90,14 +79,7 @@ def _ends(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def first_rows(path: Path, schema: pa.Schema) -> pa.Table:
-    """Read the first rows of a released file or folder, which are any rows: the order is random.
-
-    Parameters
-    ----------
-    path : Path
-    schema : pyarrow.Schema
-        Types of the columns, of which a CSV says nothing.
-    """
+    """Read the first rows of a released file or folder, which are any rows: the order is random."""
     if path.is_dir() or format_of(path) == "parquet":
         files = parquet_files(path) if path.is_dir() else [path]
         pieces, rows = [], 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
@@ -275,6 +275,13 @@ def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
     if isinstance(recipe, str | Path):
         return Recipe.load(recipe)
     raise BadInput(f"a recipe must be a Recipe, a dict or a path, not {type(recipe).__name__}")
+
+
+def needed_columns(recipe: Recipe, names: Sequence[str]) -> list[str]:
+    """Name the columns of a table that are released or used."""
+    roles = recipe.roles
+    used = {roles.weight, roles.target, roles.row_key}
+    return [*roles.released(names), *(name for name in names if name in used)]
 
 
 def _parse(text: str, source: str) -> dict[str, Any]:

@@ -10,14 +10,7 @@ from discreet.errors import nearest
 
 
 def say(error: ValidationError, model: type[BaseModel]) -> str:
-    """Describe the first problem in one sentence.
-
-    Parameters
-    ----------
-    error : ValidationError
-    model : type of BaseModel
-        The model that was validated; its fields are the known keys.
-    """
+    """Describe the first problem in one sentence; the model's fields are the known keys."""
     problems = error.errors()
     # An unknown key is often the misspelt name of one that is missing.
     first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")

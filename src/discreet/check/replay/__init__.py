@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.evidence import Plan
+from discreet.check.evidence import Plan, StepPlan
 from discreet.check.replay.generalization import (
     generalize,
     prepare_generalize,
@@ -40,7 +40,7 @@ ColumnReplay = Callable[[dict[str, Any], np.ndarray, np.ndarray, Draws], np.ndar
 # A step's plan, the columns before it, the draws of a column by its name -> the treated columns.
 # `columns[name]` is float64 (NaN where null) where it holds numbers, else as Arrow has it;
 # `columns.arrow(name)` is Arrow always. A pair of arrays is values, and how far off they may be.
-JointReplay = Callable[[dict[str, Any], Mapping[str, Any], Callable[[str], Draws]], dict[str, Any]]
+JointReplay = Callable[[StepPlan, Mapping[str, Any], Callable[[str], Draws]], dict[str, Any]]
 
 # Numbers of records, counted in pieces: by step, and by what is counted.
 Tally = dict[tuple[Any, ...], Any]
@@ -64,12 +64,12 @@ JOINT: dict[str, JointReplay] = {
 }
 
 # What must hold of a step's rows together: raises ValueError where what was counted is not so.
-VERIFY: dict[str, Callable[[dict[str, Any], Tally], None]] = {
+VERIFY: dict[str, Callable[[StepPlan, Tally], None]] = {
     "generalize": verify_generalize,
     "mondrian": verify_mondrian,
 }
 # Makes a step's plan ready to be applied many times, to pieces.
-PREPARE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+PREPARE: dict[str, Callable[[StepPlan], StepPlan]] = {
     "generalize": prepare_generalize,
     "porop": prepare_porop,
 }
@@ -85,9 +85,9 @@ BEYOND_PIECES = {
 }
 
 
-def beyond_pieces(step: dict[str, Any]) -> str | None:
+def beyond_pieces(step: StepPlan) -> str | None:
     """Say what a step needs besides a piece of rows, if anything."""
-    kinds = {step.get("joint", {}).get("kind")}
+    kinds = {step.get("joint", {}).get("kind", "")}
     for plan in step["columns"].values():
         kinds |= {plan["kind"], "splits" if "splits" in plan else None}
     return next((BEYOND_PIECES[kind] for kind in BEYOND_PIECES if kind in kinds), None)
@@ -103,26 +103,19 @@ def computed(number: int, name: str) -> tuple[str, str]:
 
 def prepared(plan: Plan) -> Plan:
     """Return a plan that is quickly applied to many pieces."""
-    steps = []
+    steps: list[StepPlan] = []
     for step in plan["steps"]:
-        prepare = PREPARE.get(step.get("joint", {}).get("kind"))
+        prepare = PREPARE.get(step.get("joint", {}).get("kind", ""))
         steps.append(step if prepare is None else prepare(step))
     return plan | {"steps": steps}
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What must be known of a table to replay a plan on some of its rows.
+    """What must be known of a table to replay a plan on some of its rows."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64
-        Numbers of the rows.
-    sources : dict of str to Numbers
-        Without values, but with the decimals and the units of the whole column.
-    """
-
-    rows: np.ndarray
+    rows: np.ndarray  # their numbers
+    # Without values, but with the decimals and the units of the whole column.
     sources: Mapping[str, Numbers]
 
 
@@ -131,25 +124,9 @@ def replay(
 ) -> tuple[dict[str, Any], Columns]:
     """Return what the plan makes of the original's columns, in the original's order.
 
-    Parameters
-    ----------
-    plan : dict
-        Of the whole release.
-    seed : int
-        What the draws came from.
-    original : pyarrow.Table
-    key : str, optional
-        The column that draws go by; the rows' numbers where there is none.
-    piece : Piece, optional
-        Where the table is a piece of the original. Columns of steps that need more than a piece are
-        left out then.
-
-    Returns
-    -------
-    treated : dict of str to Numeric or pyarrow.ChunkedArray
-        The treated columns.
-    columns : Columns
-        All columns, as they are after the last step, and what was counted for `verify_step`.
+    These are the treated columns, `Numeric` or as Arrow has them, and all columns after the last
+    step, with what was counted for `verify_step`. Draws go by the column `key`, or else by the
+    rows' numbers. Of a piece, columns of steps that need more than a piece are left out.
     """
     columns = Columns(original, piece)
     rows = None if piece is None else piece.rows
@@ -181,12 +158,12 @@ def replay(
     return treated, columns
 
 
-def is_unknown(step: dict[str, Any], unknown: set[str]) -> bool:
+def is_unknown(step: StepPlan, unknown: set[str]) -> bool:
     """Tell whether a piece does not say what a step gives, by columns of which this is so."""
     return beyond_pieces(step) is not None or bool(unknown & set(step["columns"]))
 
 
-def _computed(step: dict[str, Any], columns: Columns) -> dict[str, Any] | None:
+def _computed(step: StepPlan, columns: Columns) -> dict[str, Any] | None:
     """Return what was computed of a step before, if it was."""
     names = {name: computed(step["step"], name) for name in step["columns"]}
     if not {name for pair in names.values() for name in pair} <= set(columns):
@@ -197,9 +174,9 @@ def _computed(step: dict[str, Any], columns: Columns) -> dict[str, Any] | None:
     }
 
 
-def verify_step(step: dict[str, Any], tally: Tally) -> None:
+def verify_step(step: StepPlan, tally: Tally) -> None:
     """Raise ValueError where what was counted in all pieces is not as a step's plan says."""
-    verify = VERIFY.get(step.get("joint", {}).get("kind"))
+    verify = VERIFY.get(step.get("joint", {}).get("kind", ""))
     if verify is not None:
         verify(step, {key[1:]: found for key, found in tally.items() if key[0] == step["step"]})
 
@@ -242,9 +219,9 @@ def _numeric(values: Any, source: Numbers, precision: str) -> Numeric:
     return Numeric(low, middle, high)
 
 
-def _step(step: dict[str, Any], columns: Columns, draws: Callable[[str], Draws]) -> dict[str, Any]:
-    kind = step.get("joint", {}).get("kind")
-    if kind is not None:
+def _step(step: StepPlan, columns: Columns, draws: Callable[[str], Draws]) -> dict[str, Any]:
+    kind = step.get("joint", {}).get("kind", "")
+    if kind:
         if kind not in JOINT:
             raise BadInput(f"the plan of step {step['step']} is of an unknown kind, {kind}")
         return JOINT[kind](step, columns, draws)
@@ -260,19 +237,7 @@ def _step(step: dict[str, Any], columns: Columns, draws: Callable[[str], Draws])
 
 
 class Columns(Mapping[str, Any]):
-    """The columns as the steps go by: numbers as float64, NaN where null, others as Arrow.
-
-    Attributes
-    ----------
-    rows : ndarray of int64 or None
-        Numbers of the rows, where they are a piece of the table.
-    suppressed, left_out : ndarray of bool
-        The records that the steps so far suppress, and those of them that may not stay.
-    tally : dict
-        Numbers of records, by step and by what is counted.
-    unknown : set of str
-        Columns of a piece that only the whole table tells.
-    """
+    """The columns as the steps go by: numbers as float64, NaN where null, others as Arrow."""
 
     def __init__(self, original: pa.Table, piece: Piece | None = None) -> None:
         self._arrow = {name: original[name] for name in original.column_names}
@@ -280,9 +245,11 @@ class Columns(Mapping[str, Any]):
         self._sources: dict[str, Numbers] = {}
         self._piece = piece
         self.rows = None if piece is None else piece.rows
+        # The records that the steps so far suppress, and those of them that may not stay.
         self.suppressed = np.zeros(original.num_rows, dtype=bool)
         self.left_out = np.zeros(original.num_rows, dtype=bool)
         self.tally: Tally = {}
+        # Columns of a piece that only the whole table tells.
         self.unknown: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
@@ -315,7 +282,7 @@ class Columns(Mapping[str, Any]):
                 self._sources[name] = Numbers(values, known.type, known.decimals, known.scale)
         return self._sources[name]
 
-    def count(self, step: dict[str, Any], *what: Any, records: Any) -> None:
+    def count(self, step: StepPlan, *what: Any, records: Any) -> None:
         """Note a number of records, or several, for what is verified at the end."""
         self.tally[(step.get("step"), *what)] = records
 

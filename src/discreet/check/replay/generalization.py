@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.check.evidence import StepPlan
 from discreet.draws import Draws
 from discreet.table.classes import classes_of
 
@@ -16,7 +17,7 @@ EVERYTHING = "*"
 _FEW_ROUNDS = 4
 
 
-def prepare_generalize(step: dict[str, Any]) -> dict[str, Any]:
+def prepare_generalize(step: StepPlan) -> StepPlan:
     """Return the plan with its texts as Arrow has them."""
     joint = dict(step["joint"])
     joint["hierarchies"] = {
@@ -27,7 +28,7 @@ def prepare_generalize(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def generalize(
-    step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]
+    step: StepPlan, columns: Any, draws: Callable[[str], Draws]
 ) -> dict[str, pa.ChunkedArray]:
     """Return the released columns, and count the records of groups and classes."""
     joint = step["joint"]
@@ -78,7 +79,7 @@ def generalize(
     }
 
 
-def verify_generalize(step: dict[str, Any], tally: dict[tuple[Any, ...], Any]) -> None:
+def verify_generalize(step: StepPlan, tally: dict[tuple[Any, ...], Any]) -> None:
     """Raise ValueError where groups and classes do not have the sizes that the plan gives."""
     for number, group in enumerate(step["joint"]["groups"]):
         found = tally["rows", number]

@@ -9,15 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.check.evidence import StepPlan
 from discreet.draws import Draws
 from discreet.errors import BadInput
 
 _SLACK = 1e-9
 
 
-def microaggregation(
-    step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]
-) -> dict[str, Any]:
+def microaggregation(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[str, Any]:
     """Return each record its group's centre, which must be that of the group's original values."""
     groups = np.asarray(step["joint"]["groups"], dtype=np.int64)
     order = np.argsort(groups, kind="stable")

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.check.evidence import StepPlan
 from discreet.check.replay.generalization import in_group
 from discreet.draws import Draws
 from discreet.table import kind_of, numbers
@@ -19,7 +20,7 @@ _OTHER_TUPLES = "the plan's tuples are not those of the rows, each once"
 
 
 def mondrian(
-    step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]
+    step: StepPlan, columns: Any, draws: Callable[[str], Draws]
 ) -> dict[str, pa.ChunkedArray]:
     """Return the released columns, and count the records of classes.
 
@@ -57,7 +58,7 @@ def mondrian(
     return released
 
 
-def verify_mondrian(step: dict[str, Any], tally: dict[tuple[Any, ...], Any]) -> None:
+def verify_mondrian(step: StepPlan, tally: dict[tuple[Any, ...], Any]) -> None:
     """Raise ValueError where classes do not have the sizes that the plan gives."""
     if ("tuples",) in tally and not tally["tuples",].all():
         raise ValueError(_OTHER_TUPLES)
@@ -76,9 +77,7 @@ def _suppress(
     columns.suppress(suppressed, left_out)
 
 
-def _classes(
-    step: dict[str, Any], columns: Any, read: dict[str, tuple[Any, np.ndarray]]
-) -> np.ndarray:
+def _classes(step: StepPlan, columns: Any, read: dict[str, tuple[Any, np.ndarray]]) -> np.ndarray:
     """Return the class of each row: the plan has it by row, or else by tuple of values."""
     joint = step["joint"]
     if "classes" in joint:

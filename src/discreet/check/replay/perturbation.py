@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.check.evidence import StepPlan
 from discreet.draws import Draws
 from discreet.errors import BadInput
 
@@ -22,7 +23,7 @@ def noise(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -
 
 
 def correlated_noise(
-    step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]
+    step: StepPlan, columns: Any, draws: Callable[[str], Draws]
 ) -> dict[str, np.ndarray]:
     """Move each value by a weighted sum of the row's draws for all columns."""
     new = {}
@@ -49,7 +50,7 @@ def sources(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws)
 
 
 def shuffled(
-    step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]
+    step: StepPlan, columns: Any, draws: Callable[[str], Draws]
 ) -> dict[str, pa.ChunkedArray]:
     """Take each cell from the row that the plan names; nulls stay."""
     new = {}
@@ -70,9 +71,7 @@ def _permutation(plan: dict[str, Any], rows: np.ndarray) -> np.ndarray:
     return np.searchsorted(rows, taken)
 
 
-def pram(
-    step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]
-) -> dict[str, pa.ChunkedArray]:
+def pram(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[str, pa.ChunkedArray]:
     """Send each category to the first whose cumulated probability is above the row's draw."""
     new = {}
     for name, plan in step["columns"].items():

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.check.evidence import StepPlan
 from discreet.draws import Draws
 from discreet.table import numbers
 
@@ -23,13 +24,13 @@ _CURVE, _TERMS, _ULPS = 1e-9, 1e-12, 4
 Computed = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-def prepare_porop(step: dict[str, Any]) -> dict[str, Any]:
+def prepare_porop(step: StepPlan) -> StepPlan:
     """Return the plan with its numbers as arrays."""
     arrays = ("degrees", "coefficients", "deviations")
     return step | {"joint": step["joint"] | {n: np.asarray(step["joint"][n]) for n in arrays}}
 
 
-def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> Computed:
+def porop(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> Computed:
     """Sort, cut, normalise, sort and cut again; give each value its fit and its noise."""
     plan, names = step["joint"], list(step["columns"])
     table = np.column_stack([columns[name] for name in names])
@@ -64,7 +65,7 @@ def porop(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> 
 
 
 def porop_cells(
-    step: dict[str, Any],
+    step: StepPlan,
     n: int,
     places: np.ndarray,
     share: np.ndarray,
@@ -74,24 +75,10 @@ def porop_cells(
     column: np.ndarray,
     draws: Callable[[str], Draws],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what becomes of cells, and how far off each may be.
+    """Return what becomes of some of the n cells, and how far off each may be.
 
-    Parameters
-    ----------
-    step : dict
-        The plan.
-    n : int
-        Cells in all.
-    places : ndarray of int
-        Where these stand in the second order.
-    share : ndarray
-        Their values in it.
-    low, width : ndarray
-        Of their chunks in the first order.
-    row, column : ndarray of int
-        What the row's draws go by, and which of the columns it is.
-    draws : callable
-        Gives the draws of a column by its name.
+    They stand at `places` of the second order, with their `share` as value in it; `low` and
+    `width` are those of their chunks in the first order. The row's draws go by `row`.
     """
     plan = step["joint"]
     fit = _curves(plan, n, places)
@@ -141,7 +128,7 @@ def _curves(plan: dict[str, Any], n: int, places: np.ndarray) -> np.ndarray:
     return total
 
 
-def ipso(step: dict[str, Any], columns: Any, draws: Callable[[str], Draws]) -> Computed:
+def ipso(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> Computed:
     """Return each record intercept + X coefficients + draws times noise, by the X that it has."""
     plan, names = step["joint"], list(step["columns"])
     x = np.array([numbers(columns.arrow(name), name).values for name in plan["confidential"]])
