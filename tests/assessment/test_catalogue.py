@@ -104,8 +104,8 @@ def test_what_was_taken_is_what_was_declared():
         }
         # Households, weights and perturbed columns are what this release does not have.
         assert expected - told <= {
-                "individual_risk.household",
-                "attackers.journalist",
-                "interval_disclosure.perturbed",
-            }
+            "individual_risk.household",
+            "attackers.journalist",
+            "interval_disclosure.perturbed",
+        }
         assert entry["means"] == measures()[name].reading

@@ -407,7 +407,9 @@ def test_decimals_keep_their_type_unless_they_need_more_digits(tmp_path):
         rules = rounding("noise", "hours", scale=scale)
         one = discreet.protect(table, rules)
         other = discreet.protect(tmp_path / "a.parquet", rules, engine="duckdb")
-        assert other.finish.schema.field("hours").type == one.finished.table.schema.field("hours").type
+        assert (
+            other.finish.schema.field("hours").type == one.finished.table.schema.field("hours").type
+        )
         other.close()
 
 
