@@ -165,6 +165,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return None
 
     @property
+    def nulls_in_words(self) -> str:
+        """What becomes of nulls in its columns; empty where they stay in place."""
+        return ""
+
+    @property
     def reads(self) -> Sequence[str]:
         """Columns that it looks at and does not treat; a promise covers them too."""
         return ()

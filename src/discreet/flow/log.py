@@ -15,14 +15,6 @@ from discreet.check.evidence import Log
 from discreet.draws import secret_seed
 from discreet.recipe.recipe import Recipe, Step
 
-# What becomes of nulls in the columns of a step that has a null policy.
-NULL_POLICIES = {
-    "value": "a null is one more value",
-    "suppress": "records with a null are suppressed",
-    "match": "a null matches any value, which is wildcard k-anonymity only",
-    "segregate": "records with and without nulls are treated apart",
-    "contaminate": "a column with a null in a class is released as *",
-}
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic", "duckdb")
 
 
@@ -74,7 +66,7 @@ def with_seeds(recipe: Recipe) -> Recipe:
 
 def tell_null_policy(log: Log, number: int, step: Step) -> None:
     """Say what a step does with nulls, where it has a policy."""
-    policy = step.parameters().get("null_policy")
-    if policy is not None:
-        said = f"in step {number} ({step.method}), {NULL_POLICIES[policy]}; elsewhere "
+    of_nulls = step.build().nulls_in_words
+    if of_nulls:
+        said = f"in step {number} ({step.method}), {of_nulls}; elsewhere "
         log["nulls"]["policy"] = said + log["nulls"]["policy"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from discreet.errors import BadInput
+from discreet.generalization._groups import IN_WORDS
 from discreet.generalization.privacy import KAnonymity, confidential_columns, read_models
 from discreet.method import Method
 
@@ -29,6 +30,11 @@ class Recoding(Method):
     def promise(self) -> str | None:
         """Every class keeps the privacy models, or every record matches k others."""
         return "wildcard-k" if self.null_policy == "match" else "privacy-models"
+
+    @property
+    def nulls_in_words(self) -> str:
+        """What becomes of nulls under the policy."""
+        return IN_WORDS[self.null_policy]
 
     @property
     def reads(self) -> Sequence[str]:

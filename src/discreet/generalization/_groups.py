@@ -13,6 +13,14 @@ from discreet.generalization._distinct import counted
 from discreet.generalization.ladder import TOP, Ladder
 
 NullPolicy = Literal["segregate", "value", "suppress", "match"]
+# What becomes of nulls under each policy; contamination is Mondrian's alone.
+IN_WORDS = {
+    "value": "a null is one more value",
+    "suppress": "records with a null are suppressed",
+    "match": "a null matches any value, which is wildcard k-anonymity only",
+    "segregate": "records with and without nulls are treated apart",
+    "contaminate": "a column with a null in a class is released as *",
+}
 Segregate = Literal["any", "pattern"]
 SmallGroup = Literal["suppress", "append"]
 
