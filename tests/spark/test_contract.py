@@ -12,4 +12,4 @@ class TestSpark(Contract):
     @pytest.fixture(scope="class")
     @classmethod
     def make(cls, session):
-        return lambda files, markers: SparkFrame(session, files, markers)
+        return lambda files, markers: SparkFrame.stored(session, files, markers)

@@ -14,5 +14,5 @@ class TestSpark(Order):
     def make(cls, session):
         # Rows as few as these would be in one file.
         session.spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
-        yield lambda files: SparkFrame(session, files)
+        yield lambda files: SparkFrame.stored(session, files)
         session.spark.conf.unset("spark.sql.adaptive.coalescePartitions.enabled")

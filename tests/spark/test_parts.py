@@ -26,7 +26,7 @@ def frame(session, tmp_path_factory):
     paths = [folder / f"{i}.parquet" for i in range(3)]
     for i, path in enumerate(paths):
         parquet.write_table(pa.table({"key": keys[i * 2000 : (i + 1) * 2000]}), path)
-    return SparkFrame(session, paths)
+    return SparkFrame.stored(session, paths)
 
 
 @pytest.fixture(autouse=True)
@@ -102,13 +102,12 @@ def test_a_task_that_fails_once_is_tried_again_and_nothing_is_doubled(frame, wan
     flags = [tmp_path / "mapped", tmp_path / "written", tmp_path / "folded"]
     made = frame.map(partial(functions.treated_at_second_try, flags[0]), functions.TREATED)
     folder, maps = tmp_path / "public", tmp_path / "rows"
-    write = partial(functions.write_at_second_try, flags[1])
-    n = made.write_parts("order", folder, maps, functions.released, "out", write, ".csv")
+    finish = partial(functions.released_at_second_try, flags[1])
+    n = made.write_parts("order", folder, maps, finish, "out")
     assert n == len(wanted)
     assert rows_in(maps)["original_row"].to_numpy().tolist() == wanted.tolist()
-    assert names(folder) == [f"part-{i:05d}.csv" for i in range(8)]
-    assert names(maps) == [f"part-{i:05d}.parquet" for i in range(8)]
-    after = SparkFrame.released(frame.session, folder, maps, functions.CSV, functions.read_csv)
+    assert names(folder) == names(maps) == [f"part-{i:05d}.parquet" for i in range(8)]
+    after = SparkFrame.released(frame.session, folder, maps)
     kept = [row for row in range(N) if row % 4 != 2]
     work = partial(functions.listed_at_second_try, flags[2])
     assert after.fold(work, followed, ["key"]) == kept

@@ -33,7 +33,7 @@ def frame_of(session, tmp_path, monkeypatch):
         cells = {name: pa.array(values, from_pandas=True) for name, values in columns.items()}
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.parquet"
         parquet.write_table(pa.table(cells), path, row_group_size=200)
-        return SparkFrame(session, [path])
+        return SparkFrame.stored(session, [path])
 
     return make
 

@@ -129,7 +129,7 @@ try:
 except BadInput as error:
     print(error)
 with Session(folder, master="local[1]") as session:
-    frame = SparkFrame(session, [folder / "in.parquet"])
+    frame = SparkFrame.stored(session, [folder / "in.parquet"])
     print(session.spark.sparkContext.master, frame.fold(listed, followed, ["x"]))
     print(session.spark._jvm.System.getProperty("java.home"))
 with Session(folder) as session:

@@ -75,7 +75,7 @@ def test_timestamps_of_96_bits_and_columns_of_nulls(session, tmp_path):
     table = pa.table({"t": pa.array(times, pa.timestamp("us")), "none": pa.nulls(3)})
     path = tmp_path / "t.parquet"
     parquet.write_table(table, path, use_deprecated_int96_timestamps=True)
-    frame = SparkFrame(session, [path])
+    frame = SparkFrame.stored(session, [path])
     assert frame.schema.types == [pa.timestamp("ns"), pa.string()]
     assert [(t and t.to_pydatetime(), none) for _, t, none in cells(frame)] == [
         (time, None) for time in times
@@ -86,7 +86,7 @@ def test_no_rows_at_all(session, tmp_path):
     path = tmp_path / "t.parquet"
     parquet.write_table(pa.table({"x": pa.array([], pa.float64())}), path)
     for files in ([path], [path, path]):
-        frame = SparkFrame(session, files)
+        frame = SparkFrame.stored(session, files)
         assert frame.num_rows == 0
         assert cells(frame) == []
         assert frame.counts(["x"])[1].tolist() == []
@@ -99,15 +99,15 @@ def test_files_that_differ_or_that_spark_cannot_read(session, tmp_path):
     parquet.write_table(pa.table({"x": [1.5]}), other)
     parquet.write_table(pa.table({"h": np.array([1.5], np.float16)}), half)
     with pytest.raises(BadInput) as refused:
-        SparkFrame(session, [one, other])
+        SparkFrame.stored(session, [one, other])
     assert str(refused.value) == f"{other} and {one} differ in their columns or types"
     with pytest.raises(BadInput) as refused:
-        SparkFrame(session, [half])
+        SparkFrame.stored(session, [half])
     assert str(refused.value) == (
         "column 'h' holds halffloat, which Spark does not read; turn it into numbers of 4 or 8 bytes"
     )
     with pytest.raises(BadInput, match=r"^there is no Parquet file to read$"):
-        SparkFrame(session, [])
+        SparkFrame.stored(session, [])
 
 
 def test_files_are_read_in_their_order_however_spark_packs_them(session, tmp_path):
@@ -118,7 +118,7 @@ def test_files_are_read_in_their_order_however_spark_packs_them(session, tmp_pat
         paths.append(tmp_path / f"{place}.parquet")
         parquet.write_table(pa.table({"x": np.arange(start, start + size)}), paths[-1])
         start += size
-    found = cells(SparkFrame(session, paths))
+    found = cells(SparkFrame.stored(session, paths))
     assert found == [(row, row) for row in range(sum(sizes))]
 
 
@@ -126,7 +126,7 @@ def test_what_spark_has_no_type_for_is_shown_as_the_nearest(session, tmp_path):
     moments = pa.array([-1_001, 1_999_999_999, None], pa.timestamp("ns"))
     large = pa.array([0, 2**64 - 1, None], pa.uint64())
     parquet.write_table(pa.table({"large": large, "at": moments}), tmp_path / "a.parquet")
-    frame = SparkFrame(session, [tmp_path / "a.parquet"])
+    frame = SparkFrame.stored(session, [tmp_path / "a.parquet"])
     rows = frame.native().collect()
     assert [row["large"] for row in rows] == [0, 2**64 - 1, None]
     assert [row["at"] for row in rows] == [

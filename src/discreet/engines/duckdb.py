@@ -71,6 +71,16 @@ class Session(Engine):
             for batch in self.connection.cursor().sql(sql).to_arrow_reader(1 << 20):
                 yield pa.table(batch)
 
+    def copied(self, sql: str) -> Path:
+        """Write the result of a query, in its order, to a temporary file."""
+        path = self.new_file()
+        # Sorted, DuckDB keeps the order in the file only if it is told to.
+        self.run("SET preserve_insertion_order = true")
+        self.run(f"COPY ({sql}) TO {quoted(str(path))} (FORMAT parquet, COMPRESSION lz4)")
+        self.run("SET preserve_insertion_order = false")
+        self.used(bytes_shuffled=path.stat().st_size)
+        return path
+
     def new_file(self) -> Path:
         """Name a temporary file."""
         self._files += 1
@@ -153,6 +163,15 @@ class DuckDBFrame(PieceFrame):
         # Otherwise a row's number is its place.
         self.numbered = self.own and _ROW in self.stored
         self.schema = schema_of(stored) if schema is None else schema
+
+    def check_alike(self, what: str) -> None:
+        """Refuse files with other columns or types than the first."""
+        for file in self.files[1:]:
+            if DuckDBFrame(self.session, [file]).schema != self.schema:
+                raise BadInput(
+                    f"{file} does not have the columns and types of {self.files[0].name}; {what} "
+                    "must have the same"
+                )
 
     # Counting
 
@@ -363,17 +382,11 @@ class DuckDBFrame(PieceFrame):
         return found
 
     def _copied(self, sql: str) -> Path:
-        """Write the result of a query, in its order, to a temporary file."""
-        path = self.session.new_file()
+        """Write the result of a query on all columns, in its order, to a temporary file."""
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(self.schema.names))
         # DuckDB will need what the pieces before have left to Arrow.
         pa.default_memory_pool().release_unused()
-        # Sorted, DuckDB keeps the order in the file only if it is told to.
-        self.session.run("SET preserve_insertion_order = true")
-        self.session.run(f"COPY ({sql}) TO {quoted(str(path))} (FORMAT parquet, COMPRESSION lz4)")
-        self.session.run("SET preserve_insertion_order = false")
-        self.session.used(bytes_shuffled=path.stat().st_size)
-        return path
+        return self.session.copied(sql)
 
     def _sorted(self) -> DuckDBFrame:
         """Return the rows in the order of their numbers."""

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.engines.duckdb import DuckDBFrame, Session, numbered, quoted, takes_duckdbs_name
+from discreet.engines.duckdb import DuckDBFrame, Session, numbered, takes_duckdbs_name
 from discreet.engines.files import check_row_map, open_parquet
 from discreet.engines.frame import POSITION, plain_type
 from discreet.errors import BadInput
 from discreet.table.csv import cast, header_of, stream_text
+from discreet.table.dialect import Marks
 from discreet.table.files import delimiter_of, format_of, parquet_files
 from discreet.table.signatures import check_content
 
@@ -46,12 +47,7 @@ def released_frame(
         )
     if kind == "parquet":
         source = DuckDBFrame(session, tables)
-        for part in tables[1:]:
-            if DuckDBFrame(session, [part]).schema != source.schema:
-                raise BadInput(
-                    f"{part} does not have the columns and types of {tables[0].name}; the parts of "
-                    "a release must have the same"
-                )
+        source.check_alike("the parts of a release")
         kinds = pa.schema([pa.field(f.name, _kind(f, schema)) for f in source.schema])
         same = all(plain_type(f.type) == kinds.field(f.name).type for f in source.schema)
         if not same or takes_duckdbs_name(source.schema.names):
@@ -62,16 +58,8 @@ def released_frame(
     if source.num_rows == 0:
         raise BadInput(f"{table} has no rows")
     maps = _maps(source, table, tables, rows)
-    path = session.new_file()
-    # Sorted, DuckDB keeps the order in the file only if it is told to.
-    session.run("SET preserve_insertion_order = true")
     order = "" if maps is None else f" ORDER BY {source.row}"
-    session.run(
-        f"COPY (SELECT * FROM ({_beside(source, maps)}){order}) TO {quoted(str(path))} "
-        "(FORMAT parquet, COMPRESSION lz4)"
-    )
-    session.run("SET preserve_insertion_order = false")
-    session.used(bytes_shuffled=path.stat().st_size)
+    path = session.copied(f"SELECT * FROM ({_beside(source, maps)}){order}")
     if source.own:
         source.remove()
     frame = ReleasedFrame(session, [path], schema=kinds)
@@ -90,7 +78,7 @@ def streamed_csv(path: Path, schema: pa.Schema) -> tuple[pa.Schema, Callable[[Wr
     A column that is not in the schema stays text.
     """
     # As `write_table` writes it, and never guessed at.
-    dialect = header_of(path, delimiter_of(path), '"', "utf-8")
+    dialect = header_of(path, Marks(delimiter_of(path), quote='"', encoding="utf-8"))
     empty = pa.table({name: pa.array([], pa.string()) for name in dialect.header})
     kinds = cast(empty, schema, path).schema
 

@@ -17,6 +17,7 @@ from discreet.engines.files import plain_files
 from discreet.engines.frame import Reading
 from discreet.errors import BadInput
 from discreet.table.csv import header_of, parse_text, stream_text, text_types
+from discreet.table.dialect import Marks
 from discreet.table.files import format_of
 from discreet.table.native import check_names, normalise, to_arrow
 from discreet.table.signatures import check_content
@@ -64,18 +65,9 @@ def _of_parquet(
     if frame.num_rows == 0:
         raise BadInput(f"{path} has no rows")
     if takes_duckdbs_name(frame.schema.names):
-        return frame.map(_as_it_is, frame.schema)
-    for file in files[1:]:
-        if DuckDBFrame(session, [file]).schema != frame.schema:
-            raise BadInput(
-                f"{file} does not have the columns and types of {files[0].name}; the files of a "
-                "folder must have the same"
-            )
+        return frame.map(lambda piece, _: piece, frame.schema)
+    frame.check_alike("the files of a folder")
     return frame
-
-
-def _as_it_is(piece: pa.Table, rows: np.ndarray) -> pa.Table:
-    return piece
 
 
 def _of_relation(
@@ -95,11 +87,8 @@ def _of_relation(
 
 def _of_csv(session: Session, path: Path, how: Reading) -> DuckDBFrame:
     """Read a CSV as text, detect the types from the distinct cells, and cast to them."""
-    dialect = how.dialect or {}
-    decimal = dialect.get("decimal")
-    if decimal not in (None, ".", ","):
-        raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
-    found = header_of(path, dialect.get("separator"), dialect.get("quote"), dialect.get("encoding"))
+    known = {name: mark for name, mark in (how.dialect or {}).items() if name != "sheet"}
+    found = header_of(path, Marks(**known))
     columns, typed = list(found.header), set(how.needed(found.header))
     text = session.new_file()
     schema = pa.schema([(f"c{i}", pa.string()) for i in range(len(columns))])
@@ -113,7 +102,7 @@ def _of_csv(session: Session, path: Path, how: Reading) -> DuckDBFrame:
     stored = {name: c for c, name in zip(schema.names, columns, strict=True) if name in typed}
     texts = {name: _distinct(frame, c) for name, c in stored.items()}
     types = dict.fromkeys(columns, (pa.string(), False))
-    types |= text_types(path, texts, found, decimal, how.numeric)
+    types |= text_types(path, texts, found, how.numeric)
     kinds = pa.schema([(name, types[name][0]) for name in columns])
     parsed = frame.map(partial(_parsed, types), kinds)
     frame.remove()

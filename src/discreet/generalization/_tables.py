@@ -16,7 +16,7 @@ import pyarrow as pa
 from discreet.errors import BadInput
 from discreet.generalization._distinct import Distinct, as_text
 from discreet.generalization.ladder import TOP, Ladder
-from discreet.table.dialect import find_dialect
+from discreet.table.dialect import Marks, find_dialect
 from discreet.table.native import to_arrow
 
 _SEPARATORS = (";", ",")
@@ -76,7 +76,7 @@ def _read(path: Path, sep: str | None) -> list[list[str]]:
     try:
         if not path.read_bytes().strip():
             raise BadInput(f"{path} is empty; a hierarchy has one row for each value")
-        dialect = find_dialect(path, None, _QUOTE, None)
+        dialect = find_dialect(path, Marks(quote=_QUOTE))
         # The mark that some programs put first is not part of the first value.
         encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
         text = path.read_text(encoding)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput, nearest
+from discreet.table import cells
 
 # Far from overflow when multiplied by the number of values of one more column.
 _LARGEST_KEY = 2**31
@@ -21,11 +22,7 @@ _LARGEST_KEY = 2**31
 def encode(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
     """Assign a number to each distinct value of a column; nulls, NaN included, are -1.
 
-    Returns
-    -------
-    codes : ndarray of int64
-    size : int
-        Codes are below it.
+    Also returns the number of values, which all codes are below.
 
     Examples
     --------
@@ -54,9 +51,8 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     >>> plain(pa.chunked_array([[float("nan"), -0.0]])).to_pylist()
     [None, 0.0]
     """
-    if pa.types.is_dictionary(column.type):
-        # Decoded, because a dictionary may list a value twice or hold nulls itself.
-        column = column.cast(column.type.value_type)
+    # Decoded, because a dictionary may list a value twice or hold nulls itself.
+    column = cells.plain(column)
     kind = column.type
     if pa.types.is_floating(kind):
         # NaN is a null, and -0.0 is 0.0.
@@ -66,13 +62,7 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def encode_columns(table: pa.Table, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Encode some columns, each as `encode` does.
-
-    Returns
-    -------
-    codes : ndarray of int64, shape (columns, rows)
-    sizes : ndarray of int64
-    """
+    """Encode some columns, each as `encode` does; the codes have the shape (columns, rows)."""
     check_columns(table, columns)
     encoded = [encode(table[name], name) for name in columns]
     codes = np.array([codes for codes, _ in encoded]).reshape(len(columns), table.num_rows)
@@ -93,17 +83,7 @@ def check_columns(table: pa.Table, columns: Sequence[str]) -> None:
 def classes_of(codes: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, int]:
     """Assign a number to each distinct tuple of encoded columns; nulls are values like any other.
 
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (columns, rows)
-    sizes : ndarray of int64
-
-    Returns
-    -------
-    ids : ndarray of int64
-        The class of each row, 0, 1, ...
-    count : int
-        How many classes there are.
+    Returns the class of each row, 0, 1, ..., and how many classes there are.
 
     Examples
     --------

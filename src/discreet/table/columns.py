@@ -67,23 +67,13 @@ def ends_of(column: pa.ChunkedArray | pa.Array) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A numeric column as float64, and the way back to its own type.
-
-    Attributes
-    ----------
-    values : ndarray of float64
-        NaN where null.
-    type : pyarrow.DataType
-        The type to give back.
-    decimals : int or None
-        Digits behind the point in the input; None where they are too many to count.
-    scale : int
-        Units of the type in one number: 1, but 86,400,000,000 for midnights kept in microseconds.
-    """
+    """A numeric column as float64, NaN where null, and the way back to its own type."""
 
     values: np.ndarray
     type: pa.DataType
+    # Digits behind the point in the input; None where they are too many to count.
     decimals: int | None
+    # Units of the type in one number: 1, but 86,400,000,000 for midnights kept in microseconds.
     scale: int = 1
 
     @property
@@ -160,23 +150,15 @@ def _shift(unscaled: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _storage(kind: pa.DataType) -> pa.DataType:
     """Integer type that a type can be cast from."""
-    return (
-        pa.int32()
-        if pa.types.is_date32(kind) or pa.types.is_time32(kind)
-        else (kind if pa.types.is_integer(kind) else pa.int64())
-    )
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        return pa.int32()
+    return kind if pa.types.is_integer(kind) else pa.int64()
 
 
 def numbers(column: pa.ChunkedArray, name: str, start: int = 0) -> Numbers:
     """Convert a column to float64, or say in one sentence why that is not possible.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    name : str
-        The column's name, for messages.
-    start : int
-        The number of its first row, for messages, if it is a piece of a longer column.
+    Messages count rows from `start`, if it is a piece of a longer column.
 
     Examples
     --------
@@ -208,14 +190,8 @@ def numbers_like(column: pa.ChunkedArray, name: str, known: Numbers) -> np.ndarr
 def float_values(column: pa.ChunkedArray, name: str, unit_ns: int = 10**9) -> np.ndarray:
     """Convert a column's values to float64 for measuring, NaN for a null.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        A column of nulls is NaN throughout, and an integer too large for float64 is rounded.
-    name : str
-    unit_ns : int
-        Nanoseconds in one number of a date, datetime or duration. Seconds by default, so
-        that two columns compare whatever their units.
+    An integer too large for float64 is rounded. One number of a date, datetime or duration is so
+    many nanoseconds: a second by default, so that two columns compare whatever their units.
     """
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
@@ -234,11 +210,7 @@ def float_values(column: pa.ChunkedArray, name: str, unit_ns: int = 10**9) -> np
 
 
 def _take(
-    column: pa.ChunkedArray,
-    name: str,
-    exact: bool = True,
-    start: int = 0,
-    scale: int | None = None,
+    column: pa.ChunkedArray, name: str, exact: bool = True, start: int = 0, scale: int | None = None
 ) -> Numbers:
     kind = column.type
     if kind_of(kind) != "numeric":
@@ -254,7 +226,7 @@ def _take(
         if exact:
             _refuse_large(large, column, name, start)
         return Numbers(values + 0.0, kind, kind.scale)
-    integers = column.cast(_storage(kind) if not pa.types.is_integer(kind) else kind)
+    integers = column.cast(_storage(kind))
     scale = _coarsest(integers, kind) if scale is None else scale
     if scale > 1:
         integers = pc.divide(integers.cast(pa.int64()), scale)

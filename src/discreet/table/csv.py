@@ -19,7 +19,7 @@ from pyarrow import csv as arrow_csv
 
 from discreet.errors import BadInput
 from discreet.table.columns import LARGEST_EXACT_INTEGER
-from discreet.table.dialect import Dialect, contents, find_dialect, open_bytes
+from discreet.table.dialect import Dialect, Marks, contents, find_dialect, open_bytes
 from discreet.threads import over_ranges
 
 _TEXT = pa.large_string()
@@ -32,45 +32,30 @@ _BLOCK = 1 << 23
 
 def read_csv(
     path: Path,
-    *,
-    separator: str | None = None,
-    decimal: str | None = None,
-    quote: str | None = None,
-    encoding: str | None = None,
-    null_markers: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    schema: pa.Schema | None = None,
+    known: Marks,
+    null_markers: Sequence[str],
+    numeric: Sequence[str],
+    schema: pa.Schema | None,
 ) -> pa.Table:
     """Read a CSV file; see `discreet.read_table` for the parameters."""
-    table, dialect = _read(path, _TEXT, separator, decimal, quote, encoding, null_markers)
+    table, dialect = _read(path, _TEXT, known, null_markers)
     if schema is not None:
         return cast(table, schema, path)
     columns = dict(zip(table.column_names, table.columns, strict=True))
-    columns = _typed_columns(path, columns, dialect, decimal, numeric)
+    columns = _typed_columns(path, columns, dialect, numeric)
     return pa.table({name: _short_text(column) for name, column in columns.items()})
 
 
 def read_csv_by_column(
-    path: Path,
-    *,
-    separator: str | None = None,
-    decimal: str | None = None,
-    quote: str | None = None,
-    encoding: str | None = None,
-    null_markers: Sequence[str] = (),
+    path: Path, null_markers: Sequence[str] = (), **known: str | None
 ) -> Iterator[tuple[str, np.ndarray, pa.Array]]:
     """Read a CSV file as distinct values, which takes less memory than the cells.
 
-    Yields
-    ------
-    name : str
-    codes : ndarray of int32
-        The place of each row's value among the values; -1 where null.
-    values : pyarrow.Array
-        Distinct, in the type that `read_csv` would give the column.
+    Yields the name of each column, the place of each row's value among the values (-1 where null),
+    and these values in the type that `read_csv` would give the column.
     """
     kind = pa.dictionary(pa.int32(), _TEXT)
-    table, dialect = _read(path, kind, separator, decimal, quote, encoding, null_markers)
+    table, dialect = _read(path, kind, Marks(**known), null_markers)
     # What is done with need not stay in memory.
     columns, names = list(table.columns), table.column_names
     del table
@@ -84,66 +69,40 @@ def read_csv_by_column(
     # One after the other: two at a time would hold more of the file at once.
     joined = [join(place) for place in range(len(columns))]
     texts = {name: values for name, (_, values) in zip(names, joined, strict=True)}
-    typed = _typed_columns(path, texts, dialect, decimal, ())
+    typed = _typed_columns(path, texts, dialect, ())
     for name, (codes, _) in zip(names, joined, strict=True):
         yield name, codes, _short_text(typed[name]).combine_chunks()
 
 
 def _read(
-    path: Path,
-    kind: pa.DataType,
-    separator: str | None,
-    decimal: str | None,
-    quote: str | None,
-    encoding: str | None,
-    null_markers: Sequence[str],
+    path: Path, kind: pa.DataType, known: Marks, null_markers: Sequence[str]
 ) -> tuple[pa.Table, Dialect]:
     """Read the cells as they are written, in a type of text."""
-    if decimal not in (None, ".", ","):
-        raise BadInput(f"the decimal mark must be a point or a comma, not {decimal!r}")
-    dialect = header_of(path, separator, quote, encoding)
-    table = _read_text(path, dialect, null_markers, kind)
+    dialect = header_of(path, known)
+    table = _parse(arrow_csv.read_csv, path, dialect, null_markers, kind, dialect.header)
     if table.num_rows == 0:
         raise BadInput(f"{path} has a header but no rows")
     return table, dialect
 
 
 def _typed_columns(
-    path: Path,
-    texts: dict[str, pa.ChunkedArray],
-    dialect: Dialect,
-    decimal: str | None,
-    numeric: Sequence[str],
+    path: Path, texts: dict[str, pa.ChunkedArray], dialect: Dialect, numeric: Sequence[str]
 ) -> dict[str, pa.ChunkedArray]:
     names = list(texts)
 
     def typed(start: int, stop: int) -> pa.ChunkedArray:
         name = names[start]
-        return _typed(texts[name], decimal or ".", strict=name not in numeric)
+        return _typed(texts[name], dialect.decimal or ".", strict=name not in numeric)
 
     columns = dict(zip(names, over_ranges(typed, len(names), chunk=1), strict=True))
     _refuse_second_header(path, columns)
     points = any(pa.types.is_floating(column.type) for column in columns.values())
     # A decimal comma is taken unasked only where it cannot be mistaken.
-    if decimal is None and dialect.separator != "," and not points:
+    if dialect.decimal is None and dialect.separator != "," and not points:
         for name, column in columns.items():
             if pa.types.is_large_string(column.type):
                 columns[name] = _typed(column, ",", strict=name not in numeric)
     return columns
-
-
-def _check_header(path: Path, header: tuple[str, ...]) -> None:
-    for position, name in enumerate(header, start=1):
-        if not name.strip():
-            raise BadInput(f"{path}: column {position} has no name in the header")
-        if header.index(name) != position - 1:
-            raise BadInput(f"{path}: the header names column '{name}' twice")
-
-
-def _read_text(
-    path: Path, dialect: Dialect, null_markers: Sequence[str], kind: pa.DataType
-) -> pa.Table:
-    return _parse(arrow_csv.read_csv, path, dialect, null_markers, kind, dialect.header)
 
 
 def _parse(
@@ -209,26 +168,24 @@ def stream_text(
         raise BadInput(f"{path} has a header but no rows")
 
 
-def header_of(
-    path: Path, separator: str | None, quote: str | None, encoding: str | None
-) -> Dialect:
+def header_of(path: Path, known: Marks) -> Dialect:
     """Detect how a CSV file is written, and check the names of its columns."""
-    dialect = find_dialect(path, separator, quote, encoding)
-    _check_header(path, dialect.header)
+    dialect = find_dialect(path, known)
+    for position, name in enumerate(dialect.header, start=1):
+        if not name.strip():
+            raise BadInput(f"{path}: column {position} has no name in the header")
+        if dialect.header.index(name) != position - 1:
+            raise BadInput(f"{path}: the header names column '{name}' twice")
     return dialect
 
 
 def text_types(
-    path: Path,
-    texts: dict[str, pa.ChunkedArray],
-    dialect: Dialect,
-    decimal: str | None,
-    numeric: Sequence[str],
+    path: Path, texts: dict[str, pa.ChunkedArray], dialect: Dialect, numeric: Sequence[str]
 ) -> dict[str, tuple[pa.DataType, bool]]:
     """Detect the types of columns from their distinct cells, and which have a decimal comma."""
     large = {name: column.cast(_TEXT) for name, column in texts.items()}
     found = {}
-    for name, column in _typed_columns(path, large, dialect, decimal, numeric).items():
+    for name, column in _typed_columns(path, large, dialect, numeric).items():
         if pa.types.is_large_string(column.type):
             found[name] = pa.string(), False
             continue

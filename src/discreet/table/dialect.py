@@ -33,6 +33,16 @@ _CP1252 = frozenset(
 
 
 @dataclass(frozen=True)
+class Marks:
+    """What the caller knows of how a CSV file is written; None is detected."""
+
+    separator: str | None = None
+    decimal: str | None = None
+    quote: str | None = None
+    encoding: str | None = None
+
+
+@dataclass(frozen=True)
 class Dialect:
     """What it takes to read a CSV file, and its header."""
 
@@ -40,47 +50,43 @@ class Dialect:
     separator: str
     quote: str
     header: tuple[str, ...]
+    # None if the caller does not know.
+    decimal: str | None
 
 
 def contents(path: Path) -> memoryview:
     """Return a file's bytes: mapped into memory, or unpacked where its suffix is .gz or .zst."""
     if path.stat().st_size == 0:
         raise BadInput(f"{path} is empty: it has no header and no rows")
-    if _packing(path) is None:
+    if packing(path) is None:
         return memoryview(pa.memory_map(str(path)).read_buffer()).cast("B")
     try:
         with open_bytes(path) as stream:
             return memoryview(stream.read_buffer()).cast("B")
     except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path} cannot be unpacked as {_packing(path)}: {error}") from None
+        raise BadInput(f"{path} cannot be unpacked as {packing(path)}: {error}") from None
 
 
-def _packing(path: Path) -> str | None:
+def packing(path: Path) -> str | None:
+    """Name how a file is packed, by its suffix."""
     return {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
 
 
 def open_bytes(path: Path) -> pa.NativeFile:
     """Open a file to read its bytes, unpacked."""
-    return pa.input_stream(str(path), compression=_packing(path))
+    return pa.input_stream(str(path), compression=packing(path))
 
 
-def find_dialect(
-    path: Path, separator: str | None, quote: str | None, encoding: str | None
-) -> Dialect:
-    """Detect what the caller does not give.
-
-    Parameters
-    ----------
-    path : Path
-        A file that exists.
-    separator, quote, encoding : str or None
-        What the caller knows already.
-    """
+def find_dialect(path: Path, known: Marks) -> Dialect:
+    """Detect how a file that exists is written, as far as the caller does not know."""
+    separator, quote = known.separator, known.quote
+    if known.decimal not in (None, ".", ","):
+        raise BadInput(f"the decimal mark must be a point or a comma, not {known.decimal!r}")
     for name, mark in (("separator", separator), ("quote", quote)):
         if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in "\r\n"):
             raise BadInput(f"the {name} must be one character, not {mark!r}")
     content = contents(path)
-    encoding = encoding or _find_encoding(path, content)
+    encoding = known.encoding or _find_encoding(path, content)
     raw = bytes(content[:_SAMPLE_BYTES])
     text = _decode(path, raw, encoding).removeprefix("\ufeff")
     if not text.strip():
@@ -98,7 +104,7 @@ def find_dialect(
             f"{path} cannot be read as CSV: {error}; does it lack a closing quote, or end its "
             "lines with a carriage return alone?"
         ) from None
-    return Dialect(encoding, separator, quote, tuple(header))
+    return Dialect(encoding, separator, quote, tuple(header), known.decimal)
 
 
 def _decode(path: Path, raw: bytes, encoding: str) -> str:

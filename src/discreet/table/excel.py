@@ -7,6 +7,8 @@ import re
 import warnings
 import zipfile
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput, nearest
+from discreet.table.cells import plain
 from discreet.table.csv import MISSING_WORDS
 from discreet.table.labels import is_text
 from discreet.table.programs import as_text, utc_datetimes
@@ -49,7 +52,7 @@ def read_excel(
         ) from None
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
         raise BadInput(f"{path} cannot be read as an Excel workbook: {error}") from None
-    try:
+    with closing(book):
         where = _sheet_of(path, book, sheet)
         rows = _rows(book[where], book.properties.creator == _CREATOR)
         header = next(rows, None)
@@ -63,14 +66,10 @@ def read_excel(
                     f"{path}: row {number} of sheet '{where}' has {len(row)} cells, but the header "
                     f"has {len(names)}; the names of the columns must be in the first row"
                 )
-            for column, value in zip(cells, row, strict=False):
+            for column, value in zip_longest(cells, row):
                 column.append(value)
-            for column in cells[len(row) :]:
-                column.append(None)
         if any(None in column for column in cells):
             _refuse_merged(path, book[where], len(cells), len(cells[0]) + 1)
-    finally:
-        book.close()
     if not cells or not cells[0]:
         raise BadInput(f"{path}: sheet '{where}' has a header but no rows")
     place = f"{path}: sheet '{where}'"
@@ -189,8 +188,7 @@ def _refuse_merged(path: Path, sheet: Any, columns: int, last_row: int) -> None:
 def _refuse_formulas(path: Path, sheet: str, cells: list[list[Any]]) -> None:
     """Refuse formulas whose values were never computed: they would look like nulls."""
     openpyxl = optional("openpyxl", path)
-    book = openpyxl.load_workbook(path, read_only=True, data_only=False)
-    try:
+    with closing(openpyxl.load_workbook(path, read_only=True, data_only=False)) as book:
         for number, row in enumerate(book[sheet].iter_rows(values_only=True, min_row=2)):
             for position, value in enumerate(row[: len(cells)]):
                 formula = isinstance(value, str) and value.startswith("=")
@@ -200,8 +198,6 @@ def _refuse_formulas(path: Path, sheet: str, cells: list[list[Any]]) -> None:
                         f"{path}: sheet '{sheet}', row {number + 2}, column {position + 1} holds "
                         "a formula that was never computed; open and save the workbook in Excel"
                     )
-    finally:
-        book.close()
 
 
 def _column(cells: list[Any], text: bool) -> pa.Array | pa.ChunkedArray:
@@ -277,10 +273,8 @@ def _literal(openpyxl: Any, sheet: Any, value: Any) -> Any:
 
 
 def _cells(column: pa.ChunkedArray, name: str) -> list[Any]:
+    column = plain(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
         raise BadInput(f"column '{name}' holds {kind}, which Excel cannot hold; use Parquet")
     if pa.types.is_duration(kind):

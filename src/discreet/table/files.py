@@ -14,7 +14,9 @@ from pyarrow import csv as arrow_csv
 from pyarrow import feather, parquet
 
 from discreet.errors import BadInput, nearest
+from discreet.table.cells import plain
 from discreet.table.csv import cast, read_csv
+from discreet.table.dialect import Marks, packing
 from discreet.table.labels import is_text, public_field, replaced
 from discreet.table.native import normalise, tidy_dictionary, to_arrow
 from discreet.table.signatures import FORMATS, NAMES, READ_ONLY, check_content, suffix_of
@@ -103,27 +105,19 @@ def read_table(
     if sheet is not None and kind != "xlsx":
         raise BadInput(f"{path} is not a workbook, so it has no sheet '{sheet}'")
     if kind.startswith("csv"):
-        return read_csv(
-            path,
-            separator=separator,
-            decimal=decimal,
-            quote=quote,
-            encoding=encoding,
-            null_markers=null_markers,
-            numeric=numeric,
-            schema=schema,
-        )
+        known = Marks(separator, decimal, quote, encoding)
+        return read_csv(path, known, null_markers, numeric, schema)
     text = [] if schema is None else [field.name for field in schema if is_text(field.type)]
     if kind == "xlsx":
         from discreet.table.excel import read_excel
 
         table = read_excel(path, sheet, null_markers, text)
-        return _finished(table, path, null_markers, schema)
-    if kind in ("parquet", "feather"):
-        return _finished(_read_arrow(path, kind), path, null_markers, schema)
-    from discreet.table.statistics_files import read_statistics_file
+    elif kind in ("parquet", "feather"):
+        table = _read_arrow(path, kind)
+    else:
+        from discreet.table.statistics_files import read_statistics_file
 
-    table = read_statistics_file(path, kind, encoding, text)
+        table = read_statistics_file(path, kind, encoding, text)
     return _finished(table, path, null_markers, schema)
 
 
@@ -205,7 +199,9 @@ def write_table(table: Any, path: str | Path) -> None:
     table = to_arrow(table)
     columns = {name: _nan_to_null(table[name]) for name in table.column_names}
     if target.startswith("csv"):
-        _write_csv({name: for_csv(name, column) for name, column in columns.items()}, path)
+        cells = pa.table({name: for_csv(name, column) for name, column in columns.items()})
+        with _csv_stream(path) as file:
+            arrow_csv.write_csv(cells, file, _csv_options(path))
         return
     for name, column in columns.items():
         if pa.types.is_dictionary(column.type):
@@ -267,14 +263,8 @@ def _nothing_under_nulls(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
-def _write_csv(columns: dict[str, pa.ChunkedArray], path: Path) -> None:
-    with _csv_stream(path) as file:
-        arrow_csv.write_csv(pa.table(columns), file, _csv_options(path))
-
-
 def _csv_stream(path: Path) -> Any:
-    packed = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
-    return pa.output_stream(str(path), compression=packed)
+    return pa.output_stream(str(path), compression=packing(path))
 
 
 def _csv_options(path: Path) -> arrow_csv.WriteOptions:
@@ -289,8 +279,7 @@ def _nan_to_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def for_csv(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column in a type that CSV can hold."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = plain(column)
     if pa.types.is_duration(column.type):
         return column.cast(pa.int64())
     if pa.types.is_time(column.type):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.table.cells import plain
 
 
 def row_numbers(column: pa.ChunkedArray, name: str) -> np.ndarray:
@@ -22,8 +23,7 @@ def row_numbers(column: pa.ChunkedArray, name: str) -> np.ndarray:
     """
     if column.null_count:
         raise BadInput(f"the row key '{name}' holds nulls; every row needs one")
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = plain(column)
     if pa.types.is_integer(column.type):
         return column.to_numpy().astype(np.uint64)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):

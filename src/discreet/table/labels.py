@@ -26,20 +26,7 @@ Code = float | str
 
 @dataclass(frozen=True)
 class Labels:
-    """What is known about a column besides its values.
-
-    Attributes
-    ----------
-    label : str or None
-        What the column is, in words.
-    values : dict
-        What its values mean, in words.
-    missing : tuple
-        Codes that stand for a missing value: each a value, or a pair, the ends of a range.
-    format, measure : str or None
-        As the program has them.
-    program : str or None
-        Whose format and codes these are: "sav" (SPSS), "dta" (Stata) or "sas".
+    """What is known about a column besides its values: what it and they mean, in words.
 
     Examples
     --------
@@ -50,9 +37,12 @@ class Labels:
 
     label: str | None = None
     values: Mapping[Any, str] = field(default_factory=dict)
+    # Codes that stand for a missing value: each a value, or a pair, the ends of a range.
     missing: tuple[Any, ...] = ()
+    # As the program has them.
     format: str | None = None
     measure: str | None = None
+    # Whose format and codes these are: "sav" (SPSS), "dta" (Stata) or "sas".
     program: str | None = None
 
 
@@ -89,16 +79,7 @@ def public_field(field: pa.Field) -> pa.Field:
 
 
 def with_null_codes(field: pa.Field, column: pa.ChunkedArray, codes: pa.Array | None) -> pa.Field:
-    """Remember which code each null of a column had.
-
-    Parameters
-    ----------
-    field : pyarrow.Field
-    column : pyarrow.ChunkedArray
-        The field's column.
-    codes : pyarrow.Array or None
-        The code of each row, null if there is none.
-    """
+    """Remember which code each null of the field's column had; codes are by row, null for none."""
     field = public_field(field)
     if codes is None:
         return field
@@ -171,18 +152,10 @@ def released_labels(
 ) -> pa.Table:
     """Label a protected table like the original, as far as labels may be shared and still apply.
 
-    Parameters
-    ----------
-    original, protected : pyarrow.Table
-        Rows in the same order.
-    seen : collection of str
-        Columns that a step treats or reads. Their nulls have no codes, which would split records
-        that a promise counts as one class.
-    left_out : ndarray of int
-        Rows that are blank.
+    The rows are in the same order; those left out are blank. The nulls of columns that a step
+    treats or reads (`seen`) have no codes, which would split records that a promise counts as one
+    class.
 
-    Notes
-    -----
     A value or missing-value code that no released record holds has no label, because a list
     of labels may have been made from the records. A treated column of numbers keeps its value
     labels only if all its values still have one; in a text column, a code means what it meant

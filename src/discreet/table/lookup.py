@@ -25,16 +25,6 @@ class Lookup:
 
     Nulls, NaN included, are one value; -0.0 is 0.0; a dictionary counts by its labels.
 
-    Attributes
-    ----------
-    values : dict of str to pyarrow.Array
-        The distinct values of each column.
-    first : ndarray of int64
-        For each distinct tuple, a row that has it.
-    folds : dict of int to ndarray of int64
-        By position of a column: the keys of the columns before it, sorted. Keys are replaced by
-        their places there where they would grow too large. The last is of whole tuples.
-
     Examples
     --------
     >>> people = {"sex": pa.chunked_array([["f", "m", "f"]]), "age": pa.chunked_array([[30, 8, 8]])}
@@ -44,8 +34,10 @@ class Lookup:
     [1, 2]
     """
 
-    values: dict[str, pa.Array]
-    first: np.ndarray
+    values: dict[str, pa.Array]  # distinct, of each column
+    first: np.ndarray  # for each distinct tuple, a row that has it
+    # By position of a column: the keys of the columns before it, sorted. Keys are replaced by
+    # their places there where they would grow too large. The last is of whole tuples.
     folds: dict[int, np.ndarray]
 
     @classmethod

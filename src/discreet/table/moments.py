@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,35 +11,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments of columns: of each by itself, and of all among the rows without a null.
+    """Moments of columns: of each by itself, and of all among the rows without a null."""
 
-    Attributes
-    ----------
-    n : ndarray of int64
-        Values of each column.
-    mean, squares : ndarray of float64
-        Their mean, and the sum of squares about it.
-    low, high : ndarray of float64
-        Smallest and largest value; infinity and minus infinity if there is none.
-    complete : int
-        Rows that have a value in every column.
-    centre : ndarray of float64
-        Means among those.
-    products : ndarray of float64
-        Sums of products about these means, column by column.
-    mean_rest, centre_rest : ndarray of float64
-        What rounding took from `mean` and `centre`. Near 1e9 that is 1e-7, which matters for parts
-        whose means differ by 1e-3.
-    """
-
-    n: np.ndarray
+    n: np.ndarray  # values of each column
     mean: np.ndarray
-    squares: np.ndarray
+    squares: np.ndarray  # their sum about the mean
+    # Infinity and minus infinity if there is no value.
     low: np.ndarray
     high: np.ndarray
-    complete: int
-    centre: np.ndarray
-    products: np.ndarray
+    complete: int  # rows that have a value in every column
+    centre: np.ndarray  # means among those
+    products: np.ndarray  # their sums about these means, column by column
+    # What rounding took from `mean` and `centre`. Near 1e9 that is 1e-7, which matters for parts
+    # whose means differ by 1e-3.
     mean_rest: np.ndarray
     centre_rest: np.ndarray
 
@@ -68,23 +52,14 @@ def moments_of(columns: Sequence[np.ndarray]) -> Moments:
     >>> found.mean, found.complete
     (array([1.5, 6. ]), 2)
     """
-    there = [~np.isnan(values) for values in columns]
-    alone = [_centred(values[mask]) for values, mask in zip(columns, there, strict=True)]
-    complete = np.logical_and.reduce(there)
+    complete = np.logical_and.reduce([~np.isnan(values) for values in columns])
     together = [_centred(values[complete]) for values in columns]
     rows = np.array([centred for *_, centred in together])
-    products = np.array([[(one * other).sum() for other in rows] for one in rows])
-    present = [values[mask] for values, mask in zip(columns, there, strict=True)]
-    return Moments(
-        n=np.array([len(values) for values in present]),
-        mean=np.array([mean for mean, _, _ in alone]),
-        squares=np.array([(centred**2).sum() for *_, centred in alone]),
-        low=np.array([values.min(initial=np.inf) for values in present]),
-        high=np.array([values.max(initial=-np.inf) for values in present]),
+    return replace(
+        _alone(columns, lambda left: (left**2).sum()),
         complete=int(complete.sum()),
         centre=np.array([mean for mean, _, _ in together]),
-        products=products,
-        mean_rest=np.array([rest for _, rest, _ in alone]),
+        products=np.array([[(one * other).sum() for other in rows] for one in rows]),
         centre_rest=np.array([rest for _, rest, _ in together]),
     )
 
@@ -114,13 +89,18 @@ def spreads_of(columns: Sequence[np.ndarray]) -> Moments:
     >>> spreads_of([np.array([1.0, 2.0, np.nan])]).squares
     array([0.5])
     """
+    return _alone(columns, lambda left: np.einsum("i,i", left, left))
+
+
+def _alone(columns: Sequence[np.ndarray], squares: Callable[[np.ndarray], Any]) -> Moments:
+    """Compute the moments of each column; the two ways to sum squares differ in the last bit."""
     nulls = [np.isnan(values) for values in columns]
     present = [v[~null] if null.any() else v for v, null in zip(columns, nulls, strict=True)]
     found = [_centred(values) for values in present]
     return Moments(
         n=np.array([len(values) for values in present], dtype=np.int64),
         mean=np.array([mean for mean, _, _ in found]),
-        squares=np.array([np.einsum("i,i", left, left) for *_, left in found]),
+        squares=np.array([squares(left) for *_, left in found]),
         low=np.array([values.min(initial=np.inf) for values in present]),
         high=np.array([values.max(initial=-np.inf) for values in present]),
         complete=0,

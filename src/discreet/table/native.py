@@ -70,14 +70,8 @@ def _without_index(table: pa.Table) -> list[str]:
 def like(original: Any, result: pa.Table, changed: Iterable[str]) -> Any:
     """Return an arrow table as the same kind as the original, with its index, order and types.
 
-    Parameters
-    ----------
-    original : pandas, polars or pyarrow table
-        What came in. Columns that did not change are taken from it as they are.
-    result : pyarrow.Table
-        As many rows as the original; columns may be missing.
-    changed : iterable of str
-        The columns whose cells are to be taken from `result`.
+    The cells of `changed` columns are taken from the result, which has as many rows as the original
+    and may lack columns; other columns are taken from the original as they are.
     """
     changed = [name for name in result.column_names if name in set(changed)]
     if isinstance(original, pa.Table):

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
+from discreet.table.cells import plain
 from discreet.table.columns import float_values, kind_of
 from discreet.table.native import to_arrow
 
@@ -18,10 +19,7 @@ from discreet.table.native import to_arrow
 def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the numeric columns that two tables or arrays share, as float64, NaN for nulls.
 
-    Parameters
-    ----------
-    original, protected : table or array
-        The same rows in the same order; arrays have columns x0, x1, ...
+    Both have the same rows in the same order; arrays have columns x0, x1, ...
 
     Examples
     --------
@@ -77,19 +75,12 @@ def as_table(table: Any) -> pa.Table:
 
 @dataclass(frozen=True)
 class Pair:
-    """One column of two tables as float64, NaN for nulls; both number categories alike.
+    """One column of two tables as float64, NaN for nulls; both number categories alike."""
 
-    Attributes
-    ----------
-    categorical : bool
-        Whether the numbers stand for categories, which can only be equal or not.
-    x, y : ndarray of float64
-        The original and the protected column.
-    """
-
+    # The numbers stand for categories, which can only be equal or not.
     categorical: bool
-    x: np.ndarray
-    y: np.ndarray
+    x: np.ndarray  # of the original
+    y: np.ndarray  # of the protected table
 
 
 def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
@@ -123,13 +114,8 @@ def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
 
 def common_codes(x: pa.ChunkedArray, y: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """Return the categories of two columns as numbers on one scale, NaN for nulls."""
-    both = pa.chunked_array([*_labels(x), *_labels(y)], pa.large_string())
+    text = pa.large_string()
+    both = pa.chunked_array([c for one in (x, y) for c in plain(one).cast(text).chunks], text)
     labels = pc.unique(both.drop_null())
     codes = pc.index_in(both, value_set=labels).cast(pa.float64()).to_numpy()
     return codes[: len(x)], codes[len(x) :]
-
-
-def _labels(column: pa.ChunkedArray) -> list[pa.Array]:
-    kind = column.type
-    plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
-    return list(plain.cast(pa.large_string()).chunks)

@@ -15,39 +15,22 @@ _SECOND = 10**6  # of the microseconds that datetimes count here
 
 @dataclass(frozen=True)
 class Program:
-    """A statistical package's way with dates and numbers.
+    """A statistical package's way with dates and numbers."""
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    epoch : int
-        Days from 1970-01-01 to the day that dates count from; negative.
-    date_unit : int
-        Numbers that make a day: 1, or 86,400 where dates are seconds.
-    datetime_unit : int
-        Microseconds in one number of a datetime or a time.
-    finest : int
-        Microseconds that a number of today's size still tells apart.
-    smallest, limit : float
-        It holds magnitudes from the first up to below the second, and 0.
-    dates, datetimes, times, whole : str
-        Patterns of formats.
-    formats : dict
-        What to write if nothing better is known.
-    """
-
-    name: str
-    epoch: int
-    date_unit: int
-    datetime_unit: int
-    finest: int
+    name: str  # for messages
+    epoch: int  # days from 1970-01-01 to the day that dates count from; negative
+    date_unit: int  # numbers that make a day: 1, or 86,400 where dates are seconds
+    datetime_unit: int  # microseconds in one number of a datetime or a time
+    finest: int  # microseconds that a number of today's size still tells apart
+    # It holds magnitudes from the first up to below the second, and 0.
     smallest: float
     limit: float
+    # Patterns of formats.
     dates: str
     datetimes: str
     times: str
     whole: str
+    # What to write if nothing better is known.
     formats: dict[str, str]
 
 
@@ -146,11 +129,7 @@ def as_numbers(
 ) -> tuple[pa.ChunkedArray, str] | tuple[None, None]:
     """Return dates, datetimes or times as a program's numbers, with a format.
 
-    Returns
-    -------
-    numbers : pyarrow.ChunkedArray of float64, or None
-        None if the program's numbers cannot hold the column exactly.
-    format : str
+    None if the program's numbers cannot hold the column exactly.
     """
     kind = column.type
     if pa.types.is_date(kind):

@@ -25,12 +25,7 @@ def nanoseconds(kind: pa.DataType) -> int:
 def limits(kind: pa.DataType, scale: int) -> tuple[int, int]:
     """Return the smallest and largest whole number that both a type and float64 hold exactly.
 
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        Of integers, dates, datetimes or durations.
-    scale : int
-        Units of the type in one number.
+    The type is of integers, dates, datetimes or durations, with `scale` units in one number.
 
     Examples
     --------

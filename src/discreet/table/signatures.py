@@ -11,15 +11,9 @@ from discreet.errors import BadInput
 
 # Read and written; the name of a format is its usual suffix.
 FORMATS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".csv.gz": "csv.gz",
-    ".tsv.gz": "csv.gz",
-    ".txt.gz": "csv.gz",
-    ".csv.zst": "csv.zst",
-    ".tsv.zst": "csv.zst",
-    ".txt.zst": "csv.zst",
+    **{f".{text}": "csv" for text in ("csv", "tsv", "txt")},
+    **{f".{text}.gz": "csv.gz" for text in ("csv", "tsv", "txt")},
+    **{f".{text}.zst": "csv.zst" for text in ("csv", "tsv", "txt")},
     ".parquet": "parquet",
     ".pq": "parquet",
     ".feather": "feather",

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
+from discreet.table.cells import plain
 from discreet.table.columns import LARGEST_EXACT_INTEGER
 from discreet.table.labels import (
     Labels,
@@ -67,12 +68,12 @@ def read_statistics_file(
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, OSError) as error:
         name = PROGRAMS[format].name
         raise BadInput(f"{path} cannot be read as {name}: {error}") from None
-    fields, columns = [], []
-    for name in meta.column_names:
-        own, column = _read_column(name, cells.pop(name), meta, format, name in text)
-        fields.append(own)
-        columns.append(column)
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+    found = [
+        _read_column(name, cells.pop(name), meta, format, name in text)
+        for name in meta.column_names
+    ]
+    schema = pa.schema([own for own, _ in found])
+    return pa.Table.from_arrays([column for _, column in found], schema=schema)
 
 
 def _read_column(
@@ -248,11 +249,8 @@ def _write_column(
     column: pa.ChunkedArray, name: str, program: Program, codes: pa.Array | None
 ) -> tuple[Any, str | None]:
     """Return a column as pandas needs it (a list if it holds text), with a format."""
+    column, spelt = plain(column), None
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
-    spelt = None
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         column = as_text(column)
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):

@@ -17,23 +17,12 @@ from discreet.kernels.sorting import sort, sort_rows
 
 @dataclass(frozen=True)
 class Summary:
-    """Sorted distinct values of a numeric column with their counts; nulls are counted separately.
+    """Sorted distinct values of a numeric column with their counts; nulls are counted apart."""
 
-    Attributes
-    ----------
-    values : ndarray of float64
-        Strictly increasing.
-    counts : ndarray of int64
-        How many records hold each value; at least 1.
-    nulls : int
-        Records without a value.
-    classes : ndarray of int32 or None
-        For supervised methods: for each value (row), how many of its records are in each class.
-    """
-
-    values: np.ndarray
-    counts: np.ndarray
+    values: np.ndarray  # strictly increasing
+    counts: np.ndarray  # at least 1
     nulls: int = 0
+    # For supervised methods: for each value (row), how many of its records are in each class.
     classes: np.ndarray | None = None
 
     @property
@@ -45,11 +34,7 @@ class Summary:
 def summarise(values: np.ndarray, target: np.ndarray | None = None) -> Summary:
     """Count the distinct values of an array; NaN is a null.
 
-    Parameters
-    ----------
-    values : ndarray
-    target : ndarray of int, optional
-        The class of each row, as 0, 1, ...; adds `classes`.
+    The target, the class of each row as 0, 1, ..., adds `classes`.
 
     Examples
     --------
@@ -87,12 +72,6 @@ def followed_by(low: Summary, high: Summary) -> Summary:
 def tuple_counts(table: pa.Table, columns: list[str]) -> tuple[pa.Table, np.ndarray]:
     """Count the distinct tuples of some columns; a null is a value like any other here.
 
-    Returns
-    -------
-    tuples : pyarrow.Table
-        One row per distinct tuple.
-    counts : ndarray of int64
-
     Examples
     --------
     >>> table = pa.table({"sex": ["f", "m", "f"], "age": [30, 41, 30]})
@@ -110,11 +89,7 @@ def tuple_counts(table: pa.Table, columns: list[str]) -> tuple[pa.Table, np.ndar
 class Tuples:
     """Distinct tuples with their counts, collected from pieces of a table.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        One row per tuple; a tuple may come again.
-    counts : ndarray of int64
+    The first table has one row per tuple; a tuple may come again.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import os
 import pickle
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
@@ -44,44 +44,29 @@ MOST_BITS = 14
 
 
 class SparkFrame(Frame):
-    """Columns on Spark.
+    """Columns on Spark: a plan for rows as c0, c1, ... and their number.
 
-    Parameters
-    ----------
-    session : Session
-    files : sequence of Path
-        Parquet files in the order of their rows, which all workers see under these names.
-    markers : sequence of str
-        What stands for a null in them, besides the empty text and NaN.
+    `workers.runs` says what the span is. A plan that is not kept is carried out once, when its rows
+    are first used.
     """
 
     # Of the temporary files, if there are any.
     _folder: Path | None = None
 
     def __init__(
-        self, session: Session, files: Sequence[Path], markers: Sequence[str] = ()
-    ) -> None:
-        schema, num_rows = source.footers(files)
-        with session.telling():
-            plan = source.rows_of(session, files, schema, markers)
-        self._set(session, plan, schema, num_rows, positioned=True)
-
-    def _set(
         self,
         session: Session,
         plan: Any,
         schema: pa.Schema,
         num_rows: int,
-        positioned: bool,
+        positioned: bool = True,
         span: int = 1,
         kept: bool = True,
-    ) -> SparkFrame:
+    ) -> None:
         self.session, self.schema, self.num_rows = session, schema, num_rows
         self.positioned = positioned
         session.make_room(num_rows // SPAN)
-        # Rows as c0, c1, ... and their number; `workers._runs` says what the span is.
         self._plan, self._span, self._kept = plan, span, kept
-        return self
 
     @classmethod
     def of(cls, session: Session, data: Any, markers: Sequence[str] = ()) -> SparkFrame:
@@ -90,57 +75,48 @@ class SparkFrame(Frame):
         folder = session.new_folder()
         with session.telling():
             data.toDF(*_names(len(schema))).write.parquet(source.local(folder))
-        return cls.stored(session, sorted(folder.glob("*.parquet")), schema, markers, False)
+        return cls.stored(session, sorted(folder.glob("*.parquet")), markers, schema, False)
 
     @classmethod
     def stored(
         cls,
         session: Session,
         files: Sequence[Path],
-        schema: pa.Schema,
         markers: Sequence[str] = (),
+        schema: pa.Schema | None = None,
         positioned: bool = True,
     ) -> SparkFrame:
-        """Return a frame for temporary files with columns c0, c1, ... in the order of a schema."""
-        _, num_rows = source.footers(files)
+        """Return a frame for Parquet files in the order of their rows.
+
+        All workers see them under these names. The markers stand for a null in them, besides the
+        empty text and NaN. A schema is given for temporary files: their columns are in its order.
+        """
+        found, num_rows = source.footers(files)
+        places = None if schema is None else range(len(schema))
+        schema = schema or found
         with session.telling():
-            plan = source.rows_of(session, files, schema, markers, range(len(schema)))
-        return cls.__new__(cls)._set(session, plan, schema, num_rows, positioned=positioned)
+            plan = source.rows_of(session, files, schema, markers, places)
+        return cls(session, plan, schema, num_rows, positioned)
 
     @classmethod
     def released(
-        cls,
-        session: Session,
-        folder: Path,
-        row_maps: Path,
-        schema: pa.Schema | None = None,
-        read: Callable[[Path], Iterator[pa.Table]] = workers.read_parquet,
+        cls, session: Session, folder: Path, row_maps: Path, schema: pa.Schema | None = None
     ) -> SparkFrame:
-        """Return a frame for written part files, with the row numbers from their row maps.
+        """Return a frame for parts that `write_parts` wrote, with the row numbers of their maps.
 
-        Parameters
-        ----------
-        session : Session
-        folder, row_maps : Path
-            As `write_parts` writes them.
-        schema : pyarrow.Schema, optional
-            Schema of the parts; that of the first by default.
-        read : callable
-            Reads a part in pieces; can be pickled.
+        The schema is that of the first part by default.
         """
         maps = sorted(row_maps.glob("part-*.parquet"))
-        found = {path.name.split(".")[0]: path for path in folder.glob("part-*")}
-        if not maps or found.keys() != {path.stem for path in maps}:
+        parts = [(folder / path.name, path) for path in maps]
+        if not maps or {path for path, _ in parts} != set(folder.glob("part-*")):
             raise BadInput(f"the parts in {folder} are not those that {row_maps} lists")
-        parts = [(found[path.stem], path) for path in maps]
         if schema is None:
             schema = schema_of(open_parquet(parts[0][0]).schema_arrow)
         num_rows = sum(open_parquet(path).metadata.num_rows for path in maps)
         places = session.spark.range(0, len(parts), 1, len(parts))
-        reading = partial(workers.read_released, read, schema, parts)
+        reading = partial(workers.read_released, schema, parts)
         plan = places.mapInArrow(reading, ddl(schema))
-        made = cls.__new__(cls)
-        return made._set(session, plan, schema, num_rows, positioned=True, span=0, kept=False)
+        return cls(session, plan, schema, num_rows, span=0, kept=False)
 
     # Counting
 
@@ -249,7 +225,7 @@ class SparkFrame(Frame):
     def _map_beside(self, pairs: Any, function: OfPair[pa.Table], schema: pa.Schema) -> SparkFrame:
         found, first, second = pairs
         work = partial(workers.map_pair, function, first, second, schema)
-        made = self._like(found.applyInArrow(work, ddl(schema)), schema, kept=False)
+        made = self._like(found.applyInArrow(work, ddl(schema)), schema)
         made._span = 0
         made._rows()
         return made
@@ -276,7 +252,7 @@ class SparkFrame(Frame):
         columns = self.schema.names if columns is None else columns
         work = partial(workers.flat_map_rows, function, self._schema(columns), schema, self._span)
         plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
-        return self._like(plan, schema, kept=False)
+        return self._like(plan, schema)
 
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> SparkFrame:
         """Sort into files, in which a row's number is its place."""
@@ -303,36 +279,16 @@ class SparkFrame(Frame):
         folder: Path,
         row_maps: Path,
         finish: OfPiece[pa.Table],
-        without: str | None = None,
-        write: Callable[[Iterable[pa.Table], Path], None] = workers.write_parquet,
-        suffix: str = ".parquet",
+        without: str,
     ) -> int:
-        """Write the rows in the order of a column, to part files and to their row maps.
+        """Write the rows in the order of a column, to part files and to their row maps; count them.
 
-        Parameters
-        ----------
-        order : str
-            A column of 64-bit words, spread evenly as `Draws.words` are: a row's first bits say
-            which part it belongs to, so that a rerun writes the same files on any cluster.
-        folder, row_maps : Path
-            For the parts, and for files of the same names with the number of each row; on one
-            file system that all workers see.
-        finish : callable
-            Turns rows and their numbers into what is written; can be pickled.
-        without : str, optional
-            A column that marks rows to leave out.
-        write : callable
-            Writes tables of the same schema to a file; can be pickled.
-        suffix : str
-            The suffix of the parts' names.
+        The column `order` holds 64-bit words, spread evenly as `Draws.words` are: a row's first
+        bits say which part it belongs to, so that a rerun writes the same files on any cluster.
+        Row maps have the parts' names, and the number of each row; all workers see both folders.
+        `finish` turns rows and their numbers into what is written; `without` marks rows to leave
+        out.
 
-        Returns
-        -------
-        int
-            Rows written.
-
-        Notes
-        -----
         Each attempt at a part writes files of its own. When all are there, those of the attempt
         that Spark counts are renamed, so one that failed or ran twice leaves nothing.
         """
@@ -341,34 +297,27 @@ class SparkFrame(Frame):
         (word,) = self._keys([order])
         bits = min(MOST_BITS, max(0, (self.num_rows - 1) // PART_ROWS).bit_length())
         part = functions.shiftright(word, 64 - bits) if bits else functions.lit(0)
-        data = self._rows()
-        if without is not None:
-            data = data.where(~functions.col(*self._keys([without])))
+        data = self._rows().where(~functions.col(*self._keys([without])))
         data = data.repartition(1 << bits, part).sortWithinPartitions(word, ROW)
-        folder.mkdir(parents=True, exist_ok=True)
-        row_maps.mkdir(parents=True, exist_ok=True)
         # Beside the row maps, which are not shared either.
         staging = row_maps / ".attempts"
         attempts = staging / "parts", staging / "row maps"
-        for path in attempts:
-            path.mkdir(parents=True)
-        work = partial(
-            workers.write_rows, finish, write, self.schema, order, bits, attempts, suffix
-        )
+        for path in (folder, row_maps, *attempts):
+            path.mkdir(parents=True, exist_ok=True)
+        work = partial(workers.write_rows, finish, self.schema, order, bits, attempts)
         try:
             with self.session.telling():
                 written = data.mapInArrow(work, workers.WRITTEN).toArrow().to_pylist()
             for found in written:
-                name = f"part-{found['part']:05d}"
-                os.replace(attempts[0] / f"{found['attempt']}{suffix}", folder / f"{name}{suffix}")
-                os.replace(
-                    attempts[1] / f"{found['attempt']}.parquet", row_maps / f"{name}.parquet"
-                )
+                for made, target in zip(attempts, (folder, row_maps), strict=True):
+                    name = f"part-{found['part']:05d}.parquet"
+                    os.replace(made / f"{found['attempt']}.parquet", target / name)
         finally:
             _remove(staging)
         if not written:
             none = np.arange(0)
-            write([finish(self.schema.empty_table(), none)], folder / f"part-00000{suffix}")
+            nothing = finish(self.schema.empty_table(), none)
+            workers.write_parquet([nothing], folder / "part-00000.parquet")
             workers.write_row_map(none, row_maps / "part-00000.parquet")
         rows = sum(found["rows"] for found in written)
         self.session.written["rows_written"] += rows
@@ -397,10 +346,10 @@ class SparkFrame(Frame):
             self._kept = True
         return self._plan
 
-    def _like(self, plan: Any, schema: pa.Schema, kept: bool) -> SparkFrame:
-        made = SparkFrame.__new__(SparkFrame)
-        return made._set(
-            self.session, plan, schema, self.num_rows, self.positioned, self._span, kept
+    def _like(self, plan: Any, schema: pa.Schema) -> SparkFrame:
+        """Return a frame for what a function makes of the rows."""
+        return SparkFrame(
+            self.session, plan, schema, self.num_rows, self.positioned, self._span, kept=False
         )
 
     def _keys(self, columns: Sequence[str]) -> list[str]:
@@ -449,7 +398,7 @@ def spark_frame(session: Session, table: Any, markers: Sequence[str] = ()) -> Sp
                 "--engine memory, or convert it"
             )
         files = plain_files(path) if path.is_dir() else [path]
-        frame = SparkFrame(session, [file.absolute() for file in files], markers)
+        frame = SparkFrame.stored(session, [file.absolute() for file in files], markers)
     if frame.num_rows == 0:
         raise BadInput("the table has no rows")
     return frame

@@ -40,7 +40,8 @@ class _File:
 class SortedFrame(SparkFrame):
     """Rows in files, in the order of their numbers; pieces are whole stretches."""
 
-    _files: list[_File]
+    # Of the files, in a list: what tasks get.
+    _places: Any
     # From columns and a file's place to the stretches that begin in it.
     _reading: Callable[[list[str], int], Iterator[Numbered]]
 
@@ -72,32 +73,26 @@ class SortedFrame(SparkFrame):
             first, last = (start, start + one["rows"] - 1) if anew else (one["first"], one["last"])
             files.append(_File(folder / f"{one['attempt']}.parquet", first, last))
             start += one["rows"]
-        made = cls.__new__(cls)
-        made._files, made._folder = files, folder
-        plan = made._over(session, partial(read_rows, files, schema, anew), ddl(schema))
-        made._set(session, plan, schema, start, frame.positioned, span=0, kept=True)
+        places = session.spark.range(0, len(files), 1, max(1, len(files)))
+        plan = places.mapInArrow(partial(read_rows, files, schema, anew), ddl(schema))
+        made = cls(session, plan, schema, start, frame.positioned, span=0)
+        made._folder, made._places = folder, places
         made._reading = partial(read_stretches, files, schema, anew, stretch)
         return made
-
-    def _over(self, session: Any, work: Any, made: str) -> Any:
-        """Plan work for each file, by its place in the list."""
-        places = session.spark.range(0, len(self._files), 1, max(1, len(self._files)))
-        return places.mapInArrow(work, made)
 
     def fold(self, function: OfPiece[Part], merge: Merge[Part], columns: Sequence[str]) -> Part:
         """Fold the stretches of each file, and combine the results here."""
         if not self.num_rows:
             return function(self._schema(columns).empty_table(), np.arange(0))
         work = partial(fold_stretches, function, merge, self._reading, list(columns))
-        return self._merged(self._over(self.session, work, workers.PARTIALS), merge)
+        return self._merged(self._places.mapInArrow(work, workers.PARTIALS), merge)
 
     def _mapped(
         self, function: OfPiece[Numbered], schema: pa.Schema, columns: Sequence[str] | None
     ) -> SparkFrame:
         columns = self.schema.names if columns is None else list(columns)
         work = partial(map_stretches, function, schema, self._reading, columns)
-        plan = self._over(self.session, work, ddl(schema))
-        return self._like(plan, schema, kept=False)
+        return self._like(self._places.mapInArrow(work, ddl(schema)), schema)
 
 
 # What workers do
@@ -129,7 +124,7 @@ def write_sorted(schema: pa.Schema, folder: Path, batches: Batches) -> Batches:
 
 def read_rows(files: list[_File], schema: pa.Schema, anew: bool, batches: Batches) -> Batches:
     """Return the rows of files to Spark."""
-    for place in _places(batches):
+    for place in workers.places(batches):
         for table, rows in _read(files[place], schema, anew, schema.names):
             yield from workers.sent(table, rows)
 
@@ -138,7 +133,7 @@ def fold_stretches(
     function: OfPiece[Any], merge: Merge[Any], reading: Any, columns: list[str], batches: Batches
 ) -> Batches:
     """Combine what a function returns for the stretches that begin in each file."""
-    for place in _places(batches):
+    for place in workers.places(batches):
         firsts, parts = [], []
         for table, rows in reading(columns, place):
             firsts.append(int(rows[0]))
@@ -155,31 +150,21 @@ def map_stretches(
     batches: Batches,
 ) -> Batches:
     """Return what a function makes of the stretches that begin in each file."""
-    for place in _places(batches):
+    for place in workers.places(batches):
         for table, rows in reading(columns, place):
             made, numbers = function(table, rows)
             yield from workers.sent(made.cast(schema), numbers)
 
 
 def read_stretches(
-    files: list[_File],
-    schema: pa.Schema,
-    anew: bool,
-    stretch: int,
-    columns: list[str],
-    place: int,
+    files: list[_File], schema: pa.Schema, anew: bool, stretch: int, columns: list[str], place: int
 ) -> Iterator[Numbered]:
     """Return the stretches that begin in a file, to their ends, which may be in later files."""
     return whole_stretches(_beginning_in(files, schema, anew, stretch, columns, place), stretch)
 
 
 def _beginning_in(
-    files: list[_File],
-    schema: pa.Schema,
-    anew: bool,
-    stretch: int,
-    columns: list[str],
-    place: int,
+    files: list[_File], schema: pa.Schema, anew: bool, stretch: int, columns: list[str], place: int
 ) -> Iterator[Numbered]:
     before = files[place - 1].last // stretch if place else -1
     last = files[place].last // stretch
@@ -212,8 +197,3 @@ def _read(file: _File, schema: pa.Schema, anew: bool, columns: Sequence[str]) ->
         rows = np.arange(start, start + len(table)) if anew else table[number].to_numpy()
         start += len(table)
         yield table.select(stored).rename_columns(list(columns)).cast(kinds), rows
-
-
-def _places(batches: Batches) -> Iterator[int]:
-    for batch in batches:
-        yield from batch.column(0).to_pylist()

@@ -50,28 +50,16 @@ _USED = {
 
 
 class Session(Engine):
-    """Spark, and a folder for what frames keep.
+    """Spark, and a folder for what frames keep, which all workers see under this name.
 
-    Parameters
-    ----------
-    folder : Path
-        For temporary files; all workers see it under this name, and whoever made it removes it.
-    memory : str, optional
-        For a session that is started here, such as "4GB"; 40 % of the machine's memory by default.
-    master : str, optional
-        Where to start one; this machine by default.
-    given : SparkSession or DataFrame, optional
-        The caller's; by default the active session, if there is one.
+    The session is that of the caller's session or DataFrame (`given`), or else the active one, or
+    else one that is started here: on this machine by default, with 40 % of its memory.
     """
 
     name = "spark"
 
     def __init__(
-        self,
-        folder: Path,
-        memory: str | None = None,
-        master: str | None = None,
-        given: Any = None,
+        self, folder: Path, memory: str | None = None, master: str | None = None, given: Any = None
     ) -> None:
         self.folder = folder.absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +117,8 @@ class Session(Engine):
         path = Path(table) if isinstance(table, str | Path) else None
         if path is None or not path.is_file() or not format_of(path).startswith("csv"):
             return spark_frame(self, table, how.null_markers)
-        return SparkFrame.stored(self, *files.parse_csv(path, self.new_folder(), how))
+        made, schema = files.parse_csv(path, self.new_folder(), how)
+        return SparkFrame.stored(self, made, schema=schema)
 
     def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> Frame:
         """Open part files with their row maps, or a CSV with its own."""
@@ -166,17 +155,9 @@ def spark_session(
     memory: str | None = None,
     folder: Path | None = None,
 ) -> Any:
-    """Return the caller's Spark session, or start one.
+    """Return the caller's Spark session, or start one on a master such as "spark://host:7077".
 
-    Parameters
-    ----------
-    master : str, optional
-        Where to start one, such as "local[2]" or "spark://host:7077".
-    given : SparkSession or DataFrame, optional
-    memory : str, optional
-        For Java, such as "4GB".
-    folder : Path, optional
-        For Spark's own temporary files.
+    The memory is for Java, and the folder for Spark's own temporary files.
     """
     running = _running(given)
     if running is None:
@@ -188,14 +169,7 @@ def spark_session(
 
 
 def usage(spark: Any, after: int = -1) -> dict[str, int]:
-    """Sum what the stages of a session read, shuffled and wrote.
-
-    Parameters
-    ----------
-    spark : SparkSession
-    after : int
-        Count only stages with higher numbers.
-    """
+    """Sum what the stages of a session with numbers above `after` read, shuffled and wrote."""
     totals = dict.fromkeys(_USED, 0)
     for stage in _stages(spark):
         if stage.stageId() > after:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -80,12 +80,10 @@ def map_pair(
 
 def write_rows(
     finish: OfPiece[pa.Table],
-    write: Callable[[Iterable[pa.Table], Path], None],
     schema: pa.Schema,
     order: str,
     bits: int,
     folders: tuple[Path, Path],
-    suffix: str,
     batches: Batches,
 ) -> Batches:
     """Write the rows of each part, which come in order, and report what was written."""
@@ -93,10 +91,10 @@ def write_rows(
         # Another attempt at the same part, even at the same time, writes to another file.
         attempt = os.urandom(8).hex()
         numbers: list[np.ndarray] = []
-        path = folders[0] / f"{attempt}{suffix}"
-        write(_finished(finish, runs, numbers), path)
+        path, map_path = (folder / f"{attempt}.parquet" for folder in folders)
+        write_parquet(_finished(finish, runs, numbers), path)
         rows = np.concatenate(numbers)
-        write_row_map(rows, folders[1] / f"{attempt}.parquet")
+        write_row_map(rows, map_path)
         cells = [part, attempt, len(rows), path.stat().st_size]
         yield pa.RecordBatch.from_arrays(
             [pa.array([cell]) for cell in cells], names=["part", "attempt", "rows", "size"]
@@ -124,26 +122,29 @@ def _finished(
 
 
 def read_released(
-    read: Callable[[Path], Iterator[pa.Table]],
-    schema: pa.Schema,
-    parts: Sequence[tuple[Path, Path]],
-    batches: Batches,
+    schema: pa.Schema, parts: Sequence[tuple[Path, Path]], batches: Batches
 ) -> Batches:
     """Return the rows of written parts, with their numbers from the row map."""
+    for place in places(batches):
+        path, map_path = parts[place]
+        numbers = open_parquet(map_path).read()[ORIGINAL_ROW].to_numpy()
+        start = 0
+        for batch in open_parquet(path).iter_batches(1 << 16):
+            table = pa.table(batch)
+            rows = numbers[start : start + len(table)]
+            start += len(table)
+            if len(rows) < len(table):
+                break
+            table = normalise(table.replace_schema_metadata(None), [])
+            yield from sent(table.select(schema.names).cast(schema), rows)
+        if start != len(numbers):
+            raise BadInput(f"{path} does not have the rows that its row map {map_path} lists")
+
+
+def places(batches: Batches) -> Iterator[int]:
+    """Return the places, in a list of files, that a task is to work on."""
     for batch in batches:
-        for place in batch.column(0).to_pylist():
-            path, map_path = parts[place]
-            numbers = open_parquet(map_path).read()[ORIGINAL_ROW].to_numpy()
-            start = 0
-            for table in read(path):
-                rows = numbers[start : start + len(table)]
-                start += len(table)
-                if len(rows) < len(table):
-                    break
-                table = normalise(table.replace_schema_metadata(None), [])
-                yield from sent(table.select(schema.names).cast(schema), rows)
-            if start != len(numbers):
-                raise BadInput(f"{path} does not have the rows that its row map {map_path} lists")
+        yield from batch.column(0).to_pylist()
 
 
 def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
@@ -154,12 +155,6 @@ def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
         writer.write_table(table)
     if writer is not None:
         writer.close()
-
-
-def read_parquet(path: Path) -> Iterator[pa.Table]:
-    """Read a file one piece at a time."""
-    for batch in open_parquet(path).iter_batches(1 << 16):
-        yield pa.table(batch)
 
 
 def write_row_map(rows: np.ndarray, path: Path) -> None:
