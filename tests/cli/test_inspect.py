@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from discreet import write_table
-from discreet.cli import main
+from discreet.cli import main, show
 from discreet.datasets import make_households
 from discreet.recipe import Recipe
 
@@ -37,7 +37,7 @@ def test_plain_in_a_pipe(run):
 
 def test_a_table_on_a_terminal(run, monkeypatch):
     shown = Console(force_terminal=True, width=200, record=True)
-    monkeypatch.setattr(sys.modules["discreet.cli.main"], "out", shown)
+    monkeypatch.setattr(show, "out", shown)
     run("in.csv")
     text = shown.export_text()
     assert "┃ column" in text

@@ -109,7 +109,7 @@ def noisy(**more):
     return protect(PEOPLE, {"roles": ROLES, "steps": [step]})
 
 
-def test_what_tells_releases_apart_is_said():
+def test_what_tells_releases_apart_is_said(monkeypatch):
     found = compare(
         PEOPLE,
         {
@@ -130,7 +130,8 @@ def test_what_tells_releases_apart_is_said():
     ]  # fmt: skip
     page = comparison_page(found.to_dict())
     console = Console(record=True, width=300)
-    show.comparison(console, found)
+    monkeypatch.setattr(show, "out", console)
+    show.comparison(found)
     printed = " ".join(console.export_text().split())
     for words in ("k-anonymity with k = 10", "scale age: 0.5, income: 0.2", "scale = 0.1"):
         assert words in page

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from discreet.assessment import Assessment, Comparison, assess, compare
-from discreet.check.folders import find_release
-from discreet.cli import show
+import typer
+
+from discreet.cli import options, show
 from discreet.errors import BadInput
-from discreet.recipe import Recipe
 
 
-def run_assess(
-    original: Path,
-    protected: Path,
-    recipe: Path,
-    measures: list[str] | None,
-    engine: str,
-    memory: str | None,
-    dialect: dict[str, str | None],
-) -> Assessment:
-    """Measure a release against its original."""
+@options.reads_files
+def assess(
+    original: options.Original,
+    protected: options.ReleasePath,
+    recipe: options.RecipeFile,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Take only this measure; can be repeated.")
+    ] = None,
+    engine: options.Measuring = "auto",
+    memory: options.Memory = None,
+    as_json: options.Json = False,
+    **dialect: str | None,
+) -> None:
+    """Measure risk and utility before and after."""
+    from discreet.assessment import assess as measured
+    from discreet.check.folders import find_release
+    from discreet.recipe import Recipe
+
     rules = Recipe.load(recipe)
     _, internal = find_release(protected)
     if not internal.is_dir():
@@ -30,41 +38,60 @@ def run_assess(
             file=sys.stderr,
         )
     with show.progress("assessing"):
-        return assess(
+        found = measured(
             original,
             protected,
             rules.roles,
             recipe=rules,
-            measures=measures,
+            measures=measure or None,
             engine=engine,
             memory=memory,
             dialect=dialect,
         )
+    if as_json:
+        show.print_json(found.to_dict())
+    else:
+        show.assessment(found)
 
 
-def run_compare(
-    original: Path,
-    releases: list[Path],
-    file: Path | None,
-    force: bool,
-    risk: str,
-    loss: str,
-    engine: str,
-    memory: str | None,
-    dialect: dict[str, str | None],
-) -> Comparison:
-    """Compare releases, and write a page or JSON if a file is given."""
+@options.reads_files
+def compare(
+    original: options.Original,
+    releases: Annotated[list[Path], typer.Argument(help="Release folders, or released files.")],
+    file: Annotated[
+        Path | None, typer.Option("--out", help="Write the comparison to this .html or .json file.")
+    ] = None,
+    risk: Annotated[
+        str, typer.Option(help="Risk to rank by: linkage, or a figure like individual_risk.mean.")
+    ] = "linkage",
+    loss: Annotated[
+        str, typer.Option(help="Loss to rank by: information_loss, or a figure like il1s.")
+    ] = "information_loss",
+    force: options.ForceFile = False,
+    engine: options.Measuring = "auto",
+    memory: options.Memory = None,
+    as_json: options.Json = False,
+    **dialect: str | None,
+) -> None:
+    """Compare releases of one table, and mark those that no other one beats."""
+    from discreet.assessment import compare as compared
+
     if file is not None:
         _check(file, force, original, releases)
     with show.progress(f"measuring {len(releases)} releases"):
-        found = compare(
+        found = compared(
             original, releases, risk=risk, loss=loss, engine=engine, memory=memory, **dialect
         )
     if file is not None and file.suffix == ".json":
         file.write_text(found.to_json() + "\n", encoding="utf-8")
     elif file is not None:
         found.to_html(file)
-    return found
+    if as_json:
+        show.print_json(found.to_dict())
+        return
+    show.comparison(found)
+    if file is not None:
+        show.print_written(file)
 
 
 def _check(file: Path, force: bool, original: Path, releases: list[Path]) -> None:

@@ -3,90 +3,102 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.cli import show
+from discreet.cli import options, show
 from discreet.errors import BadInput
-from discreet.generalization import Hierarchy
-from discreet.inspection import Inspection, inspect
-from discreet.inspection.inspection import ColumnLook
-from discreet.inspection.proposal import (
-    ANSWERS,
-    Proposal,
-    propose,
-    why_no_recipe,
-    write_hierarchies,
-)
+
+if TYPE_CHECKING:
+    from discreet.inspection import Inspection
+    from discreet.inspection.inspection import ColumnLook
 
 _HEADINGS = ("column", "kind", "distinct", "nulls", "unique", "range", "probably", "why")
 _COLOURS = {"identifiers": "red", "quasi": "yellow", "confidential": "magenta"}
 
 
-def run_inspect(
-    out: Console,
-    file: Path,
-    *,
-    recipe: Path | None,
-    interactive: bool,
-    shown: list[str],
-    folder: Path | None,
-    force: bool,
-    quiet: bool,
-    dialect: dict[str, str | None],
-) -> dict[str, Any]:
-    """Look at a file, print what was found, and write the recipe and hierarchies if asked to.
+@options.reads_files
+def inspect(
+    file: options.TableFile,
+    write_recipe: Annotated[
+        Path | None,
+        typer.Option(help="Write a recipe to this file, with the reason for each role."),
+    ] = None,
+    interactive: Annotated[bool, typer.Option(help="Ask about doubtful columns.")] = False,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(help="Show the hierarchy proposed for a column; can be repeated."),
+    ] = None,
+    write_hierarchies: Annotated[
+        Path | None,
+        typer.Option(help="Write the proposed hierarchies to this folder, as CSV files to edit."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing recipe.")] = False,
+    as_json: options.Json = False,
+    **dialect: str | None,
+) -> None:
+    """Take a first look at a table: column kinds, likely identifiers, risky keys, a recipe."""
+    import discreet
+    from discreet.generalization import Hierarchy
 
-    Returns
-    -------
-    dict
-        Everything as plain data, for `--json`.
-    """
-    if recipe is not None:
-        _check_recipe(recipe, file, force)
-    if interactive and recipe is None:
+    if write_recipe is not None:
+        _check_recipe(write_recipe, file, force)
+    if interactive and write_recipe is None:
         raise BadInput("--interactive asks for roles, so it needs --write-recipe")
     with show.progress(f"looking at {file.name}"):
-        seen = inspect(file, **dialect)
-    content = seen.to_dict()
-    trees = {name: Hierarchy.auto().show(seen.column(name), name) for name in shown}
-    if not quiet:
+        seen = discreet.inspect(file, **dialect)
+    trees = {name: Hierarchy.auto().show(seen.column(name), name) for name in hierarchy or ()}
+    if not as_json:
         if trees:
-            _trees(out, trees)
+            _trees(trees)
         else:
-            _print(out, seen)
-    content["hierarchies"] = trees
-    if recipe is None and folder is None:
-        return content
+            _print(seen)
+    written = {}
+    if write_recipe is not None or write_hierarchies is not None:
+        written = _write(seen, write_recipe, write_hierarchies, trees, interactive, as_json)
+    if as_json:
+        show.print_json(seen.to_dict() | {"hierarchies": trees} | written)
+
+
+def _write(
+    seen: Inspection,
+    recipe: Path | None,
+    folder: Path | None,
+    shown: Iterable[str],
+    interactive: bool,
+    quiet: bool,
+) -> dict[str, str]:
+    """Write the recipe, and the hierarchies of it and of the columns shown; return where."""
+    from discreet.generalization import Hierarchy
+    from discreet.inspection.proposal import propose, write_hierarchies
+
     try:
-        answers = _ask(out, seen) if interactive else {}
+        answers = _ask(seen) if interactive else {}
     except typer.Abort:
         raise BadInput("some questions were not answered; nothing was written") from None
     proposal = propose(seen, answers, _seen_from(folder, recipe))
+    written = {}
     if folder is not None:
-        write_hierarchies(seen, _wanted(seen, proposal, shown), folder)
-        content["hierarchies_folder"] = str(folder)
+        more = {n: Hierarchy.auto().settle(seen.column(n), n) for n in shown}
+        write_hierarchies(seen, more | proposal.hierarchies, folder)
+        written["hierarchies_folder"] = str(folder)
         _say(
-            out,
-            quiet,
             f"Hierarchies to edit: {folder}. They hold the table's values: do not share them.",
+            quiet,
         )
     if recipe is not None:
-        _write(recipe, proposal.text)
-        content["recipe"] = str(recipe)
-        _say(out, quiet, f"Recipe to review and run: {recipe}")
-    return content
-
-
-def _wanted(seen: Inspection, proposal: Proposal, shown: list[str]) -> dict[str, Hierarchy]:
-    """Return the hierarchies of the recipe and of the columns asked for."""
-    more = {n: Hierarchy.auto().settle(seen.column(n), n) for n in shown}
-    return more | proposal.hierarchies
+        try:
+            recipe.write_text(proposal.text, encoding="utf-8")
+        except OSError as error:
+            raise BadInput(f"cannot write to {recipe}: {error.strerror}") from None
+        written["recipe"] = str(recipe)
+        _say(f"Recipe to review and run: {recipe}", quiet)
+    return written
 
 
 def _seen_from(folder: Path | None, recipe: Path | None) -> str | None:
@@ -104,20 +116,15 @@ def _check_recipe(recipe: Path, file: Path, force: bool) -> None:
         raise BadInput(f"{recipe} exists; choose another name, or replace it with --force")
 
 
-def _write(recipe: Path, text: str) -> None:
-    try:
-        recipe.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"cannot write to {recipe}: {error.strerror}") from None
-
-
-def _say(out: Console, quiet: bool, text: str) -> None:
+def _say(text: str, quiet: bool = False) -> None:
     if not quiet:
-        out.print(escape(text), soft_wrap=True)
+        show.out.print(escape(text), soft_wrap=True)
 
 
-def _ask(out: Console, seen: Inspection) -> dict[str, str]:
+def _ask(seen: Inspection) -> dict[str, str]:
     """Ask about doubtful columns one by one, on standard error."""
+    from discreet.inspection.proposal import ANSWERS
+
     answers = {}
     for look in seen.columns:
         guess = look.guess
@@ -156,34 +163,36 @@ def _row(look: ColumnLook, rows: int) -> tuple[str, ...]:
     )
 
 
-def _print(out: Console, seen: Inspection) -> None:
+def _print(seen: Inspection) -> None:
+    from discreet.inspection.proposal import why_no_recipe
+
     rows = [_row(look, seen.rows) for look in seen.columns]
     keys = [
         (" x ".join(key.columns), f"{key.singled_out:.1%}{' (estimated)' * key.estimated}")
         for key in seen.keys.riskiest
     ]
     title = f"{seen.rows:,} records, {len(rows)} columns"
-    if out.is_terminal:
+    if show.out.is_terminal:
         table = Table(*_HEADINGS, title=title)
         for row in rows:
             role = row[6].rstrip("?")
             cells = [escape(cell) for cell in row]
             cells[6] = f"[{_COLOURS.get(role, 'default')}]{cells[6]}[/]"
             table.add_row(*cells)
-        out.print(table)
+        show.out.print(table)
         riskiest = Table("key", "singles out", title="Riskiest keys")
         for key in keys:
             riskiest.add_row(*(escape(cell) for cell in key))
-        out.print(riskiest)
+        show.out.print(riskiest)
     else:
         print(title)
         _plain([_HEADINGS, *rows])
         print("\nRiskiest keys")
         _plain([("key", "singles out"), *keys])
-    _say(out, False, f"Note: {seen.keys.note}. All roles are guesses; those with ? are doubtful.")
+    _say(f"Note: {seen.keys.note}. All roles are guesses; those with ? are doubtful.")
     problem = why_no_recipe(seen)
     if problem:
-        _say(out, False, f"Note: {problem}.")
+        _say(f"Note: {problem}.")
 
 
 def _plain(rows: list[tuple[str, ...]]) -> None:
@@ -195,7 +204,7 @@ def _plain(rows: list[tuple[str, ...]]) -> None:
         print("  ".join(cells).rstrip())
 
 
-def _trees(out: Console, trees: dict[str, str]) -> None:
+def _trees(trees: dict[str, str]) -> None:
     for name, tree in trees.items():
-        out.print(f"[bold]{escape(name)}[/bold]")
-        out.print(escape(tree), soft_wrap=True)
+        show.out.print(f"[bold]{escape(name)}[/bold]")
+        show.out.print(escape(tree), soft_wrap=True)

@@ -4,51 +4,58 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.console import Console
+import typer
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.cli import show
+from discreet.cli import options, show
 from discreet.errors import BadInput
-from discreet.flow.reports import saved_facts, saved_report
-from discreet.report import key_figures, sentences
-from discreet.report.measures import cells, label
 
 # A terminal this wide has room for how to read a figure.
 WIDE = 110
 
 
-def run_report(
-    out: Console,
-    release: Path,
-    original: Path | None,
-    target: Path | None,
-    *,
-    external: bool,
-    compared: Path | None,
-    force: bool,
-    as_json: bool,
-    engine: str,
-    memory: str | None,
-    dialect: dict[str, str | None],
+@options.reads_files
+def report(
+    release: options.ReleasePath,
+    original: Annotated[
+        Path | None, typer.Option(help="The table it was made from, to measure again.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--out", help="HTML file to write; without it, a summary is printed."),
+    ] = None,
+    external: Annotated[
+        bool, typer.Option("--external", help="The report for users of the data.")
+    ] = False,
+    compared: Annotated[
+        Path | None, typer.Option(help="JSON from `discreet compare`, to show the alternatives.")
+    ] = None,
+    force: options.ForceFile = False,
+    engine: options.Measuring = "auto",
+    memory: options.Memory = None,
+    as_json: options.Json = False,
+    **dialect: str | None,
 ) -> None:
-    """Write a report of a release, or print its summary."""
+    """Write the report for the review board, or with --external for users of the data."""
+    from discreet.flow.reports import saved_facts, saved_report
+
     if external and (original is not None or compared is not None):
         raise BadInput(
             "an external report covers the released table only; leave out --original and --compared"
         )
-    if target is None:
+    if file is None:
         if external:
             raise BadInput("give the file to write the external report to, with --out")
         facts = saved_facts(release, original, engine, memory, **dialect)
         if as_json:
-            print(json.dumps(_plain(facts), indent=1, ensure_ascii=False))
+            show.print_json(_plain(facts))
         else:
-            print_summary(out, facts)
+            _print_summary(facts)
         return
-    _check_target(target, external, force)
+    _check(file, external, force)
     comparison = _comparison(compared) if compared is not None else None
     with show.progress("writing the report"):
         page = saved_report(
@@ -61,19 +68,19 @@ def run_report(
             **dialect,
         )
     try:
-        target.write_text(page, encoding="utf-8")
+        file.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"cannot write to {target}: {error.strerror}") from None
+        raise BadInput(f"cannot write to {file}: {error.strerror}") from None
     if as_json:
-        print(json.dumps({"report": str(target)}))
+        print(json.dumps({"report": str(file)}))
     else:
-        out.print(f"Written: {target}", markup=False, soft_wrap=True)
+        show.print_written(file)
 
 
-def _check_target(target: Path, external: bool, force: bool) -> None:
-    if target.exists() and not force:
-        raise BadInput(f"{target} exists; choose another place, or replace it with --force")
-    folder = target.absolute().parent
+def _check(file: Path, external: bool, force: bool) -> None:
+    if file.exists() and not force:
+        raise BadInput(f"{file} exists; choose another place, or replace it with --force")
+    folder = file.absolute().parent
     if not external and folder.name == "public" and (folder.parent / "internal").is_dir():
         raise BadInput(f"{folder} is shared; write the internal report elsewhere")
 
@@ -92,6 +99,9 @@ def _comparison(path: Path) -> Any:
 
 def _plain(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the summary as plain data."""
+    from discreet.report import key_figures, sentences
+    from discreet.report.measures import label
+
     rows = [
         {
             "measure": label(row),
@@ -105,24 +115,29 @@ def _plain(facts: dict[str, Any]) -> dict[str, Any]:
     return {"summary": sentences(facts), "key_figures": rows, "check": check}
 
 
-def print_summary(out: Console, facts: dict[str, Any]) -> None:
+def _print_summary(facts: dict[str, Any]) -> None:
     """Print what the first page of the report says."""
+    from discreet.report import key_figures, sentences
+    from discreet.report.measures import cells
+
     for sentence in sentences(facts):
-        out.print(escape(sentence))
+        show.out.print(escape(sentence))
     table = Table("key figure", title="Risk and utility")
     for name in ("before", "after"):
         table.add_column(name, justify="right")
     table.add_column("guide value")
     table.add_column("kept")
-    wide = out.width >= WIDE
+    wide = show.out.width >= WIDE
     if wide:
         table.add_column("how to read it")
     for name, reading, guide, met, before, after in map(cells, key_figures(facts)):
         verdict = f"[bold red]{met}[/]" if met == "not met" else met
         table.add_row(escape(name), before, after, guide, verdict, *[escape(reading)][:wide])
-    out.print(table)
+    show.out.print(table)
     check = facts["check"]
-    out.print(f"Check: {escape(check['summary'])}.")
+    show.out.print(f"Check: {escape(check['summary'])}.")
     for warning in (*facts["log"]["warnings"], *check["notes"]):
-        out.print(f"[yellow]Note:[/yellow] {escape(warning)}.")
-    out.print("Full report with charts: discreet report RELEASE --out report.html", markup=False)
+        show.out.print(f"[yellow]Note:[/yellow] {escape(warning)}.")
+    show.out.print(
+        "Full report with charts: discreet report RELEASE --out report.html", markup=False
+    )

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from discreet.cli import options, show
 from discreet.errors import BadInput
-from discreet.reproduce import PAPERS, reproduce
-from discreet.reproduce import run as running
-from discreet.reproduce.page import Block, Heading, Text, blocks, markdown, page, print_blocks
-from discreet.reproduce.results import Reproduction
+
+if TYPE_CHECKING:
+    from discreet.reproduce.page import Block
+    from discreet.reproduce.results import Reproduction
+    from discreet.reproduce.run import Progress as Tell
 
 _TITLE = "The papers, reproduced"
 _INTRODUCTION = (
@@ -27,16 +29,28 @@ _INTRODUCTION = (
 )
 
 
-def run_reproduce(
-    out: Console,
-    paper: str,
-    table: str | None,
-    seeds: int | None,
-    as_json: bool,
-    html_file: Path | None,
-    markdown_file: Path | None,
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="rounding, porop, deficient or all.")],
+    table: Annotated[
+        str | None, typer.Option(help="Only this table, as the paper numbers it.")
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(help="Number of random draws (each paper has its own default).", min=1),
+    ] = None,
+    as_json: options.Json = False,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", help="Write tables and plots to this file.")
+    ] = None,
+    markdown_file: Annotated[
+        Path | None,
+        typer.Option("--markdown", help="The same as Markdown, with plots in a folder beside it."),
+    ] = None,
 ) -> None:
-    """Run one paper or all of them, and print or write the results."""
+    """Rerun a paper's experiments: its figures beside ours, what agrees, what does not and why."""
+    from discreet.reproduce import PAPERS, run
+    from discreet.reproduce.page import Heading, Text, blocks, markdown, page, print_blocks
+
     names: tuple[str, ...] = PAPERS if paper == "all" else (paper,)
     if paper != "all" and paper not in PAPERS:
         raise BadInput(f"there is no paper '{paper}'; choose from {', '.join(PAPERS)}, all")
@@ -44,19 +58,19 @@ def run_reproduce(
         if file is not None and not file.absolute().parent.is_dir():
             raise BadInput(f"{file}: the folder {file.parent} does not exist")
     if paper == "all" and table is not None:
-        names = tuple(name for name in PAPERS if table in running.titles(name))
+        names = tuple(name for name in PAPERS if table in run.titles(name))
         if not names:
             raise BadInput(f"no paper has a table '{table}'")
     results = []
     for name in names:
         with _progress(name) as tell:
-            results.append(reproduce(name, table, seeds, tell, _processes()))
+            results.append(run.reproduce(name, table, seeds, tell, _processes()))
     if as_json:
-        print(json.dumps({r.name: r.to_dict() for r in results}, indent=1, ensure_ascii=False))
+        show.print_json({r.name: r.to_dict() for r in results})
     elif html_file is None and markdown_file is None:
-        print_blocks(out, blocks(results))
+        print_blocks(show.out, blocks(results))
     else:
-        _print_summary(out, results)
+        _print_summary(results)
     command = " ".join(["discreet reproduce", paper, *(["--table", table] if table else [])])
     command += f" --seeds {seeds}" if seeds else ""
     head: list[Block]
@@ -71,12 +85,14 @@ def run_reproduce(
         markdown_file.write_text(markdown(content, pictures, pictures.name), "utf-8")
 
 
-def _print_summary(out: Console, results: list[Reproduction]) -> None:
+def _print_summary(results: list[Reproduction]) -> None:
     """Print the findings; the tables are in a file."""
+    from discreet.reproduce.page import blocks, print_blocks
+
     for result in results:
         bare = Reproduction(result.name, result.paper, result.titles, type(result.figures)())
         bare.findings, bare.missing = result.findings, result.missing
-        print_blocks(out, blocks([bare]))
+        print_blocks(show.out, blocks([bare]))
 
 
 def _processes() -> int:
@@ -85,11 +101,19 @@ def _processes() -> int:
 
 
 @contextmanager
-def _progress(name: str) -> Iterator[running.Progress | None]:
+def _progress(name: str) -> Iterator[Tell | None]:
     """Show a progress bar, on a terminal only."""
     if not sys.stderr.isatty():
         yield None
         return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     columns = (
         TextColumn("{task.fields[paper]}"),
         BarColumn(),

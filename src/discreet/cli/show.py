@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 import typing
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from discreet.method import Method
 
 _COLOURS = {"verified": "green", "broken": "bold red", "not verifiable": "yellow"}
+
+out = Console(highlight=False)
 
 
 @contextmanager
@@ -54,7 +57,7 @@ def stages() -> Iterator[Callable[[str], None]]:
         yield tell
 
 
-def release(out: Console, release: Release, assessment: Assessment, written: Path) -> None:
+def release(release: Release, assessment: Assessment, written: Path) -> None:
     """Print what was done, what was verified, and the first figures."""
     from discreet.check.folders import find_release
 
@@ -80,8 +83,8 @@ def release(out: Console, release: Release, assessment: Assessment, written: Pat
         used = ", ".join(f"{what.replace('_', ' ')} {n:,}" for what, n in log["usage"].items())
         out.print(f"  {log['engine']}: {used}")
     assert release.check is not None
-    check(out, release.check)
-    assessment_table(out, assessment)
+    check(release.check)
+    assessment_table(assessment)
     out.print(f"[bold]Share:[/bold] {escape(str(written))}", soft_wrap=True)
     internal = find_release(written)[1]
     out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
@@ -115,7 +118,7 @@ def _suppressed(counts: dict[str, Any]) -> str:
     return f"{said}; cells blanked: {cells}" if cells else said
 
 
-def check(out: Console, report: CheckReport) -> None:
+def check(report: CheckReport) -> None:
     """Print the findings of a check."""
     table = Table("promise", "status", "evidence", title=f"Check: {report.summary}")
     for finding in report.findings:
@@ -126,14 +129,14 @@ def check(out: Console, report: CheckReport) -> None:
         out.print(f"Note: {escape(note)}.")
 
 
-def assessment(out: Console, result: Assessment) -> None:
+def assessment(result: Assessment) -> None:
     """Print an assessment, and what was left out."""
-    assessment_table(out, result)
+    assessment_table(result)
     for name, why in result.left_out.items():
         out.print(f"Left out: {escape(name)}: {escape(why)}.")
 
 
-def assessment_table(out: Console, result: Assessment) -> None:
+def assessment_table(result: Assessment) -> None:
     """Print the figures of an assessment."""
     table = Table("measure", "before", "after", "how to read it", title="Risk and utility")
     for row in result.rows():
@@ -175,7 +178,7 @@ def _type_text(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
 
 
-def methods(out: Console, rows: list[dict[str, Any]]) -> None:
+def methods(rows: list[dict[str, Any]]) -> None:
     """Print the methods."""
     table = Table("method", "does", "parameters", "effect", "promise", show_lines=True)
     for row in rows:
@@ -192,7 +195,7 @@ def methods(out: Console, rows: list[dict[str, Any]]) -> None:
     out.print(table)
 
 
-def comparison(out: Console, found: Comparison) -> None:
+def comparison(found: Comparison) -> None:
     """Print compared releases side by side."""
     from discreet.report.compare import VERDICTS, done
 
@@ -216,3 +219,13 @@ def comparison(out: Console, found: Comparison) -> None:
     out.print(table)
     for note in found.notes:
         out.print(f"Note: {escape(note)}.")
+
+
+def print_json(content: Any) -> None:
+    """Print plain data as JSON."""
+    print(json.dumps(content, indent=1, ensure_ascii=False))
+
+
+def print_written(file: Path) -> None:
+    """Say which file was written."""
+    out.print(f"Written: {file}", markup=False, soft_wrap=True)
