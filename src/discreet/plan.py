@@ -6,175 +6,89 @@ One says what a step decided for a column, or, under `joint`, for its columns to
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
 
-class OfColumn(TypedDict):
-    """What `protect` adds to the plan of every column; dates have a unit."""
+class ColumnPlan(TypedDict, total=False):
+    """What was decided for a column; `ipso` and `mondrian` have nothing beyond the kind."""
 
-    precision: NotRequired[Literal["input", "full"]]
-    unit: NotRequired[str]
-    unit_ns: NotRequired[int]
-
-
-class RoundingPlan(OfColumn):
-    """Points with the number of records at each: between cuts, or multiples of a base.
-
-    `splits` are value, group and count of equal values that are shared out in row order.
-    """
-
-    kind: Literal["cuts", "multiples"]
+    kind: str
+    # What `protect` adds to every one; dates have a unit.
+    precision: str
+    unit: str
+    unit_ns: int
+    # `cuts` and `multiples`: points with the number of records at each. `splits` are value, group
+    # and count of equal values that are shared out in row order.
     points: np.ndarray
     counts: np.ndarray
-    encoding: NotRequired[str]
-    cuts: NotRequired[np.ndarray]
-    k: NotRequired[int]
-    splits: NotRequired[dict[str, np.ndarray]]
-    base: NotRequired[float]
-    multiples: NotRequired[np.ndarray]
-
-
-class ClipPlan(OfColumn):
-    """Bounds, and the number of values beyond them."""
-
-    kind: Literal["clip"]
+    encoding: str
+    cuts: np.ndarray
+    k: int
+    splits: dict[str, np.ndarray]
+    base: float
+    multiples: np.ndarray
+    # `clip`: bounds, and the number of values beyond them; `porop` has the range that it keeps.
     lower: float | None
     upper: float | None
     below: int
     above: int
-
-
-class NoisePlan(OfColumn):
-    """What the noise of a column is made of; `weights` are those of all columns' draws."""
-
-    kind: Literal["noise"]
+    # `noise`: what it is made of; `weights` are those of all columns' draws.
     noise: str
     scale: float
-    sd: NotRequired[float]
-    weights: NotRequired[dict[str, float]]
-
-
-class PramPlan(OfColumn):
-    """Sorted categories and their transition matrix, row after row."""
-
-    kind: Literal["pram"]
+    sd: float
+    weights: dict[str, float]
+    # `pram`: sorted categories and their transition matrix, row after row.
     categories: list[Any]
     matrix: np.ndarray
-
-
-class SourcesPlan(OfColumn):
-    """The row that each row's value came from; `window` are the ranks that it may have gone."""
-
-    kind: Literal["sources"]
+    # `sources`: the row that each row's value came from; `window` are the ranks that it may go.
     rows: np.ndarray
-    p: NotRequired[float]
-    window: NotRequired[int]
-
-
-class CentresPlan(OfColumn):
-    """The centre of each group of records."""
-
-    kind: Literal["microaggregation"]
+    p: float
+    window: int
+    # `microaggregation`: the centre of each group of records.
     centres: np.ndarray
-
-
-class CurvePlan(OfColumn):
-    """The least standard deviation of a column's noise, and the range that it keeps."""
-
-    kind: Literal["porop"]
+    # `porop`: the least standard deviation of the noise.
     noise_floor: float
-    lower: NotRequired[float]
-    upper: NotRequired[float]
-
-
-class LevelsPlan(OfColumn):
-    """The level of a column's hierarchy in each search."""
-
-    kind: Literal["generalize"]
+    # `generalize`: the level of the column's hierarchy in each search.
     levels: list[int]
 
 
-class BarePlan(OfColumn):
-    """Nothing beyond what was decided for the columns together."""
+class JointPlan(TypedDict, total=False):
+    """What was decided for all columns; correlated noise, `pram` and `sources` have the kind alone.
 
-    kind: Literal["ipso", "mondrian"]
+    `groups` and `confidential` are of another type in each kind.
+    """
 
-
-class BareJoint(TypedDict):
-    """All is in the plans of the columns."""
-
-    kind: Literal["correlated-noise", "pram", "sources"]
-
-
-class GroupsJoint(TypedDict):
-    """The group of each record; -1 where it was blanked."""
-
-    kind: Literal["microaggregation"]
+    kind: str
+    # `microaggregation`: `groups` has the group of each record; -1 where it was blanked.
     k: int
     algorithm: str
     strata: str | None
-    groups: np.ndarray
+    groups: Any
     loss: float
     moves: int
-
-
-class CurvesJoint(TypedDict):
-    """Coefficients and deviations of each chunk; `ties` says what orders equal values."""
-
-    kind: Literal["porop"]
-    k: int
+    # `porop`: coefficients and deviations of each chunk; `ties` says what orders equal values.
     second_k: int
     degrees: np.ndarray
     noise: str
     noise_scale: float
     coefficients: np.ndarray
     deviations: np.ndarray
-    ties: NotRequired[Literal["key"]]
-
-
-class RegressionPart(TypedDict):
-    """How records with some of the confidential columns get their values."""
-
-    used: np.ndarray
-    intercept: np.ndarray
-    coefficients: np.ndarray
-    noise: np.ndarray
-
-
-class RegressionJoint(TypedDict):
-    """A regression for each set of confidential columns that records have."""
-
-    kind: Literal["ipso"]
+    ties: str
+    # `ipso`: a regression for each set of confidential columns that records have.
     variant: str
-    confidential: list[str]
+    confidential: Any
     centre: np.ndarray
     scale: np.ndarray
-    parts: list[RegressionPart]
-
-
-class RecodingJoint(TypedDict):
-    """Groups of records by their nulls, and the confidential columns' distributions."""
-
+    parts: list[dict[str, np.ndarray]]
+    # `generalize` and `mondrian`: groups of records by their nulls, and the confidential columns'
+    # distributions. The levels and classes of each search of `generalize` are in its group.
     null_policy: str
-    groups: list[dict[str, Any]]
-    confidential: dict[str, Any]
     trees: dict[str, list[np.ndarray]]
-
-
-class GeneralizeJoint(RecodingJoint):
-    """The columns' hierarchies; the levels and classes of each search are in its group."""
-
-    kind: Literal["generalize"]
     hierarchies: dict[str, Any]
-
-
-class MondrianJoint(RecodingJoint):
-    """Labels and sizes of the classes; the class of each tuple, or of each row."""
-
-    kind: Literal["mondrian"]
+    # `mondrian`: labels and sizes of the classes; the class of each tuple, or of each row.
     sizes: np.ndarray
     labels: dict[str, Any]
-    tuples: NotRequired[dict[str, Any]]
-    classes: NotRequired[np.ndarray]
+    tuples: dict[str, Any]
+    classes: np.ndarray

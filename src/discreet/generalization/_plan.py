@@ -19,7 +19,7 @@ from discreet.generalization._recode import Round
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP, Ladder
-from discreet.plan import GeneralizeJoint
+from discreet.plan import JointPlan
 
 
 def describe_column(column: pa.ChunkedArray, name: str, ladder: Ladder) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _describe_round(
     }
 
 
-def levels_of(plan: GeneralizeJoint) -> list[dict[str, Any]]:
+def levels_of(plan: JointPlan) -> list[dict[str, Any]]:
     """Return group, round, levels and rows of every search, as `Generalize.levels_` shows them."""
     return [
         {"group": group["group"], "round": number, "levels": one["levels"], "rows": one["rows"]}
@@ -84,7 +84,7 @@ def levels_of(plan: GeneralizeJoint) -> list[dict[str, Any]]:
 
 
 def apply(
-    plan: GeneralizeJoint,
+    plan: JointPlan,
     hierarchies: Mapping[str, Hierarchy],
     columns: Mapping[str, pa.ChunkedArray],
 ) -> tuple[dict[str, pa.ChunkedArray], np.ndarray, np.ndarray]:
@@ -118,7 +118,7 @@ def apply(
 
 
 def _coded(
-    plan: GeneralizeJoint, hierarchy: Hierarchy, column: pa.ChunkedArray, name: str
+    plan: JointPlan, hierarchy: Hierarchy, column: pa.ChunkedArray, name: str
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the codes and the labels of a column's rows, level by level; -2 is no known label."""
     coded = []
@@ -133,7 +133,7 @@ def _coded(
     return coded
 
 
-def _groups_of(plan: GeneralizeJoint, nulls: Mapping[str, np.ndarray]) -> np.ndarray:
+def _groups_of(plan: JointPlan, nulls: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the number of each row's group; -1 where its pattern of nulls is new."""
     names = list(nulls)
     deficient = np.any([nulls[name] for name in names], axis=0)

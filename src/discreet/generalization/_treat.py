@@ -39,7 +39,7 @@ from discreet.generalization.privacy import (
 from discreet.generalization.search import Certificate
 from discreet.kernels.lattice import together
 from discreet.method import Decision, Outcome
-from discreet.plan import GeneralizeJoint, LevelsPlan
+from discreet.plan import ColumnPlan, JointPlan
 
 
 class Treatment:
@@ -225,7 +225,7 @@ class Treatment:
 
     def _plan(
         self,
-    ) -> tuple[dict[str, LevelsPlan], GeneralizeJoint, dict[str, Any], dict[str, Any]]:
+    ) -> tuple[dict[str, ColumnPlan], JointPlan, dict[str, Any], dict[str, Any]]:
         """Return the columns' plans and the joint one, figures, and parameters for a rerun."""
         method = self.method
         confidential = {
@@ -233,7 +233,7 @@ class Treatment:
             for name in confidential_columns(self.models)
         }
         groups = [done.describe(self.names, self.ladders) for done in self.done]
-        joint: GeneralizeJoint = {
+        joint: JointPlan = {
             "kind": "generalize",
             "null_policy": method.null_policy,
             "hierarchies": self.described,
@@ -242,7 +242,7 @@ class Treatment:
             "trees": trees(self.models, self.others),
         }
         searches = [one["levels"] for group in groups for one in group["rounds"]]
-        plans: dict[str, LevelsPlan] = {
+        plans: dict[str, ColumnPlan] = {
             name: {"kind": "generalize", "levels": [levels[name] for levels in searches]}
             for name in self.names
         }

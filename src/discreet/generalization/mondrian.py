@@ -43,7 +43,7 @@ from discreet.method import (
     as_arrow,
     as_computed,
 )
-from discreet.plan import BarePlan, MondrianJoint
+from discreet.plan import ColumnPlan, JointPlan
 from discreet.table.classes import check_columns, classes_of, encode_columns
 
 NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate"]
@@ -280,12 +280,12 @@ class Mondrian(Recoding):
         parts: Partition,
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
-    ) -> tuple[dict[str, Any], dict[str, BarePlan], MondrianJoint, dict[str, Any]]:
+    ) -> tuple[dict[str, Any], dict[str, ColumnPlan], JointPlan, dict[str, Any]]:
         """Return the labels of the units, the columns' plans and the joint one, and figures."""
         models = read_models(self.privacy)
         labels = parts.labels()
         new = parts.released(labels)
-        joint: MondrianJoint = {
+        joint: JointPlan = {
             "kind": "mondrian",
             "null_policy": self.null_policy,
             "sizes": parts.sizes_of_classes,

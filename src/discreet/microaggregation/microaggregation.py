@@ -26,7 +26,7 @@ from discreet.microaggregation._space import (
     space,
 )
 from discreet.parameters import Constraints, number, whole
-from discreet.plan import CentresPlan, GroupsJoint
+from discreet.plan import ColumnPlan, JointPlan
 from discreet.table import Numbers, kind_of, numbers
 from discreet.trace import Trace
 
@@ -210,7 +210,7 @@ class Microaggregation(RowBound):
         kept = labels >= 0
         labels[kept] = np.unique(labels[kept], return_inverse=True)[1]
         lost, moves = loss(encoded, labels), search.moves if search else 0
-        joint: GroupsJoint = {
+        joint: JointPlan = {
             "kind": "microaggregation",
             "k": int(self.k),
             "algorithm": self.algorithm,
@@ -349,10 +349,10 @@ def _replace(
     encoded: Mapping[str, Column],
     labels: np.ndarray,
     rounded: Rounder,
-) -> tuple[dict[str, Any], dict[str, CentresPlan]]:
+) -> tuple[dict[str, Any], dict[str, ColumnPlan]]:
     """Return the released columns, and the centres as plans."""
     new: dict[str, Any] = {}
-    plans: dict[str, CentresPlan] = {}
+    plans: dict[str, ColumnPlan] = {}
     groups = int(labels.max()) + 1
     for name, column in encoded.items():
         found = centres(column, labels, groups)

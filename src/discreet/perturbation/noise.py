@@ -26,7 +26,7 @@ from discreet.method import (
     per_column,
 )
 from discreet.parameters import Constraints, number
-from discreet.plan import BareJoint, NoisePlan
+from discreet.plan import ColumnPlan, JointPlan
 from discreet.threads import over_ranges
 
 # Rows at a time: their draws stay in the cache.
@@ -148,12 +148,12 @@ class Noise(Method):
         return Decision(plans, partial(self._treat, plans), self._joint)
 
     @property
-    def _joint(self) -> BareJoint | dict[str, Any]:
+    def _joint(self) -> JointPlan:
         return {"kind": "correlated-noise"} if self.kind == "correlated" else {}
 
     def _treat(
         self,
-        plans: Mapping[str, NoisePlan],
+        plans: Mapping[str, ColumnPlan],
         columns: Mapping[str, np.ndarray],
         draws: Callable[[str], Draws],
         rounded: Rounder,
@@ -180,7 +180,7 @@ class Noise(Method):
             correlations = moments.correlations
         return moments.sd.tolist(), correlations
 
-    def _decide_rows(self, columns: Mapping[str, np.ndarray]) -> dict[str, NoisePlan]:
+    def _decide_rows(self, columns: Mapping[str, np.ndarray]) -> dict[str, ColumnPlan]:
         """Decide from all rows."""
         sds: list[float] = []
         correlations = None
@@ -192,14 +192,14 @@ class Noise(Method):
 
     def _decide(
         self, columns: Sequence[str], sds: list[float], correlations: np.ndarray | None
-    ) -> dict[str, NoisePlan]:
+    ) -> dict[str, ColumnPlan]:
         scales = {name: float(per_column(self.scale, name, "scale")) for name in columns}
         if self.kind == "multiplicative":
             return {
                 name: {"kind": "noise", "noise": self.kind, "scale": scale}
                 for name, scale in scales.items()
             }
-        plans: dict[str, NoisePlan] = {}
+        plans: dict[str, ColumnPlan] = {}
         for name, sd in zip(columns, sds, strict=True):
             if sd == 0:
                 warnings.warn(f"column '{name}' is constant: it gets no noise", stacklevel=4)
@@ -232,7 +232,9 @@ class Noise(Method):
 
 
 def _apply(
-    plans: Mapping[str, NoisePlan], columns: Mapping[str, np.ndarray], draws: Callable[[str], Draws]
+    plans: Mapping[str, ColumnPlan],
+    columns: Mapping[str, np.ndarray],
+    draws: Callable[[str], Draws],
 ) -> dict[str, np.ndarray]:
     """Return each value its noise; NaN stays, -0.0 becomes 0.0."""
     of = {name: draws(name) for name in columns}
@@ -250,7 +252,7 @@ def _apply(
 
 
 def _moved(
-    plan: NoisePlan, values: np.ndarray, normals: Mapping[str, np.ndarray], name: str
+    plan: ColumnPlan, values: np.ndarray, normals: Mapping[str, np.ndarray], name: str
 ) -> np.ndarray:
     if plan["noise"] == "multiplicative":
         return values * (1 + plan["scale"] * normals[name])

@@ -28,7 +28,7 @@ from discreet.method import (
     per_column,
 )
 from discreet.parameters import Constraints, Rule, check_named, number
-from discreet.plan import PramPlan
+from discreet.plan import ColumnPlan
 
 MOST_CATEGORIES = 1000
 Matrix = Mapping[str, Mapping[str, float]]
@@ -165,7 +165,7 @@ class PRAM(Method):
 
     def _treat(
         self,
-        plans: Mapping[str, PramPlan],
+        plans: Mapping[str, ColumnPlan],
         columns: Mapping[str, pa.ChunkedArray],
         draws: Callable[[str], Draws],
         rounded: Rounder,
@@ -179,7 +179,7 @@ class PRAM(Method):
 
     def _decide(
         self, name: str, column: pa.ChunkedArray, counts: np.ndarray | None = None
-    ) -> PramPlan:
+    ) -> ColumnPlan:
         """Count the categories, and make their transition matrix."""
         counted = _count(_plain(name, column), counts)
         if len(counted) == 0:
@@ -320,7 +320,7 @@ def _invariant(first: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return np.einsum("kl,lm->km", first, back)
 
 
-def _apply(name: str, plan: PramPlan, column: pa.ChunkedArray, draws: Draws) -> pa.ChunkedArray:
+def _apply(name: str, plan: ColumnPlan, column: pa.ChunkedArray, draws: Draws) -> pa.ChunkedArray:
     """Draw each row's new category, one number a row."""
     plain = _plain(name, column)
     categories = pa.array(plan["categories"], plain.type)
@@ -353,7 +353,7 @@ def _draw(matrix: np.ndarray, codes: np.ndarray, uniform: np.ndarray) -> np.ndar
     return new
 
 
-def _with_all(name: str, column: pa.ChunkedArray, plan: PramPlan) -> pa.ChunkedArray:
+def _with_all(name: str, column: pa.ChunkedArray, plan: ColumnPlan) -> pa.ChunkedArray:
     """Let a piece of a dictionary column know the categories that only other pieces hold."""
     kind = column.type
     if not pa.types.is_dictionary(kind) or kind.ordered:

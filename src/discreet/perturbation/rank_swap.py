@@ -16,7 +16,7 @@ from discreet.kernels.sorting import sort_rows
 from discreet.kernels.swapping import swap_partners, swap_rows
 from discreet.method import Outcome, Rounder, RowBound, as_computed, largest, per_column
 from discreet.parameters import Constraints, number
-from discreet.plan import SourcesPlan
+from discreet.plan import ColumnPlan
 from discreet.unchanged import share_unchanged, warn_unchanged
 
 # Below this many ranks the partners of a value are so few that they can be tried.
@@ -114,7 +114,7 @@ class RankSwap(RowBound):
             warn_unchanged(share, _WHY, name)
         return Outcome(results, plans)
 
-    def _swap(self, name: str, values: np.ndarray, draws: Draws) -> tuple[np.ndarray, SourcesPlan]:
+    def _swap(self, name: str, values: np.ndarray, draws: Draws) -> tuple[np.ndarray, ColumnPlan]:
         ordered, in_order = sort_rows(np.ascontiguousarray(values))
         n, p = len(ordered), float(per_column(self.p, name, "p"))
         window = int(p * n / 100)

@@ -12,7 +12,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import ColumnMethod, Rounder
 from discreet.parameters import Constraints, number
-from discreet.plan import ClipPlan
+from discreet.plan import ColumnPlan
 from discreet.table.summary import Summary
 
 _BOUND = number(wanted="a finite number", optional=True, by_column=True)
@@ -80,7 +80,7 @@ class TopBottom(ColumnMethod):
         )
         return (-np.inf if lower is None else lower, np.inf if upper is None else upper)
 
-    def decide(self, summary: Summary, column: str) -> ClipPlan:
+    def decide(self, summary: Summary, column: str) -> ColumnPlan:
         """Take the bounds, and count what lies beyond them."""
         lower, upper = self._bounds(column)
         if np.isinf(lower) and np.isinf(upper):
@@ -95,7 +95,7 @@ class TopBottom(ColumnMethod):
 
     def decide_rounded(
         self, summary: Summary, column: str, draws: Draws, rounded: Rounder
-    ) -> ClipPlan:
+    ) -> ColumnPlan:
         """Refuse bounds that the column cannot hold: rounded, they could lie beyond themselves."""
         for bound in self._bounds(column):
             if np.isfinite(bound) and rounded(column, np.array([bound]))[0] != bound:
@@ -105,7 +105,7 @@ class TopBottom(ColumnMethod):
                 )
         return self.decide(summary, column)
 
-    def apply(self, plan: ClipPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: ColumnPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Clip to the bounds; NaN stays."""
         return np.clip(values, plan["lower"], plan["upper"])
 

@@ -20,7 +20,7 @@ from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.kernels.gram import curves, misses, project
 from discreet.method import AsFloat, Key, Rounder
-from discreet.plan import CurvePlan, CurvesJoint
+from discreet.plan import ColumnPlan, JointPlan
 from discreet.table.moments import Moments, joined, moments_of
 from discreet.threads import over_ranges
 from discreet.unchanged import SAME
@@ -265,8 +265,8 @@ class Releasing:
     """What it takes to release cells of the second order."""
 
     n: int  # cells in all
-    joint: CurvesJoint
-    plans: dict[str, CurvePlan]
+    joint: JointPlan
+    plans: dict[str, ColumnPlan]
     lows: np.ndarray  # of the first order's chunks
     widths: np.ndarray
     draws: list[Draws]  # of each column; empty without noise
@@ -296,7 +296,7 @@ class Releasing:
             new[column == i] = self._finished(name, plan, new[column == i])
         return pa.table({"value": new}), cells
 
-    def _finished(self, name: str, plan: CurvePlan, values: np.ndarray) -> np.ndarray:
+    def _finished(self, name: str, plan: ColumnPlan, values: np.ndarray) -> np.ndarray:
         if "lower" in plan:
             np.clip(values, plan["lower"], plan["upper"], out=values)
         return self.rounded(name, values + 0.0)  # -0.0 is 0.0

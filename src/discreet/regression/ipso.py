@@ -15,7 +15,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.method import Outcome, Rounder, RowBound, as_computed
 from discreet.parameters import Constraints, Rule, one_of
-from discreet.plan import BarePlan, RegressionJoint, RegressionPart
+from discreet.plan import ColumnPlan, JointPlan
 from discreet.table import numbers
 from discreet.unchanged import share_unchanged, warn_unchanged
 
@@ -180,7 +180,7 @@ class IPSO(RowBound):
         x = (x - centre) / scale
         moments = _Moments.of(x[complete], y[complete], z[complete])
         new = np.full(y.shape, np.nan)
-        parts: list[RegressionPart] = []
+        parts: list[dict[str, np.ndarray]] = []
         for used in np.unique(has, axis=0) if not has.all() else has[:1]:
             part = moments.part(used, self.variant if used.all() else "A")
             (at,) = np.nonzero((has == used).all(axis=1))
@@ -192,7 +192,7 @@ class IPSO(RowBound):
         results = {name: rounded(name, new[:, i]) + 0.0 for i, name in enumerate(quasi)}
         share = share_unchanged(quasi, results)
         warn_unchanged(share, _WHY)
-        joint: RegressionJoint = {
+        joint: JointPlan = {
             "kind": "ipso",
             "variant": self.variant,
             "confidential": list(confidential),
@@ -200,7 +200,7 @@ class IPSO(RowBound):
             "scale": scale,
             "parts": parts,
         }
-        plans: dict[str, BarePlan] = {name: {"kind": "ipso"} for name in quasi}
+        plans: dict[str, ColumnPlan] = {name: {"kind": "ipso"} for name in quasi}
         return Outcome(results, plans, joint, figures={"unchanged": share})
 
 
@@ -234,7 +234,7 @@ class _Moments:
         of_x, of_y, of_z = np.split(triangle, [p, p + q], axis=1)
         return cls(of_x, of_y, of_z, len(x), y_mean)
 
-    def part(self, used: np.ndarray, variant: str) -> RegressionPart:
+    def part(self, used: np.ndarray, variant: str) -> dict[str, np.ndarray]:
         """Say how records with these columns of X get their Y.
 
         Y is intercept + X coefficients + Z noise, with matrices flattened row by row.

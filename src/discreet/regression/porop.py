@@ -18,7 +18,7 @@ from discreet.kernels.gram import normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
 from discreet.method import AsFloat, Key, Outcome, Rounder, RowBound, as_computed
 from discreet.parameters import Constraints, number, one_of, whole
-from discreet.plan import CurvePlan, CurvesJoint
+from discreet.plan import ColumnPlan, JointPlan
 from discreet.regression import _ordered
 from discreet.regression._ordered import Over, ends_of
 from discreet.threads import over_ranges
@@ -238,9 +238,9 @@ class PoROP(RowBound):
             low, high = present.min(), present.max()
         return sd, low, high
 
-    def _plan_of(self, sd: float, low: float, high: float) -> CurvePlan:
+    def _plan_of(self, sd: float, low: float, high: float) -> ColumnPlan:
         """Note the noise that a column gets at least, and the range to keep."""
-        plan: CurvePlan = {"kind": "porop", "noise_floor": float(self.noise_floor * sd)}
+        plan: ColumnPlan = {"kind": "porop", "noise_floor": float(self.noise_floor * sd)}
         return plan | ({"lower": float(low), "upper": float(high)} if self.keep_range else {})
 
     def _first_pass(self, cells: np.ndarray) -> _Order:
@@ -273,7 +273,7 @@ class PoROP(RowBound):
                 f"(of {n}); give one for each chunk"
             )
 
-    def _fit(self, n: int, over: Over) -> CurvesJoint:
+    def _fit(self, n: int, over: Over) -> JointPlan:
         """Fit every chunk of the second pass, whose n values `over` goes through in stretches."""
         k = int(self._second_k)
         chunks = -(-n // k)
@@ -312,7 +312,7 @@ class PoROP(RowBound):
         return normals
 
     def _release(
-        self, order: _Order, joint: CurvesJoint, floors: np.ndarray, released: np.ndarray
+        self, order: _Order, joint: JointPlan, floors: np.ndarray, released: np.ndarray
     ) -> None:
         """Turn the draws into released values, in place."""
         k, chunks = joint["second_k"], len(joint["deviations"])

@@ -28,7 +28,7 @@ from discreet.method import (
     per_column,
 )
 from discreet.parameters import Constraints, whole
-from discreet.plan import RoundingPlan
+from discreet.plan import ColumnPlan
 from discreet.rounding._plans import (
     check_length,
     draw_up,
@@ -82,11 +82,11 @@ class Rounding(ColumnMethod):
         """True for the stochastic encoding."""
         return self.encoding == "stochastic"
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Make the plan of one column, but for its encoding."""
         raise NotImplementedError
 
-    def decide(self, summary: Summary, column: str, draws: Draws | None = None) -> RoundingPlan:
+    def decide(self, summary: Summary, column: str, draws: Draws | None = None) -> ColumnPlan:
         """Partition, and give each part its point; draws, if any, come from `random_state`."""
         if summary.n == 0:
             raise BadInput(f"column '{column}' holds only nulls")
@@ -96,7 +96,7 @@ class Rounding(ColumnMethod):
             draws = Draws.from_random_state(self.random_state, column)
         return self.plan(summary, column, draws.apart()) | {"encoding": self.encoding}
 
-    def apply(self, plan: RoundingPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: ColumnPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Replace each value by a rounding point, as the encoding says."""
         points = plan["points"]
         if plan["encoding"] == "group":
@@ -114,7 +114,7 @@ class Rounding(ColumnMethod):
 
     def decide_rounded(
         self, summary: Summary, column: str, draws: Draws, rounded: Rounder
-    ) -> RoundingPlan:
+    ) -> ColumnPlan:
         """Decide, and round the points."""
         plan = self.decide(summary, column, draws)
         plan["points"] = rounded(column, plan["points"])
@@ -127,7 +127,7 @@ class Rounding(ColumnMethod):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, RoundingPlan]:
+    ) -> tuple[np.ndarray, ColumnPlan]:
         """Sort once, decide, and spread the points over the sorted rows.
 
         This is quicker than looking up each row's part, and it splits equal values at a border
@@ -188,7 +188,7 @@ class GroupRounding(Rounding):
 
     def _by_ranges(
         self, ranges: Iterator[Summary], column: str, draws: Draws, rounded: Rounder
-    ) -> RoundingPlan:
+    ) -> ColumnPlan:
         """Group range after range; the last groups of each are grouped anew with the next.
 
         Every group has k records. Groups are those of the whole column but where a cut between
@@ -226,7 +226,7 @@ class GroupRounding(Rounding):
         """
         raise NotImplementedError
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Group the records, or, with `keep_ties`, the distinct values."""
         k = group_size(self.k, summary, column)
         check_length(summary, k, "k", column)
@@ -259,7 +259,7 @@ class PartRounding(Rounding):
         """Return the ends (exclusive, among the distinct values) of the parts."""
         raise NotImplementedError
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Cut, and merge what is too small."""
         check_length(summary, self.min_count, "min_count", column)
         ends = self.parts(summary, column, draws)

@@ -10,13 +10,13 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.parts import part_means
-from discreet.plan import RoundingPlan
+from discreet.plan import ColumnPlan
 from discreet.table.summary import Summary
 
 
 def draw_up(
     summary: Summary, ends: np.ndarray, representative: str, points: np.ndarray | None = None
-) -> RoundingPlan:
+) -> ColumnPlan:
     """Draw up the plan of a partition.
 
     Parameters
@@ -58,7 +58,7 @@ def draw_up(
     if points is None:
         points = represent(value, share, border, representative)
     starts = np.append(0, border[:-1])
-    plan: RoundingPlan = {
+    plan: ColumnPlan = {
         "kind": "cuts",
         "cuts": _cuts(value[border[:-1] - 1], value[starts[1:]]),
         "points": points,
@@ -100,7 +100,7 @@ def _cuts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _settle_splits(
-    plan: RoundingPlan, value: np.ndarray, group: np.ndarray, share: np.ndarray
+    plan: ColumnPlan, value: np.ndarray, group: np.ndarray, share: np.ndarray
 ) -> None:
     """List the split values, and set the cuts so that each goes to the part with most of it."""
     distinct, position = np.unique(value, return_inverse=True)

@@ -13,7 +13,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import Rounder
 from discreet.parameters import Constraints, Rule, number, whole
-from discreet.plan import RoundingPlan
+from discreet.plan import ColumnPlan
 from discreet.rounding._base import STOCHASTIC, Encoding, Rounding
 from discreet.rounding._plans import check_length
 from discreet.table.csv import LARGEST_EXACT_INTEGER
@@ -125,7 +125,7 @@ class BaseRounding(Rounding):
         for base in self.bases or ():
             _BASE.check("bases", base)
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Take the base, or choose it, and count the records at each multiple."""
         base = float(self._smallest_base(summary, column) if self.base is None else self.base)
         if max(abs(summary.values[0]), abs(summary.values[-1])) > base * LARGEST_EXACT_INTEGER:
@@ -165,7 +165,7 @@ class BaseRounding(Rounding):
             "list a larger one"
         )
 
-    def apply(self, plan: RoundingPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
+    def apply(self, plan: ColumnPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Round to multiples, as the encoding says; NaN stays."""
         below, share = _below(values, plan["base"])
         if plan["encoding"] == "group":
@@ -183,7 +183,7 @@ class BaseRounding(Rounding):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, RoundingPlan]:
+    ) -> tuple[np.ndarray, ColumnPlan]:
         """Round each value by itself."""
         plan = self.decide_rounded(summarise(values), column, draws, rounded)
         return rounded(column, self.apply(plan, values, draws)), plan

@@ -12,7 +12,7 @@ from discreet.draws import Draws
 from discreet.kernels.kmeans import kmeans_l2
 from discreet.kernels.parts import bootstrap_means
 from discreet.parameters import Constraints, whole
-from discreet.plan import RoundingPlan
+from discreet.plan import ColumnPlan
 from discreet.rounding._base import Encoding, PointRounding, Representative
 from discreet.rounding._plans import check_length, draw_up, merge_small, represent
 from discreet.rounding._sizes import Size, point_count
@@ -108,7 +108,7 @@ class Resampling(PointRounding):
         ends = equal_width_ends if self.discretizer == "equal-width" else equal_frequency_ends
         return ends(summary, c)
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> RoundingPlan:
+    def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Make points from the centres, and send each value to the nearest."""
         check_length(summary, self.min_count, "min_count", column)
         centres = summarise(self._centres(summary, column, draws))
