@@ -129,7 +129,7 @@ def test_what_tells_releases_apart_is_said(monkeypatch):
         ["noise of age and income (scale = 0.1)"],
     ]  # fmt: skip
     page = comparison_page(found.to_dict())
-    console = Console(record=True, width=300)
+    console = Console(record=True, width=600)
     monkeypatch.setattr(show, "out", console)
     show.comparison(found)
     printed = " ".join(console.export_text().split())
