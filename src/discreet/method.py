@@ -45,6 +45,18 @@ def as_computed(column: str, values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
+class Given:
+    """What `Method.run` takes."""
+
+    columns: Mapping[str, Any]  # arrays of float64 or of Arrow, as `Method.needs` says
+    draws: Callable[[str], Draws]  # gives the draws of a column by its name
+    # Rounds to the input's decimals; the results and the plans hold numbers that were rounded.
+    rounded: Rounder
+    target: np.ndarray | None  # the class of each row, as 0, 1, ...; for supervised methods
+    others: Mapping[str, pa.ChunkedArray]  # the columns that `Method.reads` names
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a method made of a table's columns.
 
@@ -238,26 +250,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         target: np.ndarray | None = None,
         others: Mapping[str, pa.ChunkedArray] | None = None,
     ) -> Outcome:
-        """Treat some columns: what `protect` calls.
+        """Treat some columns: what `protect` calls. `Given` says what it takes."""
+        return self._run(Given(columns, draws, rounded, target, others or {}))
 
-        Parameters
-        ----------
-        columns : mapping of str to ndarray or pyarrow.ChunkedArray
-            As `needs` says.
-        draws : callable
-            Gives the draws of a column by its name.
-        rounded : callable
-            Rounds a column's numbers to the input's decimals. The results and the plans hold
-            numbers that were rounded.
-        target : ndarray of int, optional
-            The class of each row, as 0, 1, ...; for supervised methods.
-        others : mapping of str to pyarrow.ChunkedArray, optional
-            The columns that `reads` names.
-
-        Returns
-        -------
-        Outcome
-        """
+    def _run(self, given: Given) -> Outcome:
+        """Treat what `run` was given."""
         raise NotImplementedError
 
     def _draws(self, name: str) -> Draws:
@@ -330,11 +327,11 @@ class ColumnMethod(Method):
         rounded: Rounder = as_computed,
     ) -> Decision:
         """Decide on each column from its distinct values and counts."""
-        plans = {
-            name: self.decide_rounded(counted.summary(name), name, draws(name), rounded)
-            for name in columns
-        }
+        plans = {name: self._plan_from(counted, name, draws(name), rounded) for name in columns}
         return Decision(plans, partial(self._treat, plans))
+
+    def _plan_from(self, counted: Counted, column: str, draws: Draws, rounded: Rounder) -> Any:
+        return self.decide_rounded(counted.summary(column), column, draws, rounded)
 
     def _treat(
         self,
@@ -350,19 +347,12 @@ class ColumnMethod(Method):
         }
         return Outcome(new, {})
 
-    def run(
-        self,
-        columns: Mapping[str, np.ndarray],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
+    def _run(self, given: Given) -> Outcome:
         """Treat each column by itself."""
         results, plans = {}, {}
-        for name, values in columns.items():
+        for name, values in given.columns.items():
             results[name], plans[name] = self.decide_and_apply(
-                values, name, draws(name), rounded, target
+                values, name, given.draws(name), given.rounded, given.target
             )
         return Outcome(results, plans)
 

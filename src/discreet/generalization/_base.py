@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+import pyarrow as pa
+
+from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.generalization._by_tuple import Recoded
 from discreet.generalization._groups import IN_WORDS
 from discreet.generalization.privacy import KAnonymity, confidential_columns, read_models
-from discreet.method import Method
+from discreet.method import Counted, Decision, Given, Method, Outcome, Rounder, as_computed
 
 
 class Recoding(Method):
@@ -57,8 +62,40 @@ class Recoding(Method):
                     "use 'segregate'"
                 )
 
-    def _refuse_confidential(self, columns: Sequence[str]) -> None:
-        """Refuse to treat a column that the models look at."""
+    def _run(self, given: Given) -> Outcome:
+        """Treat the columns together."""
+        return self._recode(given.columns, given.others).outcome()
+
+    @property
+    def bound_to_memory(self) -> str | None:
+        """Distinct tuples with counts are enough."""
+        return None
+
+    def decide_from(
+        self,
+        columns: Sequence[str],
+        counted: Counted,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> Decision:
+        """Decide from the distinct tuples of the columns, and of those that the models read."""
+        self._check_columns(columns)
+        table, counts = counted.tuples([*columns, *self.reads])
+        treated = {name: table[name] for name in columns}
+        others = {name: table[name] for name in self.reads}
+        return self._recode(treated, others, counts).decision(treated)
+
+    def _recode(
+        self,
+        columns: Mapping[str, Any],
+        others: Mapping[str, pa.ChunkedArray],
+        weights: np.ndarray | None = None,
+    ) -> Recoded:
+        """Decide on the columns; `weights` are the records that each row stands for."""
+        raise NotImplementedError
+
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        """Refuse columns that do not fit the parameters, such as one that the models look at."""
         for name in columns:
             if name in self.reads:
                 raise BadInput(

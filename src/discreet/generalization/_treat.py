@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.generalization._by_tuple import ByTuple, labelled
+from discreet.generalization._by_tuple import Recoded
 from discreet.generalization._groups import (
     ALL,
     Group,
@@ -38,7 +38,6 @@ from discreet.generalization.privacy import (
 )
 from discreet.generalization.search import Certificate
 from discreet.kernels.lattice import together
-from discreet.method import Decision, Outcome
 from discreet.plan import ColumnPlan, JointPlan
 
 
@@ -208,20 +207,12 @@ class Treatment:
         settings = self.settings
         return united_quality(settings.quality, pieces, settings.aggregate, settings.weights)
 
-    def outcome(self) -> Outcome:
-        """Return the released columns and the plan."""
-        columns = {name: labelled(*self._labels(a)) for a, name in enumerate(self.names)}
-        masks = self.suppressed, self.unsafe
-        plans, joint, figures, fixed = self._plan()
-        return Outcome(columns, plans, joint, *masks, figures, fixed, self._disclosed())
-
-    def decision(self) -> Decision:
-        """Return the plan, and what treats rows by their tuples."""
+    def recoded(self) -> Recoded:
+        """Return the rows' labels and fates, and the plan."""
         labels = {name: self._labels(a) for a, name in enumerate(self.names)}
-        masks = self.suppressed, self.unsafe, self._disclosed()
+        fates = self.suppressed, self.unsafe, self._disclosed()
         plans, joint, figures, fixed = self._plan()
-        treat = ByTuple.learn(self.columns, labels, *masks)
-        return Decision(plans, treat, joint, figures, fixed)
+        return Recoded(labels, *fates, plans, joint, figures, fixed)
 
     def _plan(
         self,

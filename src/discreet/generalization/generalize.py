@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +10,9 @@ import pyarrow as pa
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.generalization._base import Recoding
+from discreet.generalization._by_tuple import Recoded
 from discreet.generalization._groups import NullPolicy, Segregate, SmallGroup
 from discreet.generalization._plan import apply, levels_of
 from discreet.generalization._released import Judge, released
@@ -20,7 +20,7 @@ from discreet.generalization._treat import Treatment
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.privacy import PrivacyModel
 from discreet.generalization.quality import Aggregate, QualityName
-from discreet.method import Counted, Decision, Outcome, Rounder, as_arrow, as_computed
+from discreet.method import Outcome, as_arrow
 from discreet.parameters import Constraints, Rule, as_float, number, whole
 from discreet.table.classes import check_columns
 
@@ -216,8 +216,9 @@ class Generalize(Recoding):
         check_columns(table, [*self.hierarchies, *self.reads])
         names = [name for name in table.column_names if name in self.hierarchies]
         others = {name: table[name] for name in self.reads}
-        treatment = self._treat({name: table[name] for name in names}, others)
-        outcome = treatment.outcome()
+        self._check_columns(names)
+        treatment = Treatment(self, {name: table[name] for name in names}, others)
+        outcome = treatment.recoded().outcome()
         self.plan_ = outcome.joint
         self._settled = treatment.hierarchies
         self._judge = Judge.learn(treatment.bound, others)
@@ -229,45 +230,18 @@ class Generalize(Recoding):
         self.certificate_ = proofs[0] if len(proofs) == 1 else proofs
         return outcome
 
-    def run(
+    def _recode(
         self,
         columns: Mapping[str, Any],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
-        """Treat the columns together; what `protect` calls."""
-        return self._treat(columns, others or {}).outcome()
-
-    @property
-    def bound_to_memory(self) -> str | None:
-        """Distinct tuples with counts are enough."""
-        return None
-
-    def decide_from(
-        self,
-        columns: Sequence[str],
-        counted: Counted,
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-    ) -> Decision:
-        """Decide from the distinct tuples of the columns, and of those that the models read."""
-        self._check_columns(columns)
-        table, counts = counted.tuples([*columns, *self.reads])
-        treated = {name: table[name] for name in columns}
-        others = {name: table[name] for name in self.reads}
-        return Treatment(self, treated, others, counts).decision()
-
-    def _treat(
-        self, columns: Mapping[str, Any], others: Mapping[str, pa.ChunkedArray]
-    ) -> Treatment:
+        others: Mapping[str, pa.ChunkedArray],
+        weights: np.ndarray | None = None,
+    ) -> Recoded:
         self._check_columns(list(columns))
-        return Treatment(self, columns, others)
+        return Treatment(self, columns, others, weights).recoded()
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters."""
-        self._refuse_confidential(columns)
+        super()._check_columns(columns)
         for name in columns:
             if name not in self.hierarchies:
                 raise BadInput(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._axes import Axis, in_order, in_tree
 from discreet.generalization._base import Recoding
-from discreet.generalization._by_tuple import ByTuple, labelled
+from discreet.generalization._by_tuple import Recoded, labelled
 from discreet.generalization._distinct import counted as count_records
 from discreet.generalization._groups import (
     ALL,
@@ -35,15 +34,8 @@ from discreet.generalization.privacy import (
     trees,
 )
 from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE
-from discreet.method import (
-    Counted,
-    Decision,
-    Outcome,
-    Rounder,
-    as_arrow,
-    as_computed,
-)
-from discreet.plan import ColumnPlan, JointPlan
+from discreet.method import as_arrow
+from discreet.plan import JointPlan
 from discreet.table.classes import check_columns, classes_of, encode_columns
 
 NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate"]
@@ -178,14 +170,15 @@ class Mondrian(Recoding):
         names = self._treated(table.column_names)
         check_columns(table, [*names, *self.reads])
         columns = {name: table[name] for name in names}
-        outcome, parts = self._run(columns, {name: table[name] for name in self.reads})
-        assert outcome.suppressed is not None
-        assert outcome.unsafe is not None
-        self.plan_ = outcome.joint | {"columns": outcome.plans}
+        others = {name: table[name] for name in self.reads}
+        self._check_columns(names)
+        parts = self._divide(columns, others)
+        recoded = self._recoded(parts, others)
+        self.plan_ = recoded.joint | {"columns": recoded.plans}
         self.classes_ = parts.by_row(parts.classes)
-        self.suppressed_mask_ = outcome.suppressed
-        self.suppressed_ = int(outcome.suppressed.sum())
-        return released(X, table, outcome.columns, outcome.unsafe)
+        self.suppressed_mask_ = recoded.suppressed
+        self.suppressed_ = int(recoded.suppressed.sum())
+        return released(X, table, recoded.outcome().columns, recoded.unsafe)
 
     def _treated(self, names: Sequence[str]) -> list[str]:
         if self.columns is not None:
@@ -194,65 +187,23 @@ class Mondrian(Recoding):
             return list(self.hierarchies)
         return [name for name in names if name not in self.reads]
 
-    def run(
-        self,
-        columns: Mapping[str, Any],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
-        """Treat the columns together; what `protect` calls."""
-        return self._run(columns, others or {})[0]
-
-    def _run(
-        self, columns: Mapping[str, Any], others: Mapping[str, pa.ChunkedArray]
-    ) -> tuple[Outcome, Partition]:
-        self._check_columns(list(columns))
-        parts = self._divide(columns, others)
-        labels, plans, joint, figures = self._plan(parts, others)
-        outcome = Outcome(
-            {name: labelled(parts.by_row(x), texts) for name, (x, texts) in labels.items()},
-            plans,
-            joint,
-            suppressed=parts.by_row(parts.suppressed),
-            unsafe=parts.by_row(parts.unsafe),
-            disclosed=parts.by_row(parts.disclosed),
-            figures=figures,
-        )
-        return outcome, parts
-
     @property
     def bound_to_memory(self) -> str | None:
         """Distinct tuples with counts are enough where equal records stay together."""
         return None if self.strict else "strict = false shares out equal values in row order"
 
-    def decide_from(
+    def _recode(
         self,
-        columns: Sequence[str],
-        counted: Counted,
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-    ) -> Decision:
-        """Decide from the distinct tuples of the columns, and of those that the models read."""
-        self._check_columns(columns)
-        table, counts = counted.tuples([*columns, *self.reads])
-        treated = {name: table[name] for name in columns}
-        others = {name: table[name] for name in self.reads}
-        parts = self._divide(treated, others, counts)
-        labels, plans, joint, figures = self._plan(parts, others, counts)
-        treat = ByTuple.learn(
-            treated,
-            {name: (parts.by_row(x), texts) for name, (x, texts) in labels.items()},
-            parts.by_row(parts.suppressed),
-            parts.by_row(parts.unsafe),
-            parts.by_row(parts.disclosed),
-        )
-        return Decision(plans, treat, joint, figures)
+        columns: Mapping[str, Any],
+        others: Mapping[str, pa.ChunkedArray],
+        weights: np.ndarray | None = None,
+    ) -> Recoded:
+        self._check_columns(list(columns))
+        return self._recoded(self._divide(columns, others, weights), others, weights)
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters."""
-        self._refuse_confidential(columns)
+        super()._check_columns(columns)
         for name in self.hierarchies or {}:
             if name not in columns:
                 raise BadInput(
@@ -275,13 +226,13 @@ class Mondrian(Recoding):
         self._treat(parts, others, weights)
         return parts
 
-    def _plan(
+    def _recoded(
         self,
         parts: Partition,
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
-    ) -> tuple[dict[str, Any], dict[str, ColumnPlan], JointPlan, dict[str, Any]]:
-        """Return the labels of the units, the columns' plans and the joint one, and figures."""
+    ) -> Recoded:
+        """Return the rows' labels and fates, the plans and figures."""
         models = read_models(self.privacy)
         labels = parts.labels()
         new = parts.released(labels)
@@ -306,7 +257,15 @@ class Mondrian(Recoding):
         }
         if self.null_policy == "match":
             figures["exposed"] = _exposed(new, smallest_class(models), parts.weights)
-        return new, {name: {"kind": "mondrian"} for name in new}, joint, figures
+        return Recoded(
+            {name: (parts.by_row(places), texts) for name, (places, texts) in new.items()},
+            parts.by_row(parts.suppressed),
+            parts.by_row(parts.unsafe),
+            parts.by_row(parts.disclosed),
+            {name: {"kind": "mondrian"} for name in new},
+            joint,
+            figures,
+        )
 
     def _treat(
         self,

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import Outcome, Rounder, RowBound, as_arrow, as_computed, as_given
+from discreet.method import Given, Outcome, Rounder, RowBound, as_arrow, as_given
 from discreet.microaggregation._blocks import SAMPLE, algorithm, exact_up_to, group
 from discreet.microaggregation._centres import centres, planned, released
 from discreet.microaggregation._parts import parts
@@ -180,15 +180,9 @@ class Microaggregation(RowBound):
             raise BadInput("give refine (seconds) or refine_moves, not both")
         whole(2 * self.k, optional=True).check("block_size", self.block_size)
 
-    def run(
-        self,
-        columns: Mapping[str, Any],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
+    def _run(self, given: Given) -> Outcome:
         """Group the records and replace them by their groups' centres."""
+        columns = given.columns
         encoded = encode(columns, self._weights(columns))
         n = len(next(iter(encoded.values())).values)
         if n < self.k:
@@ -196,12 +190,12 @@ class Microaggregation(RowBound):
         if self.is_random:
             check_refinable(encoded)
         where = space(encoded)
-        strata = None if self.strata is None else (others or {})[self.strata]
+        strata = None if self.strata is None else given.others[self.strata]
         rows = parts(encoded, strata, self.k, self.small_pattern, (where.points**2).sum(axis=1))
         labels, figures = self._group(encoded, where, rows)
         search, trace = None, None
         if self.is_random:
-            search, trace = self._refine(encoded, labels, rows, draws)
+            search, trace = self._refine(encoded, labels, rows, given.draws)
         fixed: dict[str, Any] = {}
         if search is not None:
             labels = search.labels
@@ -219,7 +213,7 @@ class Microaggregation(RowBound):
             "loss": lost,
             "moves": moves,
         }
-        new, plans = _replace(columns, encoded, labels, rounded)
+        new, plans = _replace(columns, encoded, labels, given.rounded)
         figures |= {"loss": lost, "groups": int(labels.max()) + 1, "moves": moves}
         figures["blanked_records"] = int((~kept).sum())
         if trace is not None and moves:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.draws import Draws
@@ -18,6 +17,7 @@ from discreet.errors import BadInput
 from discreet.method import (
     Counted,
     Decision,
+    Given,
     Method,
     Outcome,
     Rounder,
@@ -115,18 +115,11 @@ class Noise(Method):
         if self.kind == "correlated" and isinstance(self.scale, Mapping):
             raise BadInput("correlated noise takes one scale for all columns, not one by column")
 
-    def run(
-        self,
-        columns: Mapping[str, np.ndarray],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
+    def _run(self, given: Given) -> Outcome:
         """Return each column its noise."""
-        plans = self._decide_rows(columns)
-        new = self._treat(plans, columns, draws, rounded).columns
-        for name, before in columns.items():
+        plans = self._decide_rows(given.columns)
+        new = self._treat(plans, given.columns, given.draws, given.rounded).columns
+        for name, before in given.columns.items():
             if plans[name].get("sd") != 0:
                 _tell_unchanged(name, before, new[name])
         return Outcome(new, plans, self._joint)

@@ -19,6 +19,7 @@ from discreet.errors import BadInput, nearest
 from discreet.method import (
     Counted,
     Decision,
+    Given,
     Method,
     Outcome,
     Rounder,
@@ -131,17 +132,10 @@ class PRAM(Method):
             for category, row in matrix.items():
                 _check_row(f"row {_label(category)!r} of the matrix of column '{column}'", row)
 
-    def run(
-        self,
-        columns: Mapping[str, pa.ChunkedArray],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
+    def _run(self, given: Given) -> Outcome:
         """Change the categories of each column."""
-        plans = {name: self._decide(name, column) for name, column in columns.items()}
-        new = {c: _apply(c, plans[c], column, draws(c)) for c, column in columns.items()}
+        plans = {name: self._decide(name, column) for name, column in given.columns.items()}
+        new = self._treat(plans, given.columns, given.draws, given.rounded).columns
         return Outcome(new, plans, {"kind": "pram"})
 
     @property

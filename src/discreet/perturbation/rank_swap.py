@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.sorting import sort_rows
 from discreet.kernels.swapping import swap_partners, swap_rows
-from discreet.method import Outcome, Rounder, RowBound, as_computed, largest, per_column
+from discreet.method import Given, Outcome, RowBound, largest, per_column
 from discreet.parameters import Constraints, number
 from discreet.plan import ColumnPlan
 from discreet.unchanged import share_unchanged, warn_unchanged
@@ -97,19 +96,12 @@ class RankSwap(RowBound):
         """No value goes farther than p % of the ranks."""
         return "rank-window"
 
-    def run(
-        self,
-        columns: Mapping[str, np.ndarray],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
+    def _run(self, given: Given) -> Outcome:
         """Swap within each column."""
         results, plans = {}, {}
-        for name, values in columns.items():
-            new, plans[name] = self._swap(name, values, draws(name))
-            results[name] = rounded(name, new)
+        for name, values in given.columns.items():
+            new, plans[name] = self._swap(name, values, given.draws(name))
+            results[name] = given.rounded(name, new)
             share = share_unchanged({name: values}, {name: results[name]})
             warn_unchanged(share, _WHY, name)
         return Outcome(results, plans)

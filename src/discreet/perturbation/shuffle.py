@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.draws import Draws
-from discreet.method import Outcome, Rounder, RowBound, as_arrow, as_computed, as_given
+from discreet.method import Given, Outcome, RowBound, as_arrow, as_given
 from discreet.unchanged import warn_unchanged
 
 # Among few categories a random order leaves many values as they were: told past this share.
@@ -77,15 +76,9 @@ class Shuffle(RowBound):
         self.together = together
         self.random_state = random_state
 
-    def run(
-        self,
-        columns: Mapping[str, pa.ChunkedArray],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
+    def _run(self, given: Given) -> Outcome:
         """Shuffle each column, or all in one order."""
+        columns, draws = given.columns, given.draws
         nulls = {name: np.asarray(column.is_null()) for name, column in columns.items()}
         if self.together:
             order = _within(_patterns(list(nulls.values())), draws(next(iter(columns))))

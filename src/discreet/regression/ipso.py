@@ -8,12 +8,11 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import Outcome, Rounder, RowBound, as_computed
+from discreet.method import Given, Outcome, Rounder, RowBound, as_computed
 from discreet.parameters import Constraints, Rule, one_of
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.table import numbers
@@ -112,23 +111,16 @@ class IPSO(RowBound):
         for column in self.quasi or ():
             _refuse_both(column, self.confidential)
 
-    def run(
-        self,
-        columns: Mapping[str, np.ndarray],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
+    def _run(self, given: Given) -> Outcome:
         """Synthesise the columns; the confidential ones come in `others`."""
         self.check_params()
-        for name in columns:
+        for name in given.columns:
             _refuse_both(name, self.confidential)
         found = {}
         for name in self.confidential:
-            _refuse_missing(name, others or {})
-            found[name] = numbers((others or {})[name], name).values
-        return self._synthesise(columns, found, draws, rounded)
+            _refuse_missing(name, given.others)
+            found[name] = numbers(given.others[name], name).values
+        return self._synthesise(given.columns, found, given.draws, given.rounded)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Synthesise the quasi columns of a numeric table or array; the others stay.

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.kernels.gram import normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
-from discreet.method import AsFloat, Key, Outcome, Rounder, RowBound, as_computed
+from discreet.method import AsFloat, Given, Key, Outcome, Rounder, RowBound, as_computed
 from discreet.parameters import Constraints, number, one_of, whole
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.regression import _ordered
@@ -160,21 +159,15 @@ class PoROP(RowBound):
     def _degrees(self) -> list[int]:
         return list(self.degree) if isinstance(self.degree, list | tuple) else [self.degree]
 
-    def run(
-        self,
-        columns: Mapping[str, np.ndarray],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
+    def _run(self, given: Given) -> Outcome:
         """Treat the columns together."""
         self.check_params()
+        columns = given.columns
         cells = np.column_stack(list(columns.values()))
         plans = {name: self._plan_of(*self._describe(values)) for name, values in columns.items()}
         order = self._first_pass(cells.ravel())
         joint = self._fit(len(order.values), _ordered.in_memory(order.values, STRETCH))
-        released = self._normals(cells, [draws(name) for name in columns])
+        released = self._normals(cells, [given.draws(name) for name in columns])
         del cells
         floors = np.array([plan["noise_floor"] for plan in plans.values()])
         self._release(order, joint, floors, released.reshape(-1))
@@ -185,7 +178,7 @@ class PoROP(RowBound):
             if self.keep_range:
                 np.clip(values, plan["lower"], plan["upper"], out=values)
             values += 0.0  # -0.0 is 0.0
-            results[name] = rounded(name, values)
+            results[name] = given.rounded(name, values)
         share = share_unchanged(columns, results)
         warn_unchanged(share, self._why_unchanged)
         return Outcome(results, plans, joint, figures={"unchanged": share})

@@ -8,8 +8,7 @@ are told how many points to make.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any, ClassVar, Literal
 
@@ -22,9 +21,7 @@ from discreet.kernels.sorting import sort_rows
 from discreet.method import (
     ColumnMethod,
     Counted,
-    Decision,
     Rounder,
-    as_computed,
     per_column,
 )
 from discreet.parameters import Constraints, whole
@@ -168,23 +165,12 @@ class GroupRounding(Rounding):
         """Equal values are told apart by their rows alone."""
         return None if self.keep_ties else "keep_ties = false splits equal values in row order"
 
-    def decide_from(
-        self,
-        columns: Sequence[str],
-        counted: Counted,
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-    ) -> Decision:
-        """Decide from distinct values and counts, range after range where they are too many."""
-        plans = {}
-        for name in columns:
-            ranges = counted.ranges(name)
-            if ranges is None:
-                summary = counted.summary(name)
-                plans[name] = self.decide_rounded(summary, name, draws(name), rounded)
-            else:
-                plans[name] = self._by_ranges(ranges, name, draws(name), rounded)
-        return Decision(plans, partial(self._treat, plans))
+    def _plan_from(self, counted: Counted, column: str, draws: Draws, rounded: Rounder) -> Any:
+        """Decide range after range where a column has too many distinct values."""
+        ranges = counted.ranges(column)
+        if ranges is None:
+            return super()._plan_from(counted, column, draws, rounded)
+        return self._by_ranges(ranges, column, draws, rounded)
 
     def _by_ranges(
         self, ranges: Iterator[Summary], column: str, draws: Draws, rounded: Rounder

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from sklearn.utils.validation import column_or_1d
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import Outcome, Rounder, as_computed
+from discreet.method import Given, Outcome
 from discreet.rounding._base import PartRounding
 from discreet.table.summary import Summary
 
@@ -59,17 +57,10 @@ class SupervisedRounding(PartRounding):
         _refuse_many(codes)
         return codes
 
-    def run(
-        self,
-        columns: Mapping[str, np.ndarray],
-        draws: Callable[[str], Draws],
-        rounded: Rounder = as_computed,
-        target: np.ndarray | None = None,
-        others: Mapping[str, pa.ChunkedArray] | None = None,
-    ) -> Outcome:
+    def _run(self, given: Given) -> Outcome:
         """Refuse so many classes that counting each at each value would fill the memory."""
-        _refuse_many(target)
-        return super().run(columns, draws, rounded, target, others)
+        _refuse_many(given.target)
+        return super()._run(given)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
