@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,6 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.reproduce.page import Block
-    from discreet.reproduce.results import Reproduction
     from discreet.reproduce.run import Progress as Tell
 
 _TITLE = "The papers, reproduced"
@@ -50,6 +50,7 @@ def reproduce(
     """Rerun a paper's experiments: its figures beside ours, what agrees, what does not and why."""
     from discreet.reproduce import PAPERS, run
     from discreet.reproduce.page import Heading, Text, blocks, markdown, page, print_blocks
+    from discreet.reproduce.results import Figures
 
     names: tuple[str, ...] = PAPERS if paper == "all" else (paper,)
     if paper != "all" and paper not in PAPERS:
@@ -70,29 +71,22 @@ def reproduce(
     elif html_file is None and markdown_file is None:
         print_blocks(show.out, blocks(results))
     else:
-        _print_summary(results)
+        # The tables are in a file, so only what was found is printed.
+        print_blocks(show.out, blocks(replace(r, figures=Figures()) for r in results))
     command = " ".join(["discreet reproduce", paper, *(["--table", table] if table else [])])
     command += f" --seeds {seeds}" if seeds else ""
-    head: list[Block]
+    head: list[Block] = [Heading(1, _TITLE), Text(_INTRODUCTION)]
     if html_file is not None:
-        head = [Heading(1, _TITLE), Text(_INTRODUCTION), Text(f"Made by: {command} --html FILE")]
-        html_file.write_text(page(_TITLE, [*head, *blocks(results, summary_first=True)]), "utf-8")
+        made = Text(f"Made by: {command} --html FILE")
+        content = [*head, made, *blocks(results, summary_first=True)]
+        html_file.write_text(page(_TITLE, content), "utf-8")
     if markdown_file is not None:
-        made = f"This page is written by `{command} --markdown {markdown_file.name}`, not by hand."
-        head = [Heading(1, _TITLE), Text(_INTRODUCTION), Text(made)]
+        made = Text(
+            f"This page is written by `{command} --markdown {markdown_file.name}`, not by hand."
+        )
+        content = [*head, made, *blocks(results, summary_first=True)]
         pictures = markdown_file.with_suffix("")
-        content = [*head, *blocks(results, summary_first=True)]
         markdown_file.write_text(markdown(content, pictures, pictures.name), "utf-8")
-
-
-def _print_summary(results: list[Reproduction]) -> None:
-    """Print the findings; the tables are in a file."""
-    from discreet.reproduce.page import blocks, print_blocks
-
-    for result in results:
-        bare = Reproduction(result.name, result.paper, result.titles, type(result.figures)())
-        bare.findings, bare.missing = result.findings, result.missing
-        print_blocks(show.out, blocks([bare]))
 
 
 def _processes() -> int:
@@ -106,22 +100,16 @@ def _progress(name: str) -> Iterator[Tell | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich import progress
 
     columns = (
-        TextColumn("{task.fields[paper]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
+        progress.TextColumn("{task.fields[paper]}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("{task.description}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, paper=name)
         yield lambda done, total, what: bar.update(
             task, completed=done, total=total, description=what

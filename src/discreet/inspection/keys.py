@@ -60,14 +60,8 @@ def find_keys(
 ) -> Keys:
     """Find the combinations of one to three columns that single out most records.
 
-    Parameters
-    ----------
-    columns : sequence of Encoded
-        Those that an intruder may know.
-    exposure : dict of str to float
-        How widely each is known, from 0 to 1; in the order of the table's columns.
-    finer : sequence of pairs of str
-        Pairs of columns in which the first determines the second: together they are not a key.
+    `exposure` says how widely each is known, from 0 to 1, in the order of the table's columns. Of
+    the pairs in `finer`, the first determines the second: together they are not a key.
     """
     chosen = most_exposed(columns, exposure)
     search = _Search(chosen, exposure, {frozenset(pair) for pair in finer})

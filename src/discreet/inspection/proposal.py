@@ -38,19 +38,11 @@ class Proposal:
 
 
 def propose(
-    seen: Inspection,
-    answers: Mapping[str, str] | None = None,
-    folder: str | None = None,
+    seen: Inspection, answers: Mapping[str, str] | None = None, folder: str | None = None
 ) -> Proposal:
-    """Propose a recipe that runs as it is.
+    """Propose a recipe that runs as it is, with the roles that a person gave as answers.
 
-    Parameters
-    ----------
-    seen : Inspection
-    answers : mapping of str to str, optional
-        Roles that a person gave to columns.
-    folder : str, optional
-        Where hierarchies are written, relative to the recipe; by default the recipe holds them.
+    `folder` is where hierarchies are written, relative to the recipe, which holds them by default.
 
     Examples
     --------
@@ -66,10 +58,9 @@ def propose(
         raise BadInput(problem)
     hierarchies = {
         name: Hierarchy.auto().settle(seen.encoded[name].levels(), name)
-        for name, guess in guesses.items()
-        if guess.role == "quasi"
+        for name in _of(guesses, "quasi")
     }
-    averaged = [n for n, g in guesses.items() if g.role == "confidential" and _numeric(seen, n)]
+    averaged = [name for name in _of(guesses, "confidential") if _numeric(seen, name)]
     lines = [*_opening(seen), *_markers(seen), *_roles_text(guesses)]
     if hierarchies:
         files = file_names(seen) if folder is not None else {}
@@ -124,9 +115,8 @@ def _roles(seen: Inspection, answers: Mapping[str, str]) -> dict[str, Guess]:
         if all(guess.role == "quasi" for guess in both) and fine not in answers:
             reason = f"says more than {coarse}, which it determines; keep one of the two"
             guesses[fine] = Guess("drop", reason)
-    quasi = [name for name, guess in guesses.items() if guess.role == "quasi"]
     asked = sorted(
-        quasi,
+        _of(guesses, "quasi"),
         key=lambda n: (n not in answers, -guesses[n].exposure, len(seen.encoded[n].values)),
     )
     for name in asked[MOST_QUASI:]:
@@ -205,7 +195,7 @@ def _markers(seen: Inspection) -> list[str]:
 def _roles_text(guesses: Mapping[str, Guess]) -> list[str]:
     lines = ["", "[roles]"]
     for role in _LISTED:
-        named = {name: guess for name, guess in guesses.items() if guess.role == role}
+        named = _of(guesses, role)
         lines.append(f"{role} = [" + ("]" if not named else ""))
         for name, guess in named.items():
             lines.append(f"    {_toml(name)},  # {_doubt(guess)}{guess.reason}")
@@ -229,9 +219,7 @@ def _doubt(guess: Guess) -> str:
 
 
 def _generalize(
-    hierarchies: Mapping[str, Hierarchy],
-    secrets: Mapping[str, int],
-    paths: Mapping[str, str],
+    hierarchies: Mapping[str, Hierarchy], secrets: Mapping[str, int], paths: Mapping[str, str]
 ) -> list[str]:
     lines = [
         "",

@@ -35,18 +35,8 @@ def masked(
 ) -> pd.DataFrame:
     """Mask all columns as the paper's method of that name does.
 
-    Parameters
-    ----------
-    frame : DataFrame of float64
-    method : str
-        One of `GROUPS` or `POINTS`.
-    size : int or "freedman-diaconis"
-        k for the first, c for the second.
-    seed : int
-        For the methods in `RANDOM`.
-    raise_c : bool
-        If quantiles coincide, take the next higher c for which they do not, instead of the next
-        lower one.
+    The size is k for the methods in `GROUPS`, c for those in `POINTS`, or `RULE`. If quantiles
+    coincide, the next lower c is taken for which they do not, or with `raise_c` the next higher.
 
     Examples
     --------

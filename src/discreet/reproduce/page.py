@@ -8,6 +8,7 @@ import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,23 +21,20 @@ COLUMNS = ("paper", "measured", "difference")
 NONE_GIVEN = f"measured (paper: {NOT_GIVEN})"
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """A heading of level 1, 2, ..."""
 
     level: int
     text: str
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """A paragraph."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Items:
+class Items(NamedTuple):
     """A list."""
 
     items: tuple[str, ...]
@@ -60,8 +58,7 @@ class Grid:
         return [t for q in quantities for t in cells.get(q, ("",) * len(self.columns[q]))]
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A chart, drawn when it is needed."""
 
     name: str

@@ -29,7 +29,7 @@ def _minima(given: Figures, table: str) -> Iterator[Finding]:
     told, same = [], True
     for series in dict.fromkeys(f.series for f in given):
         line = given.pick(series=series)
-        theirs = min(f.paper for f in line if f.paper is not None)
+        theirs = min(line.papers())
         paper = [f"{f.x:.0f}" for f in line if f.paper == theirs]
         ours = min(line, key=lambda f: f.measured)
         same &= f"{ours.x:.0f}" in paper
@@ -46,7 +46,7 @@ def _minima(given: Figures, table: str) -> Iterator[Finding]:
 
 
 def _levels(given: Figures, table: str) -> Finding:
-    gaps = np.array([f.difference for f in given if f.difference is not None])
+    gaps = np.array(given.differences())
     middle = float(np.median(gaps))
     r = np.corrcoef([(f.paper, f.measured) for f in given], rowvar=False)[0, 1]
     text = (

@@ -94,6 +94,14 @@ class Figures(list[Figure]):
         """Pick those that the paper gives too."""
         return Figures(figure for figure in self if figure.paper is not None)
 
+    def papers(self) -> list[float]:
+        """Return the paper's figures, where it gives them."""
+        return [figure.paper for figure in self if figure.paper is not None]
+
+    def differences(self) -> list[float]:
+        """Return ours minus the paper's, where it gives them."""
+        return [figure.difference for figure in self if figure.difference is not None]
+
 
 @dataclass
 class Reproduction:

@@ -42,16 +42,17 @@ def _wine(wine: Figures) -> Iterator[Finding]:
         "so which of two equal values goes where decides the rest.",
     )
     pooled = entropies.pick(series=("EWD", "EFD"))
+    [theirs] = pooled.pick(series="EWD", setting="c = 3").papers()
     yield Finding(
         "agrees",
         f"Wine, entropy of EWD and EFD: {_close(pooled, 0.0101)} cells are within 0.01 of the "
         f"paper's, the largest difference is {_largest(pooled)}, if each cell is replaced by the "
         "nearest of the rounding points of all 13 columns together; with each column's own points "
         f"the entropy of EWD at c = 3 is {_own_points_entropy():.2f} and the paper's "
-        f"{_paper(entropies, 'EWD', 'c = 3'):.2f}. Surely a slip; the product does not do that.",
+        f"{theirs:.2f}. Surely a slip; the product does not do that.",
     )
     accuracies = wine.pick(quantity=("AccV", "AccO"), series=(*_GROUPS, *POINTS))
-    far = [abs(f.difference) for f in accuracies.given() if f.difference is not None]
+    far = list(map(abs, accuracies.differences()))
     yield Finding(
         "agrees",
         f"Wine, accuracy of a tree that stops as rpart does: the mean difference over {len(far)} "
@@ -59,7 +60,7 @@ def _wine(wine: Figures) -> Iterator[Finding]:
         f"{np.mean([f.spread for f in accuracies if f.spread]):.3f} (standard deviation).",
     )
     resampled = entropies.pick(series="RBD")
-    given, ours = _papers(resampled), [f.measured for f in resampled]
+    given, ours = resampled.papers(), [f.measured for f in resampled]
     yield Finding(
         "contradiction",
         "RBD's rows on wine do not depend on c: the paper's entropies lie between "
@@ -98,7 +99,7 @@ def _boston(boston: Figures) -> Iterator[Finding]:
     rows = boston.pick(series=(*_GROUPS, *POINTS))
     against = {name: rows.pick(quantity=name) for name in ("MSE", "MSE, rounded target")}
     mean = {name: _mean_difference(found) for name, found in against.items()}
-    given = _papers(against["MSE"])
+    given = against["MSE"].papers()
     below = sum(value < round(mse.measured, 2) for value in given)
     yield Finding(
         "contradiction",
@@ -108,19 +109,19 @@ def _boston(boston: Figures) -> Iterator[Finding]:
         f"on. They fit the rounded target: mean difference {mean['MSE, rounded target']:.2f} "
         f"against {mean['MSE']:.2f}.",
     )
-    frequency = against["MSE, rounded target"].pick(series="EFD")
-    lowered, raised = frequency, _raised()
+    lowered = against["MSE, rounded target"].pick(series="EFD")
+    raised = _raised()
+    apart = [abs(raised[f.setting] - f.paper) for f in lowered if f.paper is not None]
     yield Finding(
         "differs",
         "EFD needs another c where quantiles coincide. The paper's MSEs on Boston fit the next "
         f"lower c that works (mean difference {_mean_difference(lowered):.2f}), not the next "
-        f"higher one ({_mean_raised(lowered, raised):.2f}); the tables here lower c.",
+        f"higher one ({np.mean(apart):.2f}); the tables here lower c.",
     )
-    correlations = boston.pick(quantity="mean absolute correlation")
-    pairs = [f.difference for f in correlations.given() if f.difference is not None]
+    gaps = boston.pick(quantity="mean absolute correlation").differences()
     yield Finding(
         "differs",
-        f"Boston, mean absolute correlation: ours is {-np.median(pairs):.2f} lower in the median "
+        f"Boston, mean absolute correlation: ours is {-np.median(gaps):.2f} lower in the median "
         f"({original['mean absolute correlation'].measured:.3f} for the original, the paper's "
         f"{original['mean absolute correlation'].paper:.2f}), over the 13 numeric columns without "
         "chas; the paper does not say which pairs it takes.",
@@ -138,12 +139,6 @@ def _raised() -> dict[str, float]:
         name = size if isinstance(size, str) else f"c = {size}"
         found[name] = utility.regression_utility(scored, y, "medv", detail=True).mse
     return found
-
-
-def _mean_raised(lowered: Figures, raised: dict[str, float]) -> float:
-    return float(
-        np.mean([abs(raised[f.setting] - f.paper) for f in lowered if f.paper is not None])
-    )
 
 
 def _synthetic(synthetic: Figures) -> Iterator[Finding]:
@@ -295,18 +290,9 @@ def _ratio(figures: Figures) -> float:
     return float(np.median([f.paper / f.measured for f in figures if f.paper and f.measured]))
 
 
-def _papers(figures: Figures) -> list[float]:
-    return [f.paper for f in figures if f.paper is not None]
-
-
-def _paper(figures: Figures, series: str, setting: str) -> float:
-    [found] = figures.pick(series=series, setting=setting)
-    return found.paper if found.paper is not None else float("nan")
-
-
 def _close(figures: Figures, within: float) -> str:
-    gaps = [abs(f.difference) for f in figures if f.difference is not None]
-    return f"{sum(gap <= within for gap in gaps)} of {len(gaps)}"
+    gaps = figures.differences()
+    return f"{sum(abs(gap) <= within for gap in gaps)} of {len(gaps)}"
 
 
 def _largest(figures: Figures) -> str:
@@ -315,4 +301,4 @@ def _largest(figures: Figures) -> str:
 
 
 def _mean_difference(figures: Figures) -> float:
-    return float(np.mean([abs(f.difference) for f in figures if f.difference is not None]))
+    return float(np.mean(np.abs(figures.differences())))

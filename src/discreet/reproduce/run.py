@@ -24,24 +24,10 @@ def reproduce(
     progress: Progress | None = None,
     processes: int = 1,
 ) -> Reproduction:
-    """Run a paper's experiments.
+    """Run a paper's experiments, all or those of one table, some pieces at the same time.
 
-    Parameters
-    ----------
-    name : {"rounding", "porop", "deficient"}
-    table : str, optional
-        Only this table, as the paper numbers it; all by default.
-    seeds : int, optional
-        Number of random draws; each paper has its own default.
-    progress : callable, optional
-        Called with the number of pieces done, their total, and the name of the current one.
-    processes : int
-        Pieces to run at the same time.
-
-    Returns
-    -------
-    Reproduction
-        Tables whose data is not on this machine are named in `missing`.
+    `seeds` is the number of random draws, of which each paper has its own default. Tables whose
+    data is not on this machine are named in `missing`.
     """
     if name not in PAPERS:
         raise BadInput(f"there is no paper '{name}'; choose from {', '.join(PAPERS)}")

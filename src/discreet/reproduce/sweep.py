@@ -42,14 +42,9 @@ class Best:
 
 
 class Sweep:
-    """The lattice of some records.
+    """The lattice of some records, given as the codes of their leaves (records x columns).
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (records, columns)
-        Leaves.
-    maps : sequence of ndarray of int, shape (levels, leaves)
-        By column, the label of each leaf at each level; the last level has one label.
+    The maps have by column the label of each leaf (levels x leaves); the last level has one label.
     """
 
     def __init__(self, codes: np.ndarray, maps: Sequence[np.ndarray]) -> None:
