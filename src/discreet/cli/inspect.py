@@ -43,15 +43,15 @@ def inspect(
     **dialect: str | None,
 ) -> None:
     """Take a first look at a table: column kinds, likely identifiers, risky keys, a recipe."""
-    import discreet
     from discreet.generalization import Hierarchy
+    from discreet.inspection import inspect as look_at
 
     if write_recipe is not None:
         _check_recipe(write_recipe, file, force)
     if interactive and write_recipe is None:
         raise BadInput("--interactive asks for roles, so it needs --write-recipe")
     with show.progress(f"looking at {file.name}"):
-        seen = discreet.inspect(file, **dialect)
+        seen = look_at(file, **dialect)
     trees = {name: Hierarchy.auto().show(seen.column(name), name) for name in hierarchy or ()}
     if not as_json:
         if trees:
