@@ -58,6 +58,15 @@ def test_a_data_frame_is_released_as_one(session, table, tmp_path):
     release.close()
 
 
+def test_a_table_in_memory_is_taken_to_spark(session, table):
+    rules = rounding("oma", "income", k=5)
+    small = table.slice(0, 500).select(["name", "income"])
+    release = discreet.protect(small, rules, engine="spark")
+    wanted = discreet.protect(small, rules).finished.table
+    assert release.table.toArrow()["income"].to_pylist() == wanted["income"].to_pylist()
+    release.close()
+
+
 def test_draws_by_row_need_a_key(session, table):
     data = session.spark.createDataFrame(table.slice(0, 100).select(["name", "income"]))
     with pytest.raises(BadInput, match="the rows of this table have no fixed place"):

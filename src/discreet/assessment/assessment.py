@@ -162,8 +162,10 @@ def _taken(tables: Facts, asked: Sequence[str] | None) -> Assessment:
                 left_out[name] = str(error)
             except ArithmeticError as error:
                 left_out[name] = f"values are too large or too small to compute with ({error})"
-    if recoded:
-        left_out["measures of numbers"] = "; ".join(str(w.message) for w in recoded)
+    # What libraries warn their users of is no word on this table.
+    told = [str(w.message) for w in recoded if issubclass(w.category, UserWarning)]
+    if told:
+        left_out["measures of numbers"] = "; ".join(told)
     for column in tables.roles.quasi:
         if column not in tables.quasi:
             left_out[f"quasi column '{column}'"] = "it is not in the protected table"

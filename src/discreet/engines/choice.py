@@ -88,7 +88,7 @@ def open_engine(
             return Session(work, memory)
         from discreet.engines.spark import Session as SparkSession
 
-        given = None if isinstance(table, str | Path) else table
+        given = table if home_of(table) == "spark" else None
         return SparkSession(work, memory, master, given)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)

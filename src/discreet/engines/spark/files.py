@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -12,8 +13,17 @@ from discreet.engines.duckdb import Session as DuckDB
 from discreet.engines.frame import Reading
 from discreet.engines.released import streamed_csv
 from discreet.table.files import table_writer
+from discreet.table.native import normalise, to_arrow
 
 _PART = "part-00000.parquet"
+
+
+def store(table: Any, folder: Path, how: Reading) -> Path:
+    """Write a pandas, polars or pyarrow table to a Parquet file in a new folder."""
+    folder.mkdir()
+    made = normalise(to_arrow(table), how.null_markers)
+    parquet.write_table(made, folder / "table.parquet", compression="lz4")
+    return folder / "table.parquet"
 
 
 def parse_csv(path: Path, folder: Path, how: Reading) -> tuple[list[Path], pa.Schema]:

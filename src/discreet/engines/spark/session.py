@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines.choice import megabytes
+from discreet.engines.choice import home_of, megabytes
 from discreet.engines.frame import Engine, Finish, Frame, Reading
 from discreet.engines.spark import files
 from discreet.errors import BadInput, BrokenPromise
@@ -111,10 +111,12 @@ class Session(Engine):
         return written
 
     def open(self, table: Any, how: Reading) -> Frame:
-        """Use Parquet files or a DataFrame as they are; a CSV is parsed by the driver."""
+        """Use Parquet files or a DataFrame as they are; the driver takes a CSV or another table."""
         from discreet.engines.spark.frame import SparkFrame, spark_frame
 
         path = Path(table) if isinstance(table, str | Path) else None
+        if path is None and home_of(table) != "spark":
+            return spark_frame(self, files.store(table, self.new_folder(), how))
         if path is None or not path.is_file() or not format_of(path).startswith("csv"):
             return spark_frame(self, table, how.null_markers)
         made, schema = files.parse_csv(path, self.new_folder(), how)
