@@ -1,5 +1,7 @@
 """What was done, how well it is protected, what it costs: for pages, notebooks and the terminal."""
 
+import re
+
 import pytest
 
 from discreet.assessment import Assessment
@@ -18,7 +20,7 @@ def test_three_sentences_from_the_figures(everything):
     assert "generalize (age, sex and region)." in done
     unique = facts["assessment"]["risk"]["class_sizes"]["after"]["unique"]
     assert protected.startswith(f"{unique} of 800 records")
-    assert protected.endswith("14 of 14 promises checked were verified.")
+    assert re.search(r"(\d+) of \1 promises checked were verified\.$", protected)
     # Numbers of households are new in each record, which is no loss.
     cells = everything.log["changed_cells"]
     assert cells["household_id"] > 0
@@ -84,7 +86,7 @@ def test_notebooks_show_what_was_done(everything):
     page = Page(everything._repr_html_())
     assert page.unclosed == []
     assert "800 records with 18 of" in page.text
-    assert "14 of 14 promises checked were verified" in page.text
+    assert re.search(r"(\d+) of \1 promises checked were verified", page.text)
     assert page.count("table") == 0  # Nothing is measured to show a release.
 
 

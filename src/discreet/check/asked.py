@@ -23,6 +23,10 @@ def not_as_asked(step: Step, plan: StepPlan) -> str | None:
         return f"the check does not know the method {step.method}, so it proves nothing of its plan"
     kind, pairs = ASKED[step.method]
     given = step.parameters()
+    # Of what kind the whole is decides how it is replayed, so that another must not pass.
+    together, wanted = plan.get("joint", {}).get("kind"), _together(step, kind)
+    if together != wanted:
+        return f"the step's plan is of the kind {together}, not {wanted}"
     for name in step.columns:
         mine = {
             key: value.get(name) if isinstance(value, Mapping) else value
@@ -35,6 +39,13 @@ def not_as_asked(step: Step, plan: StepPlan) -> str | None:
             if not np.array_equal(asked, decided):
                 return f"the plan's {what} in column '{name}' is {decided}, the recipe's {asked}"
     return None
+
+
+def _together(step: Step, kind: str) -> str | None:
+    """Return the kind of what a step decides for its columns together, if it does."""
+    if kind == "noise":
+        return "correlated-noise" if step.parameters()["kind"] == "correlated" else None
+    return None if kind in ("cuts", "multiples", "clip") or step.method == "rank-swap" else kind
 
 
 def _groups(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
@@ -138,6 +149,8 @@ def _pram(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
 def _generalize(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
     for group in plan["joint"]["groups"]:
+        known = group["treatment"] in ("search", "suppress", "append")
+        yield "treatment of a group known", True, known
         if group["treatment"] == "search":
             within = group["suppressed"] <= given["suppression_limit"] * group["rows"] + 1e-9
             yield "suppression within its limit", True, within

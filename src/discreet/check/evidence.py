@@ -27,7 +27,7 @@ UNFINISHED = "UNFINISHED"
 # Stands in a plan's JSON for an array in a file of its own. No column can be called this there.
 FILE_KEY = "$array in file"
 # What makes a plan that cannot be applied: it was edited, or is not this table's.
-UNREADABLE = (KeyError, TypeError, ValueError, IndexError, AttributeError, StopIteration)
+UNREADABLE = (LookupError, TypeError, ValueError, OverflowError, AttributeError, StopIteration)
 
 
 class ByRow(TypedDict, total=False):
@@ -143,6 +143,8 @@ class Evidence:
     def _check_shape(self) -> None:
         """Raise where the files do not have the parts that the check looks at."""
         _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"], self.mapped
+        if self.schema is not None and len(set(self.schema.names)) < len(self.schema):
+            raise ValueError("its schema names a column twice")
         if not {"hmac", "file_hmac"} & self.log["input"].keys():
             raise KeyError("hmac")
         for files in (self.log["files"], self.plan):

@@ -298,5 +298,8 @@ def _households(comparing: Comparing, seen: Seen) -> list[Finding]:
     one_to_one = all(len(pc.unique(pairs[side])) == pairs.num_rows for side in ("old", "new"))
     nulls = pc.all(pc.equal(pc.is_null(pairs["old"]), pc.is_null(pairs["new"]))).as_py()
     problem = None if one_to_one and nulls is not False else "some household was split or joined"
+    ends, known = pc.min_max(pairs["new"]).as_py(), comparing.plan.get("households", {})
+    if ends["max"] is not None and not 1 <= ends["min"] <= ends["max"] <= known.get("ids", 0):
+        problem = f"{ends['max']} is none of the {known.get('ids', 0):,} new numbers"
     said = f"household numbers in '{comparing.recipe.roles.household}' are one to one"
     return [finding(said, problem, f"{pairs.num_rows:,}")]

@@ -82,7 +82,9 @@ def _row_map(path: Path) -> np.ndarray:
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
     check_row_map(path, found.schema)
-    return found["original_row"].fill_null(-1).to_numpy()
+    # A number that is none of a row's is no row; so is one that is not there.
+    rows = found["original_row"].cast(pa.int64(), safe=False)
+    return rows.fill_null(-1).to_numpy()
 
 
 class MemoryFrame(PieceFrame):
