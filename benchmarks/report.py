@@ -29,11 +29,10 @@ RECIPE = {
 
 def reported(n: int) -> Case:
     """What the reports add to a release whose risk and utility are measured already."""
-    from discreet import Recipe
+    from discreet import protect
     from discreet.assessment.facts import Facts
-    from discreet.flow.protection import protect_read
 
-    release = protect_read(people(n), Recipe.from_dict(RECIPE))
+    release = protect(people(n), RECIPE)
     assessment = release.assess()
     tables = release.original, release.finished
 
