@@ -26,6 +26,7 @@ from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.parameters import Constraints, check_declared, check_named
+from discreet.table.classes import encode
 from discreet.table.moments import Moments
 from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise
@@ -54,6 +55,8 @@ class Given:
     rounded: Rounder
     target: np.ndarray | None  # the class of each row, as 0, 1, ...; for supervised methods
     others: Mapping[str, pa.ChunkedArray]  # the columns that `Method.reads` names
+    # The unit of each row as 0, 1, ..., where k counts these; None where it counts rows.
+    units: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -249,9 +252,10 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rounded: Rounder = as_computed,
         target: np.ndarray | None = None,
         others: Mapping[str, pa.ChunkedArray] | None = None,
+        units: np.ndarray | None = None,
     ) -> Outcome:
         """Treat some columns: what `protect` calls. `Given` says what it takes."""
-        return self._run(Given(columns, draws, rounded, target, others or {}))
+        return self._run(Given(columns, draws, rounded, target, others or {}, units))
 
     def _run(self, given: Given) -> Outcome:
         """Treat what `run` was given."""
@@ -309,9 +313,10 @@ class ColumnMethod(Method):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Any]:
         """Treat the rows that the plan is made from."""
-        plan = self.decide_rounded(summarise(values, target), column, draws, rounded)
+        plan = self.decide_rounded(summarise(values, target, units), column, draws, rounded)
         return rounded(column, self.apply(plan, values, draws)), plan
 
     @property
@@ -352,11 +357,11 @@ class ColumnMethod(Method):
         results, plans = {}, {}
         for name, values in given.columns.items():
             results[name], plans[name] = self.decide_and_apply(
-                values, name, given.draws(name), given.rounded, given.target
+                values, name, given.draws(name), given.rounded, given.target, given.units
             )
         return Outcome(results, plans)
 
-    def fit(self, X: Any, y: Any = None) -> ColumnMethod:
+    def fit(self, X: Any, y: Any = None, units: Any = None) -> ColumnMethod:
         """Decide on each column of a numeric table or array.
 
         Parameters
@@ -365,10 +370,15 @@ class ColumnMethod(Method):
             NaN is a null.
         y : array of shape (n_samples,), optional
             The class of each row, for supervised methods; the others ignore it.
+        units : array of shape (n_samples,), optional
+            The person or household of each row, where k counts these and not rows.
         """
         columns = self._columns(X, reset=True)
-        target = self._classes(y, len(next(iter(columns.values()))))
-        self.plan_ = {name: self.decide(summarise(x, target), name) for name, x in columns.items()}
+        n = len(next(iter(columns.values())))
+        target, codes = self._classes(y, n), unit_codes(units, n)
+        self.plan_ = {
+            name: self.decide(summarise(x, target, codes), name) for name, x in columns.items()
+        }
         self._learned()
         return self
 
@@ -379,12 +389,12 @@ class ColumnMethod(Method):
         new = [self.apply(self.plan_[name], x, self._draws(name)) for name, x in columns.items()]
         return _table(new)
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: Any = None, units: Any = None) -> np.ndarray:
         """Decide on the columns and treat them."""
         columns = self._columns(X, reset=True)
-        outcome = self.run(
-            columns, self._draws, target=self._classes(y, len(next(iter(columns.values()))))
-        )
+        n = len(next(iter(columns.values())))
+        target, codes = self._classes(y, n), unit_codes(units, n)
+        outcome = self.run(columns, self._draws, target=target, units=codes)
         self.plan_ = outcome.plans
         self._learned()
         return _table(list(outcome.columns.values()))
@@ -444,6 +454,24 @@ def as_given(X: Any, table: pa.Table, changed: set[str]) -> Any:
     if is_into_dataframe(X):
         return like(X, table, changed)
     return np.column_stack([c.to_numpy() for c in table.columns])
+
+
+def unit_codes(units: Any, n: int) -> np.ndarray | None:
+    """Return the unit of each of n rows as 0, 1, ..., in the order in which they first appear.
+
+    Examples
+    --------
+    >>> unit_codes(["b", "a", "b"], 3)
+    array([0, 1, 0])
+    """
+    if units is None:
+        return None
+    column = units if isinstance(units, pa.ChunkedArray) else pa.chunked_array([pa.array(units)])
+    if len(column) != n:
+        raise BadInput(f"units has {len(column):,} values for {n:,} rows")
+    if column.null_count:
+        raise BadInput("units holds nulls; every row needs one")
+    return encode(column, "units")[0]
 
 
 def _table(columns: list[np.ndarray]) -> np.ndarray:

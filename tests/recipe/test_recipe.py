@@ -62,7 +62,9 @@ MESSAGES = [
     (roles(untouched=["age"]), "untouched lists 'age', which is not a quasi column"),
     (roles(quasi=["age"]), "no step treats the quasi column 'age'; add a step, or list it under untouched to release it as it is"),
     (roles(confidential=[], quasi=["salary"], untouched=["salary"]), "step 1 (oma) treats 'salary', which is listed as untouched"),
-    (roles(unit="person"), "step 1 (oma) counts rows and cannot count units yet; remove the role unit after reducing the table to one row per unit"),
+    (lambda c: c.update(counts="units"), 'counts = "units" needs their column: the role unit'),
+    (lambda c: c.update(counts="households"), 'counts = "households" needs their column: the role household'),
+    (roles(household_level=["salary"]), "household_level needs the column of households: the role household"),
     (lambda c: c["steps"].append(SECOND), "step 2 (top-bottom) would alter 'salary' after step 1 (oma) promised something about it; set promise = false in step 1, or leave the column out"),
     (lambda c: (c.update(seed=7), c["steps"][0].update(encoding="stochastic")), "seed = 7 can be found by trying, which undoes step 1 (oma); leave seed out (a secret one is drawn and kept with the release), or set allow_predictable_seed = true"),
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from discreet.method import Decision, Method, Outcome
 from discreet.recipe.recipe import Step
 from discreet.table import Numbers, kind_of
 from discreet.table.cells import blank, plain
+from discreet.table.classes import encode
 from discreet.table.columns import numbers_like
 from discreet.table.keys import row_numbers
 
@@ -146,6 +147,7 @@ class Rows:
         self.values: dict[str, np.ndarray] = {}
         self.precision: dict[str, str] = {}
         self.replaced: dict[str, pa.ChunkedArray] = {}
+        self._codes: dict[str, np.ndarray] = {}
         self.suppressed = np.zeros(len(piece), dtype=bool)
         self.left_out = np.zeros(len(piece), dtype=bool)
 
@@ -201,6 +203,12 @@ class Rows:
             self.values[name] = source.values if known else numbers_like(now, name, source)
             self.precision[name] = "input"
         return self.values[name]
+
+    def codes(self, name: str) -> np.ndarray:
+        """Return numbers 0, 1, ... for the values of a column of the input, such as its units."""
+        if name not in self._codes:
+            self._codes[name] = encode(self.piece[name], name)[0]
+        return self._codes[name]
 
     def draws(self, number: int, column: str) -> Draws:
         """Return the draws of a step and column, by the rows' keys where the table has such."""

@@ -11,9 +11,10 @@ import pyarrow as pa
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.table import Numbers
+from discreet.table.classes import encode
 from discreet.table.columns import numbers_like
 from discreet.table.moments import Moments, joined, moments_of
-from discreet.table.summary import Summary
+from discreet.table.summary import Holders, Summary
 
 # Distinct values and tuples that are taken into memory at once, at some 20 and 100 bytes each.
 MOST_VALUES = 1 << 26
@@ -23,13 +24,18 @@ MOST_TUPLES = 1 << 24
 class Counting:
     """What a frame tells of its columns: `discreet.method.Counted`.
 
-    The target is the column of classes, where a step is supervised.
+    The target is the column of classes, where a step is supervised; `unit` that of the units which
+    k counts, where it does not count rows.
     """
 
     def __init__(
-        self, frame: Frame, sources: Mapping[str, Numbers], target: str | None = None
+        self,
+        frame: Frame,
+        sources: Mapping[str, Numbers],
+        target: str | None = None,
+        unit: str | None = None,
     ) -> None:
-        self.frame, self.sources, self.target = frame, sources, target
+        self.frame, self.sources, self.target, self.unit = frame, sources, target, unit
 
     def summary(self, column: str) -> Summary:
         """Count the distinct values of a column, by class where there is a target."""
@@ -38,12 +44,14 @@ class Counting:
         )
         if self.target is not None:
             return self._by_class(column, self.target)
+        if self.unit is not None:
+            return self._by_unit(column, self.unit)
         parts = [self._summary(column, *found) for found in self.frame.values(column)]
         return _joined(parts)
 
     def ranges(self, column: str) -> Iterator[Summary] | None:
         """Return the summaries of ranges where there are too many values for one."""
-        if self.frame.about_how_many([column]) <= MOST_VALUES:
+        if self.unit is not None or self.frame.about_how_many([column]) <= MOST_VALUES:
             return None
         return self._ranges(column)
 
@@ -77,6 +85,18 @@ class Counting:
         table = np.zeros((len(distinct), len(classes)), dtype=np.int32)
         table[place, code[there]] = counts[there]
         return Summary(distinct, table.sum(axis=1), int(counts[~there].sum()), table)
+
+    def _by_unit(self, column: str, unit: str) -> Summary:
+        refuse_too_many(self.frame, [column, unit], MOST_VALUES, "round it first")
+        pairs, counts = self.frame.counts([column, unit], by_value=True)
+        there = pairs[column].is_valid().to_numpy()
+        values = numbers_like(pairs[column].filter(pa.array(there)), column, self.sources[column])
+        units = encode(pairs[unit], unit)[0][there]
+        distinct, sizes = np.unique(values, return_counts=True)
+        starts = np.append(0, np.cumsum(sizes))
+        records = np.add.reduceat(counts[there], starts[:-1]) if len(sizes) else sizes
+        holders = Holders(units, starts, int(units.max(initial=0)) + 1)
+        return Summary(distinct, records, int(counts[~there].sum()), None, holders)
 
     def tuples(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
         """Count the distinct tuples, by first appearance."""

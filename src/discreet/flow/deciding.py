@@ -130,6 +130,12 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
 
 def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     """Refuse keys that do not tell rows apart, and draws by rows that nothing tells apart."""
+    counted = recipe.counted if recipe.steps else None
+    if counted is not None and frame.fold(partial(_nulls, counted), add, [counted]):
+        raise BadInput(
+            f"'{counted}', whose {recipe.counted_as} are counted, holds nulls; every row needs "
+            'one, or set counts = "rows"'
+        )
     key = recipe.roles.row_key
     if key is not None and frame.fold(partial(_nulls, key), add, [key]):
         raise BadInput(f"the row key '{key}' holds nulls; every row needs one")
@@ -256,14 +262,15 @@ def _decision(decided: Decided, number: int, step: Step, method: Method) -> tupl
     target = decided.recipe.roles.target if method.supervised else None
     if decided.rows is not None:
         return _from_rows(decided, decided.rows, number, step, target)
-    looked = [*looked_at(step), *filter(None, [target, applying.key])]
+    counted = decided.recipe.counted
+    looked = [*looked_at(step), *filter(None, [target, applying.key, counted])]
     if applying.touched & set(looked):
         frame = decided.columns(looked)
     draws = partial(Draws, applying.seed, number)
     rounded = partial(_rounded, applying.sources, step.precision)
     if method.orders:
         return _in_order(decided, number, step, frame, draws, rounded), {}
-    counting = Counting(frame, applying.sources, target)
+    counting = Counting(frame, applying.sources, target, counted)
     return method.decide_from(step.columns, counting, draws, rounded), {}
 
 
@@ -279,12 +286,18 @@ def _from_rows(
         partial(rows.rounded, step.precision),
         None if target is None else _classes(rows.piece[target], target),
         {column: rows.current(column) for column in method.reads},
+        _units(decided.recipe, rows),
     )
     rows.keep(number, step, before, outcome)
     decision = Decision(
         outcome.plans, as_computed_before, outcome.joint, outcome.figures, outcome.fixed
     )
     return decision, _by_row(decided.recipe, number, outcome)
+
+
+def _units(recipe: Recipe, rows: Rows) -> np.ndarray | None:
+    """Return the unit of each row, where k counts units."""
+    return None if recipe.counted is None else rows.codes(recipe.counted)
 
 
 def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> ByRow:

@@ -105,6 +105,17 @@ class Recipe(BaseModel):
     steps : list of steps
         In order. Each has `method`, `columns`, the method's parameters, `promise` (default true)
         and `precision` ("input": the input's type and decimals; "full": as computed).
+    counts : {"rows", "units", "households"}
+        What k, and every other number of records that a step promises, counts. By default
+        households where there is that role, else units where there is that one, else rows.
+    known_rows : int
+        How many rows of a unit an intruder may know, where its rows can be seen to belong
+        together; by default all of them.
+    household_suppression : {"unlink", "whole"}
+        What becomes of the household of a suppressed record: the record loses its household's
+        number, or its household is suppressed along with it.
+    allow_leaks : list of str
+        Treated columns that other released columns may give away.
     null_markers : list of str
         Cells of the input that stand for a missing value, besides the empty cell.
     seed : int
@@ -128,6 +139,8 @@ class Recipe(BaseModel):
     null_markers = []
     allow_predictable_seed = false
     publish_noise = false
+    household_suppression = "unlink"
+    allow_leaks = []
     <BLANKLINE>
     [roles]
     ...
@@ -142,6 +155,10 @@ class Recipe(BaseModel):
     allow_predictable_seed: bool = False
     order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = None
     publish_noise: bool = False
+    counts: Literal["rows", "units", "households"] | None = None
+    known_rows: Annotated[int, Field(ge=1)] | None = None
+    household_suppression: Literal["unlink", "whole"] = "unlink"
+    allow_leaks: list[str] = Field(default_factory=list)
     roles: Roles
     steps: list[SerializeAsAny[Step]] = Field(default_factory=list)
 
@@ -157,11 +174,14 @@ class Recipe(BaseModel):
     def _rules(self) -> Recipe:
         named = self.roles.named()
         held: dict[str, int] = {}
+        if self.counts not in (None, "rows") and self.counted is None:
+            role = str(self.counts).removesuffix("s")
+            raise ValueError(f'counts = "{self.counts}" needs their column: the role {role}')
         for number, step in enumerate(self.steps, start=1):
             where = f"step {number} ({step.method})"
             for column in step.columns:
                 role = named.get(column)
-                if role in ("identifiers", "unit", "household"):
+                if role in ("identifiers", "pseudonyms", "unit", "household"):
                     raise ValueError(f"{where} treats '{column}', whose role is {role}")
                 if column in held:
                     raise ValueError(
@@ -178,11 +198,6 @@ class Recipe(BaseModel):
                 raise ValueError(f"{where} treats '{self.roles.target}', the target it aims at")
             if method.promise and step.promise:
                 held.update(dict.fromkeys((*step.columns, *method.reads), number))
-            if self.roles.unit is not None:
-                raise ValueError(
-                    f"{where} counts rows and cannot count units yet; remove the role unit "
-                    "after reducing the table to one row per unit"
-                )
             if method.is_random and self.has_predictable_seed and not self.allow_predictable_seed:
                 raise ValueError(
                     f"seed = {self.seed} can be found by trying, which undoes {where}; leave "
@@ -196,6 +211,22 @@ class Recipe(BaseModel):
                     "untouched to release it as it is"
                 )
         return self
+
+    @property
+    def counted(self) -> str | None:
+        """The column whose distinct values are counted; None where rows are."""
+        roles = self.roles
+        by_default = roles.household or roles.unit
+        return {None: by_default, "rows": None, "units": roles.unit}.get(
+            self.counts, roles.household
+        )
+
+    @property
+    def counted_as(self) -> str:
+        """What is counted, in a word."""
+        if self.counted is None:
+            return "records"
+        return "households" if self.counted == self.roles.household else "units"
 
     @property
     def treated(self) -> list[str]:
@@ -280,7 +311,7 @@ def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
 def needed_columns(recipe: Recipe, names: Sequence[str]) -> list[str]:
     """Name the columns of a table that are released or used."""
     roles = recipe.roles
-    used = {roles.weight, roles.target, roles.row_key}
+    used = {roles.weight, roles.target, roles.row_key, roles.household, roles.unit}
     return [*roles.released(names), *(name for name in names if name in used)]
 
 

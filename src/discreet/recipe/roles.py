@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from discreet.errors import BadInput, nearest
 from discreet.recipe.wording import say
 
-LISTS = ("identifiers", "quasi", "confidential", "insensitive")
+LISTS = ("identifiers", "quasi", "confidential", "insensitive", "pseudonyms")
 SINGLE = ("household", "weight", "target", "unit", "row_key")
 # These say what a column is used for; whether it is released is said by another role.
 USES = ("weight", "target", "row_key")
@@ -30,14 +30,23 @@ class Roles(BaseModel):
         What nobody should learn about a person they know.
     insensitive : list of str
         Released as they are, unless a step treats them.
+    pseudonyms : list of str
+        Replaced by keyed pseudonyms: the same value gets the same one, in every table of a key.
+        The household and the unit may be among them, and keep that role.
     household : str
         Replaced by random numbers, the same for all members of a household.
+    household_level : list of str
+        Columns that say the same for all members of a household; treated once a household. What
+        is constant within all households is found without being listed.
+    release_household : bool
+        False: the household's number is not released.
     weight : str
         Sampling weight, used by frequency risk; released only if also listed elsewhere.
     target : str
         What supervised steps aim at; released only if also listed elsewhere.
     unit : str
-        The person or company a row belongs to, if one can have several rows; dropped.
+        The person or company a row belongs to, if one can have several rows; dropped, unless it is
+        among the pseudonyms.
     row_key : str
         A whole number or text that is different in every row; random draws go by it instead of the
         row's position; released only if also listed elsewhere.
@@ -45,6 +54,8 @@ class Roles(BaseModel):
         What to do with columns that have no role.
     untouched : list of str
         Quasi columns that you knowingly release as they are.
+    not_identifiers : list of str
+        Released columns that look like identifiers and are none.
 
     Examples
     --------
@@ -59,13 +70,17 @@ class Roles(BaseModel):
     quasi: list[str] = Field(default_factory=list)
     confidential: list[str] = Field(default_factory=list)
     insensitive: list[str] = Field(default_factory=list)
+    pseudonyms: list[str] = Field(default_factory=list)
     household: str | None = None
+    household_level: list[str] = Field(default_factory=list)
+    release_household: bool = True
     weight: str | None = None
     target: str | None = None
     unit: str | None = None
     row_key: str | None = None
     rest: Literal["drop", "insensitive"] | None = None
     untouched: list[str] = Field(default_factory=list)
+    not_identifiers: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _one_role_each(self) -> Roles:
@@ -74,6 +89,8 @@ class Roles(BaseModel):
             for column in self._columns_of(role):
                 if column in seen:
                     other = seen[column]
+                    if other == "pseudonyms" and role in ("household", "unit"):
+                        continue
                     raise ValueError(
                         f"column '{column}' is listed twice under {role}"
                         if other == role
@@ -83,6 +100,8 @@ class Roles(BaseModel):
         for column in self.untouched:
             if column not in self.quasi:
                 raise ValueError(f"untouched lists '{column}', which is not a quasi column")
+        if self.household_level and self.household is None:
+            raise ValueError("household_level needs the column of households: the role household")
         return self
 
     @classmethod
@@ -99,7 +118,7 @@ class Roles(BaseModel):
 
     def named(self) -> dict[str, str]:
         """Return the role of each named column; a use counts only if there is no other role."""
-        order = (*USES, *LISTS, "household", "unit")
+        order = (*USES, "household", "unit", *LISTS)
         return {column: role for role in order for column in self._columns_of(role)}
 
     def assign(self, columns: Sequence[str]) -> dict[str, str]:
@@ -133,5 +152,6 @@ class Roles(BaseModel):
 
     def released(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of a table that are released, in the table's order."""
-        kept = ("quasi", "confidential", "insensitive", "household")
+        kept = ["quasi", "confidential", "insensitive", "pseudonyms"]
+        kept += ["household"] * self.release_household
         return [column for column, role in self.assign(columns).items() if role in kept]

@@ -124,6 +124,7 @@ class Rounding(ColumnMethod):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> tuple[np.ndarray, ColumnPlan]:
         """Sort once, decide, and spread the points over the sorted rows.
 
@@ -131,8 +132,8 @@ class Rounding(ColumnMethod):
         in row order where equal values may be split.
         """
         ordered, rows = sort_rows(np.ascontiguousarray(values))
-        codes = None if target is None else target[rows]
-        summary = summarise_sorted(ordered, len(values) - len(ordered), codes)
+        classes, holders = (None if codes is None else codes[rows] for codes in (target, units))
+        summary = summarise_sorted(ordered, len(values) - len(ordered), classes, holders)
         plan = self.decide_rounded(summary, column, draws, rounded)
         if plan["encoding"] != "group":
             return self.apply(plan, values, draws), plan

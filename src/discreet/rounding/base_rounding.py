@@ -183,9 +183,10 @@ class BaseRounding(Rounding):
         draws: Draws,
         rounded: Rounder,
         target: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> tuple[np.ndarray, ColumnPlan]:
         """Round each value by itself."""
-        plan = self.decide_rounded(summarise(values), column, draws, rounded)
+        plan = self.decide_rounded(summarise(values, units=units), column, draws, rounded)
         return rounded(column, self.apply(plan, values, draws)), plan
 
 

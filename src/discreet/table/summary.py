@@ -13,6 +13,32 @@ import pyarrow as pa
 
 from discreet.kernels.parts import class_counts, distinct
 from discreet.kernels.sorting import sort, sort_rows
+from discreet.kernels.units import units_in_parts
+
+
+@dataclass(frozen=True)
+class Holders:
+    """The units that hold each of some sorted values: persons, or households."""
+
+    units: np.ndarray  # as 0, 1, ..., value after value; one may come again
+    starts: np.ndarray  # where those of each value start, and where the last one's end
+    size: int  # how many units there are in all, or more
+
+    @property
+    def count(self) -> int:
+        """Units that hold any of the values."""
+        return int(self.in_parts(np.array([len(self.starts) - 1]))[0])
+
+    def in_parts(self, ends: np.ndarray) -> np.ndarray:
+        """Count the units of each part, given where parts end (exclusive) among the values.
+
+        Examples
+        --------
+        >>> held = Holders(np.array([0, 0, 1, 2]), np.array([0, 1, 3, 4]), 3)
+        >>> held.in_parts(np.array([2, 3]))
+        array([2, 1])
+        """
+        return units_in_parts(self.units, self.starts, np.asarray(ends, np.int64), self.size)
 
 
 @dataclass(frozen=True)
@@ -24,6 +50,8 @@ class Summary:
     nulls: int = 0
     # For supervised methods: for each value (row), how many of its records are in each class.
     classes: np.ndarray | None = None
+    # Where k counts units and not records.
+    holders: Holders | None = None
 
     @property
     def n(self) -> int:
@@ -31,33 +59,46 @@ class Summary:
         return int(self.counts.sum())
 
 
-def summarise(values: np.ndarray, target: np.ndarray | None = None) -> Summary:
+def summarise(
+    values: np.ndarray, target: np.ndarray | None = None, units: np.ndarray | None = None
+) -> Summary:
     """Count the distinct values of an array; NaN is a null.
 
-    The target, the class of each row as 0, 1, ..., adds `classes`.
+    The target, the class of each row as 0, 1, ..., adds `classes`, and units `holders`.
 
     Examples
     --------
     >>> summarise(np.array([3.0, 1.0, np.nan, 3.0]))
-    Summary(values=array([1., 3.]), counts=array([1, 2]), nulls=1, classes=None)
+    Summary(values=array([1., 3.]), counts=array([1, 2]), nulls=1, classes=None, holders=None)
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
-    if target is None:
+    if target is None and units is None:
         ordered = sort(values)
         return summarise_sorted(ordered, len(values) - len(ordered))
     ordered, rows = sort_rows(values)
-    return summarise_sorted(ordered, len(values) - len(ordered), target[rows])
+    return summarise_sorted(
+        ordered,
+        len(values) - len(ordered),
+        None if target is None else target[rows],
+        None if units is None else units[rows],
+    )
 
 
 def summarise_sorted(
-    ordered: np.ndarray, nulls: int = 0, target: np.ndarray | None = None
+    ordered: np.ndarray,
+    nulls: int = 0,
+    target: np.ndarray | None = None,
+    units: np.ndarray | None = None,
 ) -> Summary:
     """Count the distinct values of a sorted array without NaN and -0.0."""
     values, counts = distinct(ordered)
-    if target is None:
-        return Summary(values, counts, nulls)
-    classes = class_counts(counts, target, int(target.max(initial=0)) + 1)
-    return Summary(values, counts, nulls, classes)
+    classes = holders = None
+    if target is not None:
+        classes = class_counts(counts, target, int(target.max(initial=0)) + 1)
+    if units is not None:
+        starts = np.append(0, np.cumsum(counts))
+        holders = Holders(units, starts, int(units.max(initial=0)) + 1)
+    return Summary(values, counts, nulls, classes, holders)
 
 
 def followed_by(low: Summary, high: Summary) -> Summary:
