@@ -175,8 +175,8 @@ class Recipe(BaseModel):
         named = self.roles.named()
         held: dict[str, int] = {}
         if self.counts not in (None, "rows") and self.counted is None:
-            role = str(self.counts).removesuffix("s")
-            raise ValueError(f'counts = "{self.counts}" needs their column: the role {role}')
+            wanted = str(self.counts).removesuffix("s")
+            raise ValueError(f'counts = "{self.counts}" needs their column: the role {wanted}')
         for number, step in enumerate(self.steps, start=1):
             where = f"step {number} ({step.method})"
             for column in step.columns:
