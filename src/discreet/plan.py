@@ -44,6 +44,7 @@ class ColumnPlan(TypedDict, total=False):
     matrix: np.ndarray
     # `sources`: the row that each row's value came from; `window` are the ranks that it may go.
     rows: np.ndarray
+    first: np.ndarray  # the first row of each household or unit, where it is treated once for each
     p: float
     window: int
     # `microaggregation`: the centre of each group of records.

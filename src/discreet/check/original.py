@@ -107,7 +107,9 @@ def _compared(
         position=POSITION if POSITION in placed.schema.names else None,
     )
     read = {name for step in recipe.steps for name in step.build().reads}
-    used = {*released.schema.names, *recipe.treated, *read, comparing.key}
+    levels = {level for step in evidence.plan["steps"] for level in step.get("levels", {}).values()}
+    used = {*released.schema.names, *recipe.treated, *read, *levels, comparing.key}
+    used.add(recipe.roles.household)
     taken = [name for name in original.schema.names if name in used]
     before, problem = original, None
     if not original.whole:

@@ -105,9 +105,14 @@ def _rank_window(shown: Shown, step: Step, plan: StepPlan | None) -> list[Findin
             continue
         sources = np.asarray(plan["columns"][name]["rows"])
         values, rows = shown.frame.fold(partial(_column, name), _never, [name])
+        first = plan["columns"][name].get("first")
+        if first is not None:
+            # Of each household the first row, as the plan numbers them.
+            there = np.isin(rows, first)
+            values, rows = values[there], np.searchsorted(first, rows[there])
         farthest, n = _farthest(values, rows, sources)
         # Records that were suppressed since had ranks too.
-        allowed = int(p * (n + len(sources) - shown.num_rows) / 100)
+        allowed = int(p * (n + len(sources) - len(rows)) / 100)
         problem = f"a value moved by {farthest:,} ranks of {n:,}" if farthest > allowed else None
         findings.append(finding(said, problem, f"{farthest:,} of {n:,} ranks at most"))
     return findings

@@ -364,6 +364,13 @@ class DuckDBFrame(PieceFrame):
         path = self._copied(f"SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}")
         return self._like(path, self.schema, in_order=by == _ROW)
 
+    def first_of(self, by: str, columns: Sequence[str]) -> DuckDBFrame:
+        """Sort the rows with the least number of each value into a temporary file."""
+        first = f"SELECT min({_ROW}) FROM ({self.sql([by])}) GROUP BY c0"
+        rows = f"SELECT * FROM ({self.sql(columns)}) WHERE {_ROW} IN ({first})"
+        path = self._copied(f"{rows} ORDER BY {_ROW}")
+        return self._like(path, pa.schema([self.schema.field(name) for name in columns]))
+
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> DuckDBFrame:
         """Sort into a temporary file, where a row's number is its place."""
         columns = self.schema.names

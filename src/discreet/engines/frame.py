@@ -227,6 +227,10 @@ class Frame(ABC):
     def _map_beside(self, pairs: Any, function: OfPair[pa.Table], schema: pa.Schema) -> Frame: ...
 
     @abstractmethod
+    def first_of(self, by: str, columns: Sequence[str]) -> Frame:
+        """Return some columns of the first row of each value that a column holds."""
+
+    @abstractmethod
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> Frame:
         """Sort the rows by columns without nulls, then by number, and renumber them from 0.
 

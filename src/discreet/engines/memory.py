@@ -168,6 +168,13 @@ class MemoryFrame(PieceFrame):
         # The function decides the types.
         return MemoryFrame(*together(found), self.positioned)
 
+    def first_of(self, by: str, columns: Sequence[str]) -> MemoryFrame:
+        """Take the rows at which a value first comes."""
+        table, rows = self._in_order
+        codes = classes_of(*encode_columns(table, [by]))[0]
+        first = np.sort(np.unique(codes, return_index=True)[1])
+        return MemoryFrame(table.select(list(columns)).take(pa.array(first)), rows[first])
+
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> MemoryFrame:
         """Sort the table."""
         table, rows = self._in_order

@@ -30,6 +30,9 @@ def refuse_engine(recipe: Recipe, engine: str) -> None:
         why = step.build().bound_to_memory
         if why is None and step.parameters().get("small_group") == "append":
             why = "small_group = 'append' tells the records that it releases by their rows"
+        whole = recipe.household_suppression == "whole" and recipe.roles.household is not None
+        if why is None and step.build().suppresses and whole:
+            why = "household_suppression = 'whole' looks at the rows of each household"
         again = {column for later in recipe.steps[number:] for column in looked_at(later)}
         if why is None and step.build().orders and again & set(step.columns):
             why = f"a later step looks at {min(again & set(step.columns))!r}, its result, again"

@@ -26,6 +26,7 @@ class Recoding(Method):
     )
     published: ClassVar[tuple[str, ...]] = ("privacy",)
     suppresses: ClassVar[bool] = True
+    alike: ClassVar[bool] = True
     privacy: Any
     null_policy: str
     small_group: str

@@ -254,6 +254,19 @@ class SparkFrame(Frame):
         plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
         return self._like(plan, schema)
 
+    def first_of(self, by: str, columns: Sequence[str]) -> SparkFrame:
+        """Keep the rows with the least number of each value."""
+        (key,) = self._keys([by])
+        first = self._rows().groupBy(key).agg(_functions().min(ROW).alias(ROW)).select(ROW)
+        rows = self._rows().select(*self._keys(columns), ROW).join(first, ROW, "left_semi")
+        schema = self._schema(columns)
+        plan = rows.select(*self._keys(columns), ROW).toDF(*_names(len(schema)), ROW)
+        made = self._like(plan, schema)
+        with self.session.telling():
+            made.num_rows = made._rows().count()
+        made._span = 0
+        return made
+
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> SparkFrame:
         """Sort into files, in which a row's number is its place."""
         from discreet.engines.spark.ordering import SortedFrame
