@@ -143,8 +143,9 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
 def _tell_levels(log: Log, recipe: Recipe, levels: Mapping[str, str]) -> None:
     """Note what is treated once a household, or once a unit."""
     log["counts"] = recipe.counted_as
-    if levels:
-        log["levels"] = dict(levels)
+    treated = {column: level for column, level in levels.items() if column in recipe.treated}
+    if treated:
+        log["levels"] = treated
 
 
 def _refuse_rows(frame: Frame, recipe: Recipe) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from discreet.engines import Frame
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput
+from discreet.flow.refusals import looked_at
 from discreet.method import Method
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table.classes import encode
@@ -33,14 +34,16 @@ class Part:
 
 
 def find_levels(frame: Frame, recipe: Recipe) -> dict[str, str]:
-    """Return the columns that steps treat once a household or person, with the column of these."""
-    treated = [
-        column
-        for step in recipe.steps
-        for column in step.columns
-        if _once(recipe, step.build(), column)
-    ]
+    """Return the columns that are the same in all rows of a household or person.
+
+    They come with the column of these. Only those count that steps look at which treat them once.
+    """
     roles, found = recipe.roles, {}
+    treated = []
+    for step in recipe.steps:
+        if any(_once(recipe, step.build(), column) for column in step.columns):
+            target = roles.target if step.build().supervised else None
+            treated += [*looked_at(step), *filter(None, [target])]
     for level in filter(None, (roles.household, roles.unit)):
         if not _groups_rows(frame, level):
             continue

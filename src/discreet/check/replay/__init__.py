@@ -182,7 +182,7 @@ def _at_levels(step: StepPlan, columns: Columns, draws: Callable[[str], Draws]) 
             continue
         codes = encode(columns.arrow(level), level)[0]
         first = np.unique(codes, return_index=True)[1]
-        some = columns.chosen(first, names)
+        some = columns.chosen(first, columns if "joint" in step else names)
         made = _step(part, some, partial(_by_group, draws, numbers[first]))
         new |= {name: _rows_of(values, codes) for name, values in made.items()}
     return new
