@@ -251,3 +251,13 @@ def test_the_number_of_a_household_need_not_be_released(people):
     step = {"method": "oma", "columns": ["income"], "k": 5}
     release = discreet.protect(people, recipe(step, roles={"release_household": False}))
     assert list(columns_of(release)) == ["income"]
+
+
+def test_a_point_that_stands_for_one_household_is_refused(people):
+    step = {"method": "equal-width", "columns": ["wage"], "n_points": 400}
+    with pytest.raises(BadInput) as error:
+        discreet.protect(people, recipe(step))
+    assert str(error.value) == (
+        "step 1 (equal-width): a point of column 'wage' stands for 1 household; set min_count = 3 "
+        "or more to merge such parts, or min_count = 1 to release them knowingly"
+    )

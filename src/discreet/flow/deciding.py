@@ -45,6 +45,7 @@ from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
 from discreet.table.columns import finer, numbers_like, sources_of
 from discreet.table.keys import row_numbers
+from discreet.table.summary import Tuples
 
 Tell = Callable[[str], None]
 # Households that are numbered at once, at some 20 bytes each.
@@ -469,11 +470,15 @@ def _entry(number: int, step: Step, decision: Decision, sources: Mapping[str, Nu
 
 def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) -> None:
     """Refuse points of one or two records, as the last step has left them."""
-    after = decided.columns(columns)
+    unit, counted_as = decided.recipe.counted, decided.recipe.counted_as
+    after = decided.columns([*columns, *filter(None, [unit])])
     for column in columns:
-        values, counts = after.counts([column])
+        values, counts = after.counts([column, *filter(None, [unit])], by_value=True)
+        if unit is not None:
+            pairs = Tuples.of(values.select([column]))
+            values, counts = pairs.result()
         present = counts[values[column].is_valid().to_numpy()]
-        refuse_rare_point(where, column, int(present.min()))
+        refuse_rare_point(where, column, int(present.min()), counted_as)
     after.remove()
 
 

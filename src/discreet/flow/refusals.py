@@ -101,12 +101,12 @@ def chooses_rarest(step: Step) -> bool:
     return "min_count" in step.parameters() and "min_count" not in step.model_fields_set
 
 
-def refuse_rare_point(where: str, column: str, smallest: int) -> None:
+def refuse_rare_point(where: str, column: str, smallest: int, counted: str) -> None:
     """Refuse a point that stands for too few records: that of one is the record's own value."""
     if smallest < FEWEST_PER_POINT:
         raise BadInput(
             f"{where}: a point of column '{column}' stands for {smallest} "
-            f"record{'s' * (smallest > 1)}; set min_count = {FEWEST_PER_POINT} or more to merge "
+            f"{counted if smallest > 1 else counted[:-1]}; set min_count = {FEWEST_PER_POINT} or more to merge "
             "such parts, or min_count = 1 to release them knowingly"
         )
 
