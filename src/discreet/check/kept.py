@@ -109,7 +109,7 @@ def _differing_count(shown: Shown, name: str, plan: dict[str, Any], other: bool)
         return f"column '{name}' is missing"
     if plan["kind"] not in ("cuts", "multiples"):
         return None
-    values, records, _ = shown.values(name)
+    values, records, _ = shown.records.values(name)
     values = float_values(values, name, plan.get("unit_ns") or 10**9)
     found, place = np.unique(values, return_inverse=True)
     counts = np.bincount(place, weights=records).astype(np.int64)

@@ -175,13 +175,17 @@ class DuckDBFrame(PieceFrame):
 
     # Counting
 
-    def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
+    def counts(
+        self, columns: Sequence[str], by_value: bool = False, of: str | None = None
+    ) -> tuple[pa.Table, np.ndarray]:
         """Count by GROUP BY."""
-        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
+        read = [*columns] if of is None else [*columns, of]
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(read))
         keys = [f"c{i}" for i in range(len(columns))]
+        what = "*" if of is None else f"DISTINCT c{len(columns)}"
         order = ", ".join(f"{key} NULLS LAST" for key in keys) if by_value else f"min({_ROW})"
         found = self.session.table(
-            f"SELECT {', '.join(keys)}, count(*) AS n FROM ({self.sql(columns)}) "
+            f"SELECT {', '.join(keys)}, count({what}) AS n FROM ({self.sql(read)}) "
             f"GROUP BY {', '.join(keys)} ORDER BY {order}"
         )
         tuples = found.select(range(len(columns))).rename_columns(list(columns))

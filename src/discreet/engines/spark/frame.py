@@ -120,11 +120,15 @@ class SparkFrame(Frame):
 
     # Counting
 
-    def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
+    def counts(
+        self, columns: Sequence[str], by_value: bool = False, of: str | None = None
+    ) -> tuple[pa.Table, np.ndarray]:
         """Count by groupBy; sort here."""
         functions = _functions()
         keys = self._keys(columns)
-        found = [functions.count("*").alias("n")]
+        rows = functions.count("*")
+        number = rows if of is None else functions.count_distinct(*self._keys([of]))
+        found = [number.alias("n")]
         found += [] if by_value else [functions.min(ROW).alias("first")]
         with self.session.telling():
             table = self._rows().groupBy(*keys).agg(*found).toArrow()
