@@ -21,8 +21,8 @@ class CountedTable:
     with `decoded` as plain values.
     """
 
-    def __init__(self, table, target=None, decoded=False, weights=None):
-        self.table, self.target, self.decoded = table, target, decoded
+    def __init__(self, table, target=None, decoded=False, weights=None, unit=None):
+        self.table, self.target, self.decoded, self.unit = table, target, decoded, unit
         self.weights = [1] * table.num_rows if weights is None else weights
 
     def summary(self, column):

@@ -17,9 +17,11 @@ from discreet.generalization._groups import (
     Group,
     make_groups,
     records,
+    too_few,
     warn_suppressed,
     with_null,
 )
+from discreet.generalization._holdings import how_many, with_several
 from discreet.generalization._match import Matching
 from discreet.generalization._plan import describe_column, describe_group
 from discreet.generalization._recode import Budget, Infeasible, Round, Settings, recode
@@ -28,7 +30,6 @@ from discreet.generalization._united import Piece, united_quality
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP, Ladder
 from discreet.generalization.privacy import (
-    Bound,
     bind,
     confidential_columns,
     distribution,
@@ -45,8 +46,8 @@ class Treatment:
     """What `Generalize` does to one table, given by its records or by its distinct tuples.
 
     `others` are the columns that the privacy models read; `weights` are the records of each row,
-    one each by default. The masks `suppressed` and `unsafe` are by row, and `hierarchies` have what
-    depends on the column settled.
+    one each by default, and `units` the unit of each, where k counts these. The masks `suppressed`
+    and `unsafe` are by row, and `hierarchies` have what depends on the column settled.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Treatment:
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> None:
         # Distinct values are looked for several times, which is quick where they are listed.
         columns = {name: _listed(column) for name, column in columns.items()}
@@ -63,12 +65,13 @@ class Treatment:
                 raise BadInput(f"column '{name}' holds only nulls")
         if weights is not None:
             weights = np.ascontiguousarray(weights, np.int64)
-        self.method, self.columns, self.others, self.weights = method, columns, others, weights
+        self.method, self.columns, self.others = method, columns, others
+        self.weights, self.units = weights, with_several(units, weights)
         self.names = list(columns)
         self.rows = len(next(iter(columns.values())))
         self.n = records(weights, self.rows)
         self.models = read_models(method.privacy)
-        self.bound = bind(self.models, others, self.rows, weights)
+        self.bound = bind(self.models, others, self.rows, weights, self.units)
         given = {name: Hierarchy.from_spec(method.hierarchies[name]) for name in self.names}
         self.hierarchies = {
             name: h.settle(columns[name], name, weights) for name, h in given.items()
@@ -100,11 +103,15 @@ class Treatment:
     def _decide(self, nulls: np.ndarray) -> None:
         method, k = self.method, smallest_class(self.models)
         self.lattice = lay_out(self.ladders)
-        self.groups = make_groups(nulls, method.null_policy, method.segregate, k, self.weights)
-        searched = [g for g in self.groups if g.treatment == "search" and g.n >= k]
+        units_of = None if (units := self.units) is None else lambda rows: how_many(units[rows])
+        self.groups = make_groups(
+            nulls, method.null_policy, method.segregate, k, self.weights, units_of
+        )
+        searched = [g for g in self.groups if g.treatment == "search" and g.size >= k]
         if not searched:
+            many = f"k = {k}" if units is None else f"of k = {k} units"
             raise BadInput(
-                f"neither the records with nulls nor those without are k = {k} or more that could "
+                f"neither the records with nulls nor those without are {many} or more that could "
                 "be generalized; use null_policy = 'value', or a smaller k"
             )
         self.settings = Settings(
@@ -114,7 +121,7 @@ class Treatment:
             float(method.suppression_limit),
             *self._range(),
             method.local,
-            Matching([bool(null.any()) for null in nulls], k)
+            Matching([bool(null.any()) for null in nulls], k, self.bound.rules.units)
             if method.null_policy == "match"
             else None,
         )
@@ -142,9 +149,7 @@ class Treatment:
     def _warm_up(self, group: Group) -> None:
         """Search a few records, so that compiling takes nothing from the time limit."""
         rows = (np.arange(self.rows) if group.rows is None else group.rows)[:8]
-        bound = Bound(
-            self.bound.rules, np.ascontiguousarray(self.bound.codes[:, rows]), self.bound.columns
-        )
+        bound = self.bound.part(rows)
         tuples, _ = collapse(self.lattice, [c[rows] for c in self.codes], bound)
         recode(tuples, bound.rules, replace(self.settings, limit=1.0), Budget(None, 8), "")
         together(bound.rules, tuples.table, np.full(len(tuples.table.counts), True))
@@ -160,14 +165,14 @@ class Treatment:
             )
 
     def _group(self, group: Group, k: int) -> _Done:
-        bound = Bound(self.bound.rules, group.of(self.bound.codes), self.bound.columns)
+        bound = self.bound.part(group.rows)
         weights = None if self.weights is None else group.of(self.weights)
         tuples, ids = collapse(self.lattice, [group.of(c) for c in self.codes], bound, weights)
         treatment = group.treatment
-        if treatment == "search" and group.name != ALL and tuples.n < k:
+        if treatment == "search" and group.name != ALL and group.size < k:
             treatment = self.method.small_group
             if treatment == "suppress":
-                warn_suppressed(group, tuples.n, f"they are fewer than k = {k}")
+                warn_suppressed(group, too_few(k, self.units is not None))
         rounds: list[Round] = []
         if treatment == "search":
             who = "" if group.name == ALL else f" for the records {group.name}"
@@ -220,7 +225,7 @@ class Treatment:
         """Return the columns' plans and the joint one, figures, and parameters for a rerun."""
         method = self.method
         confidential = {
-            name: distribution(self.others[name], name, self.weights)
+            name: distribution(self.others[name], name, self.weights, self.units)
             for name in confidential_columns(self.models)
         }
         groups = [done.describe(self.names, self.ladders) for done in self.done]
@@ -254,9 +259,7 @@ class Treatment:
         if method.time_limit is not None:
             fixed = {"time_limit": None, "evaluations": self.budget.spent}
         if method.null_policy == "match":
-            k = smallest_class(self.models)
-            sizes = [one["sizes"] for group in groups for one in group["rounds"]]
-            figures["exposed"] = int(sum(size[size < k].sum() for size in sizes))
+            figures["exposed"] = self._exposed()
         return plans, joint, figures, fixed
 
     def _empty_classes(self) -> dict[str, int]:
@@ -266,10 +269,19 @@ class Treatment:
         for j, name in enumerate(self.bound.columns):
             found[name] = 0
             for table in tables:
-                of_entry = np.repeat(np.arange(len(table.counts)), np.diff(table.starts))
-                inside = (table.values >= offsets[j]) & (table.values < offsets[j + 1])
-                found[name] += len(table.counts) - len(np.unique(of_entry[inside]))
+                valued = Tuples(self.lattice, table).holds(offsets[j], offsets[j + 1])
+                found[name] += int((~valued).sum())
         return found
+
+    def _exposed(self) -> int:
+        """Count the records whose own class has fewer than k records or units."""
+        tables = [one.classes for done in self.done for one in done.rounds]
+        sizes = [Tuples(self.lattice, table).sizes(self.bound.rules.units) for table in tables]
+        few = [
+            table.counts[size < self.bound.rules.k]
+            for table, size in zip(tables, sizes, strict=True)
+        ]
+        return sum(int(counts.sum()) for counts in few)
 
     def _disclosed(self) -> np.ndarray | None:
         """Tell which records are released as they are."""
