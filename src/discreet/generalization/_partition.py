@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.generalization._alike import Alike, may_break
 from discreet.generalization._axes import Axis, Parts
 from discreet.generalization._distinct import counted
-from discreet.generalization._groups import Group
+from discreet.generalization._groups import Group, records
 from discreet.generalization._holdings import how_many, pairs
 from discreet.generalization._tuples import number_tuples, places
 from discreet.generalization.ladder import TOP
@@ -90,6 +91,7 @@ class Partition:
         self.unsafe = np.zeros(n, dtype=bool)
         self.disclosed = np.zeros(n, dtype=bool)
         self.groups: list[dict[str, Any]] = []
+        self._groups: list[Group] = []
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._layout = self._lay_out()
 
@@ -171,9 +173,51 @@ class Partition:
             self.unsafe |= rows
         self._note(group, "suppress", 0, unsafe)
 
+    def suppress_alike(self) -> int:
+        """Suppress classes of the same labels that break the models together; count the records.
+
+        The suppressed records of all groups are a class too.
+        """
+        if not may_break(self._of_rows):
+            return 0
+        new = self.released(self.labels())
+        labels = {name: (self.by_row(places), texts) for name, (places, texts) in new.items()}
+        alike = Alike.by_labels(self._of_rows, labels)
+        apart = self.by_row(np.where(self.disclosed, -1, self.classes))
+        rows = alike.broken(apart)
+        gone = np.isin(self.classes, np.unique(apart[rows]))
+        if gone.any():
+            self._drop(gone)
+        stars = self.by_row(self.suppressed & ~self.unsafe)
+        hold = not stars.any() or alike.stars_hold((apart >= 0) & ~rows, stars)
+        for group, told in zip(self._groups, self.groups, strict=True):
+            left = self.rows(group) & self.suppressed
+            told["left_out"] = bool(left.any()) and not (hold and self.keeps(left))
+            self.unsafe |= left & told["left_out"]
+        return records(self.weights, gone)
+
+    def _drop(self, gone: np.ndarray) -> None:
+        """Suppress whole classes, by their bundles, and number the others anew."""
+        stays = np.full(self._count, True)
+        stays[self.classes[gone]] = False
+        if not stays.any():
+            raise BadInput(
+                "no class keeps the privacy models with all records of its labels; weaken them"
+            )
+        place = np.append(np.where(stays, np.cumsum(stays) - 1, -1), -1).astype(np.int32)
+        self.classes, self.suppressed = place[self.classes], self.suppressed | gone
+        bounds = zip(*self._parts, strict=True)
+        low, high, null = (np.concatenate(arrays)[stays] for arrays in bounds)
+        self._parts = [(low, high, null)]
+        for told in self.groups:
+            first, last = told["first_class"], told["first_class"] + told["classes"]
+            told["first_class"] = int(stays[:first].sum())
+            told["classes"] = int(stays[first:last].sum())
+
     def _note(self, group: Group, treatment: str, classes: int, left_out: bool = False) -> None:
         """Keep what was done with a group; its classes come after those of the groups before."""
         names, patterns = list(self.axes), group.patterns
+        self._groups.append(group)
         self.groups.append(
             {
                 "group": group.name,

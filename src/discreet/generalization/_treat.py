@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.generalization._alike import Alike, may_break
 from discreet.generalization._by_tuple import Recoded
 from discreet.generalization._groups import (
     ALL,
@@ -138,6 +139,8 @@ class Treatment:
         if refused:
             # The limit must work for all groups.
             raise max(refused, key=lambda error: error.works)
+        if may_break(self.bound):
+            self._suppress_alike()
         if self.unsafe.all():
             raise BadInput(
                 f"all {self.n:,} records would be suppressed, and nothing would remain since they "
@@ -181,12 +184,48 @@ class Treatment:
         left = np.full(len(tuples.table.counts), treatment != "append")
         for one in rounds:
             left[one.members[one.kept]] = False
-        unsafe = bool(left.any()) and not together(self.bound.rules, tuples.table, left)
-        rows = slice(None) if group.rows is None else group.rows
-        self.suppressed[rows] = left[ids]
-        self.unsafe[rows] = left[ids] & unsafe
-        done = replace(group, treatment=treatment)
-        return _Done(done, tuples, ids, rounds, left, unsafe)
+        done = _Done(replace(group, treatment=treatment), tuples, ids, rounds, left)
+        self._settle(done)
+        return done
+
+    def _settle(self, done: _Done, unsafe: bool = False) -> None:
+        """Mark the suppressed rows of a group, and whether they are no class of their own."""
+        left = done.left
+        alone = bool(left.any()) and not together(self.bound.rules, done.tuples.table, left)
+        done.unsafe = alone or (unsafe and bool(left.any()))
+        rows = slice(None) if done.group.rows is None else done.group.rows
+        self.suppressed[rows] = left[done.ids]
+        self.unsafe[rows] = left[done.ids] & done.unsafe
+
+    def _suppress_alike(self) -> None:
+        """Suppress classes of several groups or rounds whose labels are the same, if they must go.
+
+        That is where they break a model together. The suppressed records of all groups are a class
+        too.
+        """
+        if len(self.certificates) == 1 and len(self.done) == 1:
+            return
+        labels = {name: self._labels(a) for a, name in enumerate(self.names)}
+        alike = Alike.by_labels(self.bound, labels)
+        apart, used = np.full(self.rows, -1), 0
+        for done in self.done:
+            apart[slice(None) if done.group.rows is None else done.group.rows] = done.classes(used)
+            used += sum(len(one.classes.counts) for one in done.rounds)
+        gone = alike.broken(apart)
+        if gone.any():
+            warnings.warn(
+                f"{records(self.weights, gone):,} more records are suppressed, since they break "
+                "the privacy models together with records of the same labels; use "
+                "null_policy = 'value', and local = false, to keep them",
+                stacklevel=2,
+            )
+            for done in self.done:
+                done.suppress(gone if done.group.rows is None else gone[done.group.rows])
+                self._settle(done)
+        stars = self.suppressed & ~self.unsafe
+        if stars.any() and not alike.stars_hold((apart >= 0) & ~gone, stars):
+            for done in self.done:
+                self._settle(done, unsafe=True)
 
     def _range(self) -> tuple[list[int], list[int]]:
         """Return the lowest and the highest level of each column."""
@@ -325,10 +364,25 @@ class _Done:
         ids: np.ndarray,
         rounds: list[Round],
         left: np.ndarray,
-        unsafe: bool,
     ) -> None:
         self.group, self.tuples, self.ids, self.rounds = group, tuples, ids, rounds
-        self.left, self.unsafe = left, unsafe
+        self.left, self.unsafe = left, False
+
+    def classes(self, first: int) -> np.ndarray:
+        """Return the class of each row, numbered from `first` on; -1 where it is in none."""
+        of_tuple = np.full(len(self.left), -1)
+        for one in self.rounds:
+            of_tuple[one.members[one.kept]] = one.class_of[one.kept] + first
+            first += len(one.classes.counts)
+        return of_tuple[self.ids]
+
+    def suppress(self, rows: np.ndarray) -> None:
+        """Suppress the classes of some rows."""
+        gone = np.zeros(len(self.left), bool)
+        gone[self.ids[rows]] = True
+        lattice = self.tuples.lattice
+        self.rounds = [one.without(gone[one.members], lattice) for one in self.rounds]
+        self.left |= gone
 
     def describe(self, names: list[str], ladders: list[Ladder]) -> dict[str, Any]:
         """Return the group's part of the plan."""

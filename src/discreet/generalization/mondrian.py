@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -234,6 +235,12 @@ class Mondrian(Recoding):
         nulls |= APART if self.enhanced else 0
         parts = Partition(axes, bound, nulls, self.strict, weights)
         self._treat(parts, others, weights, units)
+        if more := parts.suppress_alike():
+            warnings.warn(
+                f"{more:,} records are suppressed, since they break the privacy models together "
+                "with records of the same labels; use weaker models to keep them",
+                stacklevel=2,
+            )
         return parts
 
     def _recoded(
