@@ -151,6 +151,9 @@ def _all(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 class Counted(Protocol):
     """What an engine tells of a table's columns without giving its rows."""
 
+    # The column of the units that k counts, where it does not count rows.
+    unit: str | None
+
     def summary(self, column: str) -> Summary:
         """Return a numeric column's distinct values and counts, by class for supervised methods."""
 
