@@ -129,7 +129,7 @@ class Comparing:
     @property
     def others(self) -> list[str]:
         """The columns that no step treats."""
-        treated = {name for name, _ in final_plans(self.plan)} | {self.recipe.roles.household}
+        treated = {name for name, _ in final_plans(self.plan)} | self.recipe.roles.renamed
         return [name for name in self.released if name not in treated]
 
     def seen(self, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table) -> Seen:
@@ -300,6 +300,8 @@ class _Rows:
         """Note old and new household ids."""
         name = self.comparing.recipe.roles.household
         if name is None or name not in self.comparing.released:
+            return
+        if name in self.comparing.recipe.roles.pseudonyms:
             return
         gone = self.gone[name]
         old = plain(self.before[name]).filter(pa.array(self.there & ~gone))

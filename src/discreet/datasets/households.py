@@ -265,12 +265,11 @@ def _weights(rng: Rng, homes: _Homes, region: Ints, strata: bool) -> Floats:
     reach = tables.SIZE_SAMPLING[np.minimum(homes.size, len(tables.SIZE_SAMPLING)) - 1]
     u = homes.draw(rng)
     response = 0.81 + 0.047 * np.floor(9 * u) if strata else reach * (0.8 + 0.45 * u)
-    weight: Floats = np.round(tables.SAMPLING[region] * response[homes.of], 4)
-    return weight
+    return np.round(tables.SAMPLING[region] * response[homes.of], 4)
 
 
 def _together(homes: _Homes, income: Floats) -> Floats:
-    total = np.add.reduceat(income, np.cumsum(homes.size) - homes.size)
+    total: Floats = np.add.reduceat(income, np.cumsum(homes.size) - homes.size)
     return np.round(total, 2)[homes.of]
 
 

@@ -31,6 +31,7 @@ from discreet.flow.applying import (
 from discreet.flow.counting import Counting, refuse_too_many
 from discreet.flow.log import begin_log, tell_null_policy, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
+from discreet.flow.pseudonyms import pseudonyms_of, with_key
 from discreet.flow.refusals import (
     chooses_rarest,
     looked_at,
@@ -113,11 +114,17 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     log["seconds"]["look"] = round(time.perf_counter() - started, 4)
     deficient = {name: look.ends[name] for name in look.ends if look.nulls[name]}
     log["warnings"] += doubtful(deficient, recipe)
-    recipe = with_seeds(recipe)
+    recipe = with_key(with_seeds(recipe))
     assert recipe.seed is not None
     assert recipe.order_seed is not None
     key = recipe.roles.row_key
-    applying = Applying(recipe.seed, recipe.order_seed, sources=look.sources, key=key)
+    applying = Applying(
+        recipe.seed,
+        recipe.order_seed,
+        sources=look.sources,
+        key=key,
+        pseudonyms=pseudonyms_of(recipe),
+    )
     decided = Decided({"steps": []}, log, recipe, applying, released, frame)
     if isinstance(frame, MemoryFrame):
         decided.rows = Rows(applying, frame.table, frame.rows, whole=True)
@@ -383,7 +390,7 @@ def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) ->
 def _number_households(decided: Decided) -> None:
     """Draw new numbers, one a household; those of the input are an identifier."""
     column = decided.recipe.roles.household
-    if column is None:
+    if column is None or column in decided.recipe.roles.pseudonyms:
         return
     if not decided.frame.whole:
         refuse_too_many(decided.frame, [column], MOST_HOUSEHOLDS, "drop the column")
