@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.flow.pseudonyms import Pseudonyms
 from discreet.method import Decision, Method, Outcome
 from discreet.recipe.recipe import Step
 from discreet.table import Numbers, kind_of
@@ -85,8 +86,9 @@ class Applying:
     blanked: tuple[str, ...] = ()  # quasi columns that a suppressed record must not tell
     key: str | None = None  # the column that draws go by, and not the row's number
     households: Households | None = None
+    pseudonyms: Pseudonyms = field(default_factory=Pseudonyms)
     unit: str | None = None  # the column of units, where k counts these
-    unlinked: bool = False  # a suppressed record does not tell its household
+    unlinked: str | None = None  # the column of households, which suppressed records do not tell
 
     def after(self, treatment: Treatment) -> Applying:
         """Add a step."""
@@ -131,8 +133,10 @@ class Applying:
         if self.households is not None:
             name = self.households.column
             columns[name] = self.households.of(rows.piece[name])
-            if self.unlinked:
-                columns[name] = blank(columns[name], rows.suppressed)
+        for name in self.pseudonyms.columns:
+            columns[name] = self.pseudonyms.of(rows.piece[name])
+        if self.unlinked is not None:
+            columns[self.unlinked] = blank(columns[self.unlinked], rows.suppressed)
         for name in self.blanked:
             columns[name] = blank(columns[name], rows.suppressed)
         for name in names:

@@ -32,6 +32,7 @@ from discreet.flow.counting import Counting, refuse_too_many
 from discreet.flow.levels import Part, find_levels, first_rows, parts_of
 from discreet.flow.log import begin_log, tell_null_policy, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
+from discreet.flow.pseudonyms import pseudonyms_of, with_key
 from discreet.flow.refusals import (
     chooses_rarest,
     looked_at,
@@ -117,7 +118,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     log["seconds"]["look"] = round(time.perf_counter() - started, 4)
     deficient = {name: look.ends[name] for name in look.ends if look.nulls[name]}
     log["warnings"] += doubtful(deficient, recipe)
-    recipe = with_seeds(recipe)
+    recipe = with_key(with_seeds(recipe))
     assert recipe.seed is not None
     assert recipe.order_seed is not None
     key = recipe.roles.row_key
@@ -126,8 +127,9 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
         recipe.order_seed,
         sources=look.sources,
         key=key,
+        pseudonyms=pseudonyms_of(recipe),
         unit=recipe.counted if recipe.steps else None,
-        unlinked=recipe.household_suppression == "unlink",
+        unlinked=_unlinked(recipe, released),
     )
     decided = Decided({"steps": []}, log, recipe, applying, released, frame)
     decided.levels = find_levels(frame, recipe)
@@ -139,6 +141,13 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
         _decide_step(decided, number, step)
     _number_households(decided)
     return decided
+
+
+def _unlinked(recipe: Recipe, released: Sequence[str]) -> str | None:
+    """Return the column of households, if suppressed records lose it."""
+    household = recipe.roles.household
+    unlinks = recipe.household_suppression == "unlink" and household in released
+    return household if unlinks else None
 
 
 def _tell_levels(log: Log, recipe: Recipe, levels: Mapping[str, str]) -> None:
@@ -485,7 +494,8 @@ def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) ->
 def _number_households(decided: Decided) -> None:
     """Draw new numbers, one a household; those of the input are an identifier."""
     column = decided.recipe.roles.household
-    if column is None or column not in decided.released:
+    given = decided.recipe.roles.pseudonyms
+    if column is None or column in given or column not in decided.released:
         return
     if not decided.frame.whole:
         refuse_too_many(decided.frame, [column], MOST_HOUSEHOLDS, "drop the column")

@@ -98,8 +98,7 @@ def _rare_after_suppression(
     refuse_suppression(decided.recipe, suppressed, gone == original.num_rows)
     rare = []
     hidden = decided.blanked()
-    household = decided.applying.households
-    unlinked = [household.column] if household and decided.applying.unlinked else []
+    unlinked = filter(None, [decided.applying.unlinked])
     blanked = dict.fromkeys([*hidden, *unlinked], suppressed - gone)
     for tuples, cells in _rare(decided, treated, hidden):
         rare.append(tuples)
@@ -178,8 +177,8 @@ def _public(decided: Decided, original: Frame, treated: Frame, made: Finish) -> 
 
 
 def seen(recipe: Recipe) -> set[str]:
-    """Name the columns that steps treat or read, and that of households."""
-    return {c for step in recipe.steps for c in looked_at(step)} | {recipe.roles.household or ""}
+    """Name the columns that steps treat or read, and those that are renamed."""
+    return {c for step in recipe.steps for c in looked_at(step)} | recipe.roles.renamed
 
 
 def _digits(name: str, piece: pa.Table, rows: np.ndarray) -> int:
@@ -195,10 +194,9 @@ def count_changes(decided: Decided, original: Frame, treated: Frame, finish: Fin
         function = partial(finish.changes, tuple(taken))
         changed = original.fold_pairs(treated, function, _sum, taken)
         decided.log["changed_cells"] |= changed
-    household = decided.recipe.roles.household
-    if household in decided.released:
-        nulls = decided.log["nulls"]["cells"][household]
-        decided.log["changed_cells"][household] = original.num_rows - nulls
+    for name in decided.recipe.roles.renamed & set(decided.released):
+        nulls = decided.log["nulls"]["cells"][name]
+        decided.log["changed_cells"][name] = original.num_rows - nulls
     for entry, step in zip(decided.log["steps"], decided.recipe.steps, strict=True):
         entry["changed_cells"] = {c: decided.log["changed_cells"][c] for c in step.columns}
 

@@ -104,10 +104,11 @@ def chooses_rarest(step: Step) -> bool:
 def refuse_rare_point(where: str, column: str, smallest: int, counted: str) -> None:
     """Refuse a point that stands for too few records: that of one is the record's own value."""
     if smallest < FEWEST_PER_POINT:
+        held = counted if smallest > 1 else counted[:-1]
         raise BadInput(
-            f"{where}: a point of column '{column}' stands for {smallest} "
-            f"{counted if smallest > 1 else counted[:-1]}; set min_count = {FEWEST_PER_POINT} or more to merge "
-            "such parts, or min_count = 1 to release them knowingly"
+            f"{where}: a point of column '{column}' stands for {smallest} {held}; set "
+            f"min_count = {FEWEST_PER_POINT} or more to merge such parts, or min_count = 1 to "
+            "release them knowingly"
         )
 
 
