@@ -88,10 +88,10 @@ def make_groups(
     counts the units of some rows, where k counts these.
     """
 
-    def group(name: str, rows: np.ndarray | None, *patterns: list[list[int]]) -> Group:
+    def group(name: str, rows: np.ndarray | None, patterns: list[list[int]] | None = None) -> Group:
         n = records(weights, deficient.shape[0] if rows is None else rows)
         size = n if units_of is None else units_of(slice(None) if rows is None else rows)
-        return Group(name, rows, n, size, *patterns)
+        return Group(name, rows, n, size, patterns)
 
     deficient = nulls.any(axis=0)
     if policy in ("value", "match") or not deficient.any():

@@ -30,8 +30,8 @@ _MOST_RECORDS = 2**31 - 1
 def keeps(bound: Bound, rows: np.ndarray, weights: np.ndarray | None) -> bool:
     """Tell whether some rows together keep the models; `weights` are the records of each."""
     if bound.holdings is not None:
-        held = bound.holdings.histogram(rows)
-        return holds(bound.rules, held[-1], held)
+        histogram = bound.holdings.histogram(rows)
+        return holds(bound.rules, histogram[-1], histogram)
     histogram = np.zeros(bound.rules.q.size, np.int64)
     weights = None if weights is None else weights[rows]
     for codes in bound.codes[:, rows]:

@@ -53,10 +53,11 @@ class Tuples:
         """Take some of the tuples."""
         rows = np.flatnonzero(chosen).astype(np.int32)
         keys, table = kernels.take(self.table.keys, rows), self.table
-        kept = _some(chosen, table.starts, table.values, table.numbers)
-        starts, holdings = _some(chosen, table.shared.starts, table.shared.holdings)
-        shared = table.shared._replace(starts=starts, holdings=holdings)
-        return Tuples(self.lattice, Table(keys, table.counts[chosen], *kept, shared))
+        starts, values, numbers = _some(chosen, table.starts, table.values, table.numbers)
+        since, holdings = _some(chosen, table.shared.starts, table.shared.holdings)
+        shared = table.shared._replace(starts=since, holdings=holdings)
+        counts = table.counts[chosen]
+        return Tuples(self.lattice, Table(keys, counts, starts, values, numbers, shared))
 
     def sizes(self, units: int) -> np.ndarray:
         """Return what k counts in each tuple: records, or the units that are at a place.
@@ -169,14 +170,13 @@ def collapse(
     keys, ids, first = number_tuples(codes, lattice.word, lattice.shift)
     weights = np.empty(0, np.int64) if weights is None else weights
     counts = kernels.count(ids, len(first), weights)
-    shared = kernels.NOTHING_SHARED
     if bound.holdings is not None:
-        *kept, shared = _held(ids, len(first), bound)
+        kept = _held(ids, len(first), bound)
     elif len(bound.codes):
         kept = kernels.tally(ids, len(first), bound.codes, len(bound.rules.q), weights)
     else:
         kept = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
-    return Tuples(lattice, Table(kernels.take(keys, first), counts, *kept, shared)), ids
+    return Tuples(lattice, Table(kernels.take(keys, first), counts, *kept)), ids
 
 
 def _held(ids: np.ndarray, classes: int, bound: Bound) -> tuple[Any, ...]:
@@ -187,7 +187,9 @@ def _held(ids: np.ndarray, classes: int, bound: Bound) -> tuple[Any, ...]:
     *kept, starts, listed = kernels.hold(ids, classes, held.of_row, held.place, exact, rules)
     if not len(listed):
         return *kept, kernels.NOTHING_SHARED
-    return *kept, kernels.Shared(starts, listed, held.place, rules.units, rules.k)
+    return *kept, kernels.Shared(
+        starts, listed, held.place, rules.units, rules.k, not exact[:-1].any()
+    )
 
 
 def number_tuples(

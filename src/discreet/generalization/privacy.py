@@ -415,9 +415,10 @@ def _spread(
     codes: np.ndarray, size: int, weights: np.ndarray | None, units: np.ndarray | None
 ) -> np.ndarray:
     """Count the records of each value, or the distinct units; the code of a null is -1."""
-    rows = codes >= 0 if units is None else pairs(units, codes)[1]
-    by_record = weights is not None and units is None
-    return counted(codes[rows], size, weights[rows] if by_record else None)
+    if units is not None:
+        return counted(codes[pairs(units, codes)[1]], size)
+    there = codes >= 0
+    return counted(codes[there], size, None if weights is None else weights[there])
 
 
 def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:

@@ -48,12 +48,15 @@ class Shared(NamedTuple):
     holdings: np.ndarray
     # Of every holding, its place on the axis of values.
     place: np.ndarray
-    # The place of units, and how many of them are enough.
+    # The place of units, how many of them are enough, and whether there is nothing else.
     unit: int
     enough: int
+    only_units: bool
 
 
-NOTHING_SHARED = Shared(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), -1, 0)
+NOTHING_SHARED = Shared(
+    np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), -1, 0, True
+)
 
 
 class Table(NamedTuple):
@@ -254,9 +257,10 @@ def roll_up(lattice, table, source, target):
     counts = count(ids, first.size, table.counts)
     kept, shared = (table.starts, table.values, table.numbers), table.shared
     if table.starts.size > 1:
-        kept = _merge(ids, first.size, table)
-    if shared.starts.size > 1:
-        shared = _unite(ids, first.size, shared, kept)
+        rows, members = members_of(ids, first.size)
+        kept = _merge(rows, members, table)
+        if shared.starts.size > 1:
+            shared = _unite(rows, members, shared, kept)
     return Table(take(keys, first), counts, kept[0], kept[1], kept[2], shared), ids
 
 
@@ -280,9 +284,9 @@ def take(keys, rows):
 
 
 @njit(cache=True, nogil=True)
-def _merge(ids, classes, table):
+def _merge(rows, members, table):
     """Add the histograms of the rows of each class."""
-    rows, members = members_of(ids, classes)
+    classes = members.size - 1
     starts = np.zeros(classes + 1, np.int64)
     values, numbers = np.empty(table.values.size, np.int32), np.empty(table.values.size, np.int64)
     places = 0
@@ -306,9 +310,9 @@ def _merge(ids, classes, table):
 
 
 @njit(cache=True, nogil=True)
-def _unite(ids, classes, shared, kept):
+def _unite(rows, members, shared, kept):
     """Unite the shared holdings of the rows of each class; `kept` are the others, merged."""
-    rows, members = members_of(ids, classes)
+    classes = members.size - 1
     starts, values, numbers = kept
     since, listed = np.zeros(classes + 1, np.int64), np.empty(shared.holdings.size, np.int32)
     last = np.full(shared.place.size, -1, np.int32)
@@ -319,6 +323,8 @@ def _unite(ids, classes, shared, kept):
             if values[e] == shared.unit:
                 room -= numbers[e]
         for r in range(members[c], members[c + 1]):
+            if room <= 0 and shared.only_units:
+                break
             for e in range(shared.starts[rows[r]], shared.starts[rows[r] + 1]):
                 h = shared.holdings[e]
                 if last[h] == c:
@@ -331,7 +337,9 @@ def _unite(ids, classes, shared, kept):
                 listed[many] = h
                 many += 1
         since[c + 1] = many
-    return Shared(since, listed[:many].copy(), shared.place, shared.unit, shared.enough)
+    return Shared(
+        since, listed[:many].copy(), shared.place, shared.unit, shared.enough, shared.only_units
+    )
 
 
 @njit(cache=True, nogil=True)
