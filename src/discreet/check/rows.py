@@ -253,7 +253,11 @@ class _Rows:
             if step.promise and "privacy" in step.parameters():
                 for name in plan["joint"].get("confidential", {}):
                     if name not in seen.spreads and name not in columns.unknown:
-                        seen.spreads[name] = self._spread(name, plain(columns.arrow(name)))
+                        # Rows of households that are left out as a whole are not looked at.
+                        gone = np.zeros(columns.num_rows, dtype=bool)
+                        gone[plan.get("excluded", [])] = True
+                        column = blank(plain(columns.arrow(name)), gone)
+                        seen.spreads[name] = self._spread(name, column)
 
     def _spread(self, name: str, column: pa.ChunkedArray) -> Tuples:
         """Count the values of a column as text, or the units that hold them."""
