@@ -29,7 +29,8 @@ class OMA(GroupRounding):
     Parameters
     ----------
     k : int, "freedman-diaconis", or mapping of str to either
-        Smallest number of records that a released value stands for; by column where a mapping.
+        Smallest number of records that a released value stands for, or of units where `fit` is
+        given these; by column where a mapping.
     objective : {"l2", "l1"}
         What is minimised: squared distances to the group's mean, or absolute ones to its median.
     representative : {"mean", "median", "midpoint"}
