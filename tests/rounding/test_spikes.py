@@ -63,6 +63,7 @@ def test_spikes_stay_and_the_others_are_grouped(name):
     assert method.plan_["x0"]["spikes"].tolist() == [0, 1200]
     assert set(method.rounding_sets_["x0"]) == {0, 1200, *values}
     assert method.group_sizes_["x0"].sum() == 200
+    assert method.caveat.endswith("values that many share are kept as they are")
     grouped, _ = released(name, x)
     if name != "oma-split":
         assert not (grouped[x == 0] == 0).all()
