@@ -134,6 +134,9 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     blanks: ClassVar[bool] = False
     # On an engine it sorts the values of all its columns there: `run_on` and not `decide_from`.
     orders: ClassVar[bool] = False
+    # Its draws go by the role unit, or else household, where a recipe gives either: the same in all
+    # rows of a person.
+    draws_by_unit: ClassVar[bool] = False
     # What it does to a column, for people who read the released file's codebook.
     in_words: ClassVar[str]
     # Parameters that users of a release may know where it coarsens: they say what a released value

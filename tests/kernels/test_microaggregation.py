@@ -71,7 +71,8 @@ def plain_mdav(plain, k):
         r = plain.farthest(plain.centre(plain.left))
         plain.take(r, k)
         plain.take(plain.farthest(plain.points[r]), k)
-    if plain.many(plain.left) >= 2 * k:
+    # Again and again, where some of the units that were taken are still left.
+    while plain.many(plain.left) >= 2 * k:
         plain.take(plain.farthest(plain.centre(plain.left)), k)
     plain.groups.append(plain.left)
     return plain.labels()

@@ -37,13 +37,15 @@ def with_computed(
     sources: Mapping[str, Numbers],
     columns: Sequence[str],
     key: str | None = None,
+    unit: str | None = None,
 ) -> Frame:
     """Add to a table what those steps of a plan that sort all values make of its cells.
 
     The result has the columns that are named, all that the steps use, and two float64 columns more
     for each that is treated, as `replay.computed` names them: the number before it is rounded, and
     how far off another arithmetic may be. It is the original itself where the plan has no such
-    step. Draws, and equal values where the plan says so, go by the column `key`.
+    step. Draws, and equal values where the plan says so, go by the column `key`,
+    and draws of a person by `unit`.
     """
     frame, unknown = original, set[str]()
     for place, step in enumerate(plan["steps"]):
@@ -52,7 +54,7 @@ def with_computed(
             continue
         columns = frame.schema.names if frame is not original else list(columns)
         names, so_far = list(step["columns"]), plan | {"steps": plan["steps"][:place]}
-        before = partial(_before, so_far, seed, sources, names, key)
+        before = partial(_before, so_far, seed, sources, names, key, unit)
         found = _by_row(_by_cell(frame, step, seed, columns, key, before), names)
         added = [pa.field(c, pa.float64()) for name in names for c in computed(step["step"], name)]
         schema = pa.schema([*(frame.schema.field(name) for name in columns), *added])
@@ -123,11 +125,12 @@ def _before(
     sources: Mapping[str, Numbers],
     names: list[str],
     key: str | None,
+    unit: str | None,
     piece: pa.Table,
     rows: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Apply the steps before to some rows."""
-    _, columns = replay(plan, seed, piece, key, Piece(rows, sources))
+    _, columns = replay(plan, seed, piece, key, Piece(rows, sources), unit)
     return {name: columns[name] for name in names}
 
 

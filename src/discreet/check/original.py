@@ -107,7 +107,7 @@ def _compared(
         position=POSITION if POSITION in placed.schema.names else None,
     )
     read = {name for step in recipe.steps for name in step.build().reads}
-    used = {*released.schema.names, *recipe.treated, *read, comparing.key}
+    used = {*released.schema.names, *recipe.treated, *read, comparing.key, comparing.unit}
     taken = [name for name in original.schema.names if name in used]
     before, problem = original, None
     if not original.whole:
@@ -115,7 +115,8 @@ def _compared(
         try:
             sources = _sources(evidence.plan, original)
             comparing = replace(comparing, sources=sources, plan=prepared(evidence.plan))
-            given = comparing.plan, comparing.seed, sources, taken, comparing.key
+            keys = comparing.key, comparing.unit
+            given = comparing.plan, comparing.seed, sources, taken, *keys
             before = with_computed(original, *given)
         except UNREADABLE as error:
             problem = 0, f"the plan cannot be applied: {error!r}"
@@ -132,7 +133,7 @@ def _sources(plan: Plan, original: Frame) -> dict[str, Numbers]:
     for name in original.schema.names:
         kinds = {step["columns"][name]["kind"] for step in plan["steps"] if name in step["columns"]}
         numeric = kind_of(original.schema.field(name).type) == "numeric"
-        if numeric and kinds - {"generalize", "pram"}:
+        if numeric and kinds - {"generalize", "pram", "shift"}:
             names.append(name)
     return original.fold(partial(sources_of, tuple(names)), finer, names) if names else {}
 

@@ -127,6 +127,11 @@ class Comparing:
         return self.recipe.roles.row_key
 
     @property
+    def unit(self) -> str | None:
+        """The column that draws go by which are the same in all rows of a person."""
+        return self.recipe.roles.unit or self.recipe.roles.household
+
+    @property
     def others(self) -> list[str]:
         """The columns that no step treats."""
         treated = {name for name, _ in final_plans(self.plan)} | {self.recipe.roles.household}
@@ -172,7 +177,9 @@ class _Rows:
         """Apply the plan, and compare the columns that it treats."""
         given = self.comparing
         piece = None if given.sources is None else Piece(self.rows, given.sources)
-        self.applied, columns = replay(given.plan, given.seed, self.before, given.key, piece)
+        self.applied, columns = replay(
+            given.plan, given.seed, self.before, given.key, piece, given.unit
+        )
         self._suppressed(columns)
         self._note(columns)
         emptied = self._emptied()

@@ -83,6 +83,7 @@ class Applying:
     sources: Mapping[str, Numbers] = field(default_factory=dict)
     blanked: tuple[str, ...] = ()  # quasi columns that a suppressed record must not tell
     key: str | None = None  # the column that draws go by, and not the row's number
+    unit: str | None = None  # the column that those go by which are the same for a person's rows
     households: Households | None = None
 
     def after(self, treatment: Treatment) -> Applying:
@@ -102,7 +103,9 @@ class Applying:
             if one.method.orders
             for column in one.step.columns
         }
-        return {*columns, *self.touched, *sorted_, *([] if self.key is None else [self.key])}
+        by_unit = any(one.method.draws_by_unit for one in self.treatments)
+        keys = filter(None, [self.key, self.unit if by_unit else None])
+        return {*columns, *self.touched, *sorted_, *keys}
 
     def rows(self, piece: pa.Table, rows: np.ndarray) -> Rows:
         """Return a piece as the steps leave it."""
@@ -160,7 +163,9 @@ class Rows:
             made = {name: self.piece[beside(one.number, name)] for name in step.columns}
             given = {name: column.to_numpy() for name, column in made.items()}
         outcome = one.decision.treat(
-            given, partial(self.draws, one.number), partial(self.rounded, step.precision)
+            given,
+            partial(self.draws, one.number, method.draws_by_unit),
+            partial(self.rounded, step.precision),
         )
         self.keep(one.number, step, before, outcome)
 
@@ -210,9 +215,11 @@ class Rows:
             self._codes[name] = encode(self.piece[name], name)[0]
         return self._codes[name]
 
-    def draws(self, number: int, column: str) -> Draws:
+    def draws(self, number: int, by_unit: bool, column: str) -> Draws:
         """Return the draws of a step and column, by the rows' keys where the table has such."""
         draws = Draws(self.plan.seed, number, column)
+        if by_unit and self.plan.unit is not None:
+            return draws.at(row_numbers(self.piece[self.plan.unit], self.plan.unit))
         if self.keys is not None:
             return draws.at(self.keys)
         return draws if self.whole else draws.at(self.numbers)

@@ -117,7 +117,8 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     assert recipe.seed is not None
     assert recipe.order_seed is not None
     key = recipe.roles.row_key
-    applying = Applying(recipe.seed, recipe.order_seed, sources=look.sources, key=key)
+    unit = recipe.roles.unit or recipe.roles.household
+    applying = Applying(recipe.seed, recipe.order_seed, sources=look.sources, key=key, unit=unit)
     decided = Decided({"steps": []}, log, recipe, applying, released, frame)
     if isinstance(frame, MemoryFrame):
         decided.rows = Rows(applying, frame.table, frame.rows, whole=True)
@@ -142,7 +143,9 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     if key is not None and not frame.is_unique(key):
         raise BadInput(f"the row key '{key}' is the same in several rows; each needs its own")
     for number, step in enumerate(recipe.steps, start=1):
-        if step.build().is_random and not frame.positioned and key is None:
+        method = step.build()
+        by_unit = method.draws_by_unit and (recipe.roles.unit or recipe.roles.household)
+        if method.is_random and not by_unit and not frame.positioned and key is None:
             raise BadInput(
                 f"step {number} ({step.method}) draws by row, but the rows of this table have no "
                 "fixed place; give a column with a value of its own in each row the role row_key"
@@ -282,7 +285,7 @@ def _from_rows(
     before = {column: rows.given(column, method) for column in step.columns}
     outcome = method.run(
         before,
-        partial(rows.draws, number),
+        partial(rows.draws, number, method.draws_by_unit),
         partial(rows.rounded, step.precision),
         None if target is None else _classes(rows.piece[target], target),
         {column: rows.current(column) for column in method.reads},

@@ -22,8 +22,8 @@ With `units` (of each record, as 0, 1, ...) k counts these and not records: a gr
 nearest records until it has k units. That leaves at least k wherever 2k were left.
 
 Points come as C-ordered float64, multiples of 2**-36 where a column has no step, below 2**17 in
-size; 1 <= k <= n, or the number of units; nothing is checked here. Each function fills `labels` with the groups 0, 1, ...
-in the order they are made, and returns their number.
+size; 1 <= k <= n, or the number of units; nothing is checked here. Each function fills `labels`
+with the groups 0, 1, ... in the order they are made, and returns their number.
 """
 
 from collections import namedtuple

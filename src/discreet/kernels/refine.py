@@ -19,8 +19,8 @@ One try, on the records of one chunk of groups:
 With `units` (of each record, as 0, 1, ...) k counts these and not records: no record leaves a group
 that would then hold fewer than k, and groups may be larger than 2k-1.
 
-A chunk's result depends on its records, their groups, units and `seed` alone: chunks are searched in
-threads, in any order. Points come as C-ordered float64; nothing is checked here.
+A chunk's result depends on its records, their groups, units and `seed` alone: chunks are searched
+in threads, in any order. Points come as C-ordered float64; nothing is checked here.
 """
 
 from collections import namedtuple
@@ -50,8 +50,8 @@ Held = namedtuple("Held", "unit records units")
 def search(points, labels, groups, k, tries, sweeps, seed, units=None):
     """Try to lower the sum of squares; `labels` (groups 0, 1, ...) are changed in place.
 
-    No group has fewer than k records, or units. Each try has so many sweeps of annealing, of two proposals
-    per record. Returns the number of groups, and by how much the sum of squares fell.
+    No group has fewer than k records, or units. Each try has so many sweeps of annealing, of two
+    proposals per record. Returns the number of groups, and by how much the sum of squares fell.
     """
     n, p = points.shape
     state = np.full(1, seed, np.uint64)

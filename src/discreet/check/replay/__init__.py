@@ -26,7 +26,14 @@ from discreet.check.replay.generalization import (
 )
 from discreet.check.replay.microaggregation import microaggregation
 from discreet.check.replay.mondrian import mondrian, verify_mondrian
-from discreet.check.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
+from discreet.check.replay.perturbation import (
+    correlated_noise,
+    noise,
+    pram,
+    shift,
+    shuffled,
+    sources,
+)
 from discreet.check.replay.regression import ipso, porop, prepare_porop
 from discreet.check.replay.rounding import clip, cuts, multiples
 from discreet.draws import Draws
@@ -60,9 +67,12 @@ JOINT: dict[str, JointReplay] = {
     "porop": porop,
     "microaggregation": microaggregation,
     "pram": pram,
+    "shift": shift,
     "sources": shuffled,
 }
 
+# Kinds whose draws are those of a person, the same in all its rows.
+BY_UNIT = {"shift"}
 # What must hold of a step's rows together: raises ValueError where what was counted is not so.
 VERIFY: dict[str, Callable[[StepPlan, Tally], None]] = {
     "generalize": verify_generalize,
@@ -120,13 +130,18 @@ class Piece:
 
 
 def replay(
-    plan: Plan, seed: int, original: pa.Table, key: str | None = None, piece: Piece | None = None
+    plan: Plan,
+    seed: int,
+    original: pa.Table,
+    key: str | None = None,
+    piece: Piece | None = None,
+    unit: str | None = None,
 ) -> tuple[dict[str, Any], Columns]:
     """Return what the plan makes of the original's columns, in the original's order.
 
     These are the treated columns, `Numeric` or as Arrow has them, and all columns after the last
     step, with what was counted for `verify_step`. Draws go by the column `key`, or else by the
-    rows' numbers. Of a piece, columns of steps that need more than a piece are left out.
+    rows' numbers, and where they are those of a person by the column `unit`. Of a piece, columns of steps that need more than a piece are left out.
     """
     columns = Columns(original, piece)
     rows = None if piece is None else piece.rows
@@ -138,7 +153,9 @@ def replay(
             columns.unknown |= set(step["columns"])
             continue
         if new is None:
-            new = _step(step, columns, partial(_draws, seed, step["step"], rows))
+            by_unit = unit is not None and step.get("joint", {}).get("kind") in BY_UNIT
+            by = row_numbers(original[unit], unit) if unit is not None and by_unit else rows
+            new = _step(step, columns, partial(_draws, seed, step["step"], by))
         for name, values in new.items():
             if isinstance(values, pa.ChunkedArray):
                 treated[name] = values
