@@ -231,7 +231,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     orders: ClassVar[bool] = False
     # Rows with the same values get the same, however often they come.
     alike: ClassVar[bool] = False
-    # Its draws go by the unit that a row belongs to, and by its step alone.
+    # Its draws go by the role unit, or else household, where a recipe gives either: the same in all
+    # rows of a person.
     draws_by_unit: ClassVar[bool] = False
     # What it does to a column, for people who read the released file's codebook.
     in_words: ClassVar[str]
