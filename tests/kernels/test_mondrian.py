@@ -296,12 +296,7 @@ def test_of_two_cuts_as_near_to_halves_the_median_goes_left():
     columns = [Order([0, 5, 10, 10]), Order([0, 1, 10])]
     codes = [(0, 0), (1, 0), (1, 1), (2, 1)]
     # First 0 1 1 | 2; then 0 | 1 1, since the first column is still the widest.
-    assert by_kernel(codes, [()] * 4, columns, rules_of(1), False, VALUE) == [
-        [0],
-        [1],
-        [2],
-        [3],
-    ]
+    assert by_kernel(codes, [()] * 4, columns, rules_of(1), False, VALUE) == [[0], [1], [2], [3]]
     # With k = 2 neither cut of the first column may be.
     assert by_kernel(codes, [()] * 4, columns, rules_of(2), False, VALUE) == [[0, 1], [2, 3]]
     assert by_kernel(codes, [()] * 4, columns[:1], rules_of(2), False, VALUE) == [[0, 1, 2, 3]]
