@@ -9,7 +9,7 @@ import pytest
 from discreet.inspection.encoded import encode_column
 from discreet.inspection.guesses import dates_as_text, guess_role
 from discreet.inspection.missing import sentinels
-from discreet.inspection.patterns import is_card, is_dni, is_french_social, is_iban
+from discreet.table.patterns import is_card, is_dni, is_french_social, is_iban
 
 RNG = np.random.default_rng(7)
 
