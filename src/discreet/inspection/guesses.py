@@ -147,8 +147,9 @@ def _by_number(column: Encoded, name: list[str]) -> Guess | None:
     if each <= ONE_ROW:
         return Guess("identifiers", reason, sure=surely)
     reason += f"; a value has {each:.1f} records on average, so rows are not one per person"
-    # A column with nulls cannot say who has each row.
-    role = "unit" if surely and not column.nulls else "identifiers"
+    # A column with nulls cannot say whose each row is, and a tax number is not only a number.
+    tells = surely and not column.nulls and not _has(name, words.CONFIDENTIAL)
+    role = "unit" if tells else "identifiers"
     return Guess(role, reason, sure=surely and (persons or each < 50))
 
 

@@ -207,13 +207,13 @@ def _markers(seen: Inspection) -> list[str]:
 
 
 def _counted(seen: Inspection, guesses: Mapping[str, Guess]) -> tuple[str, str]:
-    """Say what k counts, as a line and in a word; it cannot count what some records do not have."""
+    """Say what k counts, as a line and in a word; not what is too few, or null."""
     for role, who, why in (
         ("household", "households", "who knows one member knows the household"),
         ("unit", "people", "a person with many records is one person"),
     ):
         for name in list(_of(guesses, role))[:1]:
-            if not seen.encoded[name].nulls:
+            if not seen.encoded[name].nulls and len(seen.encoded[name].values) >= 2 * K:
                 return f'counts = "{role}s"  # k counts the values of {_toml(name)}: {why}', who
     return 'counts = "rows"  # k counts records: each is taken for a person of its own', "records"
 
