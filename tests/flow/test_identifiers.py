@@ -59,6 +59,8 @@ NONE = {
     "whole amounts as floats": ("cost", RNG.integers(0, 10**6, N).astype(float)),
     "dates": ("seen", [datetime.date(2020, 1, 1) + datetime.timedelta(i) for i in range(N)]),
     "dates as text": ("seen", [f"{2000 + i // 28}-01-{i % 28 + 1:02d}" for i in range(N)]),
+    "dates like phone numbers": ("seen", [f"0{i % 9 + 1}.01.{1950 + i // 9}" for i in range(N)]),
+    "shares as text": ("x", [f"0.{i * 7 + 1_000_000}" for i in range(N)]),
     "decimals as text": ("x", [f"{i * 7}.5" for i in range(N)]),
     "ages": ("age", RNG.integers(0, 100, N)),
     "years": ("year", list(range(1960, 2020))),

@@ -15,14 +15,14 @@ from discreet.table.identifiers import (
     FEWEST,
     can_identify,
     is_whole,
+    looks_like,
     marks_of,
     why_identifier,
 )
 from discreet.table.patterns import PATTERNS
 
-# Values that are looked at for a pattern, and the share that must have it.
+# Values that are looked at for a pattern.
 _LOOKED_AT = 2000
-_MOST = 0.9
 _LONG_TEXT = 60
 # Records a person on average, up to which some were entered twice.
 ONE_ROW = 1.05
@@ -76,21 +76,18 @@ def _identifies(column: Encoded) -> str | None:
     """Say why `protect` would not release a column as it is, if it would not."""
     if not can_identify(column.values.type):
         return None
+    present, distinct = int(column.counts.sum()), len(column.values)
     marks = marks_of(pa.chunked_array([column.values]))
-    marks = replace(marks, present=int(column.counts.sum()), looked_at=int(column.counts.sum()))
-    marks = replace(marks, distinct=len(column.values))
-    return why_identifier(column.name, marks, lambda: len(column.values))
+    marks = replace(marks, present=present, looked_at=present, distinct=distinct)
+    return why_identifier(column.name, marks, lambda: distinct)
 
 
 def _by_pattern(column: Encoded) -> Guess | None:
     texts = _texts(column)
     if not texts or dates_as_text(column):
         return None
-    for what, test in PATTERNS.items():
-        share = _share(texts, test)
-        if share >= _MOST:
-            return Guess("identifiers", f"{share:.0%} of its values look like {what}")
-    return None
+    found = looks_like(texts, PATTERNS)
+    return found and Guess("identifiers", "{1:.0%} of its values look like {0}".format(*found))
 
 
 def _by_use(column: Encoded, name: list[str]) -> Guess | None:

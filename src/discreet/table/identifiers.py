@@ -8,7 +8,7 @@ is an identifier.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -81,13 +81,13 @@ def _with_values(found: Marks, values: pa.Array, column: pa.ChunkedArray) -> Mar
     """Add what the values are: some of the texts, or the range of whole numbers."""
     if found.text:
         chosen = values.take(_spread(len(values), _TEXTS)).cast(pa.large_string())
-        return Marks(**vars(found) | {"texts": tuple(chosen.to_pylist())})
+        return replace(found, texts=tuple(chosen.to_pylist()))
     if not is_whole(values):
-        return Marks(**vars(found) | {"whole": False})
+        return replace(found, whole=False)
     ends = pc.min_max(column).as_py()
     if ends["min"] is None:
         return found
-    return Marks(**vars(found) | {"low": float(ends["min"]), "high": float(ends["max"])})
+    return replace(found, low=float(ends["min"]), high=float(ends["max"]))
 
 
 def _spread(n: int, most: int) -> pa.Array:
@@ -98,7 +98,7 @@ def _spread(n: int, most: int) -> pa.Array:
 def is_whole(values: pa.Array) -> bool:
     """Tell whole numbers from measurements; those of a column with nulls may come as floats."""
     if pa.types.is_floating(values.type):
-        return bool(pc.all(pc.equal(pc.floor(values), values)).as_py() is not False)
+        return pc.all(pc.equal(pc.floor(values), values)).as_py() is not False
     if pa.types.is_decimal(values.type):
         return bool(values.type.scale <= 0)
     return pa.types.is_integer(values.type)
@@ -125,13 +125,14 @@ def why_identifier(name: str, marks: Marks, count: Callable[[], int]) -> str | N
 
 
 def _by_text(marks: Marks, count: Callable[[], int]) -> str | None:
-    looks = shares(marks.texts, PATTERNS)
-    if looks and count() > min(FEWEST, marks.present / 2):
-        what, share = looks
-        return f"{share:.0%} of its values look like {what}"
-    if not _nearly_all(marks, count) or shares(marks.texts, _MEASURED):
+    # Some dates could be phone numbers.
+    if looks_like(marks.texts, _MEASURED):
         return None
-    return f"{count() / marks.present:.0%} of its values are different"
+    form = looks_like(marks.texts, PATTERNS)
+    if form and count() > min(FEWEST, marks.present / 2):
+        what, share = form
+        return f"{share:.0%} of its values look like {what}"
+    return _differ(marks, count) if _nearly_all(marks, count) else None
 
 
 def _by_numbers(called: list[str], marks: Marks, count: Callable[[], int]) -> str | None:
@@ -141,8 +142,7 @@ def _by_numbers(called: list[str], marks: Marks, count: Callable[[], int]) -> st
     if not (named or dense) or not _nearly_all(marks, count):
         return None
     if named:
-        said = f"{count() / marks.present:.0%} of its values are different"
-        return f"its name says that it numbers something, and {said}"
+        return f"its name says that it numbers something, and {_differ(marks, count)}"
     gaps = range_ - count()
     if gaps > (marks.present >= _FEWEST_WITH_GAPS) * range_ / 10 or _known(called, words.YEARS):
         return None
@@ -166,9 +166,9 @@ def _by_number_of_persons(called: list[str], marks: Marks, count: Callable[[], i
 
 def _by_name(called: list[str], marks: Marks, count: Callable[[], int]) -> str | None:
     """Find names of people, and what leads to them."""
-    if _known(called, words.CONFIDENTIAL) or len(called) == 0:
+    if _known(called, words.CONFIDENTIAL):
         return None
-    names = marks.text and _has(called, words.NAMES) and not shares(marks.texts, _NOT_PERSONS)
+    names = marks.text and _has(called, words.NAMES) and not looks_like(marks.texts, _NOT_PERSONS)
     if not names and not _has(called, words.CONTACTS):
         return None
     values = count()
@@ -176,6 +176,10 @@ def _by_name(called: list[str], marks: Marks, count: Callable[[], int]) -> str |
         return None
     does = "names people" if names else "leads to a person"
     return f"its name says that it {does}, and it has {values:,} values"
+
+
+def _differ(marks: Marks, count: Callable[[], int]) -> str:
+    return f"{count() / marks.present:.0%} of its values are different"
 
 
 def _nearly_all(marks: Marks, count: Callable[[], int]) -> bool:
@@ -200,12 +204,10 @@ _MEASURED["decimals"] = words.DECIMAL.fullmatch
 _NOT_PERSONS: Tests = {"organisations": words.ORGANISATION.fullmatch}
 
 
-def shares(
-    texts: Sequence[str], tests: Tests, least: float = _NEARLY_ALL
-) -> tuple[str, float] | None:
+def looks_like(texts: Sequence[str], tests: Tests) -> tuple[str, float] | None:
     """Return the first test that nearly all texts pass, and the share that does."""
     for said, test in tests.items():
         share = sum(bool(test(text.strip())) for text in texts) / max(len(texts), 1)
-        if texts and share >= least:
+        if texts and share >= _NEARLY_ALL:
             return said, share
     return None
