@@ -96,7 +96,7 @@ def test_doubtful_columns_are_asked_about(run, monkeypatch):
 
 
 def test_a_unit_can_be_chosen(run, monkeypatch):
-    visits = make_episodes(200).rename_columns(lambda name: name.replace("patient_id", "v1"))
+    visits = make_episodes(200).rename_columns({"patient_id": "v1"})
     write_table(visits.select(["v1", "sex", "birth_year", "days", "cost"]), "visits.csv")
     offered = {}
 
