@@ -29,6 +29,7 @@ from discreet.flow.applying import (
     beside,
 )
 from discreet.flow.counting import Counting, refuse_too_many
+from discreet.flow.identifiers import refuse_identifiers
 from discreet.flow.levels import Part, find_levels, first_rows, parts_of
 from discreet.flow.log import begin_log, tell_null_policy, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
@@ -109,6 +110,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     names = frame.schema.names
     roles, released = recipe.roles.assign(names), recipe.roles.released(names)
     refuse_columns(frame, recipe, roles, released)
+    refuse_identifiers(frame, recipe, released)
     _refuse_rows(frame, recipe)
     tell("looking at the columns")
     started = time.perf_counter()
