@@ -145,18 +145,45 @@ def failures(sets, n_items, n_values, k, l, most, found):
         for x in range(n_items):
             if work.fine[0, x]:
                 work.prefix[0] = x
-                _extend(sets, work, k, l, 1, most, by_item[ends[x] : ends[x + 1]], found)
+                _descend(sets, work, k, l, most, by_item[ends[x] : ends[x + 1]], found)
     return work.token[1]
 
 
 @njit(cache=True, nogil=True)
-def _extend(sets, work, k, l, depth, most, held, found):
-    """Look at all combinations that go on from the prefix, whose last item has the entries `held`.
+def _descend(sets, work, k, l, most, held, found):
+    """Look at all combinations that begin with an item, which has the entries `held`.
 
-    An item can follow where it did so on the prefix without its last item.
+    Depth first, and without recursion, which numba does not keep in its cache.
     """
-    counts, place, fine = work.counts[depth], work.place[depth], work.fine[depth]
-    before = work.fine[depth - 1]
+    touched, entries = _extend(sets, work, k, l, 1, held, found)
+    next_items, buckets = [touched] * most, [entries] * most
+    cursor = np.zeros(most, np.int64)
+    depth = 1
+    while depth:
+        if depth + 1 == most or cursor[depth] == next_items[depth].size:
+            for x in next_items[depth]:
+                work.counts[depth, x], work.fine[depth, x] = 0, False
+            depth -= 1
+            continue
+        x = next_items[depth][cursor[depth]]
+        cursor[depth] += 1
+        if work.fine[depth, x]:
+            work.prefix[depth] = x
+            end = work.place[depth, x]
+            held = buckets[depth][end - work.counts[depth, x] : end]
+            depth += 1
+            next_items[depth], buckets[depth] = _extend(sets, work, k, l, depth, held, found)
+            cursor[depth] = 0
+
+
+@njit(cache=True, nogil=True)
+def _extend(sets, work, k, l, depth, held, found):
+    """Judge the prefix with each item that can follow it; its last item has the entries `held`.
+
+    An item can follow where it did so on the prefix without its last item. Returns these items,
+    and their entries, those of x up to `work.place[depth, x]`.
+    """
+    counts, place, before = work.counts[depth], work.place[depth], work.fine[depth - 1]
     room = 0
     for e in held:
         room += sets.starts[sets.owner[e] + 1] - e - 1
@@ -170,32 +197,22 @@ def _extend(sets, work, k, l, depth, most, held, found):
                     touched[n] = x
                     n += 1
                 counts[x] += 1
+    touched = touched[:n]
     end = 0
-    for i in range(n):
-        place[touched[i]] = end
-        end += counts[touched[i]]
-    bucket = np.empty(end, np.int64)
+    for x in touched:
+        place[x] = end
+        end += counts[x]
+    entries = np.empty(end, np.int64)
     for e in held:
         for f in range(e + 1, sets.starts[sets.owner[e] + 1]):
             x = sets.items[f]
             if before[x]:
-                bucket[place[x]] = f
+                entries[place[x]] = f
                 place[x] += 1
-    for i in range(n):
-        x = touched[i]
-        fine[x] = _judge(
-            sets, work, k, l, depth, x, bucket[place[x] - counts[x] : place[x]], found
-        )
-    if depth + 1 < most:
-        for i in range(n):
-            x = touched[i]
-            if fine[x]:
-                work.prefix[depth] = x
-                held_too = bucket[place[x] - counts[x] : place[x]]
-                _extend(sets, work, k, l, depth + 1, most, held_too, found)
-    for i in range(n):
-        counts[touched[i]] = 0
-        fine[touched[i]] = False
+    for x in touched:
+        own = entries[place[x] - counts[x] : place[x]]
+        work.fine[depth, x] = _judge(sets, work, k, l, depth, x, own, found)
+    return touched, entries
 
 
 @njit(cache=True, nogil=True)

@@ -139,19 +139,24 @@ class Itemsets:
         """Return the distinct values of each entry, and how many values there are."""
         if values is None:
             return (np.zeros(1, np.int64), np.empty(0, np.int64)), 0
+        entries, held, size = self._pairs(np.arange(len(self.items)), values)
+        starts = np.append(0, np.cumsum(np.bincount(entries, minlength=len(self.items))))
+        return (starts, held), size
+
+    def _pairs(
+        self, groups: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the distinct pairs of an entry's group and a value, and how many values may be."""
         there = (values >= 0) & (self.entry >= 0)
         size = int(values.max(initial=0)) + 1
-        pairs = np.unique(self.entry[there] * size + values[there])
-        starts = np.searchsorted(pairs // size, np.arange(len(self.items) + 1))
-        return (starts, pairs % size), size
+        pairs = np.sort(groups[self.entry[there]] * size + values[there])
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        return pairs // size, pairs % size, size
 
     def values_of_sets(self, values: np.ndarray) -> np.ndarray:
         """Count the distinct values (-1 is none) that the units of each whole itemset have."""
-        there = (values >= 0) & (self.entry >= 0)
-        size = int(values.max(initial=0)) + 1
-        of_row = self.sets[self.owner[self.entry[there]]]
-        pairs = np.unique(of_row * size + values[there])
-        return np.bincount(pairs // size, minlength=int(self.sets.max(initial=-1)) + 1)
+        sets, _, _ = self._pairs(self.sets[self.owner], values)
+        return np.bincount(sets, minlength=int(self.sets.max(initial=-1)) + 1)
 
     def marked(self, failed: Failed) -> np.ndarray:
         """Mark the rows that take part in one of some combinations."""
