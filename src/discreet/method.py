@@ -46,6 +46,14 @@ def as_computed(column: str, values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
+class Linked:
+    """Rows that an intruder sees to belong together, such as those of one pseudonym."""
+
+    units: np.ndarray  # the unit of each row, as 0, 1, ...
+    known: int | None  # how many of a unit's rows the intruder may know; None: all of them
+
+
+@dataclass(frozen=True)
 class Given:
     """What `Method.run` takes."""
 
@@ -57,6 +65,7 @@ class Given:
     others: Mapping[str, pa.ChunkedArray]  # the columns that `Method.reads` names
     # The unit of each row as 0, 1, ..., where k counts these; None where it counts rows.
     units: np.ndarray | None = None
+    linked: Linked | None = None  # where rows of a unit can be seen to belong together
 
 
 @dataclass(frozen=True)
@@ -253,9 +262,10 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         target: np.ndarray | None = None,
         others: Mapping[str, pa.ChunkedArray] | None = None,
         units: np.ndarray | None = None,
+        linked: Linked | None = None,
     ) -> Outcome:
         """Treat some columns: what `protect` calls. `Given` says what it takes."""
-        return self._run(Given(columns, draws, rounded, target, others or {}, units))
+        return self._run(Given(columns, draws, rounded, target, others or {}, units, linked))
 
     def _run(self, given: Given) -> Outcome:
         """Treat what `run` was given."""

@@ -38,7 +38,7 @@ from discreet.flow.refusals import (
     refuse_rare_point,
     refuse_units,
 )
-from discreet.method import Decision, Method, Outcome, Rounder
+from discreet.method import Decision, Linked, Method, Outcome, Rounder
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
@@ -262,6 +262,11 @@ def _decision(decided: Decided, number: int, step: Step, method: Method) -> tupl
     target = decided.recipe.roles.target if method.supervised else None
     if decided.rows is not None:
         return _from_rows(decided, decided.rows, number, step, target)
+    if decided.recipe.linked is not None and method.suppresses:
+        raise BadInput(
+            f"rows of one '{decided.recipe.linked}' can be seen to belong together, which takes "
+            "all of them at once to protect; use --engine memory"
+        )
     counted = decided.recipe.counted
     looked = [*looked_at(step), *filter(None, [target, applying.key, counted])]
     if applying.touched & set(looked):
@@ -287,6 +292,7 @@ def _from_rows(
         None if target is None else _classes(rows.piece[target], target),
         {column: rows.current(column) for column in method.reads},
         _units(decided.recipe, rows),
+        _linked(decided.recipe, rows),
     )
     rows.keep(number, step, before, outcome)
     decision = Decision(
@@ -298,6 +304,11 @@ def _from_rows(
 def _units(recipe: Recipe, rows: Rows) -> np.ndarray | None:
     """Return the unit of each row, where k counts units."""
     return None if recipe.counted is None else rows.codes(recipe.counted)
+
+
+def _linked(recipe: Recipe, rows: Rows) -> Linked | None:
+    """Return which rows can be seen to belong together."""
+    return None if recipe.linked is None else Linked(rows.codes(recipe.linked), recipe.known_rows)
 
 
 def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> ByRow:

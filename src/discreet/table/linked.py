@@ -96,6 +96,12 @@ class Itemsets:
         """A number for each unit's whole itemset, the same for equal ones; -1 where it is empty."""
         return kernels.whole_sets(self.starts, self.items)
 
+    @cached_property
+    def units_of_sets(self) -> np.ndarray:
+        """The number of units that have each whole itemset."""
+        found = self.sets[self.sets >= 0]
+        return np.bincount(found, minlength=int(self.sets.max(initial=-1)) + 1)
+
     def failed(
         self, k: int, m: int, values: np.ndarray | None = None, l: int = 0  # noqa: E741
     ) -> Failed:
