@@ -16,6 +16,7 @@ import numpy as np
 from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
 from discreet.check.findings import CheckReport, Finding, finding
 from discreet.check.kept import as_kept
+from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
 from discreet.check.original import APPLIED, UNTOUCHED, against_original
 from discreet.check.promises import PROMISES
@@ -54,6 +55,7 @@ def check_frames(
         cells, left_out = against_original(shown, recipe, evidence, original)
         findings += cells
     findings += _within_groups(shown, recipe, evidence, original, left_out)
+    findings += linked_rows(released, recipe, evidence, path)
     return CheckReport(tuple(findings), tuple(_notes(shown, recipe)))
 
 

@@ -99,9 +99,7 @@ class Linking:
         for values, l in self.diverse or [(None, 0)]:  # noqa: E741
             failed = sets.failed(self.k, self.known, values, l)
             found = failed.combinations, failed.support, failed.holders
-            entries |= kernels.broken_up(
-                sets.starts, sets.items, sets.rows, sets.support, *found
-            )
+            entries |= kernels.broken_up(sets.starts, sets.items, sets.rows, *found)
             units[failed.holders] = True
         return entries, int(units.sum())
 

@@ -272,11 +272,11 @@ def marked(starts, items, combinations, support, holders):
 
 
 @njit(cache=True, nogil=True)
-def broken_up(starts, items, rows, known, combinations, support, holders):
+def broken_up(starts, items, rows, combinations, support, holders):
     """Choose entries so that no unit holds a combination any more, and mark them.
 
     In each unit, the item in the most combinations for its `rows` goes first, of several the one
-    that is `known` of the most units: what it leaves with its other items is shared by more.
+    that comes first.
     """
     n_units = starts.size - 1
     ends = np.zeros(n_units + 1, np.int64)
@@ -303,8 +303,7 @@ def broken_up(starts, items, rows, known, combinations, support, holders):
                         score[low + np.searchsorted(items[low:high], x)] += 1
             best = low
             for e in range(low + 1, high):
-                more = score[e] * rows[best] - score[best] * rows[e]
-                if more > 0 or (more == 0 and known[items[e]] > known[items[best]]):
+                if score[e] * rows[best] > score[best] * rows[e]:
                     best = e
             chosen[best] = True
             n = 0
