@@ -30,7 +30,9 @@ def failed(items, units, k, m, values=None, least=0):
     """The combinations that fail and contain no other one that does."""
     sets = itemsets(items, units)
     counts = support(sets, m)
-    bad = {c for c, n in counts.items() if n < k or not _diverse(c, sets, items, units, values, least)}
+    bad = {
+        c for c, n in counts.items() if n < k or not _diverse(c, sets, items, units, values, least)
+    }
     return {c: counts[c] for c in bad if not any(other < c for other in bad)}
 
 

@@ -92,12 +92,13 @@ class Linking:
         return gone, least
 
     def _chosen(self, sets: Itemsets) -> tuple[np.ndarray, int]:
-        """Mark entries of units that do not share enough, and count the units that must lose one."""
+        """Mark entries of units that do not share enough, and count those that must lose some."""
         if self.known is None:
             return self._of_whole_sets(sets), 0
         entries, units = np.zeros(len(sets.items), bool), np.zeros(len(sets.starts), bool)
-        for values, l in self.diverse or [(None, 0)]:  # noqa: E741
-            failed = sets.failed(self.k, self.known, values, l)
+        wanted: list[tuple[np.ndarray | None, int]] = [*self.diverse] or [(None, 0)]
+        for values, least in wanted:
+            failed = sets.failed(self.k, self.known, values, least)
             found = failed.combinations, failed.support, failed.holders
             entries |= kernels.broken_up(sets.starts, sets.items, sets.rows, *found)
             units[failed.holders] = True
@@ -109,8 +110,8 @@ class Linking:
         Step by step such sets become one that others have, or empty.
         """
         bad = sets.units_of_sets < self.k
-        for values, l in self.diverse:  # noqa: E741
-            bad |= sets.values_of_sets(values) < l
+        for values, least in self.diverse:
+            bad |= sets.values_of_sets(values) < least
         # The items of a unit by how many units hold them; no two have the same rank.
         rank = np.argsort(np.argsort(sets.support, kind="stable"), kind="stable")[sets.items]
         full = np.flatnonzero(np.diff(sets.starts))
@@ -195,8 +196,8 @@ class _LinkedDone(_Done):
     """What was done, with rows that were suppressed though their class was kept."""
 
     def __init__(self, *done: Any) -> None:
-        *done, self.dropped = done
-        super().__init__(*done)
+        super().__init__(*done[:-1])
+        self.dropped = done[-1]
 
     def describe(self, names: list[str], ladders: list[Ladder]) -> dict[str, Any]:
         """Return the group's part of the plan, with the numbers of these rows."""

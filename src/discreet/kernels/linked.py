@@ -17,7 +17,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Sets(NamedTuple):
-    """Itemsets, and the distinct confidential values of each entry (of none where there are none)."""
+    """Itemsets, and the distinct confidential values of each entry, if any are looked at."""
 
     starts: np.ndarray
     items: np.ndarray
@@ -116,11 +116,11 @@ def whole_sets(starts, items):
 
 
 @njit(cache=True, nogil=True)
-def failures(sets, n_items, n_values, k, l, most, found):
-    """Find combinations of at most `most` items that fail: no part of them does on its own prefix.
+def failures(sets, n_items, n_values, k, least, most, found):
+    """Find combinations of at most `most` items that fail, and whose first items do not.
 
     A combination fails where fewer than k units hold it, or where the entries by which they do
-    have fewer than l distinct values together. Returns the smallest number of units counted.
+    have fewer than `least` distinct values together. Returns the smallest number of units counted.
     """
     work = _Work(
         np.zeros((most, n_items), np.int64),
@@ -140,22 +140,22 @@ def failures(sets, n_items, n_values, k, l, most, found):
     for x in range(n_items):
         held = by_item[ends[x] : ends[x + 1]]
         if held.size:
-            work.fine[0, x] = _judge(sets, work, k, l, 0, x, held, found)
+            work.fine[0, x] = _judge(sets, work, k, least, 0, x, held, found)
     if most > 1:
         for x in range(n_items):
             if work.fine[0, x]:
                 work.prefix[0] = x
-                _descend(sets, work, k, l, most, by_item[ends[x] : ends[x + 1]], found)
+                _descend(sets, work, k, least, most, by_item[ends[x] : ends[x + 1]], found)
     return work.token[1]
 
 
 @njit(cache=True, nogil=True)
-def _descend(sets, work, k, l, most, held, found):
+def _descend(sets, work, k, least, most, held, found):
     """Look at all combinations that begin with an item, which has the entries `held`.
 
     Depth first, and without recursion, which numba does not keep in its cache.
     """
-    touched, entries = _extend(sets, work, k, l, 1, held, found)
+    touched, entries = _extend(sets, work, k, least, 1, held, found)
     next_items, buckets = [touched] * most, [entries] * most
     cursor = np.zeros(most, np.int64)
     depth = 1
@@ -172,12 +172,12 @@ def _descend(sets, work, k, l, most, held, found):
             end = work.place[depth, x]
             held = buckets[depth][end - work.counts[depth, x] : end]
             depth += 1
-            next_items[depth], buckets[depth] = _extend(sets, work, k, l, depth, held, found)
+            next_items[depth], buckets[depth] = _extend(sets, work, k, least, depth, held, found)
             cursor[depth] = 0
 
 
 @njit(cache=True, nogil=True)
-def _extend(sets, work, k, l, depth, held, found):
+def _extend(sets, work, k, least, depth, held, found):
     """Judge the prefix with each item that can follow it; its last item has the entries `held`.
 
     An item can follow where it did so on the prefix without its last item. Returns these items,
@@ -211,16 +211,16 @@ def _extend(sets, work, k, l, depth, held, found):
                 place[x] += 1
     for x in touched:
         own = entries[place[x] - counts[x] : place[x]]
-        work.fine[depth, x] = _judge(sets, work, k, l, depth, x, own, found)
+        work.fine[depth, x] = _judge(sets, work, k, least, depth, x, own, found)
     return touched, entries
 
 
 @njit(cache=True, nogil=True)
-def _judge(sets, work, k, l, depth, x, held, found):
-    """Tell whether the prefix and x hold, whose units have x at the entries `held`; note failures."""
+def _judge(sets, work, k, least, depth, x, held, found):
+    """Tell whether the prefix and x hold, and note it if not; their units have x at `held`."""
     n = held.size
     work.token[1] = min(work.token[1], n)
-    if n >= k and (l == 0 or _diverse(sets, work, l, depth, held)):
+    if n >= k and (least == 0 or _diverse(sets, work, least, depth, held)):
         return True
     number, end = found.n[0], found.n[1]
     found.n[0] += 1
@@ -236,8 +236,8 @@ def _judge(sets, work, k, l, depth, x, held, found):
 
 
 @njit(cache=True, nogil=True)
-def _diverse(sets, work, l, depth, held):
-    """Tell whether the entries of a combination have l distinct values in the units that hold it."""
+def _diverse(sets, work, least, depth, held):
+    """Tell whether a combination has enough distinct values in the units that hold it."""
     work.token[0] += 1
     token, distinct = work.token[0], 0
     for e in held:
@@ -251,7 +251,7 @@ def _diverse(sets, work, l, depth, held):
                 if work.stamp[sets.values[v]] != token:
                     work.stamp[sets.values[v]] = token
                     distinct += 1
-                    if distinct >= l:
+                    if distinct >= least:
                         return True
     return False
 

@@ -18,7 +18,9 @@ from discreet.table.classes import classes_of
 
 @dataclass(frozen=True)
 class Failed:
-    """Combinations of items that too few units share, or with too few values; none has another in it.
+    """Combinations of items that too few units share, or that have too few values.
+
+    None contains another one.
 
     Attributes
     ----------
@@ -74,7 +76,8 @@ class Itemsets:
         """
         size, n_units = int(items.max(initial=-1)) + 1, int(units.max(initial=-1)) + 1
         items, units = (np.ascontiguousarray(x, np.int64) for x in (items, units))
-        return cls(*kernels.itemsets(items, units, size, n_units), size)
+        starts, held, entry = kernels.itemsets(items, units, size, n_units)
+        return cls(starts, held, entry, size)
 
     @cached_property
     def owner(self) -> np.ndarray:
@@ -103,12 +106,16 @@ class Itemsets:
         return np.bincount(found, minlength=int(self.sets.max(initial=-1)) + 1)
 
     def failed(
-        self, k: int, m: int, values: np.ndarray | None = None, l: int = 0  # noqa: E741
+        self,
+        k: int,
+        m: int,
+        values: np.ndarray | None = None,
+        least: int = 0,
     ) -> Failed:
         """Find the combinations of at most m items of a unit that fewer than k units hold.
 
         With `values`, the confidential value of each row (-1 is none), also those whose rows, of
-        the units that hold the combination, have fewer than l distinct values together. Of
+        the units that hold the combination, have fewer than `least` distinct values together. Of
         combinations that contain another one only the smallest are listed.
 
         Examples
@@ -121,7 +128,7 @@ class Itemsets:
         >>> found.failed(3, 2).combinations.tolist()
         [[1, -1], [2, -1]]
         """
-        held, n_values = self._values(None if l <= 1 else values)
+        held, n_values = self._values(None if least == 0 else values)
         sets = kernels.Sets(self.starts, self.items, self.owner, *held)
         room = np.array([len(self.items) + 16, 4 * len(self.items) + 16])
         while True:
@@ -132,7 +139,7 @@ class Itemsets:
                 np.zeros(2, np.int64),
             )
             smallest = kernels.failures(
-                sets, self.size, n_values, k, l if n_values else 0, m, found
+                sets, self.size, n_values, k, least if n_values else 0, m, found
             )
             if (found.n <= room).all():
                 break
@@ -149,9 +156,7 @@ class Itemsets:
         starts = np.append(0, np.cumsum(np.bincount(entries, minlength=len(self.items))))
         return (starts, held), size
 
-    def _pairs(
-        self, groups: np.ndarray, values: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, int]:
+    def _pairs(self, groups: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         """Return the distinct pairs of an entry's group and a value, and how many values may be."""
         there = (values >= 0) & (self.entry >= 0)
         size = int(values.max(initial=0)) + 1
