@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.draws import Draws
-from discreet.method import as_computed
+from discreet.method import as_computed, unit_codes
 from discreet.table import numbers, summarise
 from discreet.table.moments import joined, moments_of
 
@@ -21,8 +21,8 @@ class CountedTable:
     with `decoded` as plain values.
     """
 
-    def __init__(self, table, target=None, decoded=False, weights=None):
-        self.table, self.target, self.decoded = table, target, decoded
+    def __init__(self, table, target=None, decoded=False, weights=None, unit=None):
+        self.table, self.target, self.decoded, self.unit = table, target, decoded, unit
         self.weights = [1] * table.num_rows if weights is None else weights
 
     def summary(self, column):
@@ -79,21 +79,30 @@ def draws_of(rows=None):
     return draw
 
 
-def in_memory(method, table, columns, target=None, rounded=as_computed):
+def in_memory(method, table, columns, target=None, rounded=as_computed, unit=None):
     """The outcome of all rows, and the warnings."""
     others = {name: table[name] for name in method.reads}
-    return _caught(
-        partial(method.run, given(method, table, columns), draws_of(), rounded, target, others)
-    )
+    units = None if unit is None else unit_codes(table[unit], table.num_rows)
+    whole = given(method, table, columns)
+    return _caught(partial(method.run, whole, draws_of(), rounded, target, others, units))
 
 
-def from_counts(method, table, columns, target=None, rounded=as_computed, pieces=3, decoded=False):
+def from_counts(
+    method,
+    table,
+    columns,
+    target=None,
+    rounded=as_computed,
+    pieces=3,
+    decoded=False,
+    unit=None,
+):
     """The decision of a method, what its `treat` makes of pieces of the rows, and the warnings.
 
     The pieces are treated by what was pickled.
     """
     assert method.bound_to_memory is None
-    counted = CountedTable(table, target, decoded)
+    counted = CountedTable(table, target, decoded, unit=unit)
     decision, said = _caught(partial(method.decide_from, columns, counted, draws_of(), rounded))
     treat = pickle.loads(pickle.dumps(decision.treat))
     # Taken before they are cut: a piece of nulls only is no fault of its column.

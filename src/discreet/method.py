@@ -7,7 +7,7 @@ at random, and what it promises; `protect` runs it, and the check verifies the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
@@ -52,6 +52,15 @@ class Linked:
     units: np.ndarray  # the unit of each row, as 0, 1, ...
     known: int | None  # how many of a unit's rows the intruder may know; None: all of them
 
+    @property
+    def several(self) -> Linked | None:
+        """None where every unit has one row, and nothing is seen together."""
+        return self if np.bincount(self.units).max(initial=0) > 1 else None
+
+    def at(self, rows: np.ndarray) -> Linked | None:
+        """Take some rows."""
+        return Linked(self.units[rows], self.known).several
+
 
 @dataclass(frozen=True)
 class Given:
@@ -66,6 +75,22 @@ class Given:
     # The unit of each row as 0, 1, ..., where k counts these; None where it counts rows.
     units: np.ndarray | None = None
     linked: Linked | None = None  # where rows of a unit can be seen to belong together
+
+    def at(self, rows: np.ndarray) -> Given:
+        """Take some rows."""
+        return Given(
+            {name: _take(column, rows) for name, column in self.columns.items()},
+            lambda column: self.draws(column).at(rows),
+            self.rounded,
+            None if self.target is None else self.target[rows],
+            {name: _take(column, rows) for name, column in self.others.items()},
+            None if self.units is None else self.units[rows],
+            None if self.linked is None else self.linked.at(rows),
+        )
+
+
+def _take(column: Any, rows: np.ndarray) -> Any:
+    return column[rows] if isinstance(column, np.ndarray) else column.take(pa.array(rows))
 
 
 @dataclass(frozen=True)
@@ -88,9 +113,65 @@ class Outcome:
     # Marks records that are released as they are, outside all promises, as the recipe allows.
     disclosed: np.ndarray | None = None
 
+    # Rows that were left out as a whole, and that the plan says nothing of.
+    excluded: np.ndarray | None = None
+
+    def among(self, kept: np.ndarray, n: int) -> Outcome:
+        """Put what was made of some of n rows among the others, which are left out."""
+        gone = np.full(n, True)
+        gone[kept] = False
+        place = np.zeros(n, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        columns = {name: _take(column, place) for name, column in self.columns.items()}
+        shown = self.disclosed
+        return replace(
+            self,
+            columns=columns,
+            suppressed=gone | (False if self.suppressed is None else self.suppressed[place]),
+            unsafe=gone | (False if self.unsafe is None else self.unsafe[place]),
+            disclosed=None if shown is None else shown[place] & ~gone,
+            excluded=np.flatnonzero(gone),
+        )
+
+    def at(self, codes: np.ndarray, first: np.ndarray) -> Outcome:
+        """Give all rows of a household what one got, `first[code]` being the row it was of."""
+        plans = {
+            name: plan | {"first": first} if plan["kind"] == "sources" else plan
+            for name, plan in self.plans.items()
+        }
+        columns = {name: _take(column, codes) for name, column in self.columns.items()}
+        return replace(self, columns=columns, plans=plans)
+
+
+def merged(parts: Sequence[Outcome]) -> Outcome:
+    """Put the columns of a step together that were treated apart from each other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Outcome(
+        {name: column for part in parts for name, column in part.columns.items()},
+        {name: plan for part in parts for name, plan in part.plans.items()},
+        parts[0].joint,
+        figures=_all([part.figures for part in parts]),
+        fixed=_all([part.fixed for part in parts]),
+    )
+
+
+def _all(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Join figures; those by column under one name."""
+    found: dict[str, Any] = {}
+    for one in figures:
+        for name, figure in one.items():
+            known = found.get(name)
+            by_column = isinstance(known, Mapping) and isinstance(figure, Mapping)
+            found[name] = dict(known or {}) | figure if by_column else figure
+    return found
+
 
 class Counted(Protocol):
     """What an engine tells of a table's columns without giving its rows."""
+
+    # The column of the units that k counts, where it does not count rows.
+    unit: str | None
 
     def summary(self, column: str) -> Summary:
         """Return a numeric column's distinct values and counts, by class for supervised methods."""
@@ -120,6 +201,30 @@ class Decision:
     fixed: dict[str, Any] = field(default_factory=dict)
 
 
+def together(made: Sequence[tuple[Sequence[str], Decision]]) -> Decision:
+    """Put decisions on columns of a step together that are treated apart from each other."""
+    if len(made) == 1:
+        return made[0][1]
+    return Decision(
+        {name: plan for _, one in made for name, plan in one.plans.items()},
+        partial(_treat_each, [(tuple(columns), one.treat) for columns, one in made]),
+        made[0][1].joint,
+        _all([one.figures for _, one in made]),
+        _all([one.fixed for _, one in made]),
+    )
+
+
+def _treat_each(
+    made: Sequence[tuple[Sequence[str], Callable[..., Outcome]]],
+    columns: Mapping[str, Any],
+    draws: Callable[[str], Draws],
+    rounded: Rounder,
+) -> Outcome:
+    return merged(
+        [treat({name: columns[name] for name in some}, draws, rounded) for some, treat in made]
+    )
+
+
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of every method that a recipe can name."""
 
@@ -143,6 +248,10 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     blanks: ClassVar[bool] = False
     # On an engine it sorts the values of all its columns there: `run_on` and not `decide_from`.
     orders: ClassVar[bool] = False
+    # Rows with the same values get the same, however often they come.
+    alike: ClassVar[bool] = False
+    # Its draws go by the unit that a row belongs to, and by its step alone.
+    draws_by_unit: ClassVar[bool] = False
     # What it does to a column, for people who read the released file's codebook.
     in_words: ClassVar[str]
     # Parameters that users of a release may know where it coarsens: they say what a released value
@@ -163,6 +272,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def is_random(self) -> bool:
         """True where the result depends on a seed."""
+        return False
+
+    @property
+    def by_column(self) -> bool:
+        """True where each column is treated by itself, whatever the others hold."""
         return False
 
     @property
@@ -303,6 +417,7 @@ class ColumnMethod(Method):
     """
 
     random_state: Any = None
+    by_column: ClassVar[bool] = True
 
     def decide(self, summary: Summary, column: str) -> Any:
         """Make the plan of one column from its distinct values and counts."""

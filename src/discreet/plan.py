@@ -19,10 +19,16 @@ class ColumnPlan(TypedDict, total=False):
     precision: str
     unit: str
     unit_ns: int
-    # `cuts` and `multiples`: points with the number of records at each. `splits` are value, group
-    # and count of equal values that are shared out in row order.
+    # `cuts` and `multiples`: points with the number of records at each, and of distinct units where
+    # k counts these. `splits` are value, group and count of equal values that are shared out in row
+    # order. `spikes` are values that stay what they are, whatever the cuts; their points come last.
     points: np.ndarray
     counts: np.ndarray
+    units: np.ndarray
+    spikes: np.ndarray
+    # Of `oma` where units have several records: loss, as a share of what one group would lose.
+    loss: float
+    loss_counting_rows: float
     encoding: str
     cuts: np.ndarray
     k: int
@@ -44,6 +50,7 @@ class ColumnPlan(TypedDict, total=False):
     matrix: np.ndarray
     # `sources`: the row that each row's value came from; `window` are the ranks that it may go.
     rows: np.ndarray
+    first: np.ndarray  # the first row of each household or unit, where it is treated once for each
     p: float
     window: int
     # `microaggregation`: the centre of each group of records.

@@ -262,3 +262,20 @@ def test_a_million_rows_take_under_five_seconds():
     start = time.perf_counter()
     make_households(1_000_000)
     assert time.perf_counter() - start < 5
+
+
+def test_the_weight_of_a_survey_gives_the_region_away():
+    people = make_households(15_000, seed=4, survey=True).to_pandas()
+    assert people["weight"].nunique() == 72
+    assert (people.groupby("weight")["region"].nunique() == 1).all()
+    plain = make_households(15_000, seed=4).to_pandas()
+    others = [name for name in plain if name != "weight"]
+    pd.testing.assert_frame_equal(people[others], plain[others])
+
+
+def test_the_income_of_a_surveyed_household_is_that_of_its_members():
+    people = make_households(15_000, seed=4, survey=True).to_pandas()
+    homes = people.groupby("household_id")
+    assert (homes["household_income"].nunique() == 1).all()
+    assert np.allclose(homes["income"].transform("sum"), people["household_income"])
+    assert (people["income"] == 0).mean() > 0.2

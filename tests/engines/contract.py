@@ -176,6 +176,18 @@ class Contract:
         once = sum(count == 1 for count in keyed.values())
         assert frame.unique_rows([*columns, "key"]) == once > 0
 
+    @pytest.mark.parametrize("by", [HOSTILE, "A", "number"])
+    def test_the_first_row_of_each_value(self, frame, expected, by):
+        first: dict = {}
+        for row, value in enumerate(expected[by].to_pylist()):
+            first.setdefault(value, row)
+        columns = ["A", "day", by] if by != "A" else ["A", "day"]
+        made = frame.first_of(by, columns)
+        assert made.num_rows == len(first)
+        found = made.fold(listed, followed, columns)
+        rows = np.array(list(first.values()))
+        assert found == listed(expected.select(columns).take(pa.array(rows)), rows)
+
     def test_frames_made_of_another_have_places_where_it_has(self, frame):
         places = frame.positioned
         try:

@@ -51,6 +51,16 @@ def plainly(model: Any, values: list, everything: list) -> bool:
     )
 
 
+def plainly_by_unit(model: Any, rows: list, everything: list) -> bool:
+    """The same over pairs of a unit and a value: each unit counts once, with each of its values."""
+    if hasattr(model, "k") and len({unit for unit, _ in rows}) < model.k:
+        return False
+    values, all_values = ([v for _, v in set(some)] for some in (rows, everything))
+    if isinstance(model, AlphaKAnonymity):
+        model = AlphaKAnonymity(model.alpha, 1, column=model.column)
+    return isinstance(model, KAnonymity) or plainly(model, values, all_values)
+
+
 class Plain:
     """A table of records and hierarchies.
 
@@ -65,10 +75,21 @@ class Plain:
         The confidential values of all records, where these are some of them.
     match : bool
         A null equals any value.
+    units : list
+        The unit of each record, where models count these.
     """
 
-    def __init__(self, records, trees, confidential, everything=None, null_leaf=None, match=False):
-        self.match = match
+    def __init__(
+        self,
+        records,
+        trees,
+        confidential,
+        everything=None,
+        null_leaf=None,
+        match=False,
+        units=None,
+    ):
+        self.match, self.units = match, units
         self.records, self.confidential = records, confidential
         self.everything = confidential if everything is None else everything
         self.n, self.d = len(records), len(trees)
@@ -96,24 +117,34 @@ class Plain:
             return self._matching(node, models[0].k)
         held, out = {}, []
         for key, members in self.classes(node).items():
-            values = [self.confidential[i] for i in members]
-            if all(plainly(model, values, self.everything) for model in models):
+            if all(self._keeps(model, members) for model in models):
                 held[key] = members
             else:
                 out += members
         return held, out
+
+    def _keeps(self, model, members):
+        values = [self.confidential[i] for i in members]
+        if self.units is None:
+            return plainly(model, values, self.everything)
+        pairs = list(zip(self.units, self.confidential, strict=True))
+        return plainly_by_unit(model, [pairs[i] for i in members], pairs)
 
     def _matching(self, node, k):
         """Drop classes until each of the rest matches k records of the rest; a null is anything."""
         left, out = self.classes(node), []
         while True:
             company = {
-                key: sum(
-                    len(members)
-                    for other, members in left.items()
-                    if all(
-                        x is None or y is None or x == y for x, y in zip(key, other, strict=True)
-                    )
+                key: len(
+                    {
+                        i if self.units is None else self.units[i]
+                        for other, members in left.items()
+                        if all(
+                            x is None or y is None or x == y
+                            for x, y in zip(key, other, strict=True)
+                        )
+                        for i in members
+                    }
                 )
                 for key in left
             }

@@ -328,7 +328,7 @@ class _Apart:
     """Tuples as often as they occur, so that none has more records than Mondrian takes."""
 
     def __init__(self, counted):
-        self.counted = counted
+        self.counted, self.unit = counted, counted.unit
 
     def tuples(self, columns):
         table = self.counted.table.select(columns).slice(0, 110)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE, mondrian
+from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, NOTHING_HELD, VALUE, mondrian
 from discreet.kernels.privacy import Rules
 from tests.examples import examples
 
@@ -161,7 +161,7 @@ def by_kernel(codes, confidential, columns, rules, relaxed, nulls):
     cells = np.array(
         [(*one, len(held), i) for (i, one), held in zip(distinct, members, strict=True)], np.int32
     )
-    ends, low, high, null = mondrian(cells, *layout(columns), rules, relaxed, nulls)
+    ends, low, high, null = mondrian(cells, *layout(columns), rules, NOTHING_HELD, relaxed, nulls)
     classes = [
         sorted(itertools.chain.from_iterable(members[i] for i in cells[a:z, -1]))
         for a, z in itertools.pairwise([0, *ends])
@@ -250,7 +250,7 @@ def test_one_class_each_value():
     place = np.arange(n + 1.0)
     tables = (place, np.empty(0, np.int32), np.empty(0))
     columns = (np.array([n]), np.array([0]), np.array([0]), *tables)
-    ends, low, high, _ = mondrian(cells, *columns, rules_of(1), False, VALUE)
+    ends, low, high, _ = mondrian(cells, *columns, rules_of(1), NOTHING_HELD, False, VALUE)
     assert (ends == np.arange(1, n + 1)).all()
     assert (low.ravel() == np.arange(n)).all()
     assert (high == low).all()
@@ -261,7 +261,7 @@ def test_counts_stand_for_records():
     counts = [2**i for i in range(30)]
     cells = np.array([(i, count, i) for i, count in enumerate(counts)], np.int32)
     places = Order([*range(30), 29])
-    ends, *_ = mondrian(cells, *layout([places]), rules_of(2**10), False, VALUE)
+    ends, *_ = mondrian(cells, *layout([places]), rules_of(2**10), NOTHING_HELD, False, VALUE)
     assert ends.tolist() == [10 + 1, *range(12, 31)]
 
 
@@ -269,7 +269,12 @@ def test_of_two_cuts_as_near_to_halves_the_median_goes_left():
     columns = [Order([0, 5, 10, 10]), Order([0, 1, 10])]
     codes = [(0, 0), (1, 0), (1, 1), (2, 1)]
     # First 0 1 1 | 2; then 0 | 1 1, since the first column is still the widest.
-    assert by_kernel(codes, [()] * 4, columns, rules_of(1), False, VALUE) == [[0], [1], [2], [3]]
+    assert by_kernel(codes, [()] * 4, columns, rules_of(1), NOTHING_HELD, False, VALUE) == [
+        [0],
+        [1],
+        [2],
+        [3],
+    ]
     # With k = 2 neither cut of the first column may be.
     assert by_kernel(codes, [()] * 4, columns, rules_of(2), False, VALUE) == [[0, 1], [2, 3]]
     assert by_kernel(codes, [()] * 4, columns[:1], rules_of(2), False, VALUE) == [[0, 1, 2, 3]]

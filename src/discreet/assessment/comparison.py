@@ -189,7 +189,8 @@ def compare(
         columns = [
             column
             for column in found[0].before.schema.names
-            if any(column in one.after.schema.names for one in found) and column != roles.household
+            if any(column in one.after.schema.names for one in found)
+            and column not in roles.renamed
         ]
         shown = _set_by_any(found)
         compared = [

@@ -89,9 +89,9 @@ class Facts:
 
     @cached_property
     def shared(self) -> list[str]:
-        """Columns of both tables; household numbers are names, not data."""
-        known = self.before.schema.names
-        return [c for c in self.after.schema.names if c in known and c != self.roles.household]
+        """Columns of both tables; household numbers and pseudonyms are names, not data."""
+        known = set(self.before.schema.names) - self.roles.renamed
+        return [c for c in self.after.schema.names if c in known]
 
     @cached_property
     def numeric(self) -> list[str]:

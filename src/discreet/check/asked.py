@@ -55,6 +55,7 @@ def _groups(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
         yield "k", given["k"], column["k"]
     yield "k records in each group", True, bool(np.min(column["counts"]) >= column["k"])
     yield "encoding", given["encoding"], column["encoding"]
+    yield from _spikes(given, column)
     if given["keep_ties"]:
         yield "splitting of equal values", False, "splits" in column
 
@@ -64,9 +65,16 @@ def _parts(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     column = plan["columns"][name]
     points = given.get("n_points")
     if points is not None and not isinstance(points, str):
-        yield "n_points kept", True, len(column["points"]) <= points
+        spikes = len(column.get("spikes", ()))
+        yield "n_points kept", True, len(column["points"]) - spikes <= points
     yield "min_count kept", True, bool(np.min(column["counts"]) >= given["min_count"])
     yield "encoding", given["encoding"], column["encoding"]
+    yield from _spikes(given, column)
+
+
+def _spikes(given: dict[str, Any], column: dict[str, Any]) -> Pairs:
+    if given["spikes"] == "group":
+        yield "keeping of spikes", False, "spikes" in column
 
 
 def _multiples(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:

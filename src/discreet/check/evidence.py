@@ -35,6 +35,7 @@ class ByRow(TypedDict, total=False):
 
     results: dict[str, np.ndarray]  # by column, where a later step went on from them
     disclosed: np.ndarray  # rows that are outside the promise
+    excluded: np.ndarray  # rows that it leaves out, since one of their household is suppressed
 
 
 class StepPlan(ByRow):
@@ -47,6 +48,9 @@ class StepPlan(ByRow):
     method: str
     columns: dict[str, dict[str, Any]]
     joint: NotRequired[dict[str, Any]]
+    # Columns that are treated once for each household or person, and the column of these; what is
+    # listed by row is then by their first rows.
+    levels: NotRequired[dict[str, str]]
 
 
 class Plan(TypedDict):
@@ -61,6 +65,8 @@ class Log(TypedDict):
     """What was done, when and with which versions; a step's entry also has its method's figures."""
 
     release: str
+    counts: NotRequired[str]  # what k counts: records, units or households
+    levels: NotRequired[dict[str, str]]  # columns that are treated once a household or unit
     discreet: str
     python: str
     packages: dict[str, str]

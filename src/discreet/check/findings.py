@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 Status = Literal["verified", "broken", "not verifiable"]
 NEEDS_INTERNAL = "needs the internal folder of the release"
+NEEDS_ORIGINAL = "needs the internal folder and the original table"
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,24 @@ evidence, applies the plan by itself to the original and compares cell by cell.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
-from discreet.check.findings import CheckReport, Finding, finding
+from discreet.check.findings import NEEDS_ORIGINAL, CheckReport, Finding, finding
 from discreet.check.kept import as_kept
 from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
-from discreet.check.original import APPLIED, UNTOUCHED, against_original
+from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
 from discreet.check.promises import PROMISES
 from discreet.check.shown import Shown
 from discreet.engines import Frame
 from discreet.recipe.recipe import Recipe, Step
 from discreet.recipe.roles import USES
 
-NEEDS_ORIGINAL = "needs the internal folder and the original table"
 SAME_INPUT = "the original is the one that was protected"
 
 
@@ -43,26 +43,32 @@ def check_frames(
     it, or all of them, those that are left out as rows of nulls. In the original, null markers are
     nulls. `path` and `source` are the files, or folders of files, of the two.
     """
-    shown = Shown.of(released, recipe, evidence, path)
-    findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
-    findings += as_kept(shown, path, recipe, evidence)
-    left_out = None
+    shown, left_out = Shown.of(released, recipe, evidence, path), None
     if evidence is None or original is None:
-        names = (SAME_INPUT, APPLIED, UNTOUCHED)
-        findings += [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
+        names = [SAME_INPUT, APPLIED, UNTOUCHED, *map(PSEUDONYMS.format, recipe.roles.pseudonyms)]
+        cells = [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
     else:
-        findings.append(same_input(evidence, original, source))
         cells, left_out = against_original(shown, recipe, evidence, original)
-        findings += cells
+        cells = [same_input(evidence, original, source), *cells]
+    shown = shown.counting(recipe, original, left_out)
+    findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
+    findings += [*as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
     findings += linked_rows(released, recipe, evidence, path)
+    shown.remove()
     return CheckReport(tuple(findings), tuple(_notes(shown, recipe)))
 
 
 def _roles(names: list[str], recipe: Recipe) -> list[Finding]:
     """Verify that what is released has the roles for it."""
     named = recipe.roles.named()
-    hidden = [c for c, r in named.items() if r in ("identifiers", "unit", *USES)]
+    unreleased = [
+        "identifiers",
+        "unit",
+        *USES,
+        *["household"] * (not recipe.roles.release_household),
+    ]
+    hidden = [column for column, role in named.items() if role in unreleased]
     left = [column for column in hidden if column in names]
     shown = [column for column in named if column not in hidden]
     lost = [column for column in shown if column not in names]
@@ -95,8 +101,19 @@ def _promises(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[F
             findings.append(Finding(f"promises of {step.method}", "broken", unknown))
             continue
         plan = steps[number] if number < len(steps) else None
-        findings += _readable(PROMISES[promise], step, shown, step, plan)
+        found = _readable(PROMISES[promise], step, shown, step, plan)
+        if not shown.exact:
+            most = _readable(PROMISES[promise], step, replace(shown, at_most=True), step, plan)
+            found = [_between(*both) for both in zip(found, most, strict=True)]
+        findings += found
     return findings
+
+
+def _between(least: Finding, most: Finding) -> Finding:
+    """Conclude from the least and the most units that there can be."""
+    if least.status != "broken" or most.status == "broken":
+        return most if least.status == "broken" else least
+    return Finding(least.promise, "not verifiable", NEEDS_ORIGINAL)
 
 
 def _readable(verify: Callable[..., list[Finding]], step: Step, *given: Any) -> list[Finding]:
@@ -131,13 +148,20 @@ def _within_groups(
 
 def _notes(shown: Shown, recipe: Recipe) -> list[str]:
     """Say how many records are still unique: k per value in a column is not k-anonymity."""
+    notes = []
     quasi = [column for column in recipe.roles.quasi if column in shown.column_names]
-    if not quasi:
-        return []
-    return [
-        f"{shown.unique(quasi):,} of {shown.num_rows:,} records are still unique on the quasi "
-        f"columns together ({', '.join(quasi)})"
-    ]
+    if quasi:
+        notes.append(
+            f"{shown.unique(quasi):,} of {shown.num_rows:,} records are still unique on the quasi "
+            f"columns together ({', '.join(quasi)})"
+        )
+    units = shown.units
+    if units is not None and units.original is None and units.column in shown.column_names:
+        notes.append(
+            f"{units.word} are counted by what the release says in '{units.column}'; "
+            f"{units.unknown:,} records without it count as none"
+        )
+    return notes
 
 
 # The original

@@ -38,11 +38,12 @@ def as_kept(
         problem = None if there == rows else f"{there:,}, but {rows:,} written"
         findings.append(finding("no row was added or lost", problem, f"{rows:,} rows"))
     plans = final_plans(evidence.plan)
-    fewer = bool(shown.suppression)
     try:
-        problem = _other_steps(recipe, evidence) or next(
-            filter(None, (_differing_count(shown, c, p, fewer) for c, p in plans)), None
-        )
+        # What is treated once a household is counted so, and not by records.
+        once = {name for step in evidence.plan["steps"] for name in step.get("levels", {})}
+        other = (bool(shown.suppression) or name in once for name, _ in plans)
+        counts = (_differing_count(shown, *one, o) for one, o in zip(plans, other, strict=True))
+        problem = _other_steps(recipe, evidence) or next(filter(None, counts), None)
     except UNREADABLE as error:
         problem = f"the plan cannot be read: {error!r}"
     findings.append(finding(figures, problem, f"{len(plans)} columns"))
@@ -102,20 +103,20 @@ def _same_proof(promise: str, recipe: Recipe, evidence: Evidence) -> Finding:
     return finding(promise, problem, "keyed hashes equal")
 
 
-def _differing_count(shown: Shown, name: str, plan: dict[str, Any], fewer: bool) -> str | None:
-    """Compare a column's values and, unless records were suppressed, their counts with the plan."""
+def _differing_count(shown: Shown, name: str, plan: dict[str, Any], other: bool) -> str | None:
+    """Compare a column's values and, unless it counts others, their counts with the plan."""
     if name not in shown.column_names:
         return f"column '{name}' is missing"
     if plan["kind"] not in ("cuts", "multiples"):
         return None
-    values, records, _ = shown.values(name)
+    values, records, _ = shown.records.values(name)
     values = float_values(values, name, plan.get("unit_ns") or 10**9)
     found, place = np.unique(values, return_inverse=True)
     counts = np.bincount(place, weights=records).astype(np.int64)
     foreign = found[~np.isin(found, plan["points"])]
     if len(foreign):
         return f"column '{name}' holds {foreign[0]:.17g}, which is no point of the plan"
-    if plan["encoding"] != "group" or fewer:
+    if plan["encoding"] != "group" or other:
         return None
     points, position = np.unique(plan["points"], return_inverse=True)
     wanted = np.bincount(position, weights=plan["counts"]).astype(np.int64)

@@ -32,9 +32,11 @@ from discreet.recipe.recipe import Recipe
 from discreet.table import Numbers, float_values, kind_of
 from discreet.table.cells import plain
 from discreet.table.columns import finer, sources_of
+from discreet.table.summary import Tuples
 
 APPLIED = "every treated cell equals the plan applied, nulls in place"
 UNTOUCHED = "every other cell equals the original"
+PSEUDONYMS = "pseudonyms in '{}' are one to one, and no value is its own"
 NOT_ONCE = "the row map does not name each row of the original once"
 
 
@@ -107,7 +109,9 @@ def _compared(
         position=POSITION if POSITION in placed.schema.names else None,
     )
     read = {name for step in recipe.steps for name in step.build().reads}
-    used = {*released.schema.names, *recipe.treated, *read, comparing.key}
+    levels = {level for step in evidence.plan["steps"] for level in step.get("levels", {}).values()}
+    used = {*released.schema.names, *recipe.treated, *read, *levels, comparing.key}
+    used |= {recipe.roles.household, recipe.counted}
     taken = [name for name in original.schema.names if name in used]
     before, problem = original, None
     if not original.whole:
@@ -149,7 +153,7 @@ def _concluded(comparing: Comparing, seen: Seen, shown: Shown) -> list[Finding]:
         return [Finding(name, "broken", NOT_ONCE) for name in (APPLIED, UNTOUCHED)]
     released = shown.frame.num_rows
     findings = [*_applied(comparing, seen, shown), _untouched(comparing, seen, released)]
-    return findings + _households(comparing, seen)
+    return findings + [_renamed(comparing, name, pairs) for name, pairs in seen.renamed.items()]
 
 
 def _suppression_needs(plan: Plan) -> str | None:
@@ -232,21 +236,22 @@ def _not_rare(
 ) -> dict[str, Differing]:
     """Find the empty cells that too few others do not account for, by column.
 
-    Values that fewer than k records still share when others are suppressed are emptied in all of
-    them, and no others are.
+    Values that fewer than k records, or units, still share when others are suppressed are emptied
+    in all of them, and no others are.
     """
     tuples, _ = shown.over(names)
     still = set(zip(*(_plainly(tuples, name, units[name]) for name in names), strict=True))
     found: dict[str, Differing] = {}
-    for values, (cells, first) in seen.emptied[names].items():
-        if values not in still and cells < k and seen.lost[names]:
+    for values, cells in seen.emptied[names].items():
+        if values not in still and cells.counted < k and seen.lost[names]:
             continue
         for name, value in zip(names, values, strict=True):
             if value is None:
                 continue
             number = isinstance(value, float)
             gives = f"{value:.17g}" if number else value
-            one = Differing(first, f"{'nan' if number else None}, the plan gives {gives}", cells)
+            said = f"{'nan' if number else None}, the plan gives {gives}"
+            one = Differing(cells.first, said, cells.number)
             found[name] = found[name].joined(one) if name in found else one
     return found
 
@@ -265,8 +270,9 @@ def _other_blanks(comparing: Comparing, seen: Seen) -> str | None:
     found = {name: seen.lost[name,] - seen.left_out for name in comparing.released}
     rarest = rarest_allowed(comparing) if seen.emptied else {}
     for names, tuples in seen.emptied.items():
+        rare = [cells for cells in tuples.values() if cells.counted < rarest[names][0]]
         for name in names:
-            found[name] += sum(cells for cells, _ in tuples.values() if cells < rarest[names][0])
+            found[name] += sum(cells.number for cells in rare)
     for name in comparing.released:
         number = planned.get(name, 0)
         if name not in seen.unknown and number != found[name]:
@@ -290,16 +296,27 @@ def _untouched(comparing: Comparing, seen: Seen, released: int) -> Finding:
     )
 
 
-def _households(comparing: Comparing, seen: Seen) -> list[Finding]:
-    """Verify that old and new household ids are one to one."""
-    if seen.households is None:
-        return []
-    pairs, _ = seen.households.result()
+def _renamed(comparing: Comparing, name: str, renamed: Tuples) -> Finding:
+    """Verify that old and new ids of a column are one to one, and the new ones as they should."""
+    pairs, _ = renamed.result()
     one_to_one = all(len(pc.unique(pairs[side])) == pairs.num_rows for side in ("old", "new"))
     nulls = pc.all(pc.equal(pc.is_null(pairs["old"]), pc.is_null(pairs["new"]))).as_py()
-    problem = None if one_to_one and nulls is not False else "some household was split or joined"
+    good = one_to_one and nulls is not False
+    if name in comparing.recipe.roles.pseudonyms:
+        problem = None if good else "some value has two, or shares one"
+        return finding(PSEUDONYMS.format(name), problem or _plain_ids(pairs), f"{pairs.num_rows:,}")
+    problem = None if good else "some household was split or joined"
     ends, known = pc.min_max(pairs["new"]).as_py(), comparing.plan.get("households", {})
     if ends["max"] is not None and not 1 <= ends["min"] <= ends["max"] <= known.get("ids", 0):
         problem = f"{ends['max']} is none of the {known.get('ids', 0):,} new numbers"
-    said = f"household numbers in '{comparing.recipe.roles.household}' are one to one"
-    return [finding(said, problem, f"{pairs.num_rows:,}")]
+    said = f"household numbers in '{name}' are one to one"
+    return finding(said, problem, f"{pairs.num_rows:,}")
+
+
+def _plain_ids(pairs: pa.Table) -> str | None:
+    """Say which new value is an old one, or nothing that a key gives, if one is."""
+    old, new = (plain(pairs[side]).cast(pa.string()) for side in ("old", "new"))
+    if pc.any(pc.equal(old, new)).as_py():
+        return "a value is its own pseudonym"
+    given = pc.match_substring_regex(new, "^[0-9a-f]{32}$")
+    return None if pc.all(given).as_py() is not False else "a value is no pseudonym"

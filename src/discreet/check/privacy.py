@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.check.evidence import StepPlan
-from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
-from discreet.check.shown import Shown
+from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, Finding, finding
+from discreet.check.shown import GROUP, UNIT, Counted, Shown
 from discreet.recipe.recipe import Step
 from discreet.table.cells import plain
 from discreet.table.classes import classes_of, encode_columns
-from discreet.table.summary import Tuples
+from discreet.table.summary import Tuples, tuple_counts
 
 # A figure that misses its bound by no more is taken to meet it.
 ROUNDING = 1e-9
@@ -25,7 +25,7 @@ _CELLS_AT_ONCE = 4_000_000
 def privacy_models(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     """Verify each privacy model of a step on the classes of its columns."""
     judged = shown.without(disclosed(step, plan))
-    return models(*judged.over(judged_columns(step, shown.column_names)), step, plan)
+    return models(judged, judged.over, step, plan)
 
 
 def judged_columns(step: Step, known: Sequence[str]) -> list[str]:
@@ -51,7 +51,8 @@ def total(ids: np.ndarray, counts: np.ndarray, n: int) -> np.ndarray:
 def same_spread(plan: StepPlan, spreads: Mapping[str, Tuples]) -> list[Finding]:
     """Compare the distributions that the models were judged by with those of the columns.
 
-    `spreads` has values of the columns as text, over all records, before any was suppressed.
+    `spreads` has values of the columns as text, over all records, before any was suppressed; with
+    the units that hold them, where these are counted.
     """
     findings = []
     for name, spread in plan["joint"].get("confidential", {}).items():
@@ -61,6 +62,8 @@ def same_spread(plan: StepPlan, spreads: Mapping[str, Tuples]) -> list[Finding]:
             findings.append(Finding(said, "not verifiable", needs))
             continue
         values, counts = spreads[name].result()
+        if UNIT in values.column_names:
+            values, counts = tuple_counts(values, [name])
         found = dict(zip(values[name].to_pylist(), counts.tolist(), strict=True))
         known = {v: int(c) for v, c in zip(spread["values"], spread["counts"], strict=True) if c}
         problem = None if found == known else "the plan's counts are others"
@@ -69,60 +72,70 @@ def same_spread(plan: StepPlan, spreads: Mapping[str, Tuples]) -> list[Finding]:
 
 
 def models(
-    table: pa.Table,
-    records: np.ndarray,
+    shown: Shown,
+    over: Callable[[Sequence[str]], Counted],
     step: Step,
     plan: StepPlan | None,
-    groups: np.ndarray | None = None,
     where: str = "",
 ) -> list[Finding]:
-    """Verify a step's models on distinct tuples, each of which some records have.
+    """Verify a step's models on distinct tuples, each of which some records, or units, have.
 
-    Classes do not reach beyond the groups of the tuples, where there are any, and `where` says so.
+    Where classes do not reach beyond groups, `over` counts with these, and `where` says so. A unit
+    counts once for each value that it holds in a class.
     """
-    columns = [name for name in step.columns if name in table.column_names]
-    codes, bounds = encode_columns(table, columns)
-    if groups is not None:
-        codes = np.vstack([codes, groups])
-        bounds = np.append(bounds, groups.max(initial=0) + 1)
-    classes, n_classes = classes_of(codes, bounds)
-    sizes = total(classes, records, n_classes)
+    columns = [name for name in step.columns if name in shown.column_names]
+    sizes = over(columns)[1]
     joint = {} if plan is None else plan.get("joint", {})
     known, trees = joint.get("confidential", {}), joint.get("trees", {})
     findings = []
     for position, model in enumerate(step.parameters()["privacy"]):
-        said = f"{_say(model)} over {', '.join(columns)}{where}"
+        said = f"{_say(model, shown.of_what)} over {', '.join(columns)}{where}"
         if not hasattr(model, "column"):
-            findings.append(_sizes(said, model.k, sizes))
+            findings.append(_sizes(said, model.k, sizes, shown.noun))
             continue
-        if model.column not in table.column_names:
+        if model.column not in shown.column_names:
             findings.append(Finding(said, "broken", f"column '{model.column}' is missing"))
             continue
         spread = known.get(model.column)
         if spread is None and model.model in ("t-closeness", "beta-likeness"):
             findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
             continue
+        if not shown.exact and getattr(model, "kind", None) != "distinct":
+            # Shares of values may be any where it is not known whose they are.
+            findings.append(Finding(said, "not verifiable", NEEDS_ORIGINAL))
+            continue
+        tuples, held = over(list(dict.fromkeys([*columns, model.column])))
+        by = [name for name in tuples.column_names if name in columns or name == GROUP]
+        classes, _ = classes_of(*encode_columns(tuples, by))
         tree = trees.get(str(position), [])
-        counts = _count(table[model.column], records, classes, sizes, spread, tree)
-        findings.append(_judge(said, model, counts))
+        counts = _count(tuples[model.column], held, classes, sizes, spread, tree)
+        findings.append(_judge(said, model, counts, shown.noun))
     return findings
 
 
-def _say(model: Any) -> str:
+def _say(model: Any, of_what: str) -> str:
     given = {key: value for key, value in vars(model).items() if key not in ("model", "hierarchy")}
-    return f"{model.model} ({', '.join(f'{k} = {v}' for k, v in given.items() if v is not None)})"
+    given = {key: value for key, value in given.items() if value is not None}
+    if of_what and "k" in given:
+        given["k"] = f"{given['k']}{of_what}"
+    elif of_what:
+        given["counted in"] = of_what.strip()
+    return f"{model.model} ({', '.join(f'{key} = {value}' for key, value in given.items())})"
 
 
-def _sizes(said: str, k: int, sizes: np.ndarray) -> Finding:
+def _sizes(said: str, k: int, sizes: np.ndarray, noun: str) -> Finding:
     smallest = sizes.min() if len(sizes) else 0
-    rare = f"{int((sizes < k).sum()):,} classes are smaller, the smallest has {smallest:,} records"
-    good = f"{len(sizes):,} classes, the smallest of {smallest:,} records"
+    rare = f"{int((sizes < k).sum()):,} classes are smaller, the smallest has {smallest:,} {noun}"
+    good = f"{len(sizes):,} classes, the smallest of {smallest:,} {noun}"
     return finding(said, rare if len(sizes) and smallest < k else None, good)
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """How often each class holds each value: one entry per pair that occurs."""
+    """How often each class holds each value: one entry per pair that occurs.
+
+    Records are units where these are counted: one that holds several values counts for each.
+    """
 
     group: np.ndarray
     value: np.ndarray
@@ -174,7 +187,7 @@ def _count(
     )
 
 
-def _judge(said: str, model: Any, counts: _Counts) -> Finding:
+def _judge(said: str, model: Any, counts: _Counts, noun: str) -> Finding:
     if counts.foreign is not None:
         return Finding(said, "broken", f"'{counts.foreign}' is no value of the input")
     if model.model == "l-diversity":
@@ -191,7 +204,7 @@ def _judge(said: str, model: Any, counts: _Counts) -> Finding:
         bad = gain > most + ROUNDING
     else:
         worst = f"the largest share of a value is {counts.p.max(initial=0.0):.4g}"
-        sizes = _sizes(said, model.k, counts.sizes)
+        sizes = _sizes(said, model.k, counts.sizes, noun)
         if sizes.status == "broken":
             return sizes
         bad = counts.p > model.alpha + ROUNDING

@@ -32,25 +32,26 @@ def _k_per_value(shown: Shown, step: Step, plan: StepPlan | None) -> list[Findin
 def _k_per_value_of(shown: Shown, step: Step, name: str, plan: Mapping[str, Any] | None) -> Finding:
     k = step.least_records(name, plan)
     if isinstance(k, str):
-        rule = f"k per value in column '{name}', k by the rule {k}"
+        rule = f"k{shown.of_what} per value in column '{name}', k by the rule {k}"
         return Finding(rule, "not verifiable", NEEDS_INTERNAL)
     values, counts, nulls = shown.values(name)
     rare = None
     if len(counts) and counts.min() < k:
         # Of several the smallest, whatever order they were counted in.
         value = min(values.filter(pa.array(counts == counts.min())).to_pylist())
-        rare = f"{counts.min()} records hold {value}"
+        rare = f"{counts.min()} {shown.noun} hold {value}"
     smallest = counts.min() if len(counts) else 0
-    good = f"{len(counts):,} values, the rarest in {smallest:,} records"
+    good = f"{len(counts):,} values, the rarest in {smallest:,} {shown.noun}"
     if 0 < nulls < k:
-        good += f"; but only {nulls} nulls, which show as well"
-    return finding(f"k = {k} per value in column '{name}'", rare, good)
+        what = "nulls" if shown.noun == "records" else f"{shown.noun} with nulls"
+        good += f"; but only {nulls} {what}, which show as well"
+    return finding(f"k = {k}{shown.of_what} per value in column '{name}'", rare, good)
 
 
 def _k_per_tuple(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     columns = [name for name in step.columns if name in shown.column_names]
     k = step.parameters()["k"]
-    said = f"k = {k} per tuple of {', '.join(columns)}"
+    said = f"k = {k}{shown.of_what} per tuple of {', '.join(columns)}"
     tuples, counts = shown.over(columns)
     empty = all_null(tuples)
     nulls = int(counts[empty].sum())
@@ -58,12 +59,13 @@ def _k_per_tuple(shown: Shown, step: Step, plan: StepPlan | None) -> list[Findin
     if 0 < nulls < k and shown.suppression is not False:
         # Tuples that lost records to suppression are emptied, however few they are.
         tuples, counts = tuples.filter(pa.array(~empty)), counts[~empty]
-        beside = f"; but only {nulls} records of nulls, which show as well"
-    good = f"{len(counts):,} tuples, the rarest in {counts.min(initial=shown.num_rows):,} records"
+        beside = f"; but only {nulls} {shown.noun} of nulls, which show as well"
+    rarest = counts.min(initial=shown.num_rows)
+    good = f"{len(counts):,} tuples, the rarest in {rarest:,} {shown.noun}"
     if len(counts) and counts.min() < k:
         values = tuples.slice(int(counts.argmin()), 1).to_pylist()[0]
         held = ", ".join(f"{name} = {value}" for name, value in values.items())
-        return [Finding(said, "broken", f"{counts.min()} records hold {held}")]
+        return [Finding(said, "broken", f"{counts.min()} {shown.noun} hold {held}")]
     if beside and shown.suppression is None:
         return [Finding(said, "not verifiable", NEEDS_INTERNAL)]
     return [Finding(said, "verified", good + beside)]
@@ -105,9 +107,14 @@ def _rank_window(shown: Shown, step: Step, plan: StepPlan | None) -> list[Findin
             continue
         sources = np.asarray(plan["columns"][name]["rows"])
         values, rows = shown.frame.fold(partial(_column, name), _never, [name])
+        first = plan["columns"][name].get("first")
+        if first is not None:
+            # Of each household the first row, as the plan numbers them.
+            there = np.isin(rows, first)
+            values, rows = values[there], np.searchsorted(first, rows[there])
         farthest, n = _farthest(values, rows, sources)
         # Records that were suppressed since had ranks too.
-        allowed = int(p * (n + len(sources) - shown.num_rows) / 100)
+        allowed = int(p * (n + len(sources) - len(rows)) / 100)
         problem = f"a value moved by {farthest:,} ranks of {n:,}" if farthest > allowed else None
         findings.append(finding(said, problem, f"{farthest:,} of {n:,} ranks at most"))
     return findings

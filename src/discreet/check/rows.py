@@ -15,16 +15,38 @@ import pyarrow.compute as pc
 
 from discreet.check.evidence import UNREADABLE, Evidence, Plan, StepPlan
 from discreet.check.replay import Columns, Numeric, Piece, Tally, replay
-from discreet.check.shown import all_null
+from discreet.check.shown import UNIT, all_null
 from discreet.recipe.recipe import Recipe
 from discreet.table import Numbers, float_values
 from discreet.table.cells import blank, equal_cells, plain
-from discreet.table.summary import Tuples
+from discreet.table.classes import encode
+from discreet.table.summary import Tuples, tuple_counts
 
 # Columns whose values must be shared by some records, each by itself or all together.
 Together = tuple[str, ...]
-# Of the values that some cells should hold, numbers or text: how many cells, and the first's place.
-Emptied = dict[tuple[Any, ...], tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells that should hold the same values, and are empty."""
+
+    number: int
+    first: int  # the place of the first in the release, from 0
+    units: frozenset[Any] | None = None  # of their records, where units are counted
+
+    @property
+    def counted(self) -> int:
+        """How many records, or units, they are of."""
+        return self.number if self.units is None else len(self.units)
+
+    def joined(self, other: Cells) -> Cells:
+        """Put those of two pieces together."""
+        units = None if self.units is None or other.units is None else self.units | other.units
+        return Cells(self.number + other.number, min(self.first, other.first), units)
+
+
+# By the values that cells should hold, numbers or text.
+Emptied = dict[tuple[Any, ...], Cells]
 
 
 @dataclass(frozen=True)
@@ -64,16 +86,16 @@ class Seen:
     # Rows that are left out, where the release has them as rows of nulls.
     hidden: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     # By columns: records that have lost a cell of these because they are suppressed; cells that
-    # are empty, perhaps because too few records still share their values.
+    # are empty, perhaps because too few records, or units, still share their values.
     lost: dict[Together, int] = field(default_factory=dict)
     emptied: dict[Together, Emptied] = field(default_factory=dict)
     spreads: dict[str, Tuples] = field(default_factory=dict)  # values that privacy models look at
-    households: Tuples | None = None  # old and new ids
+    # By column of households or pseudonyms, old and new ids.
+    renamed: dict[str, Tuples] = field(default_factory=dict)
 
     def joined(self, other: Seen) -> Seen:
         """Put what two pieces show together."""
         problems = [seen.problem for seen in (self, other) if seen.problem is not None]
-        parts = [seen.households for seen in (self, other) if seen.households is not None]
         return Seen(
             problem=min(problems, default=None),
             misplaced=self.misplaced + other.misplaced,
@@ -90,7 +112,7 @@ class Seen:
             lost=_merged(self.lost, other.lost, _sum),
             emptied=_merged(self.emptied, other.emptied, _all_emptied),
             spreads=_merged(self.spreads, other.spreads, Tuples.joined),
-            households=parts[0].joined(parts[1]) if len(parts) > 1 else next(iter(parts), None),
+            renamed=_merged(self.renamed, other.renamed, Tuples.joined),
         )
 
 
@@ -99,7 +121,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def _all_emptied(one: Emptied, other: Emptied) -> Emptied:
-    return _merged(one, other, lambda a, b: (a[0] + b[0], min(a[1], b[1])))
+    return _merged(one, other, Cells.joined)
 
 
 def _merged(one: Mapping[Any, Any], other: Mapping[Any, Any], put: Any) -> dict[Any, Any]:
@@ -127,10 +149,21 @@ class Comparing:
         return self.recipe.roles.row_key
 
     @property
+    def unlinks(self) -> bool:
+        """Whether suppressed records lose the number of their household."""
+        return self.recipe.household_suppression == "unlink"
+
+    @property
     def others(self) -> list[str]:
         """The columns that no step treats."""
-        treated = {name for name, _ in final_plans(self.plan)} | {self.recipe.roles.household}
+        treated = {name for name, _ in final_plans(self.plan)} | set(self.renamed)
         return [name for name in self.released if name not in treated]
+
+    @property
+    def renamed(self) -> list[str]:
+        """The columns that get other values, one to one: households and pseudonyms."""
+        roles = self.recipe.roles
+        return [n for n in self.released if n == roles.household or n in roles.pseudonyms]
 
     def seen(self, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table) -> Seen:
         """Compare some rows of the original with those of them that are there in the release."""
@@ -141,7 +174,7 @@ class Comparing:
             first = int(rows[0]) if len(rows) else 0
             some.seen.problem = first, f"the plan cannot be applied: {error!r}"
         some.untouched()
-        some.households()
+        some.renamed()
         return some.seen
 
 
@@ -173,12 +206,27 @@ class _Rows:
         given = self.comparing
         piece = None if given.sources is None else Piece(self.rows, given.sources)
         self.applied, columns = replay(given.plan, given.seed, self.before, given.key, piece)
+        for step in given.plan["steps"]:
+            self._whole_households(step.get("excluded"))
         self._suppressed(columns)
         self._note(columns)
         emptied = self._emptied()
         for name, plan in final_plans(given.plan):
             if name in given.released and name not in columns.unknown:
                 self._treated(name, plan, emptied.get(name, False))
+
+    def _whole_households(self, excluded: np.ndarray | None) -> None:
+        """Refuse rows that a step leaves out, unless they are all rows of their households."""
+        name = self.comparing.recipe.roles.household
+        if excluded is None:
+            return
+        if name is None or self.comparing.unlinks:
+            raise ValueError("households are left out, which the recipe does not say")
+        gone = np.zeros(len(self.before), dtype=bool)
+        gone[excluded] = True
+        codes = encode(self.before[name], name)[0]
+        if np.isin(codes[gone], codes[~gone]).any():
+            raise ValueError("a household is left out in part")
 
     def _suppressed(self, columns: Columns) -> None:
         """Find out which cells and rows are gone, and compare the rows."""
@@ -187,6 +235,7 @@ class _Rows:
         for name in self.gone:
             # A suppressed record tells no quasi value.
             hidden = name in given.recipe.roles.quasi and name not in starred
+            hidden |= name == given.recipe.roles.household and given.unlinks
             self.gone[name] = left_out | columns.suppressed if hidden else left_out
         expected = np.full(len(left_out), True) if given.complete else ~left_out
         self.seen.misplaced = int((expected != self.there).sum())
@@ -204,10 +253,23 @@ class _Rows:
             if step.promise and "privacy" in step.parameters():
                 for name in plan["joint"].get("confidential", {}):
                     if name not in seen.spreads and name not in columns.unknown:
-                        counted = pc.value_counts(plain(columns.arrow(name)).drop_null())
-                        text = counted.field("values").cast(pa.string())
-                        counts = counted.field("counts").to_numpy()
-                        seen.spreads[name] = Tuples(pa.table({name: text}), counts)
+                        # Rows of households that are left out as a whole are not looked at.
+                        gone = np.zeros(columns.num_rows, dtype=bool)
+                        gone[plan.get("excluded", [])] = True
+                        column = blank(plain(columns.arrow(name)), gone)
+                        seen.spreads[name] = self._spread(name, column)
+
+    def _spread(self, name: str, column: pa.ChunkedArray) -> Tuples:
+        """Count the values of a column as text, or the units that hold them."""
+        unit = self.comparing.recipe.counted
+        if unit is not None:
+            there = column.is_valid()
+            pairs = pa.table({name: column, UNIT: plain(self.before[unit])}).filter(there)
+            found, counts = tuple_counts(pairs, [name, UNIT])
+            return Tuples(found.set_column(0, name, found[name].cast(pa.string())), counts)
+        counted = pc.value_counts(column.drop_null())
+        text = counted.field("values").cast(pa.string())
+        return Tuples(pa.table({name: text}), counted.field("counts").to_numpy())
 
     # Cells
 
@@ -237,9 +299,26 @@ class _Rows:
             if not by_tuple:  # Of tuples, nulls are a value like any other.
                 empty &= ~all_null(wanted)
             if empty.any():
-                self.seen.emptied[names] = _counted(wanted, self.place, empty)
+                self.seen.emptied[names] = self._counted(wanted, empty)
                 found |= dict.fromkeys(names, empty)
         return found
+
+    def _counted(self, wanted: pa.Table, some: np.ndarray) -> Emptied:
+        """Count the distinct tuples of some rows, with the place of each one's first."""
+        rows = wanted.append_column("place", pa.array(self.place))
+        unit = self.comparing.recipe.counted
+        if unit is not None:
+            units = plain(self.before[unit]).filter(pa.array(self.there))
+            rows = rows.append_column("unit", units)
+        grouped = rows.filter(pa.array(some)).group_by(wanted.column_names, use_threads=False)
+        held = [] if unit is None else [("unit", "distinct")]
+        found = grouped.aggregate([([], "count_all"), ("place", "min"), *held])
+        keys = zip(*(found[name].to_pylist() for name in wanted.column_names), strict=True)
+        cells = zip(found["count_all"].to_pylist(), found["place_min"].to_pylist(), strict=True)
+        if unit is None:
+            return {key: Cells(*one) for key, one in zip(keys, cells, strict=True)}
+        sets = map(frozenset, found["unit_distinct"].to_pylist())
+        return {key: Cells(*one, s) for key, one, s in zip(keys, cells, sets, strict=True)}
 
     def _treated(self, name: str, plan: dict[str, Any], empty: np.ndarray | bool) -> None:
         """Compare a column with what the plan gives, but for cells that may be empty."""
@@ -296,15 +375,14 @@ class _Rows:
                 said = f"{found[first].as_py()}, {says} {wanted[first].as_py()}"
                 noted[name] = self._differing(differ, said)
 
-    def households(self) -> None:
-        """Note old and new household ids."""
-        name = self.comparing.recipe.roles.household
-        if name is None or name not in self.comparing.released:
-            return
-        gone = self.gone[name]
-        old = plain(self.before[name]).filter(pa.array(self.there & ~gone))
-        new = self.after[name].filter(pa.array(~gone[self.there]))
-        self.seen.households = Tuples.of(pa.table({"old": old, "new": new}))
+    def renamed(self) -> None:
+        """Note old and new ids of households and of what has pseudonyms."""
+        for name in self.comparing.renamed:
+            old, new = self._wanted(name, self.before[name]), self.after[name]
+            # What is gone has no id, unless one is there that should not be.
+            shown = ~self.gone[name][self.there] | new.is_valid().to_numpy()
+            pairs = pa.table({"old": old, "new": new}).filter(pa.array(shown))
+            self.seen.renamed[name] = Tuples.of(pairs)
 
     def _first(self, bad: np.ndarray) -> int:
         """Return the bad row that comes first in the release."""
@@ -322,20 +400,10 @@ def _plainly(wanted: Any) -> pa.Array | pa.ChunkedArray:
     return wanted.cast(pa.string())
 
 
-def _counted(wanted: pa.Table, place: np.ndarray, some: np.ndarray) -> Emptied:
-    """Count the distinct tuples of some rows, with the place of each one's first."""
-    rows = wanted.append_column("place", pa.array(place)).filter(pa.array(some))
-    grouped = rows.group_by(wanted.column_names, use_threads=False)
-    found = grouped.aggregate([([], "count_all"), ("place", "min")])
-    keys = zip(*(found[name].to_pylist() for name in wanted.column_names), strict=True)
-    figures = zip(found["count_all"].to_pylist(), found["place_min"].to_pylist(), strict=True)
-    return dict(zip(keys, figures, strict=True))
-
-
 def rarest_allowed(comparing: Comparing) -> dict[Together, tuple[int, bool]]:
-    """Return how many records must share the values of columns, and whether they are a tuple.
+    """Return how many must share the values of columns, and whether they are a tuple.
 
-    Values that fewer records share are emptied.
+    Values that fewer records, or units, share are emptied.
     """
     found: dict[Together, tuple[int, bool]] = {}
     for step, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add
@@ -15,36 +15,75 @@ import pyarrow as pa
 from discreet.check.evidence import Evidence
 from discreet.check.findings import NEEDS_INTERNAL
 from discreet.engines import Frame
+from discreet.engines.frame import in_rows, plain_type
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values
+from discreet.table.cells import plain
 
 NEEDS_MEMORY = "needs all rows in memory: check it with the engine memory"
+# Columns beside those that are shown: the unit of a record, its group by what the original lacks,
+# and whether it is to be judged.
+UNIT, GROUP, JUDGED = "\0unit", "\0group", "\0judged"
 _MOST_KEPT = 1 << 25
 
 Ends = tuple[float, float] | None
+RowNumbers = tuple[int, ...]
+Counted = tuple[pa.Table, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is counted in place of records: the distinct values of a column."""
+
+    column: str
+    word: str  # units or households
+    # Where the column is, by row number; without, it is the release's own, if that has it.
+    original: Frame | None = None
+    hidden: RowNumbers = ()  # rows of nulls that stand for records which are left out
+    # Records of which the column does not say the unit. They count as none.
+    unknown: int = 0
+
+    def within(self, promised: Sequence[str], shown: Shown) -> Frame:
+        """Put units beside what is shown of each record in the columns that promises are about."""
+        names = [name for name in shown.column_names if name in promised]
+        if self.original is not None:
+            hidden = shown.hidden + self.hidden
+            return beside(self.original, shown.frame, names, hidden, self.column)
+        schema = _schema(shown.frame, names, shown.frame, self.column)
+        empty = shown.empty > 0
+        function = partial(_own_units, names, self.column, shown.hidden, empty, schema)
+        return shown.frame.map(function, schema)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a release shows of its records: distinct tuples with counts, when they are asked for."""
+    """What a release shows: how many records, or units, hold each distinct tuple, when asked."""
 
     frame: Frame
     mapped: bool = False  # rows have the numbers of the original's rows
     complete: bool = False  # left-out records are there, as rows of nulls
     empty: int = 0  # rows of nulls alone, which are suppressed records and not shown
     suppression: bool | None = None  # of records; None where only the plan would tell
-    hidden: tuple[int, ...] = ()  # rows of the original that are not shown
-    known: dict[tuple[str, ...], tuple[pa.Table, np.ndarray]] = field(default_factory=dict)
+    hidden: RowNumbers = ()  # rows of the original that are not shown
+    known: dict[tuple[str, ...], Counted] = field(default_factory=dict)
+    promised: tuple[str, ...] = ()  # columns that promises are about
+    units: Units | None = None
+    at_most: bool = False  # records are counted, as the most units that there can be
+    # By the rows that are not shown, a frame with units beside.
+    beside: dict[RowNumbers, Frame] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, frame: Frame, recipe: Recipe, evidence: Evidence | None, path: Path | None
     ) -> Shown:
         """Show a table; a file does not hold the records that are left out."""
+        methods = [step.build() for step in recipe.steps]
+        promised = (*recipe.treated, *(name for method in methods for name in method.reads))
         if evidence is None:
-            promises = {step.build().promise for step in recipe.steps}
-            unclear = bool({"privacy-models", "wildcard-k"} & promises)
-            return cls(frame, empty=_empty_rows(frame), suppression=None if unclear else False)
+            unclear = {"privacy-models", "wildcard-k"} & {method.promise for method in methods}
+            suppression = None if unclear else False
+            empty = _empty_rows(frame)
+            return cls(frame, empty=empty, suppression=suppression, promised=promised)
         gone = evidence.suppressed
         rows = evidence.log["input"]["rows"]
         complete = path is None and gone["left_out"] > 0 and frame.num_rows == rows
@@ -55,7 +94,25 @@ class Shown:
             # A row of values where there should be nulls is shown, and counted.
             min(gone["left_out"], _empty_rows(frame)) if complete else 0,
             gone["records"] > 0,
+            promised=promised,
         )
+
+    def counting(
+        self, recipe: Recipe, original: Frame | None, left_out: np.ndarray | None
+    ) -> Shown:
+        """Count what the recipe counts: units by the original, if it has the rows, or by the table.
+
+        Of the rows of the original, some are left out; None where rows cannot be found in it.
+        """
+        column, word = recipe.counted, recipe.counted_as
+        if column is None:
+            return self
+        if original is not None and left_out is not None and column in original.schema.names:
+            return replace(self, units=Units(column, word, original, tuple(left_out.tolist())))
+        unknown = self.num_rows
+        if column in self.column_names:
+            unknown = self.frame.fold(partial(_nulls, column), add, [column]) - self.empty
+        return replace(self, units=Units(column, word, unknown=unknown))
 
     @property
     def column_names(self) -> list[str]:
@@ -74,14 +131,43 @@ class Shown:
             return NEEDS_MEMORY
         return None if self.mapped else NEEDS_INTERNAL
 
+    @property
+    def exact(self) -> bool:
+        """False where units are counted that some records do not tell."""
+        return self.units is None or not self.units.unknown
+
+    @property
+    def tells_units(self) -> bool:
+        """Whether units are counted, and the records of each are known."""
+        if self.units is None or self.at_most:
+            return False
+        return self.units.original is not None or self.units.column in self.column_names
+
+    @property
+    def of_what(self) -> str:
+        """What a promise counts, to follow its number: nothing where it is records."""
+        return "" if self.units is None else f" {self.units.word}"
+
+    @property
+    def noun(self) -> str:
+        """What is counted."""
+        return "records" if self.units is None or self.at_most else self.units.word
+
+    @property
+    def records(self) -> Shown:
+        """The same, counted by records."""
+        return replace(self, units=None)
+
     def without(self, rows: Any) -> Shown:
         """Leave out some rows of the original, where it is known which they are."""
         return replace(self, hidden=tuple(int(row) for row in rows)) if self.mapped else self
 
-    def over(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
-        """Count distinct tuples."""
+    def over(self, columns: Sequence[str]) -> Counted:
+        """Count the records, or units, of distinct tuples."""
         if not columns:
             raise ValueError("none of its columns is there")
+        if self.units is not None and not self.at_most:
+            return self._units_over(self.units, columns)
         if self.hidden:
             table, counts = self.frame.counts_without(columns, np.array(self.hidden))
         else:
@@ -91,7 +177,15 @@ class Shown:
             table, counts = table.filter(pa.array(counts > 0)), counts[counts > 0]
         return table, counts
 
-    def _counts(self, columns: tuple[str, ...]) -> tuple[pa.Table, np.ndarray]:
+    def _units_over(self, units: Units, columns: Sequence[str]) -> Counted:
+        if not self.tells_units:
+            table, counts = self.records.over(columns)
+            return table, np.zeros_like(counts)
+        if self.hidden not in self.beside:
+            self.beside[self.hidden] = units.within(self.promised, self)
+        return judged(self.beside[self.hidden], columns, UNIT)
+
+    def _counts(self, columns: tuple[str, ...]) -> Counted:
         """Count distinct tuples, once where they are not too many to be kept."""
         if columns in self.known:
             return self.known[columns]
@@ -113,8 +207,89 @@ class Shown:
     def unique(self, columns: Sequence[str]) -> int:
         """Count the records that no other shares some columns with."""
         if self.empty or self.hidden:
-            return int((self.over(columns)[1] == 1).sum())
+            return int((self.records.over(columns)[1] == 1).sum())
         return self.frame.unique_rows(columns)
+
+    def remove(self) -> None:
+        """Remove what was stored to count units."""
+        for frame in self.beside.values():
+            frame.remove()
+
+
+# Records beside their units
+
+
+def beside(
+    original: Frame,
+    released: Frame,
+    columns: Sequence[str],
+    hidden: RowNumbers,
+    unit: str | None,
+    group: Callable[[pa.Table], np.ndarray] | None = None,
+    looked_at: Sequence[str] = (),
+) -> Frame:
+    """Put units beside what is shown of records, and whether each is to be judged.
+
+    And groups where there are any, which go by some columns of the original.
+    """
+    schema = _schema(released, columns, original, unit, group is not None)
+    function = partial(_beside, unit, group, hidden, schema)
+    taken = [name for name in original.schema.names if name in looked_at or name == unit]
+    return original.map_pairs(released, function, schema, taken, columns)
+
+
+def judged(frame: Frame, columns: Sequence[str], unit: str | None) -> Counted:
+    """Count tuples among the rows that are to be judged."""
+    tuples, counts = frame.counts([*columns, JUDGED], by_value=True, of=unit)
+    kept = tuples[JUDGED].to_numpy()
+    return tuples.filter(pa.array(kept)).drop_columns([JUDGED]), counts[kept]
+
+
+def _schema(
+    shown: Frame, columns: Sequence[str], owner: Frame, unit: str | None, groups: bool = False
+) -> pa.Schema:
+    fields = [(name, plain_type(shown.schema.field(name).type)) for name in columns]
+    fields += [(GROUP, pa.int64())] if groups else []
+    fields += [] if unit is None else [(UNIT, plain_type(owner.schema.field(unit).type))]
+    return pa.schema([*fields, (JUDGED, pa.bool_())])
+
+
+def _beside(
+    unit: str | None,
+    group: Callable[[pa.Table], np.ndarray] | None,
+    hidden: RowNumbers,
+    schema: pa.Schema,
+    before: pa.Table,
+    rows: np.ndarray,
+    there: np.ndarray,
+    after: pa.Table,
+) -> pa.Table:
+    cells = after.columns if there.all() else in_rows(after, there)
+    cells = [plain(column) for column in cells]
+    cells += [] if group is None else [pa.array(group(before))]
+    cells += [] if unit is None else [plain(before[unit])]
+    shown = there & ~np.isin(rows, hidden) if hidden else there
+    return pa.table([*cells, pa.array(shown)], schema=schema)
+
+
+def _own_units(
+    columns: Sequence[str],
+    unit: str,
+    hidden: RowNumbers,
+    empty: bool,
+    schema: pa.Schema,
+    piece: pa.Table,
+    rows: np.ndarray,
+) -> pa.Table:
+    cells = [plain(piece[name]) for name in (*columns, unit)]
+    shown = ~np.isin(rows, hidden)
+    if empty:
+        shown &= ~all_null(piece)
+    return pa.table([*cells, pa.array(shown)], schema=schema)
+
+
+def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:
+    return piece[name].null_count
 
 
 def all_null(table: pa.Table) -> np.ndarray:

@@ -1,5 +1,6 @@
-"""Data to try things on: a generator of invented households, and loaders for reference files."""
+"""Data to try things on: invented households and clinic visits, and loaders of reference files."""
 
+from discreet.datasets.episodes import make_episodes
 from discreet.datasets.households import make_households
 from discreet.datasets.reference import (
     adult_hierarchy_paths,
@@ -18,6 +19,7 @@ __all__ = [
     "load_census",
     "load_eia",
     "load_tarragona",
+    "make_episodes",
     "make_households",
     "write_households",
 ]

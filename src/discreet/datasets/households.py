@@ -21,10 +21,12 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 REFERENCE_DATE = np.datetime64("2024-01-01")
-NEVER_NULL = ("name", "household_id", "household_size", "weight")
+NEVER_NULL = ("name", "household_id", "household_size", "weight", "household_income")
 
 
-def make_households(n: int = 10_000, seed: int = 0, null_rate: float = 0.0) -> pa.Table:
+def make_households(
+    n: int = 10_000, seed: int = 0, null_rate: float = 0.0, *, survey: bool = False
+) -> pa.Table:
     """Invent a survey of people who live in households.
 
     The rows of a household are neighbours. The last household is cut short where needed to give
@@ -39,6 +41,9 @@ def make_households(n: int = 10_000, seed: int = 0, null_rate: float = 0.0) -> p
     null_rate : float, default=0.0
         Share of cells to make null, at random, in all columns but ``name``, ``household_id``,
         ``household_size`` and ``weight``; from 0 to below 1. The other cells do not depend on it.
+    survey : bool, default=False
+        As surveys release it: the weight is that of one of nine strata in each region, and the
+        last column is ``household_income``, the sum over the members.
 
     Returns
     -------
@@ -77,21 +82,23 @@ def make_households(n: int = 10_000, seed: int = 0, null_rate: float = 0.0) -> p
     income = _incomes(rng, age, level, occupation, region, postcode)
     columns = {
         "name": _names(rng, homes, female),
-        "region": _text(tables.REGIONS, region),
-        "postcode": _text(tables.POSTCODES, postcode),
+        "region": texts(tables.REGIONS, region),
+        "postcode": texts(tables.POSTCODES, postcode),
         "birth_date": pa.array(birth_date),
         "age": pa.array(age),
-        "sex": _text(("male", "female"), female),
-        "education": _text(list(tables.EDUCATION_PAY), level),
-        "occupation": _text(list(tables.OCCUPATIONS), occupation),
-        "marital_status": _text(tables.MARITAL, marital),
+        "sex": texts(("male", "female"), female),
+        "education": texts(list(tables.EDUCATION_PAY), level),
+        "occupation": texts(list(tables.OCCUPATIONS), occupation),
+        "marital_status": texts(tables.MARITAL, marital),
         "household_id": pa.array(_household_ids(rng, homes)),
         "household_size": pa.array(homes.size[homes.of]),
         "income": pa.array(income),
         "assets": pa.array(_assets(rng, age, income)),
         "disease": _diseases(rng, age, female),
-        "weight": pa.array(_weights(rng, homes, region)),
+        "weight": pa.array(_weights(rng, homes, region, survey)),
     }
+    if survey:
+        columns["household_income"] = pa.array(_together(homes, income))
     return pa.table(_with_nulls(columns, seed, null_rate) if null_rate else columns)
 
 
@@ -115,10 +122,10 @@ class _Homes:
 
 
 def _homes(rng: Rng, n: int) -> _Homes:
-    kind = _pick(rng.random(n), tables.HOME_WEIGHTS)  # n homes are enough, as none is empty
+    kind = pick(rng.random(n), tables.HOME_WEIGHTS)  # n homes are enough, as none is empty
     flat = kind == 4
     adults = np.where(flat, 2 + (rng.random(n) < 0.4), np.where((kind == 1) | (kind == 2), 2, 1))
-    children = 1 + _pick(rng.random(n), tables.CHILD_WEIGHTS)
+    children = 1 + pick(rng.random(n), tables.CHILD_WEIGHTS)
     size = adults + np.where((kind == 2) | (kind == 3), children, 0)
     ends = np.cumsum(size)
     count = int(np.searchsorted(ends, n)) + 1
@@ -133,7 +140,7 @@ def _homes(rng: Rng, n: int) -> _Homes:
 
 
 def _ages(rng: Rng, homes: _Homes) -> tuple[npt.NDArray[Any], Ints]:
-    band = _pick(homes.draw(rng), tables.AGE_WEIGHTS, homes.couple + 2 * homes.flat)
+    band = pick(homes.draw(rng), tables.AGE_WEIGHTS, homes.couple + 2 * homes.flat)
     first = tables.AGE_EDGES[band] + homes.draw(rng) * np.diff(tables.AGE_EDGES)[band]
     # Parents get their age from the children's: 19.5 years at the first, at most 43.5 at the last.
     children = homes.size - homes.adults
@@ -168,12 +175,12 @@ def _sexes(rng: Rng, homes: _Homes, age: Ints) -> Bools:
 
 
 def _places(rng: Rng, homes: _Homes) -> tuple[Ints, Ints]:
-    region = _pick(homes.draw(rng), tables.REGION_WEIGHTS)
+    region = pick(homes.draw(rng), tables.REGION_WEIGHTS)
     postcode = np.empty_like(region)
     for code, count in enumerate(tables.POSTCODE_COUNTS):
         here = np.flatnonzero(region == code)
         sizes = 840_000 // np.arange(4, 4 + count)  # Zipf's law, flattened a little at the head
-        postcode[here] = sum(tables.POSTCODE_COUNTS[:code]) + _pick(rng.random(len(here)), sizes)
+        postcode[here] = sum(tables.POSTCODE_COUNTS[:code]) + pick(rng.random(len(here)), sizes)
     return region[homes.of], postcode[homes.of]
 
 
@@ -196,14 +203,14 @@ def _education(rng: Rng, homes: _Homes, age: Ints) -> tuple[Ints, Ints]:
     mean = (homes.draw(rng)[homes.of] + rng.random(len(age))) / 2  # half of it is the family's
     rank = np.where(mean < 0.5, 2 * mean * mean, 1 - 2 * (1 - mean) * (1 - mean))
     period = np.searchsorted(tables.PERIODS, 2023 - age, side="right")
-    wanted = _pick(rank, tables.EDUCATION_WEIGHTS, period)
+    wanted = pick(rank, tables.EDUCATION_WEIGHTS, period)
     return wanted, np.minimum(wanted, np.searchsorted(tables.EDUCATION_AGES, age, side="right"))
 
 
 def _occupations(rng: Rng, age: Ints, female: Bools, wanted: Ints, level: Ints) -> Ints:
     u, v, w = rng.random((3, len(age)))
     schooling = np.searchsorted((3, 5), level, side="right")
-    job = tables.FIRST_JOB + _pick(u, tables.JOB_WEIGHTS, schooling)
+    job = tables.FIRST_JOB + pick(u, tables.JOB_WEIGHTS, schooling)
     at_home = np.where(female, np.where(age < 40, 0.07, 0.15), 0.01)
     job = np.where(v < at_home, tables.HOMEMAKER, job)
     job = np.where(v > 0.9 + 0.012 * level, tables.UNEMPLOYED, job)
@@ -244,9 +251,9 @@ def _diseases(rng: Rng, age: Ints, female: Bools) -> pa.Array:
     codes = [*tables.DISEASE_RATES, tables.MALE_CANCER]
     rates = np.array(list(tables.DISEASE_RATES.values())).T
     band = np.searchsorted(tables.DISEASE_AGES, age, side="right")
-    code = _pick(rng.random(len(age)), rates, band)
+    code = pick(rng.random(len(age)), rates, band)
     men = (code == codes.index(tables.FEMALE_CANCER)) & ~female
-    return _text(codes, np.where(men, len(codes) - 1, code))
+    return texts(codes, np.where(men, len(codes) - 1, code))
 
 
 def _household_ids(rng: Rng, homes: _Homes) -> Ints:
@@ -254,10 +261,16 @@ def _household_ids(rng: Rng, homes: _Homes) -> Ints:
     return rng.permutation(1_000_000 + np.cumsum(steps))[homes.of]
 
 
-def _weights(rng: Rng, homes: _Homes, region: Ints) -> Floats:
+def _weights(rng: Rng, homes: _Homes, region: Ints, strata: bool) -> Floats:
     reach = tables.SIZE_SAMPLING[np.minimum(homes.size, len(tables.SIZE_SAMPLING)) - 1]
-    response = reach * (0.8 + 0.45 * homes.draw(rng))
+    u = homes.draw(rng)
+    response = 0.81 + 0.047 * np.floor(9 * u) if strata else reach * (0.8 + 0.45 * u)
     return np.round(tables.SAMPLING[region] * response[homes.of], 4)
+
+
+def _together(homes: _Homes, income: Floats) -> Floats:
+    total: Floats = np.add.reduceat(income, np.cumsum(homes.size) - homes.size)
+    return np.round(total, 2)[homes.of]
 
 
 def _names(rng: Rng, homes: _Homes, female: Bools) -> pa.Array:
@@ -268,14 +281,14 @@ def _names(rng: Rng, homes: _Homes, female: Bools) -> pa.Array:
     last, family = rng.integers(0, lasts, len(of)), rng.integers(0, lasts, len(homes.size))
     kept = homes.flat[of] | (homes.couple[of] & (rng.random(len(of)) < 0.15))
     return pc.binary_join_element_wise(
-        _text(tables.MALE_NAMES + tables.FEMALE_NAMES, first),
-        _text(tables.INITIALS, middle),
-        _text(tables.LAST_NAMES, np.where(kept & ~homes.child, last, family[of])),
+        texts(tables.MALE_NAMES + tables.FEMALE_NAMES, first),
+        texts(tables.INITIALS, middle),
+        texts(tables.LAST_NAMES, np.where(kept & ~homes.child, last, family[of])),
         " ",
     )
 
 
-def _pick(u: Floats, weights: Any, row: Any = 0) -> Ints:
+def pick(u: Floats, weights: Any, row: Any = 0) -> Ints:
     """Turn uniform numbers into codes 0, 1, ... with the given weights, from a row of them each."""
     table = np.cumsum(np.atleast_2d(weights), axis=1)
     rows, width = table.shape
@@ -284,7 +297,8 @@ def _pick(u: Floats, weights: Any, row: Any = 0) -> Ints:
     return np.minimum(code, width - 1)  # u + row may round up to the next whole number
 
 
-def _text(values: Any, codes: npt.NDArray[Any]) -> pa.Array:
+def texts(values: Any, codes: npt.NDArray[Any]) -> pa.Array:
+    """Turn codes into the texts that they number."""
     return pa.array(values, pa.string()).take(pa.array(codes.astype(np.int32)))
 
 

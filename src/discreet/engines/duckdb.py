@@ -175,13 +175,17 @@ class DuckDBFrame(PieceFrame):
 
     # Counting
 
-    def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
+    def counts(
+        self, columns: Sequence[str], by_value: bool = False, of: str | None = None
+    ) -> tuple[pa.Table, np.ndarray]:
         """Count by GROUP BY."""
-        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
+        read = [*columns] if of is None else [*columns, of]
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(read))
         keys = [f"c{i}" for i in range(len(columns))]
+        what = "*" if of is None else f"DISTINCT c{len(columns)}"
         order = ", ".join(f"{key} NULLS LAST" for key in keys) if by_value else f"min({_ROW})"
         found = self.session.table(
-            f"SELECT {', '.join(keys)}, count(*) AS n FROM ({self.sql(columns)}) "
+            f"SELECT {', '.join(keys)}, count({what}) AS n FROM ({self.sql(read)}) "
             f"GROUP BY {', '.join(keys)} ORDER BY {order}"
         )
         tuples = found.select(range(len(columns))).rename_columns(list(columns))
@@ -363,6 +367,13 @@ class DuckDBFrame(PieceFrame):
         kept = "" if without is None else f" WHERE NOT c{columns.index(without)}"
         path = self._copied(f"SELECT * FROM ({self.sql(columns)}){kept} ORDER BY {key}")
         return self._like(path, self.schema, in_order=by == _ROW)
+
+    def first_of(self, by: str, columns: Sequence[str]) -> DuckDBFrame:
+        """Sort the rows with the least number of each value into a temporary file."""
+        first = f"SELECT min({_ROW}) FROM ({self.sql([by])}) GROUP BY c0"
+        rows = f"SELECT * FROM ({self.sql(columns)}) WHERE {_ROW} IN ({first})"
+        path = self._copied(f"{rows} ORDER BY {_ROW}")
+        return self._like(path, pa.schema([self.schema.field(name) for name in columns]))
 
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> DuckDBFrame:
         """Sort into a temporary file, where a row's number is its place."""

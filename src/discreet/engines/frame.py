@@ -114,11 +114,14 @@ class Frame(ABC):
     whole: bool = False
 
     @abstractmethod
-    def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
-        """Count the distinct tuples of some columns; a null is a value like any other.
+    def counts(
+        self, columns: Sequence[str], by_value: bool = False, of: str | None = None
+    ) -> tuple[pa.Table, np.ndarray]:
+        """Count the rows of each distinct tuple of some columns; a null is a value like any other.
 
         They come in the order of their values, nulls last, or of the first row that has each, and
-        in the columns' types, dictionaries as plain values.
+        in the columns' types, dictionaries as plain values. With the name of a column in `of`, its
+        distinct values are counted instead of rows, nulls aside.
         """
 
     def counts_without(
@@ -225,6 +228,10 @@ class Frame(ABC):
 
     @abstractmethod
     def _map_beside(self, pairs: Any, function: OfPair[pa.Table], schema: pa.Schema) -> Frame: ...
+
+    @abstractmethod
+    def first_of(self, by: str, columns: Sequence[str]) -> Frame:
+        """Return some columns of the first row of each value that a column holds."""
 
     @abstractmethod
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> Frame:

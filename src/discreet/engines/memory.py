@@ -17,7 +17,7 @@ from discreet.engines.files import check_row_map
 from discreet.engines.frame import POSITION, Engine, Finish, Frame, Numbered, Reading
 from discreet.engines.pieces import PieceFrame, together
 from discreet.errors import BadInput
-from discreet.table.classes import classes_of, encode_columns, plain
+from discreet.table.classes import classes_of, encode, encode_columns, plain
 from discreet.table.files import delimiter_of, format_of, read_table, write_table
 from discreet.table.labels import carried, take_rows
 from discreet.table.native import normalise, to_arrow
@@ -111,7 +111,9 @@ class MemoryFrame(PieceFrame):
 
     # Counting
 
-    def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
+    def counts(
+        self, columns: Sequence[str], by_value: bool = False, of: str | None = None
+    ) -> tuple[pa.Table, np.ndarray]:
         """Count by hashing."""
         ids, n = classes_of(*encode_columns(self.table, columns))
         # Of each tuple the first row by number, which is written last.
@@ -120,7 +122,8 @@ class MemoryFrame(PieceFrame):
         first[ids[order]] = order
         first = first[np.argsort(self.rows[first], kind="stable")]
         found = pa.table([plain(self.table[c]).take(first) for c in columns], names=columns)
-        counts = np.bincount(ids, minlength=n)[ids[first]]
+        counted = ids if of is None else self._once_each(ids, n, of)
+        counts = np.bincount(counted, minlength=n)[ids[first]]
         if not by_value:
             return found, counts
         # By number, because a name such as ".a" is a path to Arrow.
@@ -128,6 +131,15 @@ class MemoryFrame(PieceFrame):
         by = [(key, "ascending") for key in keys]
         place = pc.sort_indices(found.rename_columns(keys), by)
         return found.take(place), counts[place.to_numpy()]
+
+    def _once_each(self, ids: np.ndarray, n: int, of: str) -> np.ndarray:
+        """Return the classes of rows, each as often as it holds another value of a column."""
+        codes, size = encode(self.table[of], of)
+        pairs, count = classes_of(np.stack([ids, codes]), np.array([n, size]))
+        there = codes >= 0
+        held = np.full(count, -1)
+        held[pairs[there]] = ids[there]
+        return held[held >= 0]
 
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
         """Count all of them at once."""
@@ -167,6 +179,13 @@ class MemoryFrame(PieceFrame):
     def _made(self, found: Iterable[Numbered], schema: pa.Schema) -> MemoryFrame:
         # The function decides the types.
         return MemoryFrame(*together(found), self.positioned)
+
+    def first_of(self, by: str, columns: Sequence[str]) -> MemoryFrame:
+        """Take the rows at which a value first comes."""
+        table, rows = self._in_order
+        codes = classes_of(*encode_columns(table, [by]))[0]
+        first = np.sort(np.unique(codes, return_index=True)[1])
+        return MemoryFrame(table.select(list(columns)).take(pa.array(first)), rows[first])
 
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> MemoryFrame:
         """Sort the table."""

@@ -13,16 +13,17 @@ import pyarrow.compute as pc
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.flow.pseudonyms import Pseudonyms
 from discreet.method import Decision, Method, Outcome
 from discreet.recipe.recipe import Step
 from discreet.table import Numbers, kind_of
 from discreet.table.cells import blank, plain
 from discreet.table.classes import encode
 from discreet.table.columns import numbers_like
-from discreet.table.keys import row_numbers
+from discreet.table.keys import group_numbers, row_numbers
 
 # Columns of the treated table that are not released; no column of a user has such a name.
-SUPPRESSED, LEFT_OUT, ORDER = "\0suppressed", "\0left out", "\0order"
+SUPPRESSED, LEFT_OUT, ORDER, UNIT = "\0suppressed", "\0left out", "\0order", "\0unit"
 
 
 def beside(number: int, column: str) -> str:
@@ -42,6 +43,7 @@ class Treatment:
     number: int
     step: Step
     decision: Decision
+    levels: Mapping[str, str] = field(default_factory=dict)  # as `check.evidence.StepPlan` has them
 
     @property
     def method(self) -> Method:
@@ -84,6 +86,9 @@ class Applying:
     blanked: tuple[str, ...] = ()  # quasi columns that a suppressed record must not tell
     key: str | None = None  # the column that draws go by, and not the row's number
     households: Households | None = None
+    pseudonyms: Pseudonyms = field(default_factory=Pseudonyms)
+    unit: str | None = None  # the column of units, where k counts these
+    unlinked: str | None = None  # the column of households, which suppressed records do not tell
 
     def after(self, treatment: Treatment) -> Applying:
         """Add a step."""
@@ -102,7 +107,9 @@ class Applying:
             if one.method.orders
             for column in one.step.columns
         }
-        return {*columns, *self.touched, *sorted_, *([] if self.key is None else [self.key])}
+        levels = {level for one in self.treatments for level in one.levels.values()}
+        used = filter(None, (self.key, self.unit))
+        return {*columns, *self.touched, *sorted_, *levels, *used}
 
     def rows(self, piece: pa.Table, rows: np.ndarray) -> Rows:
         """Return a piece as the steps leave it."""
@@ -126,13 +133,18 @@ class Applying:
         if self.households is not None:
             name = self.households.column
             columns[name] = self.households.of(rows.piece[name])
+        for name in self.pseudonyms.columns:
+            columns[name] = self.pseudonyms.of(rows.piece[name])
+        if self.unlinked is not None:
+            columns[self.unlinked] = blank(columns[self.unlinked], rows.suppressed)
         for name in self.blanked:
             columns[name] = blank(columns[name], rows.suppressed)
         for name in names:
             columns[name] = blank(columns[name], rows.left_out)
         words = Draws(self.order_seed, "row order").words(rows.numbers)
         marks = {SUPPRESSED: rows.suppressed, LEFT_OUT: rows.left_out, ORDER: pa.array(words)}
-        return pa.table(columns | marks)
+        units = {} if self.unit is None else {UNIT: plain(rows.piece[self.unit])}
+        return pa.table(columns | marks | units)
 
 
 class Rows:
@@ -148,6 +160,7 @@ class Rows:
         self.precision: dict[str, str] = {}
         self.replaced: dict[str, pa.ChunkedArray] = {}
         self._codes: dict[str, np.ndarray] = {}
+        self._groups: dict[str, np.ndarray] = {}
         self.suppressed = np.zeros(len(piece), dtype=bool)
         self.left_out = np.zeros(len(piece), dtype=bool)
 
@@ -160,7 +173,9 @@ class Rows:
             made = {name: self.piece[beside(one.number, name)] for name in step.columns}
             given = {name: column.to_numpy() for name, column in made.items()}
         outcome = one.decision.treat(
-            given, partial(self.draws, one.number), partial(self.rounded, step.precision)
+            given,
+            partial(self.draws, one.number, one.levels),
+            partial(self.rounded, step.precision),
         )
         self.keep(one.number, step, before, outcome)
 
@@ -210,9 +225,17 @@ class Rows:
             self._codes[name] = encode(self.piece[name], name)[0]
         return self._codes[name]
 
-    def draws(self, number: int, column: str) -> Draws:
-        """Return the draws of a step and column, by the rows' keys where the table has such."""
+    def groups(self, name: str) -> np.ndarray:
+        """Return the numbers that draws by a column of households or persons go by."""
+        if name not in self._groups:
+            self._groups[name] = group_numbers(self.piece[name])
+        return self._groups[name]
+
+    def draws(self, number: int, levels: Mapping[str, str], column: str) -> Draws:
+        """Return the draws of a step and column: by household or person, or by the rows' keys."""
         draws = Draws(self.plan.seed, number, column)
+        if column in levels:
+            return draws.at(self.groups(levels[column]))
         if self.keys is not None:
             return draws.at(self.keys)
         return draws if self.whole else draws.at(self.numbers)

@@ -63,7 +63,8 @@ def _done(recipe: Recipe) -> dict[str, list[str]]:
             treated.setdefault(column, []).append(step.build().in_words)
     if recipe.roles.household is not None:
         treated[recipe.roles.household] = ["replaced by random numbers, one a household"]
-    return treated
+    said = "replaced by keyed pseudonyms, the same value by the same one"
+    return treated | {name: [said] for name in recipe.roles.pseudonyms}
 
 
 def _nulls(released: pa.Table) -> str:

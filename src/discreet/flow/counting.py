@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -42,10 +43,12 @@ class Counting:
         refuse_too_many(
             self.frame, [column], MOST_VALUES, "oma, mdav and vmdav take them by ranges"
         )
+        by_unit = None if self.unit is None else self._by_unit(column, self.unit)
         if self.target is not None:
-            return self._by_class(column, self.target)
-        if self.unit is not None:
-            return self._by_unit(column, self.unit)
+            by_class = self._by_class(column, self.target)
+            return replace(by_class, holders=by_unit.holders if by_unit else None)
+        if by_unit is not None:
+            return by_unit
         parts = [self._summary(column, *found) for found in self.frame.values(column)]
         return _joined(parts)
 

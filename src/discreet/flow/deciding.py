@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add
 from typing import Any
@@ -29,8 +29,10 @@ from discreet.flow.applying import (
     beside,
 )
 from discreet.flow.counting import Counting, refuse_too_many
+from discreet.flow.levels import Part, find_levels, first_rows, parts_of
 from discreet.flow.log import begin_log, tell_null_policy, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
+from discreet.flow.pseudonyms import pseudonyms_of, with_key
 from discreet.flow.refusals import (
     chooses_rarest,
     looked_at,
@@ -38,12 +40,13 @@ from discreet.flow.refusals import (
     refuse_rare_point,
     refuse_units,
 )
-from discreet.method import Decision, Linked, Method, Outcome, Rounder
+from discreet.method import Decision, Given, Linked, Method, Outcome, Rounder, merged, together
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
 from discreet.table.columns import finer, numbers_like, sources_of
 from discreet.table.keys import row_numbers
+from discreet.table.summary import Tuples
 
 Tell = Callable[[str], None]
 # Households that are numbered at once, at some 20 bytes each.
@@ -61,6 +64,8 @@ class Decided:
     released: list[str]
     frame: Frame  # the original, with what was sorted beside it
     rows: Rows | None = None  # all of them as the steps have left them, where they are in memory
+    # Columns that are still the same in all rows of a household or person, and the column of these.
+    levels: dict[str, str] = field(default_factory=dict)
 
     def columns(self, names: Sequence[str]) -> Frame:
         """Return some columns as the steps so far leave them."""
@@ -113,12 +118,22 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     log["seconds"]["look"] = round(time.perf_counter() - started, 4)
     deficient = {name: look.ends[name] for name in look.ends if look.nulls[name]}
     log["warnings"] += doubtful(deficient, recipe)
-    recipe = with_seeds(recipe)
+    recipe = with_key(with_seeds(recipe))
     assert recipe.seed is not None
     assert recipe.order_seed is not None
     key = recipe.roles.row_key
-    applying = Applying(recipe.seed, recipe.order_seed, sources=look.sources, key=key)
+    applying = Applying(
+        recipe.seed,
+        recipe.order_seed,
+        sources=look.sources,
+        key=key,
+        pseudonyms=pseudonyms_of(recipe),
+        unit=recipe.counted if recipe.steps else None,
+        unlinked=_unlinked(recipe, released),
+    )
     decided = Decided({"steps": []}, log, recipe, applying, released, frame)
+    decided.levels = find_levels(frame, recipe)
+    _tell_levels(log, recipe, decided.levels)
     if isinstance(frame, MemoryFrame):
         decided.rows = Rows(applying, frame.table, frame.rows, whole=True)
     for number, step in enumerate(recipe.steps, start=1):
@@ -126,6 +141,21 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
         _decide_step(decided, number, step)
     _number_households(decided)
     return decided
+
+
+def _unlinked(recipe: Recipe, released: Sequence[str]) -> str | None:
+    """Return the column of households, if suppressed records lose it."""
+    household = recipe.roles.household
+    unlinks = recipe.household_suppression == "unlink" and household in released
+    return household if unlinks else None
+
+
+def _tell_levels(log: Log, recipe: Recipe, levels: Mapping[str, str]) -> None:
+    """Note what is treated once a household, or once a unit."""
+    log["counts"] = recipe.counted_as
+    treated = {column: level for column, level in levels.items() if column in recipe.treated}
+    if treated:
+        log["levels"] = treated
 
 
 def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
@@ -224,7 +254,8 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
     with overflow, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            decision, more = _decision(decided, number, step, method)
+            parts = _parts(decided, number, step, method)
+            decision, more = _decision(decided, number, step, parts)
         except BadInput as error:
             named = str(error) if str(error).startswith(where) else f"{where}: {error}"
             raise BadInput(named) from None
@@ -244,10 +275,17 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
             f"{where}: {len(more['disclosed']):,} records are released as they are, which "
             "allow_disclosure allows"
         )
+    levels = {c: part.level for part in parts if part.level is not None for c in part.columns}
     entry = _entry(number, step, decision, sources)
     entry.update(more)
+    if levels:
+        entry["levels"] = levels
     decided.plan["steps"].append(entry)
-    decided.applying = decided.applying.after(Treatment(number, step, decision))
+    decided.applying = decided.applying.after(Treatment(number, step, decision, levels))
+    if not method.alike:
+        # What was treated by row need no longer be the same in all rows of a household.
+        apart = set(step.columns) - levels.keys()
+        decided.levels = {c: level for c, level in decided.levels.items() if c not in apart}
     if chooses_rarest(step):
         _refuse_rare_points(decided, where, step.columns)
     if decision.fixed:
@@ -256,49 +294,116 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
         decided.recipe = decided.recipe.model_copy(update={"steps": steps})
 
 
-def _decision(decided: Decided, number: int, step: Step, method: Method) -> tuple[Decision, ByRow]:
+def _parts(decided: Decided, number: int, step: Step, method: Method) -> list[Part]:
+    target = decided.recipe.roles.target if method.supervised else None
+    others = [*method.reads, *filter(None, [target])]
+    return parts_of(decided.recipe, number, step, decided.levels, others)
+
+
+def _decision(
+    decided: Decided, number: int, step: Step, parts: Sequence[Part]
+) -> tuple[Decision, ByRow]:
     """Decide from the rows where all are there, else from what the engine counts or sorts."""
+    method = step.build()
     applying, frame = decided.applying, decided.frame
     target = decided.recipe.roles.target if method.supervised else None
     if decided.rows is not None:
-        return _from_rows(decided, decided.rows, number, step, target)
+        return _from_rows(decided, decided.rows, number, step, parts)
     if decided.recipe.linked is not None and method.suppresses:
         raise BadInput(
             f"rows of one '{decided.recipe.linked}' can be seen to belong together, which takes "
             "all of them at once to protect; use --engine memory"
         )
     counted = decided.recipe.counted
-    looked = [*looked_at(step), *filter(None, [target, applying.key, counted])]
+    levels = [part.level for part in parts]
+    looked = [*looked_at(step), *filter(None, [target, applying.key, counted, *levels])]
+    looked = list(dict.fromkeys(looked))
     if applying.touched & set(looked):
         frame = decided.columns(looked)
     draws = partial(Draws, applying.seed, number)
     rounded = partial(_rounded, applying.sources, step.precision)
+    if method.orders and any(levels):
+        raise BadInput(
+            f"'{step.columns[0]}' is the same in all rows of a '{levels[0]}', which this method "
+            f"can only take into account in memory; use --engine memory"
+        )
     if method.orders:
         return _in_order(decided, number, step, frame, draws, rounded), {}
-    counting = Counting(frame, applying.sources, target, counted)
-    return method.decide_from(step.columns, counting, draws, rounded), {}
+    made = []
+    for part in parts:
+        some, unit = frame, counted
+        if part.level is not None:
+            some = frame.first_of(part.level, looked)
+            unit = _counted_at(decided.recipe, part.level)
+        counting = Counting(some, applying.sources, target, unit)
+        made.append((part.columns, method.decide_from(part.columns, counting, draws, rounded)))
+        if part.level is not None:
+            some.remove()
+    return together(made), {}
+
+
+def _counted_at(recipe: Recipe, level: str) -> str | None:
+    """Return the column of units that k counts among one row of each household or person."""
+    return recipe.counted if level == recipe.roles.unit != recipe.counted else None
 
 
 def _from_rows(
-    decided: Decided, rows: Rows, number: int, step: Step, target: str | None
+    decided: Decided, rows: Rows, number: int, step: Step, parts: Sequence[Part]
 ) -> tuple[Decision, ByRow]:
     """Decide and treat at once; what the plan must list by row is returned beside it."""
-    method = step.build()
-    before = {column: rows.given(column, method) for column in step.columns}
-    outcome = method.run(
-        before,
-        partial(rows.draws, number),
-        partial(rows.rounded, step.precision),
-        None if target is None else _classes(rows.piece[target], target),
-        {column: rows.current(column) for column in method.reads},
-        _units(decided.recipe, rows),
-        _linked(decided.recipe, rows),
-    )
+    before = {column: rows.given(column, step.build()) for column in step.columns}
+    made = [_part_from_rows(decided, rows, number, step, part) for part in parts]
+    outcome = merged(made)
     rows.keep(number, step, before, outcome)
     decision = Decision(
         outcome.plans, as_computed_before, outcome.joint, outcome.figures, outcome.fixed
     )
     return decision, _by_row(decided.recipe, number, outcome)
+
+
+def _part_from_rows(decided: Decided, rows: Rows, number: int, step: Step, part: Part) -> Outcome:
+    """Treat some columns of a step by one row of each household or person, or by all rows."""
+    recipe, method, level = decided.recipe, step.build(), part.level
+    target = recipe.roles.target if method.supervised else None
+    given = Given(
+        {column: rows.given(column, method) for column in part.columns},
+        partial(rows.draws, number, {} if level is None else dict.fromkeys(part.columns, level)),
+        partial(rows.rounded, step.precision),
+        None if target is None else _classes(rows.piece[target], target),
+        {column: rows.current(column) for column in method.reads},
+        _units(recipe, rows),
+        _linked(recipe, rows),
+    )
+    if level is None and method.suppresses and recipe.household_suppression == "whole":
+        return _whole_households(recipe, rows, method, given)
+    if level is None:
+        return method.run(*vars(given).values())
+    codes = rows.codes(level)
+    first = first_rows(codes)
+    unit = _counted_at(recipe, level)
+    given = replace(given.at(first), units=None if unit is None else rows.codes(unit)[first])
+    return method.run(*vars(given).values()).at(codes, first)
+
+
+def _whole_households(recipe: Recipe, rows: Rows, method: Method, given: Given) -> Outcome:
+    """Suppress the households of suppressed records, and treat the rows of the others anew.
+
+    Without them, other classes may be too small, so that this goes on until none is suppressed.
+    """
+    household = recipe.roles.household
+    if household is None:
+        return method.run(*vars(given).values())
+    codes = rows.codes(household)
+    kept = np.arange(len(codes))
+    while True:
+        outcome = method.run(*vars(given.at(kept)).values())
+        suppressed = outcome.suppressed
+        if suppressed is None or not suppressed.any():
+            return outcome.among(kept, len(codes))
+        gone = np.unique(codes[kept[suppressed]])
+        kept = kept[~np.isin(codes[kept], gone)]
+        if not len(kept):
+            raise BadInput("all records would be suppressed; weaken what the steps must keep")
 
 
 def _units(recipe: Recipe, rows: Rows) -> np.ndarray | None:
@@ -307,8 +412,10 @@ def _units(recipe: Recipe, rows: Rows) -> np.ndarray | None:
 
 
 def _linked(recipe: Recipe, rows: Rows) -> Linked | None:
-    """Return which rows can be seen to belong together."""
-    return None if recipe.linked is None else Linked(rows.codes(recipe.linked), recipe.known_rows)
+    """Return which rows can be seen to belong together, if any can."""
+    if recipe.linked is None:
+        return None
+    return Linked(rows.codes(recipe.linked), recipe.known_rows).several
 
 
 def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> ByRow:
@@ -320,6 +427,8 @@ def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> ByRow:
         kept = {c: values for c, values in kept.items() if isinstance(values, np.ndarray)}
         if kept:
             found["results"] = kept
+    if outcome.excluded is not None and len(outcome.excluded):
+        found["excluded"] = outcome.excluded
     if outcome.disclosed is not None and outcome.disclosed.any():
         found["disclosed"] = np.flatnonzero(outcome.disclosed)
     return found
@@ -383,18 +492,23 @@ def _entry(number: int, step: Step, decision: Decision, sources: Mapping[str, Nu
 
 def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) -> None:
     """Refuse points of one or two records, as the last step has left them."""
-    after = decided.columns(columns)
+    unit, counted_as = decided.recipe.counted, decided.recipe.counted_as
+    after = decided.columns([*columns, *filter(None, [unit])])
     for column in columns:
-        values, counts = after.counts([column])
+        values, counts = after.counts([column, *filter(None, [unit])], by_value=True)
+        if unit is not None:
+            pairs = Tuples.of(values.select([column]))
+            values, counts = pairs.result()
         present = counts[values[column].is_valid().to_numpy()]
-        refuse_rare_point(where, column, int(present.min()))
+        refuse_rare_point(where, column, int(present.min()), counted_as)
     after.remove()
 
 
 def _number_households(decided: Decided) -> None:
     """Draw new numbers, one a household; those of the input are an identifier."""
     column = decided.recipe.roles.household
-    if column is None:
+    given = decided.recipe.roles.pseudonyms
+    if column is None or column in given or column not in decided.released:
         return
     if not decided.frame.whole:
         refuse_too_many(decided.frame, [column], MOST_HOUSEHOLDS, "drop the column")

@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 from discreet.engines import Frame
 from discreet.engines.frame import plain_type
 from discreet.engines.memory import MemoryFrame
-from discreet.flow.applying import LEFT_OUT, SUPPRESSED
+from discreet.flow.applying import LEFT_OUT, SUPPRESSED, UNIT
 from discreet.flow.deciding import Decided
 from discreet.flow.refusals import looked_at, refuse_suppression
 from discreet.recipe.recipe import Recipe
 from discreet.table.cells import blank, differing, plain
-from discreet.table.classes import classes_of, encode_columns
+from discreet.table.classes import classes_of, encode, encode_columns
 from discreet.table.labels import released_labels
 
 
@@ -98,7 +98,8 @@ def _rare_after_suppression(
     refuse_suppression(decided.recipe, suppressed, gone == original.num_rows)
     rare = []
     hidden = decided.blanked()
-    blanked = dict.fromkeys(hidden, suppressed - gone)
+    unlinked = filter(None, [decided.applying.unlinked])
+    blanked = dict.fromkeys([*hidden, *unlinked], suppressed - gone)
     for tuples, cells in _rare(decided, treated, hidden):
         rare.append(tuples)
         for name in tuples.column_names:
@@ -125,23 +126,31 @@ def _rare(
         by_value = promise == "k-per-value"
         for names in [[name] for name in step.columns] if by_value else [step.columns]:
             k = step.least_records(names[0], entry["columns"][names[0]])
-            tuples, counts = _shown(treated, names, bool(set(names) & set(hidden)))
+            tuples, records, counts = _shown(treated, names, bool(set(names) & set(hidden)))
             few = counts < k
             if by_value:
                 few &= tuples.column(0).is_valid().to_numpy()
             if few.any():
-                yield tuples.filter(pa.array(few)), int(counts[few].sum())
+                yield tuples.filter(pa.array(few)), int(records[few].sum())
 
 
-def _shown(treated: Frame, names: Sequence[str], hidden: bool) -> tuple[pa.Table, np.ndarray]:
-    """Count tuples among the records that still show them."""
-    tuples, counts = treated.counts([*names, SUPPRESSED, LEFT_OUT])
+def _shown(
+    treated: Frame, names: Sequence[str], hidden: bool
+) -> tuple[pa.Table, np.ndarray, np.ndarray]:
+    """Count the records that still show each tuple, and what k counts among them."""
+    units = [UNIT] if UNIT in treated.schema.names else []
+    tuples, counts = treated.counts([*names, SUPPRESSED, LEFT_OUT, *units])
     gone = tuples[SUPPRESSED] if hidden else tuples[LEFT_OUT]
     there = ~gone.to_numpy()
-    left, counts = tuples.filter(pa.array(there)).select(list(names)), counts[there]
+    left, counts = tuples.filter(pa.array(there)), counts[there]
     number, classes = classes_of(*encode_columns(left, list(names)))
     first = np.unique(number, return_index=True)[1]
-    return left.take(pa.array(first)), np.bincount(number, counts, classes).astype(np.int64)
+    records = np.bincount(number, counts, classes).astype(np.int64)
+    held = records
+    if units:
+        codes, size = encode(left[UNIT], UNIT)
+        held = np.bincount(np.unique(number * size + codes) // size, minlength=classes)
+    return left.select(list(names)).take(pa.array(first)), records, held
 
 
 # Types
@@ -168,8 +177,8 @@ def _public(decided: Decided, original: Frame, treated: Frame, made: Finish) -> 
 
 
 def seen(recipe: Recipe) -> set[str]:
-    """Name the columns that steps treat or read, and that of households."""
-    return {c for step in recipe.steps for c in looked_at(step)} | {recipe.roles.household or ""}
+    """Name the columns that steps treat or read, and those that are renamed."""
+    return {c for step in recipe.steps for c in looked_at(step)} | recipe.roles.renamed
 
 
 def _digits(name: str, piece: pa.Table, rows: np.ndarray) -> int:
@@ -185,10 +194,9 @@ def count_changes(decided: Decided, original: Frame, treated: Frame, finish: Fin
         function = partial(finish.changes, tuple(taken))
         changed = original.fold_pairs(treated, function, _sum, taken)
         decided.log["changed_cells"] |= changed
-    household = decided.recipe.roles.household
-    if household is not None:
-        nulls = decided.log["nulls"]["cells"][household]
-        decided.log["changed_cells"][household] = original.num_rows - nulls
+    for name in decided.recipe.roles.renamed & set(decided.released):
+        nulls = decided.log["nulls"]["cells"][name]
+        decided.log["changed_cells"][name] = original.num_rows - nulls
     for entry, step in zip(decided.log["steps"], decided.recipe.steps, strict=True):
         entry["changed_cells"] = {c: decided.log["changed_cells"][c] for c in step.columns}
 

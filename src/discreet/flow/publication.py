@@ -27,8 +27,8 @@ def public_facts(
     and suppressed records, and the null policy. A sample of rows comes with a table larger than
     memory: `released` is then a `Told`, with distinct values or ends of columns.
     """
-    # Numbers of households are names: there is nothing to see in them.
-    data = [name for name in released.column_names if name != recipe.roles.household]
+    # Numbers of households and pseudonyms are names: there is nothing to see in them.
+    data = [name for name in released.column_names if name not in recipe.roles.renamed]
     figures = released_figures((released if sample is None else sample).select(data))
     if sample is not None and len(sample) < released.num_rows:
         figures["sampled"] = {"rows": len(sample), "of": released.num_rows}
@@ -36,6 +36,7 @@ def public_facts(
     nulls = nulls or {c: int(is_null(released[c]).sum()) for c in data}
     perturbed = {c for step in recipe.steps if _perturbs(step) for c in step.columns}
     hidden = set() if recipe.publish_noise else perturbed
+    household, pseudonyms = recipe.roles.household, recipe.roles.pseudonyms
     rows = log["input"]["rows"]
     columns = []
     for entry in describe(recipe, released):
@@ -51,7 +52,8 @@ def public_facts(
         "sampled": figures["sampled"],
         "columns": columns,
         "steps": [_step(step, recipe.publish_noise) for step in recipe.steps],
-        "household": recipe.roles.household,
+        "household": None if household in pseudonyms else household,
+        "pseudonyms": [name for name in released.column_names if name in pseudonyms],
         "nulls": log["nulls"]["policy"],
         "suppressed": log.get("suppressed"),
     }

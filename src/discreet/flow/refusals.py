@@ -30,6 +30,9 @@ def refuse_engine(recipe: Recipe, engine: str) -> None:
         why = step.build().bound_to_memory
         if why is None and step.parameters().get("small_group") == "append":
             why = "small_group = 'append' tells the records that it releases by their rows"
+        whole = recipe.household_suppression == "whole" and recipe.roles.household is not None
+        if why is None and step.build().suppresses and whole:
+            why = "household_suppression = 'whole' looks at the rows of each household"
         again = {column for later in recipe.steps[number:] for column in looked_at(later)}
         if why is None and step.build().orders and again & set(step.columns):
             why = f"a later step looks at {min(again & set(step.columns))!r}, its result, again"
@@ -98,13 +101,14 @@ def chooses_rarest(step: Step) -> bool:
     return "min_count" in step.parameters() and "min_count" not in step.model_fields_set
 
 
-def refuse_rare_point(where: str, column: str, smallest: int) -> None:
+def refuse_rare_point(where: str, column: str, smallest: int, counted: str) -> None:
     """Refuse a point that stands for too few records: that of one is the record's own value."""
     if smallest < FEWEST_PER_POINT:
+        held = counted if smallest > 1 else counted[:-1]
         raise BadInput(
-            f"{where}: a point of column '{column}' stands for {smallest} "
-            f"record{'s' * (smallest > 1)}; set min_count = {FEWEST_PER_POINT} or more to merge "
-            "such parts, or min_count = 1 to release them knowingly"
+            f"{where}: a point of column '{column}' stands for {smallest} {held}; set "
+            f"min_count = {FEWEST_PER_POINT} or more to merge such parts, or min_count = 1 to "
+            "release them knowingly"
         )
 
 

@@ -29,6 +29,7 @@ from discreet.flow.deciding import applied
 from discreet.flow.finishing import Finish, seen
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
+from discreet.flow.pseudonyms import kept_recipe, save_key
 from discreet.flow.publication import internal_facts, public_facts
 from discreet.flow.told import Told, first_rows
 from discreet.recipe.recipe import Recipe
@@ -48,6 +49,8 @@ It holds what proves the release and what would undo it: the seed, the plan, the
 to original rows, hashes of the input with their key. Share `public/` only.
 
 recipe.toml      the recipe with its seeds; a rerun with it gives the same table, byte for byte
+pseudonyms.key   the key of the pseudonyms, if there are any; name it as pseudonym_key in another
+                 recipe to give the same value the same pseudonym there
 plan.json        what each step decided
 log.json         versions, keyed hashes, timings, warnings, cells changed
 rows.parquet     the original row (from 0) of each released row
@@ -246,7 +249,8 @@ class Release:
 
     def _save_internal(self, folder: Path, schema: pa.Schema, assessment: Assessment) -> None:
         (folder / "README.txt").write_text(README, encoding="utf-8")
-        self.recipe.dump(folder / "recipe.toml")
+        kept_recipe(self.recipe).dump(folder / "recipe.toml")
+        save_key(self.recipe, folder)
         save_plan(self.plan, folder)
         (folder / "schema.arrow").write_bytes(schema.serialize().to_pybytes())
         write_json(folder / "assessment.json", assessment.to_dict())
@@ -258,7 +262,8 @@ class Release:
         assert self.check is not None
         measured = None if assessment is None else assessment.to_dict()
         found = self.check.to_dict()
-        return internal_facts(self.recipe, self.plan, log or self.log, found, measured)
+        recipe = kept_recipe(self.recipe)
+        return internal_facts(recipe, self.plan, log or self.log, found, measured)
 
     def close(self) -> None:
         """Let go of the engine and of what it holds in temporary files."""

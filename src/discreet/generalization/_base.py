@@ -14,6 +14,7 @@ from discreet.generalization._by_tuple import Recoded
 from discreet.generalization._groups import IN_WORDS
 from discreet.generalization.privacy import KAnonymity, confidential_columns, read_models
 from discreet.method import Counted, Decision, Given, Method, Outcome, Rounder, as_computed
+from discreet.table.classes import encode
 
 
 class Recoding(Method):
@@ -26,6 +27,7 @@ class Recoding(Method):
     )
     published: ClassVar[tuple[str, ...]] = ("privacy",)
     suppresses: ClassVar[bool] = True
+    alike: ClassVar[bool] = True
     privacy: Any
     null_policy: str
     small_group: str
@@ -66,7 +68,7 @@ class Recoding(Method):
         """Treat the columns together."""
         if given.linked is not None:
             return self._recode_linked(given).outcome()
-        return self._recode(given.columns, given.others).outcome()
+        return self._recode(given.columns, given.others, units=given.units).outcome()
 
     def _recode_linked(self, given: Given) -> Recoded:
         """Decide on the columns of rows that can be seen to belong together."""
@@ -87,20 +89,30 @@ class Recoding(Method):
         draws: Callable[[str], Draws],
         rounded: Rounder = as_computed,
     ) -> Decision:
-        """Decide from the distinct tuples of the columns, and of those that the models read."""
+        """Decide from the distinct tuples of the columns, and of those that the models read.
+
+        Where units are counted, a tuple has a row for each of its units.
+        """
         self._check_columns(columns)
-        table, counts = counted.tuples([*columns, *self.reads])
+        unit = [] if counted.unit is None else [counted.unit]
+        table, counts = counted.tuples([*columns, *self.reads, *unit])
         treated = {name: table[name] for name in columns}
         others = {name: table[name] for name in self.reads}
-        return self._recode(treated, others, counts).decision(treated)
+        units = encode(table[unit[0]], unit[0])[0] if unit else None
+        return self._recode(treated, others, counts, units).decision(treated)
 
     def _recode(
         self,
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> Recoded:
-        """Decide on the columns; `weights` are the records that each row stands for."""
+        """Decide on the columns.
+
+        `weights` are the records that each row stands for, and `units` the unit of each, where k
+        counts these.
+        """
         raise NotImplementedError
 
     def _check_columns(self, columns: Sequence[str]) -> None:

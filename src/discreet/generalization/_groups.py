@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.generalization._distinct import counted
 from discreet.generalization.ladder import TOP, Ladder
 
 NullPolicy = Literal["segregate", "value", "suppress", "match"]
@@ -29,13 +29,15 @@ SmallGroup = Literal["suppress", "append"]
 class Group:
     """Records that are generalized together; a row may stand for several of them.
 
-    `rows` are None for all. Where groups go by them, `patterns` are the sets of columns that are
-    null in the records. The treatment is "search", "suppress" or "append".
+    `rows` are None for all; `n` are the records, and `size` what k counts: these, or units. Where
+    groups go by them, `patterns` are the sets of columns that are null in the records. The
+    treatment is "search", "suppress" or "append".
     """
 
     name: str
     rows: np.ndarray | None
     n: int
+    size: int
     patterns: list[list[int]] | None = None
     treatment: str = "search"
 
@@ -57,34 +59,50 @@ def with_null(ladder: Ladder) -> Ladder:
     return Ladder(leaves, labels, np.ascontiguousarray(maps))
 
 
-def warn_suppressed(group: Group, n: int, why: str) -> None:
+def too_few(k: int, by_unit: bool) -> str:
+    """Say why a group cannot be treated by itself."""
+    return f"they are {'of fewer units than' if by_unit else 'fewer than'} k = {k}"
+
+
+def warn_suppressed(group: Group, why: str) -> None:
     """Warn that all records of a group were suppressed though nobody asked for it."""
     warnings.warn(
-        f"the group of records '{group.name}', {n:,} in number, is suppressed as a whole: {why}; "
-        "use null_policy = 'value', or weaker models, to keep them",
+        f"the group of records '{group.name}', {group.n:,} in number, is suppressed as a whole: "
+        f"{why}; use null_policy = 'value', or weaker models, to keep them",
         stacklevel=2,
     )
 
 
 def make_groups(
-    nulls: np.ndarray, policy: str, segregate: str, k: int, weights: np.ndarray | None = None
+    nulls: np.ndarray,
+    policy: str,
+    segregate: str,
+    k: int,
+    weights: np.ndarray | None = None,
+    units_of: Callable[[Any], int] | None = None,
 ) -> list[Group]:
     """Divide the records by the null policy, from where each column has nulls in each row.
 
     `segregate` makes two groups, or one for each set of columns that are null, where sets of fewer
-    than k records are put together. `weights` are the records of each row, one each by default.
+    than k are put together. `weights` are the records of each row, one each by default; `units_of`
+    counts the units of some rows, where k counts these.
     """
+
+    def group(name: str, rows: np.ndarray | None, patterns: list[list[int]] | None = None) -> Group:
+        n = records(weights, deficient.shape[0] if rows is None else rows)
+        size = n if units_of is None else units_of(slice(None) if rows is None else rows)
+        return Group(name, rows, n, size, patterns)
+
     deficient = nulls.any(axis=0)
     if policy in ("value", "match") or not deficient.any():
-        return [Group(ALL, None, records(weights, deficient.shape[0]))]
+        return [group(ALL, None)]
     some, none = np.flatnonzero(deficient), np.flatnonzero(~deficient)
-    n_some, n_none = records(weights, some), records(weights, none)
-    complete = [Group(WITHOUT, none, n_none)] if len(none) else []
+    complete = [group(WITHOUT, none)] if len(none) else []
     if policy == "suppress":
-        return [*complete, Group(WITH, some, n_some, treatment="suppress")]
+        return [*complete, replace(group(WITH, some), treatment="suppress")]
     if segregate == "any":
-        return [*complete, Group(WITH, some, n_some)]
-    return [*complete, *_by_pattern(nulls, some, k, weights)]
+        return [*complete, group(WITH, some)]
+    return [*complete, *_by_pattern(nulls, some, k, group)]
 
 
 def records(weights: np.ndarray | None, rows: np.ndarray | int) -> int:
@@ -103,25 +121,24 @@ def records(weights: np.ndarray | None, rows: np.ndarray | int) -> int:
 
 
 def _by_pattern(
-    nulls: np.ndarray, rows: np.ndarray, k: int, weights: np.ndarray | None
+    nulls: np.ndarray, rows: np.ndarray, k: int, group: Callable[..., Group]
 ) -> list[Group]:
-    """Make a group of each pattern with k records, and of the others together.
+    """Make a group of each pattern with k records or units, and of the others together.
 
     Where those are still too few the smallest groups join them.
     """
     patterns, of_row = np.unique(nulls[:, rows], axis=1, return_inverse=True)
     of_row = of_row.ravel()
-    counts = counted(of_row, patterns.shape[1], None if weights is None else weights[rows])
-    order = sorted(range(len(counts)), key=lambda p: (counts[p], p))
-    joined: list[int] = []
-    while order and (counts[order[0]] < k or (joined and counts[joined].sum() < k)):
-        joined.append(order.pop(0))
-    sets = [[p] for p in sorted(order)] + ([sorted(joined)] if joined else [])
-    groups = []
-    for members in sets:
+
+    def together(members: list[int]) -> Group:
         columns = [np.flatnonzero(patterns[:, p]).tolist() for p in members]
         name = f"nulls {'+'.join(str(c + 1) for c in columns[0])}" if len(members) == 1 else WITH
-        groups.append(
-            Group(name, rows[np.isin(of_row, members)], int(counts[members].sum()), columns)
-        )
-    return groups
+        return group(name, rows[np.isin(of_row, members)], columns)
+
+    sizes = [together([p]).size for p in range(patterns.shape[1])]
+    order = sorted(range(len(sizes)), key=lambda p: (sizes[p], p))
+    joined: list[int] = []
+    while order and (sizes[order[0]] < k or (joined and together(joined).size < k)):
+        joined.append(order.pop(0))
+    sets = [[p] for p in sorted(order)] + ([sorted(joined)] if joined else [])
+    return [together(members) for members in sets]

@@ -8,35 +8,45 @@ import numpy as np
 
 from discreet.generalization._tuples import Tuples
 from discreet.kernels.lattice import Lattice, Table
-from discreet.kernels.wildcard import wildcard_counts
+from discreet.kernels.wildcard import wildcard_counts, wildcard_units
 
 
 class Matching:
-    """Judges the classes of a node by the records that they match.
+    """Judges the classes of a node by the records, or the units, that they match.
 
-    `nullable` tells of each column whether its last leaf is a null.
+    `nullable` tells of each column whether its last leaf is a null, and `units` where units are
+    counted; -1 where records are.
     """
 
-    def __init__(self, nullable: Sequence[bool], k: int) -> None:
-        self.nullable, self.k = nullable, k
+    def __init__(self, nullable: Sequence[bool], k: int, units: int = -1) -> None:
+        self.nullable, self.k, self.units = nullable, k, units
 
     def suppressed(self, lattice: Lattice, table: Table, node: np.ndarray) -> np.ndarray:
         """Return the suppressed records by class.
 
         A suppressed record is company to none, so classes go until each of the rest matches k
-        records of the rest. What stays at a node stays at every coarser one.
+        of the rest. What stays at a node stays at every coarser one.
         """
         codes, sizes = self._codes(lattice, table, node)
-        left = np.arange(len(table.counts))
+        left, rest = np.arange(len(table.counts)), Tuples(lattice, table)
         while len(left):
-            counts = table.counts[left]
-            matched, _ = wildcard_counts(codes[left], sizes, counts, np.zeros(len(left)))
-            if (matched >= self.k).all():
+            enough = self._enough(codes[left], sizes, rest)
+            if enough.all():
                 break
-            left = left[matched >= self.k]
+            left, rest = left[enough], rest.part(enough)
         out = table.counts.copy()
         out[left] = 0
         return out
+
+    def _enough(self, codes: np.ndarray, sizes: np.ndarray, classes: Tuples) -> np.ndarray:
+        """Tell which classes match k records or units."""
+        table = classes.table
+        if self.units < 0:
+            matched, _ = wildcard_counts(codes, sizes, table.counts, np.zeros(len(codes)))
+            return matched >= self.k
+        own, shared = classes.own(self.units), table.shared
+        starts = shared.starts if len(shared.starts) > 1 else np.zeros(len(own) + 1, np.int64)
+        return wildcard_units(codes, sizes, own, starts, shared.holdings, len(shared.place), self.k)
 
     def _codes(
         self, lattice: Lattice, table: Table, node: np.ndarray

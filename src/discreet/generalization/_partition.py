@@ -11,21 +11,27 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.generalization._alike import Alike, may_break
 from discreet.generalization._axes import Axis, Parts
 from discreet.generalization._distinct import counted
-from discreet.generalization._groups import Group
+from discreet.generalization._groups import Group, records
+from discreet.generalization._holdings import how_many, pairs
 from discreet.generalization._tuples import number_tuples, places
 from discreet.generalization.ladder import TOP
 from discreet.generalization.privacy import Bound
-from discreet.kernels.mondrian import FORBIDS, MATCHES, VALUE, mondrian
+from discreet.kernels.lattice import members_of
+from discreet.kernels.mondrian import FORBIDS, MATCHES, NOTHING_HELD, VALUE, Held, mondrian
 from discreet.kernels.privacy import Rules, holds
 
-# The kernel counts the records of a unit in 32 bits.
+# The kernel counts the records of a bundle in 32 bits.
 _MOST_RECORDS = 2**31 - 1
 
 
 def keeps(bound: Bound, rows: np.ndarray, weights: np.ndarray | None) -> bool:
     """Tell whether some rows together keep the models; `weights` are the records of each."""
+    if bound.holdings is not None:
+        histogram = bound.holdings.histogram(rows)
+        return holds(bound.rules, histogram[-1], histogram)
     histogram = np.zeros(bound.rules.q.size, np.int64)
     weights = None if weights is None else weights[rows]
     for codes in bound.codes[:, rows]:
@@ -39,8 +45,8 @@ def keeps(bound: Bound, rows: np.ndarray, weights: np.ndarray | None) -> bool:
 class Partition:
     """Records in groups, each cut into classes.
 
-    Where equal records stay together the work is on *units*, their distinct tuples with counts;
-    else each row is a unit.
+    Where equal records stay together the work is on *bundles*, their distinct tuples with counts;
+    else each row is a bundle.
 
     Equal records stay together where it is `strict`; `nulls` says what a null is, as the kernel
     has it. `weights` are the records of each row, one each by default.
@@ -48,13 +54,13 @@ class Partition:
     Attributes
     ----------
     weights : ndarray of int64 or None
-        The records of each unit; None where it is one each.
+        The records of each bundle; None where it is one each.
     classes : ndarray of int32
-        The class of each unit; -1 where it is suppressed.
+        The class of each bundle; -1 where it is suppressed.
     suppressed, unsafe : ndarray of bool
-        The suppressed units; all of them again where they may not stay as a class of their own.
+        The suppressed bundles; all of them again where they may not stay as a class of their own.
     disclosed : ndarray of bool
-        The units that are released as they are.
+        The bundles that are released as they are.
     groups : list of dict
         For each group its name, `patterns` (the sets of columns that are null in it, where groups
         go by them), `treatment` ("cut", "suppress" or "append"), whether it is left out since it
@@ -70,8 +76,10 @@ class Partition:
         weights: np.ndarray | None = None,
     ) -> None:
         self._ids: np.ndarray | None = None
+        self._of_rows = bound
         if strict:
             axes, bound, weights, self._ids = _unite(axes, bound, weights)
+        self._held = _held(self._of_rows, self._ids, bound.codes.shape[1])
         self.axes, self.bound, self.nulls, self.strict = axes, bound, nulls, strict
         self.weights = weights
         self.codes = np.array([axis.codes for axis in axes.values()])
@@ -83,12 +91,34 @@ class Partition:
         self.unsafe = np.zeros(n, dtype=bool)
         self.disclosed = np.zeros(n, dtype=bool)
         self.groups: list[dict[str, Any]] = []
+        self._groups: list[Group] = []
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._layout = self._lay_out()
 
-    def by_row(self, of_unit: np.ndarray) -> np.ndarray:
-        """Return each row what its unit has."""
-        return of_unit if self._ids is None else of_unit[self._ids]
+    def by_row(self, of_bundle: np.ndarray) -> np.ndarray:
+        """Return each row what its bundle has."""
+        return of_bundle if self._ids is None else of_bundle[self._ids]
+
+    def keeps(self, bundles: np.ndarray) -> bool:
+        """Tell whether some bundles together keep the models."""
+        if self._of_rows.holdings is None:
+            return keeps(self.bound, bundles, self.weights)
+        return keeps(self._of_rows, self.by_row(bundles), None)
+
+    def units_of(self, bundles: np.ndarray | slice) -> int:
+        """Count the units of some bundles."""
+        assert self._of_rows.holdings is not None
+        chosen = np.zeros(len(self.classes), bool)
+        chosen[bundles] = True
+        return how_many(self._of_rows.holdings.of_row[-1, self.by_row(chosen)])
+
+    def sizes_in(self, classes: np.ndarray, count: int) -> np.ndarray:
+        """Return what k counts, records or units, in each of some classes of bundles."""
+        held = self._of_rows.holdings
+        if held is None:
+            return counted(classes, count, self.weights)
+        of_row = self.by_row(classes)
+        return counted(of_row[pairs(held.of_row[-1], of_row)[1]], count)
 
     @property
     def sizes_of_classes(self) -> np.ndarray:
@@ -120,7 +150,7 @@ class Partition:
         return {"values": values, "codes": codes, "classes": self.classes[first]}
 
     def rows(self, group: Group) -> np.ndarray:
-        """Tell which units are in a group."""
+        """Tell which bundles are in a group."""
         rows = np.zeros(len(self.classes), dtype=bool)
         rows[slice(None) if group.rows is None else group.rows] = True
         return rows
@@ -138,14 +168,56 @@ class Partition:
         """Suppress a group, and tell whether it may stay as a class of its own."""
         rows = self.rows(group)
         self.suppressed |= rows
-        unsafe = not keeps(self.bound, rows, self.weights)
+        unsafe = not self.keeps(rows)
         if unsafe:
             self.unsafe |= rows
         self._note(group, "suppress", 0, unsafe)
 
+    def suppress_alike(self) -> int:
+        """Suppress classes of the same labels that break the models together; count the records.
+
+        The suppressed records of all groups are a class too.
+        """
+        if not may_break(self._of_rows):
+            return 0
+        new = self.released(self.labels())
+        labels = {name: (self.by_row(places), texts) for name, (places, texts) in new.items()}
+        alike = Alike.by_labels(self._of_rows, labels)
+        apart = self.by_row(np.where(self.disclosed, -1, self.classes))
+        rows = alike.broken(apart)
+        gone = np.isin(self.classes, np.unique(apart[rows]))
+        if gone.any():
+            self._drop(gone)
+        stars = self.by_row(self.suppressed & ~self.unsafe)
+        hold = not stars.any() or alike.stars_hold((apart >= 0) & ~rows, stars)
+        for group, told in zip(self._groups, self.groups, strict=True):
+            left = self.rows(group) & self.suppressed
+            told["left_out"] = bool(left.any()) and not (hold and self.keeps(left))
+            self.unsafe |= left & told["left_out"]
+        return records(self.weights, gone)
+
+    def _drop(self, gone: np.ndarray) -> None:
+        """Suppress whole classes, by their bundles, and number the others anew."""
+        stays = np.full(self._count, True)
+        stays[self.classes[gone]] = False
+        if not stays.any():
+            raise BadInput(
+                "no class keeps the privacy models with all records of its labels; weaken them"
+            )
+        place = np.append(np.where(stays, np.cumsum(stays) - 1, -1), -1).astype(np.int32)
+        self.classes, self.suppressed = place[self.classes], self.suppressed | gone
+        bounds = zip(*self._parts, strict=True)
+        low, high, null = (np.concatenate(arrays)[stays] for arrays in bounds)
+        self._parts = [(low, high, null)]
+        for told in self.groups:
+            first, last = told["first_class"], told["first_class"] + told["classes"]
+            told["first_class"] = int(stays[:first].sum())
+            told["classes"] = int(stays[first:last].sum())
+
     def _note(self, group: Group, treatment: str, classes: int, left_out: bool = False) -> None:
         """Keep what was done with a group; its classes come after those of the groups before."""
         names, patterns = list(self.axes), group.patterns
+        self._groups.append(group)
         self.groups.append(
             {
                 "group": group.name,
@@ -163,22 +235,22 @@ class Partition:
         return sum(group["classes"] for group in self.groups)
 
     def _cut(self, group: Group, treatment: str, rules: Rules, nulls: int, relaxed: bool) -> None:
-        units = np.flatnonzero(self.rows(group))
-        cells = self._cells(units, rules)
-        ends, low, high, null = mondrian(cells, *self._layout, rules, relaxed, nulls)
+        cells = self._cells(np.flatnonzero(self.rows(group)), rules)
+        held = NOTHING_HELD if rules.units < 0 else self._held
+        ends, low, high, null = mondrian(cells, *self._layout, rules, held, relaxed, nulls)
         classes = np.repeat(np.arange(len(ends), dtype=np.int32), np.diff(ends, prepend=0))
         self.classes[cells[:, -1]] = classes + self._count
         self._parts.append((low, high, null))
         self._note(group, treatment, len(ends))
 
-    def _cells(self, units: np.ndarray, rules: Rules) -> np.ndarray:
-        """Return the kernel's table of some units."""
+    def _cells(self, bundles: np.ndarray, rules: Rules) -> np.ndarray:
+        """Return the kernel's table of some bundles."""
         codes = [*self.codes, *self.bound.codes[: rules.offsets.size - 1]]
-        cells = np.empty((len(units), len(codes) + 2), dtype=np.int32)
+        cells = np.empty((len(bundles), len(codes) + 2), dtype=np.int32)
         for c, column in enumerate(codes):
-            cells[:, c] = column if len(units) == len(column) else column[units]
-        cells[:, -2] = 1 if self.weights is None else self.weights[units]
-        cells[:, -1] = units
+            cells[:, c] = column if len(bundles) == len(column) else column[bundles]
+        cells[:, -2] = 1 if self.weights is None else self.weights[bundles]
+        cells[:, -1] = bundles
         return cells
 
     def _lay_out(self) -> tuple[np.ndarray, ...]:
@@ -214,11 +286,11 @@ class Partition:
         }
 
     def released(self, labels: Mapping[str, Any]) -> dict[str, tuple[np.ndarray, pa.Array]]:
-        """Return the place of each unit's label on a list of the column's labels, and that list."""
+        """Return the place of each bundle's label on a list of labels, and that list, by column."""
         new = {}
         for null, (name, named) in zip(self.null, labels.items(), strict=True):
             texts = [*named["labels"], TOP, None]
-            # A suppressed unit's class, -1, picks the last.
+            # A suppressed bundle's class, -1, picks the last.
             label = np.append(named["label"], np.int32(len(texts) - 2))[self.classes]
             empty = (label < 0) | self.unsafe | (null & bool(self.nulls & MATCHES))
             label[empty] = len(texts) - 1
@@ -249,7 +321,19 @@ def _unite(
             f"{_MOST_RECORDS:,} at most: generalize takes more"
         )
     united = {name: replace(axis, codes=axis.codes[first]) for name, axis in axes.items()}
-    return united, replace(bound, codes=bound.codes[:, first]), counts, ids
+    return united, replace(bound, codes=bound.codes[:, first], holdings=None), counts, ids
+
+
+def _held(bound: Bound, ids: np.ndarray | None, bundles: int) -> Held:
+    """List what the units of each bundle hold, each unit once; `ids` are the bundles of rows."""
+    if bound.holdings is None:
+        return NOTHING_HELD
+    of_row, size = bound.holdings.of_row, len(bound.holdings.place)
+    if ids is None:
+        return Held(np.arange(bundles + 1), of_row, size)
+    rows = pairs(of_row[-1], ids)[1]
+    order, starts = members_of(ids[rows], bundles)
+    return Held(starts, np.ascontiguousarray(of_row[:, rows[order]]), size)
 
 
 # What keeps no model.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from discreet.generalization._tuples import Tuples
 from discreet.generalization.quality import Quality
 from discreet.generalization.search import Certificate, Found, Search, judge
 from discreet.kernels import lattice as kernels
-from discreet.kernels.lattice import Table
+from discreet.kernels.lattice import Lattice, Table
 from discreet.kernels.privacy import Rules
 
 
@@ -23,16 +23,30 @@ from discreet.kernels.privacy import Rules
 class Round:
     """One search, and what came of it.
 
-    `members` are the tuples of the group that took part, `kept` tells whose class keeps the models,
-    and `classes` are those that do. `trace` has seconds, evaluations and quality.
+    `members` are the tuples of the group that took part, `classes` those that keep the models, and
+    `class_of` the place there of each member's class, -1 where it is not kept. `trace` has seconds,
+    evaluations and quality.
     """
 
     levels: tuple[int, ...]
     members: np.ndarray
-    kept: np.ndarray
+    class_of: np.ndarray
     classes: Table
     certificate: Certificate
     trace: dict[str, list[float]]
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Tell which members are kept."""
+        return self.class_of >= 0
+
+    def without(self, gone: np.ndarray, lattice: Lattice) -> Round:
+        """Take out the classes of some members."""
+        stays = np.full(len(self.classes.counts), True)
+        stays[self.class_of[gone & self.kept]] = False
+        place = np.append(np.where(stays, np.cumsum(stays) - 1, -1), -1)
+        classes = Tuples(lattice, self.classes).part(stays).table
+        return replace(self, class_of=place[self.class_of], classes=classes)
 
 
 @dataclass
@@ -129,7 +143,8 @@ def _round(
     out, _ = judge(tuples.lattice, rules, table, node, settings.matching)
     held = out == 0
     classes = Tuples(tuples.lattice, table).part(held).table
-    return Round(found.levels, members, held[ids], classes, found.certificate, found.trace)
+    class_of = np.where(held, np.cumsum(held) - 1, -1)[ids]
+    return Round(found.levels, members, class_of, classes, found.certificate, found.trace)
 
 
 def _infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) -> Infeasible:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.generalization._distinct import as_text, distinct
+from discreet.generalization._holdings import how_many, pairs
 from discreet.generalization.privacy import Bound
 from discreet.kernels.privacy import Rules, holds
 from discreet.method import as_given
@@ -52,23 +53,29 @@ class Judge:
         return cls(bound.rules, axes)
 
     def unsafe(
-        self, columns: Mapping[str, pa.ChunkedArray], suppressed: np.ndarray, groups: np.ndarray
+        self,
+        columns: Mapping[str, pa.ChunkedArray],
+        suppressed: np.ndarray,
+        groups: np.ndarray,
+        units: np.ndarray | None = None,
     ) -> np.ndarray:
         """Tell which suppressed rows are no class: with those of their group they break a model.
 
-        A value that the models do not know breaks them.
+        A value that the models do not know breaks them. `units` are the unit of each row, where
+        the models count these.
         """
         places = [self._places(columns[name], name, *axis) for name, *axis in self.axes]
         unsafe = np.zeros(len(suppressed), bool)
         for group in np.unique(groups[suppressed]):
             rows = suppressed & (groups == group)
             histogram = np.zeros(self.rules.q.size, np.int64)
-            known = True
+            known, size = True, int(rows.sum()) if units is None else how_many(units[rows])
             for of_row in places:
                 found = of_row[rows]
                 known = known and not (found == -2).any()
-                np.add.at(histogram, found[found >= 0], 1)
-            if not (known and holds(self.rules, int(rows.sum()), histogram)):
+                once = found >= 0 if units is None else pairs(units[rows], found)[1]
+                np.add.at(histogram, found[once], 1)
+            if not (known and holds(self.rules, size, histogram)):
                 unsafe |= rows
         return unsafe
 

@@ -11,15 +11,18 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.generalization._alike import Alike, may_break
 from discreet.generalization._by_tuple import Recoded
 from discreet.generalization._groups import (
     ALL,
     Group,
     make_groups,
     records,
+    too_few,
     warn_suppressed,
     with_null,
 )
+from discreet.generalization._holdings import how_many, with_several
 from discreet.generalization._match import Matching
 from discreet.generalization._plan import describe_column, describe_group
 from discreet.generalization._recode import Budget, Infeasible, Round, Settings, recode
@@ -28,7 +31,6 @@ from discreet.generalization._united import Piece, united_quality
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP, Ladder
 from discreet.generalization.privacy import (
-    Bound,
     bind,
     confidential_columns,
     distribution,
@@ -45,8 +47,8 @@ class Treatment:
     """What `Generalize` does to one table, given by its records or by its distinct tuples.
 
     `others` are the columns that the privacy models read; `weights` are the records of each row,
-    one each by default. The masks `suppressed` and `unsafe` are by row, and `hierarchies` have what
-    depends on the column settled.
+    one each by default, and `units` the unit of each, where k counts these. The masks `suppressed`
+    and `unsafe` are by row, and `hierarchies` have what depends on the column settled.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Treatment:
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> None:
         # Distinct values are looked for several times, which is quick where they are listed.
         columns = {name: _listed(column) for name, column in columns.items()}
@@ -63,12 +66,13 @@ class Treatment:
                 raise BadInput(f"column '{name}' holds only nulls")
         if weights is not None:
             weights = np.ascontiguousarray(weights, np.int64)
-        self.method, self.columns, self.others, self.weights = method, columns, others, weights
+        self.method, self.columns, self.others = method, columns, others
+        self.weights, self.units = weights, with_several(units, weights)
         self.names = list(columns)
         self.rows = len(next(iter(columns.values())))
         self.n = records(weights, self.rows)
         self.models = read_models(method.privacy)
-        self.bound = bind(self.models, others, self.rows, weights)
+        self.bound = bind(self.models, others, self.rows, weights, self.units)
         given = {name: Hierarchy.from_spec(method.hierarchies[name]) for name in self.names}
         self.hierarchies = {
             name: h.settle(columns[name], name, weights) for name, h in given.items()
@@ -100,11 +104,15 @@ class Treatment:
     def _decide(self, nulls: np.ndarray) -> None:
         method, k = self.method, smallest_class(self.models)
         self.lattice = lay_out(self.ladders)
-        self.groups = make_groups(nulls, method.null_policy, method.segregate, k, self.weights)
-        searched = [g for g in self.groups if g.treatment == "search" and g.n >= k]
+        units_of = None if (units := self.units) is None else lambda rows: how_many(units[rows])
+        self.groups = make_groups(
+            nulls, method.null_policy, method.segregate, k, self.weights, units_of
+        )
+        searched = [g for g in self.groups if g.treatment == "search" and g.size >= k]
         if not searched:
+            many = f"k = {k}" if units is None else f"of k = {k} units"
             raise BadInput(
-                f"neither the records with nulls nor those without are k = {k} or more that could "
+                f"neither the records with nulls nor those without are {many} or more that could "
                 "be generalized; use null_policy = 'value', or a smaller k"
             )
         self.settings = Settings(
@@ -114,7 +122,7 @@ class Treatment:
             float(method.suppression_limit),
             *self._range(),
             method.local,
-            Matching([bool(null.any()) for null in nulls], k)
+            Matching([bool(null.any()) for null in nulls], k, self.bound.rules.units)
             if method.null_policy == "match"
             else None,
         )
@@ -131,6 +139,8 @@ class Treatment:
         if refused:
             # The limit must work for all groups.
             raise max(refused, key=lambda error: error.works)
+        if may_break(self.bound):
+            self._suppress_alike()
         if self.unsafe.all():
             raise BadInput(
                 f"all {self.n:,} records would be suppressed, and nothing would remain since they "
@@ -142,9 +152,7 @@ class Treatment:
     def _warm_up(self, group: Group) -> None:
         """Search a few records, so that compiling takes nothing from the time limit."""
         rows = (np.arange(self.rows) if group.rows is None else group.rows)[:8]
-        bound = Bound(
-            self.bound.rules, np.ascontiguousarray(self.bound.codes[:, rows]), self.bound.columns
-        )
+        bound = self.bound.part(rows)
         tuples, _ = collapse(self.lattice, [c[rows] for c in self.codes], bound)
         recode(tuples, bound.rules, replace(self.settings, limit=1.0), Budget(None, 8), "")
         together(bound.rules, tuples.table, np.full(len(tuples.table.counts), True))
@@ -160,14 +168,14 @@ class Treatment:
             )
 
     def _group(self, group: Group, k: int) -> _Done:
-        bound = Bound(self.bound.rules, group.of(self.bound.codes), self.bound.columns)
+        bound = self.bound.part(group.rows)
         weights = None if self.weights is None else group.of(self.weights)
         tuples, ids = collapse(self.lattice, [group.of(c) for c in self.codes], bound, weights)
         treatment = group.treatment
-        if treatment == "search" and group.name != ALL and tuples.n < k:
+        if treatment == "search" and group.name != ALL and group.size < k:
             treatment = self.method.small_group
             if treatment == "suppress":
-                warn_suppressed(group, tuples.n, f"they are fewer than k = {k}")
+                warn_suppressed(group, too_few(k, self.units is not None))
         rounds: list[Round] = []
         if treatment == "search":
             who = "" if group.name == ALL else f" for the records {group.name}"
@@ -176,12 +184,48 @@ class Treatment:
         left = np.full(len(tuples.table.counts), treatment != "append")
         for one in rounds:
             left[one.members[one.kept]] = False
-        unsafe = bool(left.any()) and not together(self.bound.rules, tuples.table, left)
-        rows = slice(None) if group.rows is None else group.rows
-        self.suppressed[rows] = left[ids]
-        self.unsafe[rows] = left[ids] & unsafe
-        done = replace(group, treatment=treatment)
-        return _Done(done, tuples, ids, rounds, left, unsafe)
+        done = _Done(replace(group, treatment=treatment), tuples, ids, rounds, left)
+        self._settle(done)
+        return done
+
+    def _settle(self, done: _Done, unsafe: bool = False) -> None:
+        """Mark the suppressed rows of a group, and whether they are no class of their own."""
+        left = done.left
+        alone = bool(left.any()) and not together(self.bound.rules, done.tuples.table, left)
+        done.unsafe = alone or (unsafe and bool(left.any()))
+        rows = slice(None) if done.group.rows is None else done.group.rows
+        self.suppressed[rows] = left[done.ids]
+        self.unsafe[rows] = left[done.ids] & done.unsafe
+
+    def _suppress_alike(self) -> None:
+        """Suppress classes of several groups or rounds whose labels are the same, if they must go.
+
+        That is where they break a model together. The suppressed records of all groups are a class
+        too.
+        """
+        if len(self.certificates) == 1 and len(self.done) == 1:
+            return
+        labels = {name: self._labels(a) for a, name in enumerate(self.names)}
+        alike = Alike.by_labels(self.bound, labels)
+        apart, used = np.full(self.rows, -1), 0
+        for done in self.done:
+            apart[slice(None) if done.group.rows is None else done.group.rows] = done.classes(used)
+            used += sum(len(one.classes.counts) for one in done.rounds)
+        gone = alike.broken(apart)
+        if gone.any():
+            warnings.warn(
+                f"{records(self.weights, gone):,} more records are suppressed, since they break "
+                "the privacy models together with records of the same labels; use "
+                "null_policy = 'value', and local = false, to keep them",
+                stacklevel=2,
+            )
+            for done in self.done:
+                done.suppress(gone if done.group.rows is None else gone[done.group.rows])
+                self._settle(done)
+        stars = self.suppressed & ~self.unsafe
+        if stars.any() and not alike.stars_hold((apart >= 0) & ~gone, stars):
+            for done in self.done:
+                self._settle(done, unsafe=True)
 
     def _range(self) -> tuple[list[int], list[int]]:
         """Return the lowest and the highest level of each column."""
@@ -220,7 +264,7 @@ class Treatment:
         """Return the columns' plans and the joint one, figures, and parameters for a rerun."""
         method = self.method
         confidential = {
-            name: distribution(self.others[name], name, self.weights)
+            name: distribution(self.others[name], name, self.weights, self.units)
             for name in confidential_columns(self.models)
         }
         groups = [done.describe(self.names, self.ladders) for done in self.done]
@@ -254,9 +298,7 @@ class Treatment:
         if method.time_limit is not None:
             fixed = {"time_limit": None, "evaluations": self.budget.spent}
         if method.null_policy == "match":
-            k = smallest_class(self.models)
-            sizes = [one["sizes"] for group in groups for one in group["rounds"]]
-            figures["exposed"] = int(sum(size[size < k].sum() for size in sizes))
+            figures["exposed"] = self._exposed()
         return plans, joint, figures, fixed
 
     def _empty_classes(self) -> dict[str, int]:
@@ -266,10 +308,19 @@ class Treatment:
         for j, name in enumerate(self.bound.columns):
             found[name] = 0
             for table in tables:
-                of_entry = np.repeat(np.arange(len(table.counts)), np.diff(table.starts))
-                inside = (table.values >= offsets[j]) & (table.values < offsets[j + 1])
-                found[name] += len(table.counts) - len(np.unique(of_entry[inside]))
+                valued = Tuples(self.lattice, table).holds(offsets[j], offsets[j + 1])
+                found[name] += int((~valued).sum())
         return found
+
+    def _exposed(self) -> int:
+        """Count the records whose own class has fewer than k records or units."""
+        tables = [one.classes for done in self.done for one in done.rounds]
+        sizes = [Tuples(self.lattice, table).sizes(self.bound.rules.units) for table in tables]
+        few = [
+            table.counts[size < self.bound.rules.k]
+            for table, size in zip(tables, sizes, strict=True)
+        ]
+        return sum(int(counts.sum()) for counts in few)
 
     def _disclosed(self) -> np.ndarray | None:
         """Tell which records are released as they are."""
@@ -313,10 +364,25 @@ class _Done:
         ids: np.ndarray,
         rounds: list[Round],
         left: np.ndarray,
-        unsafe: bool,
     ) -> None:
         self.group, self.tuples, self.ids, self.rounds = group, tuples, ids, rounds
-        self.left, self.unsafe = left, unsafe
+        self.left, self.unsafe = left, False
+
+    def classes(self, first: int) -> np.ndarray:
+        """Return the class of each row, numbered from `first` on; -1 where it is in none."""
+        of_tuple = np.full(len(self.left), -1)
+        for one in self.rounds:
+            of_tuple[one.members[one.kept]] = one.class_of[one.kept] + first
+            first += len(one.classes.counts)
+        return of_tuple[self.ids]
+
+    def suppress(self, rows: np.ndarray) -> None:
+        """Suppress the classes of some rows."""
+        gone = np.zeros(len(self.left), bool)
+        gone[self.ids[rows]] = True
+        lattice = self.tuples.lattice
+        self.rounds = [one.without(gone[one.members], lattice) for one in self.rounds]
+        self.left |= gone
 
     def describe(self, names: list[str], ladders: list[Ladder]) -> dict[str, Any]:
         """Return the group's part of the plan."""

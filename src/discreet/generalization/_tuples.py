@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.generalization._distinct import counted
 from discreet.generalization.ladder import Ladder
 from discreet.generalization.privacy import Bound
 from discreet.kernels import lattice as kernels
@@ -50,14 +52,57 @@ class Tuples:
     def part(self, chosen: np.ndarray) -> Tuples:
         """Take some of the tuples."""
         rows = np.flatnonzero(chosen).astype(np.int32)
-        starts, values, numbers = self.table.starts, self.table.values, self.table.numbers
-        if len(starts) > 1:
-            entries = np.repeat(chosen, np.diff(starts))
-            values, numbers = values[entries], numbers[entries]
-            starts = np.append(0, np.cumsum(np.diff(starts)[chosen]))
-        keys = kernels.take(self.table.keys, rows)
-        table = Table(keys, self.table.counts[chosen], starts, values, numbers)
-        return Tuples(self.lattice, table)
+        keys, table = kernels.take(self.table.keys, rows), self.table
+        starts, values, numbers = _some(chosen, table.starts, table.values, table.numbers)
+        since, holdings = _some(chosen, table.shared.starts, table.shared.holdings)
+        shared = table.shared._replace(starts=since, holdings=holdings)
+        counts = table.counts[chosen]
+        return Tuples(self.lattice, Table(keys, counts, starts, values, numbers, shared))
+
+    def sizes(self, units: int) -> np.ndarray:
+        """Return what k counts in each tuple: records, or the units that are at a place.
+
+        Units are exact below k only.
+        """
+        if units < 0:
+            return self.table.counts
+        found, shared = self.own(units), self.table.shared
+        if len(shared.starts) > 1:
+            here = shared.place[shared.holdings] == units
+            found += _per_tuple(shared.starts, here)
+        return found
+
+    def holds(self, first: int, last: int) -> np.ndarray:
+        """Tell which tuples have a value among some places."""
+        table, shared = self.table, self.table.shared
+        found = _per_tuple(table.starts, (table.values >= first) & (table.values < last))
+        if len(shared.starts) > 1:
+            places = shared.place[shared.holdings]
+            found += _per_tuple(shared.starts, (places >= first) & (places < last))
+        return found > 0
+
+    def own(self, units: int) -> np.ndarray:
+        """Return the units of each tuple that no other has, which are at a place."""
+        table = self.table
+        return _per_tuple(table.starts, table.values == units, table.numbers)
+
+
+def _some(chosen: np.ndarray, starts: np.ndarray, *entries: np.ndarray) -> list[np.ndarray]:
+    """Take the entries of some tuples, and where each now starts."""
+    if len(starts) <= 1:
+        return [starts, *entries]
+    sizes = np.diff(starts)
+    kept = np.repeat(chosen, sizes)
+    return [np.append(0, np.cumsum(sizes[chosen])), *(entry[kept] for entry in entries)]
+
+
+def _per_tuple(
+    starts: np.ndarray, chosen: np.ndarray, numbers: np.ndarray | None = None
+) -> np.ndarray:
+    """Count the entries that are chosen, tuple by tuple, or add up their numbers."""
+    of_entry = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    numbers = None if numbers is None else numbers[chosen]
+    return counted(of_entry[chosen], len(starts) - 1, numbers)
 
 
 def lay_out(ladders: Sequence[Ladder]) -> Lattice:
@@ -125,11 +170,26 @@ def collapse(
     keys, ids, first = number_tuples(codes, lattice.word, lattice.shift)
     weights = np.empty(0, np.int64) if weights is None else weights
     counts = kernels.count(ids, len(first), weights)
-    if len(bound.codes):
+    if bound.holdings is not None:
+        kept = _held(ids, len(first), bound)
+    elif len(bound.codes):
         kept = kernels.tally(ids, len(first), bound.codes, len(bound.rules.q), weights)
     else:
         kept = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
     return Tuples(lattice, Table(kernels.take(keys, first), counts, *kept)), ids
+
+
+def _held(ids: np.ndarray, classes: int, bound: Bound) -> tuple[Any, ...]:
+    """Return the histograms of holdings, and those that several tuples share."""
+    assert bound.holdings is not None
+    rules, held = bound.rules, bound.holdings
+    exact = np.append(np.isin(np.arange(len(bound.codes)), rules.kinds[:, 1]), True)
+    *kept, starts, listed = kernels.hold(ids, classes, held.of_row, held.place, exact, rules)
+    if not len(listed):
+        return *kept, kernels.NOTHING_SHARED
+    return *kept, kernels.Shared(
+        starts, listed, held.place, rules.units, rules.k, not exact[:-1].any()
+    )
 
 
 def number_tuples(

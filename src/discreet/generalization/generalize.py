@@ -21,7 +21,7 @@ from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.linked import LinkedTreatment
 from discreet.generalization.privacy import PrivacyModel
 from discreet.generalization.quality import Aggregate, QualityName
-from discreet.method import Given, Outcome, as_arrow
+from discreet.method import Given, Outcome, as_arrow, unit_codes
 from discreet.parameters import Constraints, Rule, as_float, number, whole
 from discreet.table.classes import check_columns
 
@@ -32,6 +32,9 @@ class Generalize(Recoding):
     Of all combinations of levels (the nodes of a lattice) it takes the one that loses least by a
     quality model while the records whose class breaks a privacy model, and which are suppressed,
     are within a limit. The result is the optimum, with a certificate.
+
+    Where `fit` is given units, the models count these and not records; suppression and quality
+    are of records in any case.
 
     Parameters
     ----------
@@ -165,18 +168,20 @@ class Generalize(Recoding):
         if self.weights is not None and self.quality != "loss":
             raise BadInput(f"weights belong to quality = 'loss'; '{self.quality}' has none")
 
-    def fit(self, X: Any, y: Any = None) -> Generalize:
+    def fit(self, X: Any, y: Any = None, units: Any = None) -> Generalize:
         """Find the best levels of a table.
 
         Parameters
         ----------
         X : pandas, polars or pyarrow table, or array
         y : ignored
+        units : array of shape (n_samples,), optional
+            The person or household of each row, where the models count these and not rows.
         """
-        self._fit(as_arrow(self, X, reset=True))
+        self._fit(as_arrow(self, X, reset=True), units)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, units: Any = None) -> Any:
         """Find the best levels of a table, and treat it.
 
         Parameters
@@ -184,6 +189,8 @@ class Generalize(Recoding):
         X : pandas, polars or pyarrow table, or array
             Columns that are not treated are given back as they are.
         y : ignored
+        units : array of shape (n_samples,), optional
+            The person or household of each row, where the models count these and not rows.
 
         Returns
         -------
@@ -192,25 +199,35 @@ class Generalize(Recoding):
             columns where they are too few, or too alike, to be a class of their own.
         """
         table = as_arrow(self, X, reset=True)
-        outcome = self._fit(table)
+        outcome = self._fit(table, units)
         return released(X, table, outcome.columns, self.unsafe_mask_)
 
     @available_if(lambda self: not self.local)
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, units: Any = None) -> Any:
         """Apply the plan to rows, new ones too.
 
         A row whose class was not kept, or did not exist, is suppressed; such rows are empty in all
         columns where those of X are too few, or too alike, to be a class of their own. The privacy
         models held for the rows that the plan was made from: check new ones again.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or array
+        units : array of shape (n_samples,), optional
+            The person or household of each row. Where the models count these and they are not
+            given, all suppressed rows are empty.
         """
         check_is_fitted(self)
         table = as_arrow(self, X, reset=False)
         columns = {name: table[name] for name in self._settled}
         new, suppressed, groups = apply(self.plan_, self._settled, columns)
         others = {name: table[name] for name in self.reads}
-        return released(X, table, new, self._judge.unsafe(others, suppressed, groups))
+        codes = unit_codes(units, table.num_rows)
+        if codes is None and self._by_unit:
+            return released(X, table, new, suppressed)
+        return released(X, table, new, self._judge.unsafe(others, suppressed, groups, codes))
 
-    def _fit(self, table: pa.Table) -> Outcome:
+    def _fit(self, table: pa.Table, units: Any) -> Outcome:
         self.check_params()
         if not isinstance(self.hierarchies, Mapping) or not self.hierarchies:
             raise BadInput("hierarchies is empty; give one for each column to treat")
@@ -218,10 +235,12 @@ class Generalize(Recoding):
         names = [name for name in table.column_names if name in self.hierarchies]
         others = {name: table[name] for name in self.reads}
         self._check_columns(names)
-        treatment = Treatment(self, {name: table[name] for name in names}, others)
+        codes = unit_codes(units, table.num_rows)
+        columns = {name: table[name] for name in names}
+        treatment = Treatment(self, columns, others, units=codes)
         outcome = treatment.recoded().outcome()
         self.plan_ = outcome.joint
-        self._settled = treatment.hierarchies
+        self._settled, self._by_unit = treatment.hierarchies, codes is not None
         self._judge = Judge.learn(treatment.bound, others)
         self.levels_ = levels_of(self.plan_)
         self.quality_ = float(treatment.quality())
@@ -236,9 +255,10 @@ class Generalize(Recoding):
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> Recoded:
         self._check_columns(list(columns))
-        return Treatment(self, columns, others, weights).recoded()
+        return Treatment(self, columns, others, weights, units).recoded()
 
     def _recode_linked(self, given: Given) -> Recoded:
         self._check_columns(list(given.columns))

@@ -27,7 +27,7 @@ from discreet.generalization._recode import Settings, recode
 from discreet.generalization._treat import Treatment, _Done
 from discreet.generalization._tuples import Tuples, collapse
 from discreet.generalization.ladder import Ladder
-from discreet.generalization.privacy import Bound, LDiversity
+from discreet.generalization.privacy import LDiversity
 from discreet.generalization.quality import Quality
 from discreet.generalization.search import Levels, Node, Search, judge
 from discreet.kernels import linked as kernels
@@ -139,7 +139,7 @@ class LinkedTreatment(Treatment):
             )
         self.linked = given.linked
         self.dropped = np.empty(0, np.int64)
-        super().__init__(method, given.columns, given.others)
+        super().__init__(method, given.columns, given.others, None, given.units)
 
     def _group(self, group: Group, k: int) -> _Done:
         """Search with all rows, and suppress single ones where that is needed."""
@@ -162,9 +162,11 @@ class LinkedTreatment(Treatment):
         self.suppressed[:] = gone
         self.unsafe[:] = gone & (not self._keep(gone))
         self.dropped = np.flatnonzero(gone & held[above[ids]])
-        kept = replace(one, kept=held[above], classes=classes)
-        unsafe = bool(self.unsafe.any())
-        return _LinkedDone(group, tuples, ids, [kept], ~held[above], unsafe, self.dropped)
+        class_of = np.where(held, np.cumsum(held) - 1, -1)[above]
+        kept = replace(one, class_of=class_of, classes=classes)
+        done = _LinkedDone(group, tuples, ids, [kept], ~held[above])
+        done.unsafe, done.dropped = bool(self.unsafe.any()), self.dropped
+        return done
 
     def _failing(self, levels: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Mark those of some rows whose class breaks a model."""
@@ -182,9 +184,7 @@ class LinkedTreatment(Treatment):
         return not rows.any() or together(self.bound.rules, tuples.table, whole)
 
     def _part(self, rows: np.ndarray) -> tuple[Tuples, np.ndarray]:
-        codes = np.ascontiguousarray(self.bound.codes[:, rows])
-        bound = Bound(self.bound.rules, codes, self.bound.columns)
-        return collapse(self.lattice, [c[rows] for c in self.codes], bound)
+        return collapse(self.lattice, [c[rows] for c in self.codes], self.bound.part(rows))
 
     def _labels(self, a: int) -> tuple[np.ndarray, pa.Array]:
         place, texts = super()._labels(a)
@@ -195,9 +195,7 @@ class LinkedTreatment(Treatment):
 class _LinkedDone(_Done):
     """What was done, with rows that were suppressed though their class was kept."""
 
-    def __init__(self, *done: Any) -> None:
-        super().__init__(*done[:-1])
-        self.dropped = done[-1]
+    dropped: np.ndarray
 
     def describe(self, names: list[str], ladders: list[Ladder]) -> dict[str, Any]:
         """Return the group's part of the plan, with the numbers of these rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -12,7 +13,6 @@ from discreet.errors import BadInput
 from discreet.generalization._axes import Axis, in_order, in_tree
 from discreet.generalization._base import Recoding
 from discreet.generalization._by_tuple import Recoded, labelled
-from discreet.generalization._distinct import counted as count_records
 from discreet.generalization._groups import (
     ALL,
     Group,
@@ -20,8 +20,10 @@ from discreet.generalization._groups import (
     SmallGroup,
     make_groups,
     records,
+    too_few,
     warn_suppressed,
 )
+from discreet.generalization._holdings import with_several
 from discreet.generalization._partition import Partition, keeps
 from discreet.generalization._released import released
 from discreet.generalization.hierarchy import Hierarchy
@@ -34,7 +36,7 @@ from discreet.generalization.privacy import (
     trees,
 )
 from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE
-from discreet.method import as_arrow
+from discreet.method import as_arrow, unit_codes
 from discreet.plan import JointPlan
 from discreet.table.classes import check_columns, classes_of, encode_columns
 
@@ -47,6 +49,8 @@ class Mondrian(Recoding):
     Each time the column in which the part is widest is cut, as near to two halves as its values
     allow; what cannot be cut any more is a class, and its values are replaced by what covers them:
     `30-39`, `{nurse, teacher}`, or a node of a hierarchy.
+
+    Where `fit` is given units, the models count these and not records.
 
     Parameters
     ----------
@@ -145,12 +149,12 @@ class Mondrian(Recoding):
                 "use one of them"
             )
 
-    def fit(self, X: Any, y: Any = None) -> Mondrian:
+    def fit(self, X: Any, y: Any = None, units: Any = None) -> Mondrian:
         """Treat the rows and keep the plan, like `fit_transform`; there is no `transform`."""
-        self.fit_transform(X, y)
+        self.fit_transform(X, y, units)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, units: Any = None) -> Any:
         """Treat a table.
 
         Parameters
@@ -158,6 +162,8 @@ class Mondrian(Recoding):
         X : pandas, polars or pyarrow table, or array
             Columns that are not treated are given back as they are.
         y : ignored
+        units : array of shape (n_samples,), optional
+            The person or household of each row, where the models count these and not rows.
 
         Returns
         -------
@@ -172,8 +178,9 @@ class Mondrian(Recoding):
         columns = {name: table[name] for name in names}
         others = {name: table[name] for name in self.reads}
         self._check_columns(names)
-        parts = self._divide(columns, others)
-        recoded = self._recoded(parts, others)
+        codes = with_several(unit_codes(units, table.num_rows), None)
+        parts = self._divide(columns, others, units=codes)
+        recoded = self._recoded(parts, others, units=codes)
         self.plan_ = recoded.joint | {"columns": recoded.plans}
         self.classes_ = parts.by_row(parts.classes)
         self.suppressed_mask_ = recoded.suppressed
@@ -197,9 +204,12 @@ class Mondrian(Recoding):
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> Recoded:
         self._check_columns(list(columns))
-        return self._recoded(self._divide(columns, others, weights), others, weights)
+        units = with_several(units, weights)
+        parts = self._divide(columns, others, weights, units)
+        return self._recoded(parts, others, weights, units)
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters."""
@@ -215,15 +225,22 @@ class Mondrian(Recoding):
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> Partition:
         """Cut the records into classes; `weights` are the records that each row stands for."""
         n = len(next(iter(columns.values())))
-        bound = bind(read_models(self.privacy), others, n, weights)
+        bound = bind(read_models(self.privacy), others, n, weights, units)
         axes = {name: self._axis(name, column, weights) for name, column in columns.items()}
         nulls = {"contaminate": FORBIDS, "match": MATCHES}.get(self.null_policy, VALUE)
         nulls |= APART if self.enhanced else 0
         parts = Partition(axes, bound, nulls, self.strict, weights)
-        self._treat(parts, others, weights)
+        self._treat(parts, others, weights, units)
+        if more := parts.suppress_alike():
+            warnings.warn(
+                f"{more:,} records are suppressed, since they break the privacy models together "
+                "with records of the same labels; use weaker models to keep them",
+                stacklevel=2,
+            )
         return parts
 
     def _recoded(
@@ -231,6 +248,7 @@ class Mondrian(Recoding):
         parts: Partition,
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> Recoded:
         """Return the rows' labels and fates, the plans and figures."""
         models = read_models(self.privacy)
@@ -242,7 +260,7 @@ class Mondrian(Recoding):
             "sizes": parts.sizes_of_classes,
             "labels": labels,
             "groups": parts.groups,
-            "confidential": {c: distribution(others[c], c, weights) for c in self.reads},
+            "confidential": {c: distribution(others[c], c, weights, units) for c in self.reads},
             "trees": trees(models, others),
         }
         if self.strict:
@@ -256,7 +274,7 @@ class Mondrian(Recoding):
             "groups": parts.groups,
         }
         if self.null_policy == "match":
-            figures["exposed"] = _exposed(new, smallest_class(models), parts.weights)
+            figures["exposed"] = _exposed(new, smallest_class(models), parts)
         return Recoded(
             {name: (parts.by_row(places), texts) for name, (places, texts) in new.items()},
             parts.by_row(parts.suppressed),
@@ -272,14 +290,22 @@ class Mondrian(Recoding):
         parts: Partition,
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None,
+        units: np.ndarray | None,
     ) -> None:
         """Cut each group into classes, or do what is to be done where it cannot be one itself."""
         k = smallest_class(read_models(self.privacy))
         policy = "value" if self.null_policy == "contaminate" else self.null_policy
-        groups = make_groups(parts.null, policy, self.segregate, k, parts.weights)
+        groups = make_groups(
+            parts.null,
+            policy,
+            self.segregate,
+            k,
+            parts.weights,
+            None if units is None else parts.units_of,
+        )
         if all(group.treatment == "suppress" for group in groups):
             raise BadInput("every record has a null; use another null_policy than 'suppress'")
-        kept = [keeps(parts.bound, parts.rows(group), parts.weights) for group in groups]
+        kept = [parts.keeps(parts.rows(group)) for group in groups]
         segregated = policy == "segregate" and len(groups) > 1
         if segregated and not any(kept):
             raise BadInput(
@@ -287,23 +313,22 @@ class Mondrian(Recoding):
                 "privacy models by themselves; use null_policy = 'value', or weaker models"
             )
         for group, may in zip(groups, kept, strict=True):
-            size = group.n
             if group.treatment == "suppress":
                 parts.suppress(group)
             elif may:
                 parts.cut(group)
             elif not segregated:
-                model = self._broken(parts, group, others, weights)
-                who = f"the {size:,} records" + ("" if group.name == ALL else f" {group.name}")
+                model = self._broken(parts, group, others, weights, units)
+                who = f"the {group.n:,} records" + ("" if group.name == ALL else f" {group.name}")
                 raise BadInput(f"{who} do not keep {model} even as one class; weaken it")
-            elif size < k and self.small_group == "append":
+            elif group.size < k and self.small_group == "append":
                 parts.append(group)
             else:
-                why = f"they are fewer than k = {k}"
-                if size >= k:
-                    model = self._broken(parts, group, others, weights)
+                why = too_few(k, units is not None)
+                if group.size >= k:
+                    model = self._broken(parts, group, others, weights, units)
                     why = f"they do not keep {model} even as one class"
-                warn_suppressed(group, size, why)
+                warn_suppressed(group, why)
                 parts.suppress(group)
 
     def _broken(
@@ -312,10 +337,11 @@ class Mondrian(Recoding):
         group: Group,
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None,
+        units: np.ndarray | None,
     ) -> PrivacyModel:
         """Find the first model that a group's records break together."""
-        rows = parts.by_row(parts.rows(group))
-        bound = [(m, bind([m], others, len(rows), weights)) for m in read_models(self.privacy)]
+        rows, models = parts.by_row(parts.rows(group)), read_models(self.privacy)
+        bound = [(m, bind([m], others, len(rows), weights, units)) for m in models]
         return next(m for m, alone in bound if not keeps(alone, rows, weights))
 
     def _axis(self, name: str, column: pa.ChunkedArray, weights: np.ndarray | None) -> Axis:
@@ -326,11 +352,9 @@ class Mondrian(Recoding):
         return in_tree(column, name, ladder)
 
 
-def _exposed(
-    labels: Mapping[str, tuple[np.ndarray, pa.Array]], k: int, weights: np.ndarray | None
-) -> int:
+def _exposed(labels: Mapping[str, tuple[np.ndarray, pa.Array]], k: int, parts: Partition) -> int:
     """Count the records that share their own cells, nulls included, with fewer than k."""
     columns = {name: labelled(places, texts) for name, (places, texts) in labels.items()}
     classes, count = classes_of(*encode_columns(pa.table(columns), list(columns)))
-    sizes = count_records(classes, count, weights)
-    return int(sizes[sizes < k].sum())
+    few = parts.sizes_in(classes, count) < k
+    return records(parts.weights, few[classes])

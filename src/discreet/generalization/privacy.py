@@ -3,13 +3,16 @@
 A class is the set of records that share their quasi-identifiers. p is the distribution of a
 confidential column in the class, q over all records. A null confidential cell never counts towards
 l, and is left out of p and q elsewhere: a class without any value passes those models.
+
+Where units are counted, k is a number of distinct units, and a unit counts once in p, and once in
+q, for each value that it has there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -19,6 +22,7 @@ from pydantic import BeforeValidator
 
 from discreet.errors import BadInput, nearest
 from discreet.generalization._distinct import counted, distinct
+from discreet.generalization._holdings import Holdings, find_holdings, how_many, pairs
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.kernels import privacy as kernels
 from discreet.kernels.privacy import Rules
@@ -259,11 +263,21 @@ class Bound:
         The place of each confidential value on the common axis; -1 where null.
     columns : list of str
         What each row of `codes` holds; a column with a hierarchy is numbered apart.
+    holdings : Holdings or None
+        Where units are counted.
     """
 
     rules: Rules
     codes: np.ndarray
     columns: list[str]
+    holdings: Holdings | None = None
+
+    def part(self, rows: Any) -> Bound:
+        """Take some rows, by number or mask; None are all."""
+        if rows is None:
+            return self
+        held = None if self.holdings is None else self.holdings.part(rows)
+        return replace(self, codes=np.ascontiguousarray(self.codes[:, rows]), holdings=held)
 
 
 def bind(
@@ -271,6 +285,7 @@ def bind(
     columns: Mapping[str, pa.ChunkedArray],
     n: int,
     weights: np.ndarray | None = None,
+    units: np.ndarray | None = None,
 ) -> Bound:
     """Return confidential values numbers, and pack the models.
 
@@ -283,6 +298,8 @@ def bind(
         Rows in all.
     weights : ndarray of int64, optional
         The records that each row stands for; one each where not given.
+    units : ndarray of int64, optional
+        The unit of each row as 0, 1, ..., where k counts units.
 
     Raises
     ------
@@ -297,10 +314,12 @@ def bind(
     (2, [2], [[0, 1, -1, 0]])
     """
     k = smallest_class(models)
-    records = n if weights is None else int(weights.sum())
-    if k > records:
-        raise BadInput(f"k = {k} is above the number of records, {records}; use a smaller k")
-    axis = _Axis(weights)
+    there = n if weights is None else int(weights.sum())
+    there = there if units is None else how_many(units)
+    if k > there:
+        counted_as = "records" if units is None else "units"
+        raise BadInput(f"k = {k} is above the number of {counted_as}, {there}; use a smaller k")
+    axis = _Axis(weights, units)
     kinds: list[tuple[int, int, int, int]] = []
     numbers: list[tuple[float, float]] = []
     for model in models:
@@ -326,19 +345,22 @@ def bind(
         np.cumsum([0, *axis.sizes], dtype=np.int64),
         np.concatenate([np.empty(0), *axis.q]),
         np.concatenate([np.empty(0, np.int32), *axis.tree]).astype(np.int32),
+        -1 if units is None else sum(axis.sizes),
     )
-    codes = [
+    places = [
         np.where(c >= 0, c + first, -1)
         for c, first in zip(axis.codes, rules.offsets[:-1], strict=True)
     ]
-    return Bound(rules, np.array(codes, np.int32).reshape(len(codes), n), axis.names)
+    codes = np.array(places, np.int32).reshape(len(places), n)
+    holdings = None if units is None else find_holdings(units, codes, len(rules.q))
+    return Bound(rules, codes, axis.names, holdings)
 
 
 class _Axis:
     """The confidential columns side by side, as they are met."""
 
-    def __init__(self, weights: np.ndarray | None) -> None:
-        self.weights = weights
+    def __init__(self, weights: np.ndarray | None, units: np.ndarray | None) -> None:
+        self.weights, self.units = weights, units
         self.names: list[str] = []
         self.codes: list[np.ndarray] = []
         self.sizes: list[int] = []
@@ -358,9 +380,7 @@ class _Axis:
                 codes, size = self._climb(hierarchy, column, name)
             else:
                 codes, size = ranks(column, name) if ordered else encode(column, name)
-            there = codes >= 0
-            weights = None if self.weights is None else self.weights[there]
-            held = counted(codes[there], size, weights)
+            held = _spread(codes, size, self.weights, self.units)
             if held.sum() == 0:
                 raise BadInput(f"the confidential column '{name}' holds only nulls")
             self._known[key] = len(self.codes)
@@ -389,6 +409,16 @@ class _Axis:
                 "use a smaller l"
             )
         self.least[j] = max(self.least[j], least)
+
+
+def _spread(
+    codes: np.ndarray, size: int, weights: np.ndarray | None, units: np.ndarray | None
+) -> np.ndarray:
+    """Count the records of each value, or the distinct units; the code of a null is -1."""
+    if units is not None:
+        return counted(codes[pairs(units, codes)[1]], size)
+    there = codes >= 0
+    return counted(codes[there], size, None if weights is None else weights[there])
 
 
 def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
@@ -426,16 +456,20 @@ def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
 
 
 def distribution(
-    column: pa.ChunkedArray, name: str, weights: np.ndarray | None = None
+    column: pa.ChunkedArray,
+    name: str,
+    weights: np.ndarray | None = None,
+    units: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Count the values of a confidential column over all records, for the plan.
 
-    `weights` are the records of each row.
+    `weights` are the records of each row, and `units` the unit of each, where these are counted.
 
     Returns
     -------
     dict
-        `values` as text in their order, and `counts`.
+        `values` as text in their order, `counts` of records, and where units are counted, `units`:
+        how many distinct ones hold each value.
 
     Examples
     --------
@@ -448,7 +482,7 @@ def distribution(
     return {
         "values": found.values.cast(pa.string()).to_numpy(zero_copy_only=False),
         "counts": found.counts,
-    }
+    } | ({} if units is None else {"units": _spread(found.codes, len(found.values), None, units)})
 
 
 def trees(

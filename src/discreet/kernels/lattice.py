@@ -3,6 +3,11 @@
 A *table* holds the classes of a node: `keys`, the codes of a class packed into a few words;
 `counts`, its records; and where a privacy model looks at confidential values, its histogram as
 `values` and `numbers` between `starts[i]` and `starts[i + 1]`.
+
+Where units are counted, the histogram counts *holdings*: the units of a class, and its distinct
+pairs of a unit and a value (`discreet.generalization._holdings`). Those of one tuple only add up
+when classes are merged. The others, `shared`, are listed one by one, so that the union of classes
+counts each once; of units no more than k are listed, since so many are enough.
 """
 
 from typing import NamedTuple
@@ -35,6 +40,25 @@ class Lattice(NamedTuple):
     height: np.ndarray
 
 
+class Shared(NamedTuple):
+    """By class, the holdings that several tuples have."""
+
+    # Those of class i are between `starts[i]` and `starts[i + 1]`.
+    starts: np.ndarray
+    holdings: np.ndarray
+    # Of every holding, its place on the axis of values.
+    place: np.ndarray
+    # The place of units, how many of them are enough, and whether there is nothing else.
+    unit: int
+    enough: int
+    only_units: bool
+
+
+NOTHING_SHARED = Shared(
+    np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), -1, 0, True
+)
+
+
 class Table(NamedTuple):
     """The classes of a node."""
 
@@ -43,6 +67,7 @@ class Table(NamedTuple):
     starts: np.ndarray
     values: np.ndarray
     numbers: np.ndarray
+    shared: Shared = NOTHING_SHARED
 
 
 @njit(cache=True, nogil=True)
@@ -112,7 +137,7 @@ def count(ids, classes, weights):
 
 
 @njit(cache=True, nogil=True)
-def _members(ids, classes):
+def members_of(ids, classes):
     """List rows by class."""
     starts = np.zeros(classes + 1, np.int64)
     for i in range(ids.size):
@@ -133,7 +158,7 @@ def tally(ids, classes, codes, places, weights):
     `codes` (columns by rows) are places on the axis of values, below `places`, or -1 for a null;
     `weights` are as in `count`. Returns the histograms, as a table has them.
     """
-    rows, members = _members(ids, classes)
+    rows, members = members_of(ids, classes)
     starts = np.zeros(classes + 1, np.int64)
     values, numbers = np.empty(codes.size, np.int32), np.empty(codes.size, np.int64)
     seen = np.zeros(places, np.int64)
@@ -156,6 +181,66 @@ def tally(ids, classes, codes, places, weights):
 
 
 @njit(cache=True, nogil=True)
+def hold(ids, classes, holdings, place, exact, rules):
+    """Count the holdings of each class, and list those that several classes have.
+
+    `holdings` (columns by rows) are -1 for a null, and `place` says where each is counted. Only
+    for columns that are `exact` does it matter what several classes have: the others' values are
+    looked for, and not counted.
+    """
+    rows, members = members_of(ids, classes)
+    spans = _spans(rows, members, holdings, place.size, exact)
+    last = np.full(place.size, -1, np.int32)
+    starts, since = np.zeros(classes + 1, np.int64), np.zeros(classes + 1, np.int64)
+    values, numbers = np.empty(holdings.size, np.int32), np.empty(holdings.size, np.int64)
+    listed = np.empty(holdings.size, np.int32)
+    seen = np.zeros(rules.units + 1, np.int64)
+    end, many = 0, 0
+    for c in range(classes):
+        for r in range(members[c], members[c + 1]):
+            for j in range(holdings.shape[0]):
+                h = holdings[j, rows[r]]
+                if h >= 0 and spans[h] <= 1 and last[h] != c:
+                    last[h] = c
+                    if seen[place[h]] == 0:
+                        values[end] = place[h]
+                        end += 1
+                    seen[place[h]] += 1
+        room = rules.k - seen[rules.units]
+        for r in range(members[c], members[c + 1]):
+            for j in range(holdings.shape[0]):
+                h = holdings[j, rows[r]]
+                if h < 0 or spans[h] <= 1 or last[h] == c:
+                    continue
+                if place[h] == rules.units:
+                    if room <= 0:
+                        continue
+                    room -= 1
+                last[h] = c
+                listed[many] = h
+                many += 1
+        for e in range(starts[c], end):
+            numbers[e] = seen[values[e]]
+            seen[values[e]] = 0
+        starts[c + 1], since[c + 1] = end, many
+    return starts, values[:end].copy(), numbers[:end].copy(), since, listed[:many].copy()
+
+
+@njit(cache=True, nogil=True)
+def _spans(rows, members, holdings, size, exact):
+    """Count the classes that have each holding, in the columns that are exact."""
+    last, spans = np.full(size, -1, np.int32), np.zeros(size, np.int32)
+    for c in range(members.size - 1):
+        for r in range(members[c], members[c + 1]):
+            for j in range(holdings.shape[0]):
+                h = holdings[j, rows[r]]
+                if h >= 0 and last[h] != c:
+                    last[h] = c
+                    spans[h] += exact[j]
+    return spans
+
+
+@njit(cache=True, nogil=True)
 def roll_up(lattice, table, source, target):
     """Return the classes of the node `target` from those of the finer node `source`.
 
@@ -170,10 +255,13 @@ def roll_up(lattice, table, source, target):
             climb(keys[lattice.word[a]], lattice.up[lattice.step[a, u, v] :], lattice, a)
     ids, first = number(fold(keys), most)
     counts = count(ids, first.size, table.counts)
-    kept = table.starts, table.values, table.numbers
+    kept, shared = (table.starts, table.values, table.numbers), table.shared
     if table.starts.size > 1:
-        kept = _merge(ids, first.size, table)
-    return Table(take(keys, first), counts, kept[0], kept[1], kept[2]), ids
+        rows, members = members_of(ids, first.size)
+        kept = _merge(rows, members, table)
+        if shared.starts.size > 1:
+            shared = _unite(rows, members, shared, kept)
+    return Table(take(keys, first), counts, kept[0], kept[1], kept[2], shared), ids
 
 
 @njit(cache=True, nogil=True)
@@ -196,9 +284,9 @@ def take(keys, rows):
 
 
 @njit(cache=True, nogil=True)
-def _merge(ids, classes, table):
+def _merge(rows, members, table):
     """Add the histograms of the rows of each class."""
-    rows, members = _members(ids, classes)
+    classes = members.size - 1
     starts = np.zeros(classes + 1, np.int64)
     values, numbers = np.empty(table.values.size, np.int32), np.empty(table.values.size, np.int64)
     places = 0
@@ -222,30 +310,78 @@ def _merge(ids, classes, table):
 
 
 @njit(cache=True, nogil=True)
+def _unite(rows, members, shared, kept):
+    """Unite the shared holdings of the rows of each class; `kept` are the others, merged."""
+    classes = members.size - 1
+    starts, values, numbers = kept
+    since, listed = np.zeros(classes + 1, np.int64), np.empty(shared.holdings.size, np.int32)
+    last = np.full(shared.place.size, -1, np.int32)
+    many = 0
+    for c in range(classes):
+        room = shared.enough
+        for e in range(starts[c], starts[c + 1]):
+            if values[e] == shared.unit:
+                room -= numbers[e]
+        for r in range(members[c], members[c + 1]):
+            if room <= 0 and shared.only_units:
+                break
+            for e in range(shared.starts[rows[r]], shared.starts[rows[r] + 1]):
+                h = shared.holdings[e]
+                if last[h] == c:
+                    continue
+                if shared.place[h] == shared.unit:
+                    if room <= 0:
+                        continue
+                    room -= 1
+                last[h] = c
+                listed[many] = h
+                many += 1
+        since[c + 1] = many
+    return Shared(
+        since, listed[:many].copy(), shared.place, shared.unit, shared.enough, shared.only_units
+    )
+
+
+@njit(cache=True, nogil=True)
 def judge(rules, table):
     """Return the records of each class that break the models, all or none, and a lower bound.
 
-    The bound is on the records of the class that every finer node suppresses.
+    The bound is on the records of the class that every finer node suppresses. There is none where
+    values are shared: parts of a class may keep a model that their union breaks, and a value that
+    several of them hold counts once there.
     """
     n = table.counts.size
     out, least = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    histogram = np.zeros(rules.q.size, np.int64)
+    histogram = np.zeros(rules.q.size + 1, np.int64)
+    shared = table.shared
     for c in range(n):
-        size = table.counts[c]
+        size = records = table.counts[c]
         if size < rules.k:
-            out[c] = least[c] = size
+            out[c] = least[c] = records
             continue
-        if rules.q.size == 0:
+        if rules.q.size == 0 and rules.units < 0:
             continue
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = table.numbers[e]
+        bounded = True
+        if shared.starts.size > 1:
+            for e in range(shared.starts[c], shared.starts[c + 1]):
+                place = shared.place[shared.holdings[e]]
+                histogram[place] += 1
+                bounded &= place == rules.units
+        if rules.units >= 0:
+            size = histogram[rules.units]
         if not may_hold(rules, size, histogram):
-            out[c] = least[c] = size
+            out[c] = least[c] = records
         else:
-            least[c] = too_many(rules, histogram)
-            out[c] = size if least[c] else 0
+            most = too_many(rules, histogram)
+            least[c] = most if bounded else 0
+            out[c] = records if most else 0
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = 0
+        if shared.starts.size > 1:
+            for e in range(shared.starts[c], shared.starts[c + 1]):
+                histogram[shared.place[shared.holdings[e]]] = 0
     return out, least
 
 
@@ -366,12 +502,19 @@ def smallest_finer(levels, sizes, m, target):
 @njit(cache=True, nogil=True)
 def together(rules, table, chosen):
     """Tell whether some classes would satisfy the models if merged."""
-    histogram = np.zeros(rules.q.size, np.int64)
-    size = 0
+    histogram = np.zeros(rules.q.size + 1, np.int64)
+    shared, size = table.shared, 0
+    seen = np.zeros(shared.place.size, np.bool_)
     for c in range(chosen.size):
-        if chosen[c]:
-            size += table.counts[c]
-            if rules.q.size:
-                for e in range(table.starts[c], table.starts[c + 1]):
-                    histogram[table.values[e]] += table.numbers[e]
-    return holds(rules, size, histogram)
+        if not chosen[c]:
+            continue
+        size += table.counts[c]
+        if table.starts.size > 1:
+            for e in range(table.starts[c], table.starts[c + 1]):
+                histogram[table.values[e]] += table.numbers[e]
+        if shared.starts.size > 1:
+            for e in range(shared.starts[c], shared.starts[c + 1]):
+                h = shared.holdings[e]
+                histogram[shared.place[h]] += not seen[h]
+                seen[h] = True
+    return holds(rules, size if rules.units < 0 else histogram[rules.units], histogram)

@@ -10,6 +10,10 @@ S is kept as an unevaluated sum of two floats, so ties are seen as ties.
 `counts` says how many records hold each value, which then are never split: a group takes all
 records equal to its innermost one. Without counts (None) each value is a record.
 
+`back` and `ahead` say where k units, not records, are counted: the last start of a group that ends
+at i, and the first end of one that starts at j (`units.last_starts` and `first_ends`). What is left
+then makes as many groups as can be taken from one end of it.
+
 Arrays come sorted, finite, with k or more records in all; nothing is checked here. Results are the
 ends (exclusive, among the values) of the groups.
 """
@@ -21,20 +25,26 @@ from discreet.kernels.exact import add_pair, two_prod
 
 
 @njit(cache=True)
-def mdav(values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
+def mdav(
+    values: np.ndarray,
+    counts: np.ndarray | None,
+    k: int,
+    back: np.ndarray | None = None,
+    ahead: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the groups of k records of MDAV; the last one, in the middle, may be larger."""
     borders = np.zeros(values.size + 1, np.bool_)
     lo, hi = 0, values.size
     records, total, rest = _sum(values, counts)
     pair = False  # the next group comes from the end opposite to the last one's
     low_end = True
-    while records >= 2 * k:
+    while _makes(2, records, k, ahead, lo, hi):
         if pair:
             low_end, pair = not low_end, False
         else:
             low_end = _low_is_farther(values[lo], values[hi - 1], records, total, rest)
-            pair = records >= 3 * k
-        new_lo, new_hi, taken = _take(counts, lo, hi, low_end, k)
+            pair = _makes(3, records, k, ahead, lo, hi)
+        new_lo, new_hi, taken = _take(counts, lo, hi, low_end, k, back, ahead)
         # With ties, what is left may be too small to be a group: then all of it is the last one.
         if records - taken < k:
             break
@@ -49,17 +59,27 @@ def mdav(values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
 
 
 @njit(cache=True)
-def vmdav(values: np.ndarray, counts: np.ndarray | None, k: int, gamma: float) -> np.ndarray:
+def vmdav(
+    values: np.ndarray,
+    counts: np.ndarray | None,
+    k: int,
+    gamma: float,
+    back: np.ndarray | None = None,
+    ahead: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the groups of k..2k-1 records of V-MDAV; leftovers may make two of them larger."""
     borders = np.zeros(values.size + 1, np.bool_)
     lo, hi = 0, values.size
     n, total, rest = _sum(values, counts)
     records = n
     low_start, high_end = 0, values.size  # where the innermost group of each side starts, ends
-    while records >= k:
+    while _makes(1, records, k, ahead, lo, hi):
         low_end = _low_is_farther(values[lo], values[hi - 1], n, total, rest)
-        new_lo, new_hi, taken = _take(counts, lo, hi, low_end, k)
-        while taken < 2 * k - 1 and _joins(values, counts, new_lo, new_hi, low_end, gamma):
+        new_lo, new_hi, taken = _take(counts, lo, hi, low_end, k, back, ahead)
+        while _joins(values, counts, new_lo, new_hi, low_end, gamma):
+            a, z = (lo, new_lo + 1) if low_end else (new_hi - 1, hi)
+            if _makes(2, taken + 1, k, ahead, a, z):
+                break
             new_lo, new_hi, taken = new_lo + low_end, new_hi - (not low_end), taken + 1
         if low_end:
             low_start = lo
@@ -112,9 +132,32 @@ def _low_is_farther(first, last, records, total, rest):
 
 
 @njit(cache=True)
-def _take(counts, lo, hi, low_end, k):
+def _makes(groups, records, k, ahead, lo, hi):
+    """Tell whether the values lo+1..hi are enough for so many groups."""
+    if ahead is None:
+        return records >= groups * k
+    for _ in range(groups):
+        if lo > hi:
+            return False
+        lo = ahead[lo]
+    return lo <= hi
+
+
+@njit(cache=True)
+def _take(counts, lo, hi, low_end, k, back, ahead):
     """Take k records, or as many as there are, from an end; return the rest and the number."""
     taken = 0
+    if ahead is not None:
+        new_lo, new_hi = lo, hi
+        if low_end:
+            new_lo = ahead[lo]
+        else:
+            new_hi = back[hi]
+        for i in range(lo, new_lo):
+            taken += _count(counts, i)
+        for i in range(new_hi, hi):
+            taken += _count(counts, i)
+        return new_lo, new_hi, taken
     while taken < k and lo < hi:
         if low_end:
             taken += _count(counts, lo)

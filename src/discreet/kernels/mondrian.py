@@ -1,9 +1,9 @@
 """Mondrian: cut a set of records in two, again and again, as long as both sides may be released.
 
-Records come as *units*, distinct tuples with their number of records, in one table of integers: the
-codes of the quasi-identifiers, the codes of the confidential columns, the number of records, the
-unit's own number. A part is a range of its rows; a cut moves the units of one side before those of
-the other, in their order, so the passes read memory from front to back.
+Records come in *bundles*, distinct tuples with their number of records, in one table of integers:
+the codes of the quasi-identifiers, the codes of the confidential columns, the number of records,
+the bundle's own number. A part is a range of its rows; a cut moves the bundles of one side before
+those of the other, in their order, so the passes read memory from front to back.
 
 A code is a value's place in its column's order, and a null comes after the last. Columns are told
 apart by their `heights`: 0, values in order, where `place` says how far apart they are; above 0, a
@@ -11,6 +11,8 @@ tree, where `ranks` numbers the nodes of each level from left to right and `span
 each is. A tree is cut between the children of the lowest node that holds all of the part, and if
 that cannot be, between grandchildren, and so on down to its leaves.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,9 +26,24 @@ VALUE, APART, FORBIDS, MATCHES = 0, 1, 2, 4
 _BINS = 1024
 
 
+class Held(NamedTuple):
+    """What the units of each bundle hold, where units are counted."""
+
+    # Those of bundle i are between `starts[i]` and `starts[i + 1]`.
+    starts: np.ndarray
+    # (confidential columns + 1, units of bundles): the number of the pair of a unit and a value, -1
+    # where null, and in the last row of the unit.
+    holdings: np.ndarray
+    # All numbers are below it.
+    size: int
+
+
+NOTHING_HELD = Held(np.zeros(1, np.int64), np.empty((1, 0), np.int32), 0)
+
+
 @njit(cache=True)
-def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed, nulls):
-    """Cut the units into classes; `cells` are put in their order, in place.
+def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, held, relaxed, nulls):
+    """Cut the bundles into classes; `cells` are put in their order, in place.
 
     Parameters
     ----------
@@ -39,7 +56,9 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed,
         For each level of a tree, from the leaves up, and each code: the number and the width of
         its node. Numbers rise with the codes.
     rules : discreet.kernels.privacy.Rules
-        What both sides of a cut must keep. The units as a whole are not tested.
+        What both sides of a cut must keep. The bundles as a whole are not tested.
+    held : Held
+        What units hold, where `rules` count these.
     relaxed : bool
         Share out the records that are equal to the median, in their order.
 
@@ -53,7 +72,7 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed,
     records = 0
     for i in range(cells.shape[0]):
         records += cells[i, -2]
-    # No class can be smaller, and none is without a unit.
+    # No class has fewer records, and none is without a bundle.
     fewest = rules.k
     for least in rules.least:
         fewest = max(fewest, least)
@@ -65,7 +84,9 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed,
     stack[0] = 0, cells.shape[0]
     waiting, classes = 1, 0
     side, room = np.empty(len(cells), np.bool_), np.empty_like(cells)
-    bins, counts = np.empty(_BINS, np.int64), np.empty((2, rules.q.size), np.int64)
+    bins, counts = np.empty(_BINS, np.int64), np.empty((2, rules.q.size + 1), np.int64)
+    # By side and holding the last test that met it; after all, the number of tests.
+    met = np.zeros((2, held.size + 1), np.int64)
     widths = np.empty(columns)
     while waiting:
         waiting -= 1
@@ -87,7 +108,7 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, relaxed,
                 middle = _cut(
                     cells, start, stop, n, c, lo[c], hi[c], has[c],
                     sizes[c], heights[c], starts[c], ranks, relaxed, nulls, rules, fewest,
-                    side, room, bins, counts,
+                    side, room, bins, counts, held, met,
                 )  # fmt: skip
         if middle == start:
             ends[classes] = stop
@@ -151,14 +172,14 @@ def _common(first, last, size, start, ranks):
 @njit(cache=True)
 def _cut(
     cells, start, stop, n, c, low, high, null, size, height, table, ranks, relaxed, nulls,
-    rules, fewest, side, room, bins, counts,
+    rules, fewest, side, room, bins, counts, held, met,
 ):  # fmt: skip
     """Cut a part in a column if allowed; return where its right side starts, or else `start`."""
     last, matching = size if null else high, 0
     if null and nulls != VALUE:
         left = _mark(cells, start, stop, c, -1, ranks, size, 0, -1, side)
         apart = (nulls & APART) > 0 and fewest <= left <= n - fewest
-        if apart and _hold(cells, start, stop, left, n, rules, side, counts):
+        if apart and _hold(cells, start, stop, left, n, rules, side, counts, held, met):
             return _move(cells, start, stop, side, room)
         if (nulls & MATCHES) > 0:
             if low == high:
@@ -178,25 +199,46 @@ def _cut(
             also = size
         if fewest <= left <= n - fewest:
             _mark(cells, start, stop, c, at, ranks, key, share, also, side)
-            if _hold(cells, start, stop, left, n, rules, side, counts):
+            if _hold(cells, start, stop, left, n, rules, side, counts, held, met):
                 return _move(cells, start, stop, side, room)
         level -= 1
     return start
 
 
 @njit(cache=True)
-def _hold(cells, start, stop, left, n, rules, side, counts):
+def _hold(cells, start, stop, left, n, rules, side, counts, held, met):
     """Tell whether both sides satisfy the privacy models."""
     confidential = rules.offsets.size - 1
+    first = cells.shape[1] - 2 - confidential
+    if rules.units >= 0:
+        return _hold_units(cells, start, stop, first, rules, side, counts, held, met)
     if confidential == 0:
         return True
     counts[:] = 0
-    first = cells.shape[1] - 2 - confidential
     for i in range(start, stop):
         for j in range(first, first + confidential):
             if cells[i, j] >= 0:
                 counts[0 if side[i] else 1, cells[i, j]] += cells[i, -2]
     return holds(rules, left, counts[0]) and holds(rules, n - left, counts[1])
+
+
+@njit(cache=True)
+def _hold_units(cells, start, stop, first, rules, side, counts, held, met):
+    """Tell the same, each holding counted once on a side; `first` is the first confidential."""
+    columns, unit = held.holdings.shape[0], rules.units
+    met[0, -1] += 1
+    counts[:] = 0
+    for i in range(start, stop):
+        s = 0 if side[i] else 1
+        for e in range(held.starts[cells[i, -1]], held.starts[cells[i, -1] + 1]):
+            for j in range(columns):
+                h = held.holdings[j, e]
+                if h >= 0 and met[s, h] != met[0, -1]:
+                    met[s, h] = met[0, -1]
+                    counts[s, unit if j == columns - 1 else cells[i, first + j]] += 1
+        if columns == 1 and min(counts[0, unit], counts[1, unit]) >= rules.k:
+            return True
+    return holds(rules, counts[0, unit], counts[0]) and holds(rules, counts[1, unit], counts[1])
 
 
 @njit(cache=True)
@@ -244,7 +286,7 @@ def _median(cells, start, stop, n, c, at, ranks, low, high, share_out, bins):
 def _mark(cells, start, stop, c, at, ranks, key, share, also, side):
     """Mark the left side, and count its records.
 
-    It has the units below the key, the first of those at it, and those with the code `also`.
+    It has the bundles below the key, the first of those at it, and those with the code `also`.
     """
     left = 0
     for i in range(start, stop):
@@ -262,7 +304,7 @@ def _mark(cells, start, stop, c, at, ranks, key, share, also, side):
 
 @njit(cache=True)
 def _move(cells, start, stop, side, room):
-    """Put the marked units first, both sides in their order; return where the others start."""
+    """Put the marked bundles first, both sides in their order; return where the others start."""
     middle, kept = start, 0
     width = cells.shape[1]
     for i in range(start, stop):

@@ -17,10 +17,14 @@ squares (`l2`) or of absolute deviations from the median (`l1`) is least.
    few ulps, times at most the ratio of the group's records to that value's).
    Totals are kept relative to the least one in reach, so a costly start does not blur the rest.
 
+Units. Where k counts units, of which one may hold several records, latest(i) leaves k units on both
+sides; the rest holds as it stands, because a larger group has as many units or more. Only the nodes
+that a block can reach are then no longer few.
+
 Ties: of cuts with equal (computed) totals the latest is taken, which makes the last group smallest.
 
-Arrays come sorted, finite, n < 2**31, with k or more records in all; nothing is checked here.
-Values more than 1e150 apart overflow: groups still hold k records, but are no longer the optimum.
+Arrays come sorted, finite, n < 2**31, with k or more records, or units, in all; nothing is checked
+here. Values more than 1e150 apart overflow: groups still hold k, but are no longer the optimum.
 """
 
 import numpy as np
@@ -30,44 +34,53 @@ from numba import njit
 @njit(cache=True)
 def oma_l2(values: np.ndarray, k: int) -> np.ndarray:
     """Return the ends (exclusive) of the groups of k..2k-1 records, least in sum of squares."""
-    return _partition(values, None, None, k, False)
+    return _partition(values, None, None, k, min(values.size, 3 * k) + 1, False)
 
 
 @njit(cache=True)
 def oma_l1(values: np.ndarray, k: int) -> np.ndarray:
     """Return the ends (exclusive) of the groups of k..2k-1 records, least in absolute sum."""
-    return _partition(values, None, None, k, True)
+    return _partition(values, None, None, k, min(values.size, 3 * k) + 1, True)
 
 
 @njit(cache=True)
 def oma_l2_counts(values: np.ndarray, counts: np.ndarray, k: int) -> np.ndarray:
     """Do the same as `oma_l2` on distinct values with counts: equal values are never split."""
-    return _partition(values, counts, _latest_cuts(counts, k), k, False)
+    room = min(values.size, 3 * k) + 1
+    return _partition(values, counts, _latest_cuts(counts, k), k, room, False)
 
 
 @njit(cache=True)
 def oma_l1_counts(values: np.ndarray, counts: np.ndarray, k: int) -> np.ndarray:
     """Do the same as `oma_l1` on distinct values with counts: equal values are never split."""
-    return _partition(values, counts, _latest_cuts(counts, k), k, True)
+    room = min(values.size, 3 * k) + 1
+    return _partition(values, counts, _latest_cuts(counts, k), k, room, True)
 
 
 @njit(cache=True)
-def _partition(values, counts, latest, k, absolute):
+def oma_units(
+    values: np.ndarray, counts: np.ndarray, back: np.ndarray, absolute: bool
+) -> np.ndarray:
+    """Do the same, in squares or absolute, for k units; `back` is their `units.last_starts`."""
+    latest = _latest_with_units(back)
+    return _partition(values, counts, latest, 0, _room(latest), absolute)
+
+
+@njit(cache=True)
+def _partition(values, counts, latest, k, room, absolute):
     """Fill the path block by block, then walk it back; single records: `counts` = `latest` = None.
 
     What runs per block or row is inlined: a call with arrays costs as much as a short block.
     """
     n = values.size
     cut = np.zeros(n + 1, np.int32)
-    # A window of nodes lo..e: at most 2k cuts that a block can use, then its own k rows at most.
-    size = min(n, 3 * k) + 1
-    weight, moment, spent, total = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    # A window of nodes lo..e. Of records: at most 2k cuts that a block can use, then its own k rows
+    # at most.
+    weight, moment, spent, total = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
     total[0] = 0.0
     lo = b = 0
     while b < n:
-        e = b + 1
-        while e < n and _latest(latest, e + 1, k) <= b:
-            e += 1
+        e = _block_end(latest, b, n, k)
         start = max(cut[b], _earliest(latest, b + 1, k))
         _shift_totals(total, start - lo, b - start + 1)
         lo = start
@@ -75,6 +88,26 @@ def _partition(values, counts, latest, k, absolute):
         _fill_block(values, latest, k, lo, b, e, absolute, weight, moment, spent, total, cut)
         b = e
     return _ends(cut)
+
+
+@njit(inline="always")
+def _block_end(latest, b, n, k):
+    """Return the last row that draws on totals up to b only."""
+    e = b + 1
+    while e < n and _latest(latest, e + 1, k) <= b:
+        e += 1
+    return e
+
+
+@njit(cache=True)
+def _room(latest):
+    """Return the most nodes from the first cut that a block can use to its last row."""
+    room, b, n = 0, 0, latest.size - 1
+    while b < n:
+        e = _block_end(latest, b, n, 0)
+        room = max(room, e - _earliest(latest, b + 1, 0) + 1)
+        b = e
+    return room
 
 
 @njit(inline="always")
@@ -210,6 +243,19 @@ def _latest_cuts(counts, k):
             latest[i + 1] = -1
         else:
             latest[i + 1] = j if before >= k else 0
+    return latest
+
+
+@njit(cache=True)
+def _latest_with_units(back):
+    """Compute `_latest` of every row from the shortest groups that end there."""
+    latest = back.copy()
+    first = 0
+    while back[first] < 0:
+        first += 1
+    for i in range(first, back.size):
+        if back[i] < first:
+            latest[i] = 0
     return latest
 
 

@@ -2,7 +2,8 @@
 
 The confidential columns stand side by side on one axis of values: column j has the places
 `offsets[j]` to `offsets[j + 1] - 1`. `histogram` counts a class's records at each place, nulls left
-out; `q` is each column's distribution over all records.
+out; `q` is each column's distribution over all records. Where units are counted, both count the
+distinct units that hold a value, and one more place, the last, counts the units.
 """
 
 from typing import NamedTuple
@@ -18,7 +19,7 @@ TOLERANCE = 1e-12
 class Rules(NamedTuple):
     """Privacy models as flat arrays, for compiled code."""
 
-    # Records that a class must have: the largest k of the models.
+    # Records, or units, that a class must have: the largest k of the models.
     k: int
     # By column, the distinct values that a class must have, as the models together imply. With k,
     # this is the part of the models that stays true when a class grows.
@@ -32,6 +33,8 @@ class Rules(NamedTuple):
     q: np.ndarray
     # By level, for each value of the column the label above it.
     tree: np.ndarray
+    # The place at which units are counted; -1 where k counts records.
+    units: int = -1
 
 
 @njit(cache=True, nogil=True)
@@ -54,7 +57,7 @@ def may_hold(rules, size, histogram):
 
 @njit(cache=True, nogil=True)
 def holds(rules, size, histogram):
-    """Tell whether a class of `size` records satisfies all models."""
+    """Tell whether a class of `size` records, or units, satisfies all models."""
     return may_hold(rules, size, histogram) and too_many(rules, histogram) == 0
 
 
@@ -65,6 +68,7 @@ def too_many(rules, histogram):
     If a class satisfies a model that `may_hold` does not look at, its parts need not; but classes
     that satisfy it also do so when merged. So if a class breaks it, some part of it does too,
     however it is divided, and enough records must go to bring the rest back to the bound.
+    (Not so for units of which several parts hold the same value: it counts once when merged.)
     """
     most = 0
     for i in range(rules.kinds.shape[0]):

@@ -1,4 +1,4 @@
-"""How many records match each distinct tuple, where a null matches anything.
+"""How many records, or units, match each distinct tuple, where a null matches anything.
 
 Only tuples with a null need a search. Of a tuple's values the one with the fewest candidates is
 looked up: the tuples that hold this value, and those that hold a null in its place. A match is
@@ -84,3 +84,66 @@ def _postings(codes, sizes):
             rows[c, place[v]] = i
             place[v] += 1
     return starts, rows
+
+
+@njit(cache=True)
+def wildcard_units(codes, sizes, own, starts, holdings, size, k):
+    """Tell which tuples match k units or more.
+
+    A tuple has `own` units that no other has, and the shared ones, below `size`, between
+    `starts[i]` and `starts[i + 1]`. A tuple without nulls looks among those with one only.
+    """
+    n, p = codes.shape
+    deficient = np.zeros(n, np.bool_)
+    for i in range(n):
+        for c in range(p):
+            deficient[i] |= codes[i, c] < 0
+    everything, some = np.arange(n), np.flatnonzero(deficient)
+    of_all, of_some = _postings(codes, sizes), _postings(codes[some], sizes)
+    last, reached = np.full(size, -1), np.zeros(n, np.bool_)
+    for q in range(n):
+        found = _more(q, q, own, starts, holdings, last, 0)
+        among, (first, rows) = (everything, of_all) if deficient[q] else (some, of_some)
+        column, fewest = -1, among.size + 1
+        for c in range(p):
+            v = codes[q, c] + 1
+            if v > 0 and first[c, v + 1] - first[c, v] + first[c, 1] < fewest:
+                column, fewest = c, first[c, v + 1] - first[c, v] + first[c, 1]
+        if column < 0:
+            places = np.arange(among.size)
+        else:
+            v = codes[q, column] + 1
+            places = np.concatenate(
+                (
+                    rows[column, first[column, v] : first[column, v + 1]],
+                    rows[column, : first[column, 1]],
+                )
+            )
+        for place in places:
+            if found >= k:
+                break
+            r = among[place]
+            if r != q and _match(codes, q, r):
+                found = _more(q, r, own, starts, holdings, last, found)
+        reached[q] = found >= k
+    return reached
+
+
+@njit(cache=True)
+def _match(codes, q, r):
+    """Tell whether two tuples are equal where neither has a null."""
+    for c in range(codes.shape[1]):
+        if codes[q, c] >= 0 and codes[r, c] >= 0 and codes[q, c] != codes[r, c]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _more(q, r, own, starts, holdings, last, found):
+    """Add the units of tuple r to those found for tuple q."""
+    found += own[r]
+    for e in range(starts[r], starts[r + 1]):
+        if last[holdings[e]] != q:
+            last[holdings[e]] = q
+            found += 1
+    return found

@@ -105,6 +105,11 @@ class Noise(Method):
         return self.kind != "multiplicative"
 
     @property
+    def by_column(self) -> bool:
+        """Correlated noise looks at all columns."""
+        return self.kind != "correlated"
+
+    @property
     def amount(self) -> float:
         """A tenth of a standard deviation, or of the value, is little."""
         return largest(self.scale) / 0.1

@@ -88,6 +88,7 @@ class PRAM(Method):
     recipe_name: ClassVar[str] = "pram"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
+    by_column: ClassVar[bool] = True
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = "some values were replaced by others at random"
     caveat: ClassVar[str] = (

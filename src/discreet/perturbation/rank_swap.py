@@ -72,6 +72,7 @@ class RankSwap(RowBound):
     recipe_name: ClassVar[str] = "rank-swap"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
+    by_column: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value was swapped with a similar one of another record"
     caveat: ClassVar[str] = (
         "values were exchanged between records of similar rank: the column by itself is exact, its "

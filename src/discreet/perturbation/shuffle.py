@@ -76,6 +76,11 @@ class Shuffle(RowBound):
         self.together = together
         self.random_state = random_state
 
+    @property
+    def by_column(self) -> bool:
+        """Each has its own order, unless they are shuffled together."""
+        return not self.together
+
     def _run(self, given: Given) -> Outcome:
         """Shuffle each column, or all in one order."""
         columns, draws = given.columns, given.draws

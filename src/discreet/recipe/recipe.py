@@ -125,6 +125,9 @@ class Recipe(BaseModel):
     order_seed : int
         For the order of the written rows and the household numbers; drawn in secret and kept
         for a rerun. Never small, because a small one would give the original order away.
+    pseudonym_key : str
+        The file of a key that pseudonyms are made with, as a release keeps one in `internal/`:
+        tables of one key stay linked. By default, a secret one is drawn and kept.
     publish_noise : bool
         Give the exact parameters of perturbing steps in the external report, which otherwise
         says low, medium or high.
@@ -154,6 +157,7 @@ class Recipe(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = None
     allow_predictable_seed: bool = False
     order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = None
+    pseudonym_key: str | None = None
     publish_noise: bool = False
     counts: Literal["rows", "units", "households"] | None = None
     known_rows: Annotated[int, Field(ge=1)] | None = None
@@ -266,7 +270,8 @@ class Recipe(BaseModel):
             step.model_copy(update=dict.fromkeys(find_method(step.method).budgets))
             for step in self.steps
         ]
-        return self.model_copy(update={"seed": None, "order_seed": None, "steps": steps})
+        secrets = dict.fromkeys(("seed", "order_seed", "pseudonym_key"))
+        return self.model_copy(update=secrets | {"steps": steps})
 
     @property
     def has_predictable_seed(self) -> bool:
@@ -340,9 +345,11 @@ def _parse(text: str, source: str) -> dict[str, Any]:
 
 
 def _in_folder(content: Any, folder: Path) -> Any:
-    """Resolve the paths of hierarchies relative to the recipe's folder."""
+    """Resolve the paths of hierarchies and of a key relative to the recipe's folder."""
     if isinstance(content, dict):
         content = {key: _in_folder(value, folder) for key, value in content.items()}
+        if isinstance(content.get("pseudonym_key"), str):
+            content["pseudonym_key"] = str(folder.absolute() / content["pseudonym_key"])
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):
             content["path"] = str(folder.absolute() / content["path"])
         named = content.get("hierarchies")

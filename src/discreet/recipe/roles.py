@@ -121,6 +121,11 @@ class Roles(BaseModel):
         order = (*USES, "household", "unit", *LISTS)
         return {column: role for role in order for column in self._columns_of(role)}
 
+    @property
+    def renamed(self) -> set[str]:
+        """The columns whose values are replaced by names that tell nothing of them."""
+        return {*self.pseudonyms, *self._columns_of("household")}
+
     def assign(self, columns: Sequence[str]) -> dict[str, str]:
         """Return the role of each of a table's columns, or say what is missing.
 

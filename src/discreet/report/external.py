@@ -93,6 +93,9 @@ def _caveats(facts: Facts) -> list[tuple[str, str]]:
     if facts["household"]:
         said = "household numbers are random: they show who lives together, and nothing else"
         told.append((facts["household"], said))
+    if facts.get("pseudonyms"):
+        said = "pseudonyms show which rows hold the same value, and nothing else"
+        told.append((named(facts["pseudonyms"]), said))
     return told
 
 

@@ -18,6 +18,7 @@ _BECOMES = {
     "quasi": "could identify someone together with other columns",
     "confidential": "what nobody should learn about a person they know",
     "insensitive": "released",
+    "pseudonyms": "replaced by keyed pseudonyms",
     "household": "replaced by random numbers, the same for all members",
     "weight": "used to measure risk",
     "target": "what supervised steps aim at",
@@ -113,8 +114,8 @@ def _roles(log: Facts, recipe: Facts | None) -> Table:
     for column, role in log["roles"].items():
         treated = ", ".join(step["method"] for step in steps if column in step["columns"])
         fate = "dropped" if column in log["dropped"] else treated or "released as it is"
-        if role == "household":
-            fate = "random numbers"
+        if role in ("household", "pseudonyms") and column not in log["dropped"]:
+            fate = "random numbers" if role == "household" else "pseudonyms"
         rows.append((column, "none" if role == "drop" else role, _BECOMES[role], fate))
     return Table(("column", "role", "which means", "what was done"), rows)
 

@@ -90,14 +90,15 @@ def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
 
 def _cuts(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     points, counts = np.asarray(plan["points"]), np.asarray(plan["counts"])
-    ends = _range(_value(plan, points[0]), _value(plan, points[-1]), "from ", "at ")
+    ends = _range(_value(plan, points.min()), _value(plan, points.max()), "from ", "at ")
     rarest = f"the rarest stands for {counted(int(counts.min()), 'record')}"
     said = f"{counted(len(points), 'point')} {ends}; {rarest}, on average {counts.mean():.1f}"
     part.facts.append((f"rounding set of {column}", said))
     if len(points) <= LONGEST_TABLE:
-        cuts = np.asarray(plan["cuts"])
-        lower = ["", *(_value(plan, cut) for cut in cuts)]
-        upper = [*(_value(plan, cut) for cut in cuts), ""]
+        cuts = [_value(plan, cut) for cut in np.asarray(plan["cuts"])]
+        # A spike is released as it is.
+        spikes = [_value(plan, spike) for spike in np.asarray(plan.get("spikes", ()))]
+        lower, upper = ["", *cuts, *spikes], [*cuts, "", *spikes]
         rows = [
             (low, high, _value(plan, point), f"{int(count):,}")
             for low, high, point, count in zip(lower, upper, points, counts, strict=True)

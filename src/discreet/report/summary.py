@@ -77,8 +77,9 @@ def _cost(facts: Facts) -> str:
     parts = []
     log = facts.get("log")
     if log:
-        # New numbers of households are no loss.
-        changed = {c: n for c, n in log["changed_cells"].items() if log["roles"][c] != "household"}
+        # New numbers of households and pseudonyms are no loss.
+        names, roles = ("household", "pseudonyms"), log["roles"]
+        changed = {c: n for c, n in log["changed_cells"].items() if roles[c] not in names}
         cells, total = sum(changed.values()), len(changed) * log["input"]["rows"]
         parts.append(f"{share(cells / max(1, total))} of the released columns' cells differ")
     rows = {row["name"]: row for row in key_figures(facts) if row["after"] is not None}

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
 from itertools import chain
 from typing import Any, ClassVar, Literal
 
@@ -18,6 +20,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.parts import spread
 from discreet.kernels.sorting import sort_rows
+from discreet.kernels.units import last_starts
 from discreet.method import (
     ColumnMethod,
     Counted,
@@ -35,6 +38,14 @@ from discreet.rounding._plans import (
     stochastic_point,
 )
 from discreet.rounding._sizes import SIZE, Size, group_size, point_count
+from discreet.rounding._spikes import (
+    Spikes,
+    among,
+    set_apart,
+    spike_of,
+    spikes_of,
+    with_spikes,
+)
 from discreet.table.summary import Summary, followed_by, summarise_sorted
 
 # Groups at the end of a range of values that are grouped again with the next range.
@@ -102,11 +113,14 @@ class Rounding(ColumnMethod):
             order = np.argsort(np.where(np.isnan(values), np.inf, values))
             part = np.searchsorted(plan["cuts"], values[order], side="right")
             new = np.empty(len(values))
-            new[order] = points[part.clip(max=len(points) - 1)]
+            new[order] = points[part]
+            if "spikes" in plan:
+                found, at = spike_of(plan, values)
+                new[found] = points[at]
         elif plan["encoding"] == "nearest":
-            new = nearest_point(_distinct(points), values)
+            new = nearest_point(np.unique(points), values)
         else:
-            new = stochastic_point(_distinct(points), values, draws)
+            new = stochastic_point(np.unique(points), values, draws)
         return np.where(np.isnan(values), np.nan, new)
 
     def decide_rounded(
@@ -137,10 +151,13 @@ class Rounding(ColumnMethod):
         plan = self.decide_rounded(summary, column, draws, rounded)
         if plan["encoding"] != "group":
             return self.apply(plan, values, draws), plan
+        if "spikes" in plan:  # as in the plan: the parts' rows, then those of each spike
+            spike = np.isin(ordered, plan["spikes"])
+            rows = np.concatenate([rows[~spike], rows[spike]])
         return spread(plan["points"], np.cumsum(plan["counts"]), rows, len(values)), plan
 
     def _learned(self) -> None:
-        self.rounding_sets_ = {c: _distinct(plan["points"]) for c, plan in self.plan_.items()}
+        self.rounding_sets_ = {c: np.unique(plan["points"]) for c, plan in self.plan_.items()}
         self.group_sizes_ = {c: plan["counts"] for c, plan in self.plan_.items()}
         self.n_points_ = {c: len(points) for c, points in self.rounding_sets_.items()}
 
@@ -155,10 +172,11 @@ class GroupRounding(Rounding):
     k: Size
     representative: str
     keep_ties: bool
+    spikes: str
 
     @property
     def promise(self) -> str | None:
-        """At least k records per released value, kept by the group encoding alone."""
+        """At least k records (or units) per released value, kept by the group encoding alone."""
         return "k-per-value" if self.encoding == "group" else None
 
     @property
@@ -171,7 +189,28 @@ class GroupRounding(Rounding):
         ranges = counted.ranges(column)
         if ranges is None:
             return super()._plan_from(counted, column, draws, rounded)
-        return self._by_ranges(ranges, column, draws, rounded)
+        if self.spikes == "group":
+            return self._by_ranges(ranges, column, draws, rounded)
+        spikes = spikes_of(ranges, self._fixed_size(column))
+        again = counted.ranges(column)
+        assert again is not None
+        others = (among(part, ~np.isin(part.values, spikes.values)) for part in again)
+        grouping = copy(self)
+        grouping.spikes = "group"
+        plan = grouping._by_ranges((p for p in others if p.n), column, draws, rounded)
+        plan = with_spikes(plan, spikes)
+        plan["points"] = rounded(column, plan["points"])
+        return plan
+
+    def _fixed_size(self, column: str) -> int:
+        """Return k, which no rule finds from some of the values."""
+        k: Any = self.k
+        if isinstance(per_column(k, column, "k"), str):
+            raise BadInput(
+                f"column '{column}' has too many distinct values for k by the rule {k!r}; give k "
+                "as a number"
+            )
+        return int(per_column(k, column, "k"))
 
     def _by_ranges(
         self, ranges: Iterator[Summary], column: str, draws: Draws, rounded: Rounder
@@ -181,12 +220,7 @@ class GroupRounding(Rounding):
         Every group has k records. Groups are those of the whole column but where a cut between
         two ranges reaches back farther than the groups that are carried over.
         """
-        k: Any = self.k
-        if isinstance(per_column(k, column, "k"), str):
-            raise BadInput(
-                f"column '{column}' has too many distinct values for k by the rule {k!r}; give k "
-                "as a number"
-            )
+        self._fixed_size(column)
         parts: list[tuple[np.ndarray, ...]] = []
         held: Summary | None = None
         upcoming = next(ranges)
@@ -206,25 +240,46 @@ class GroupRounding(Rounding):
         plan["cuts"], plan["points"], plan["counts"] = map(np.concatenate, zip(*parts, strict=True))
         return plan
 
-    def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
+    def groups(
+        self, values: np.ndarray, counts: np.ndarray | None, k: int, back: np.ndarray | None
+    ) -> np.ndarray:
         """Return the ends of the groups of sorted values, which `counts` forbids to split.
 
-        Without counts, each value is one record. There are k or more records.
+        Without counts, each value is one record. There are k or more records; or units, where
+        `back` says which values k of them hold (`kernels.units.last_starts`).
         """
         raise NotImplementedError
+
+    def figures(
+        self, values: np.ndarray, counts: np.ndarray | None, ends: np.ndarray, k: int
+    ) -> ColumnPlan:
+        """Return what to tell of groups of units that have several records."""
+        return {}
 
     def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Group the records, or, with `keep_ties`, the distinct values."""
         k = group_size(self.k, summary, column)
         check_length(summary, k, "k", column)
-        if len(summary.values) == summary.n:
-            ends = self.groups(summary.values, None, k)
-        elif self.keep_ties:
-            ends = self.groups(summary.values, summary.counts, k)
-            ends = np.cumsum(summary.counts)[ends - 1]
-        else:
-            ends = self.groups(np.repeat(summary.values, summary.counts), None, k)
-        return draw_up(summary, ends, self.representative) | {"k": k}
+        if self.spikes == "group":
+            return self._grouped(summary, k)
+        rest, spikes = set_apart(summary, k, column)
+        return with_spikes(self._grouped(rest, k), spikes)
+
+    def _grouped(self, summary: Summary, k: int) -> ColumnPlan:
+        values, counts, held = summary.values, None, summary.holders
+        if len(values) < summary.n:
+            if self.keep_ties:
+                counts = summary.counts
+            else:
+                values = np.repeat(values, summary.counts)
+                held = None if held is None else replace(held, starts=np.arange(len(values) + 1))
+        back = None if held is None else last_starts(held.units, held.starts, held.size, k)
+        ends = self.groups(values, counts, k, back)
+        records = ends if counts is None else np.cumsum(counts)[ends - 1]
+        plan = draw_up(summary, records, self.representative) | {"k": k}
+        if held is not None and held.count < summary.n:
+            plan |= self.figures(values, counts, ends, k)
+        return plan
 
 
 class PartRounding(Rounding):
@@ -236,6 +291,7 @@ class PartRounding(Rounding):
     constraints: ClassVar[Constraints] = {"min_count": whole(1)}
     representative: str
     min_count: int
+    spikes: str
 
     @property
     def promise(self) -> str | None:
@@ -249,6 +305,12 @@ class PartRounding(Rounding):
     def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Cut, and merge what is too small."""
         check_length(summary, self.min_count, "min_count", column)
+        if self.spikes == "group":
+            return self._merged(summary, column, draws)
+        rest, spikes = set_apart(summary, self.min_count, column)
+        return with_spikes(self._merged(rest, column, draws), spikes)
+
+    def _merged(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         ends = self.parts(summary, column, draws)
         points = represent(summary.values, summary.counts, ends, self.representative)
         ends, points = merge_small(summary, ends, points, self.min_count, self.representative)
@@ -272,12 +334,14 @@ class PointRounding(PartRounding):
         representative: Representative = "mean",
         encoding: Encoding = "group",
         min_count: int = 1,
+        spikes: Spikes = "group",
         random_state: Any = None,
     ) -> None:
         self.n_points = n_points
         self.representative = representative
         self.encoding = encoding
         self.min_count = min_count
+        self.spikes = spikes
         self.random_state = random_state
 
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
@@ -297,8 +361,3 @@ class PointRounding(PartRounding):
         if found < c and distinct > 1:
             why = f"it has only {distinct} distinct values" if distinct < c else self.fewer_because
             warnings.warn(f"column '{column}' gets {found} points, not {c}: {why}", stacklevel=2)
-
-
-def _distinct(points: np.ndarray) -> np.ndarray:
-    """Drop repeated points; parts come in order, so their points do."""
-    return points[np.append(True, np.diff(points) > 0)]

@@ -5,13 +5,16 @@ A value x belongs to the part `searchsorted(cuts, x, side="right")`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.parts import part_means
 from discreet.plan import ColumnPlan
-from discreet.table.summary import Summary
+from discreet.rounding._sizes import held_in_parts
+from discreet.table.summary import Holders, Summary
 
 
 def draw_up(
@@ -32,8 +35,8 @@ def draw_up(
     Returns
     -------
     dict
-        `kind`, `cuts`, `points`, `counts`, and, where equal values are split, `splits`: value,
-        group and count of each share, to be taken in row order.
+        `kind`, `cuts`, `points`, `counts`; `units` where these are counted; and, where equal values
+        are split, `splits`: value, group and count of each share, to be taken in row order.
 
     Examples
     --------
@@ -64,6 +67,11 @@ def draw_up(
         "points": points,
         "counts": np.diff(ends, prepend=0),
     }
+    if summary.holders is not None:
+        held = summary.holders
+        if splits:  # of each record by itself
+            held = replace(held, starts=np.arange(summary.n + 1))
+        plan["units"] = held.in_parts(ends if splits else border)
     if splits:
         _settle_splits(plan, value, np.repeat(np.arange(len(ends)), border - starts), share)
     return plan
@@ -124,7 +132,7 @@ def merge_small(
     min_count: int,
     representative: str | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Merge parts of fewer than `min_count` records, the smallest first, with a neighbour.
+    """Merge parts of fewer than `min_count` records or units, the smallest first, with a neighbour.
 
     Parameters
     ----------
@@ -140,8 +148,7 @@ def merge_small(
     ends, points : ndarray
         A small part went to the neighbour whose point is nearest, the lower one on a tie.
     """
-    totals = np.append(0, np.cumsum(summary.counts))
-    sizes = np.diff(totals[ends], prepend=0)
+    sizes = held_in_parts(summary, ends)
     while len(ends) > 1 and sizes.min() < min_count:
         small = int(sizes.argmin())
         left, right = (
@@ -150,9 +157,12 @@ def merge_small(
         )
         into = small - 1 if left <= right else small + 1
         a = min(small, into)
-        sizes[into] += sizes[small]
+        inside = slice(ends[a - 1] if a else 0, ends[a + 1])
+        if summary.holders is None:
+            sizes[into] += sizes[small]
+        elif sizes[into] < min_count:  # one that is large enough need not be counted again
+            sizes[into] = _units_inside(summary.holders, inside)
         if representative is not None:
-            inside = slice(ends[a - 1] if a else 0, ends[a + 1])
             values, counts = summary.values[inside], summary.counts[inside]
             points[into] = represent(values, counts, np.array([len(values)]), representative)[0]
         ends = np.delete(ends, a)
@@ -160,8 +170,14 @@ def merge_small(
     return ends, points
 
 
+def _units_inside(holders: Holders, inside: slice) -> int:
+    return len(np.unique(holders.units[holders.starts[inside.start] : holders.starts[inside.stop]]))
+
+
 def check_length(summary: Summary, least: int, name: str, column: str) -> None:
-    """Refuse a column that has fewer values than one group must hold."""
+    """Refuse a column that has fewer values, or units with one, than one group must hold."""
+    if summary.holders is not None and (units := summary.holders.count) < least:
+        raise BadInput(f"column '{column}' has {units} units, fewer than {name} = {least}")
     if summary.n < least:
         raise BadInput(
             f"column '{column}' has {summary.n} values (n_samples = {summary.n}), "

@@ -25,12 +25,24 @@ SIZE = Rule(
 LEAST = 3
 
 
+def held(summary: Summary) -> int:
+    """Return how many hold a value: units where these are counted, else records."""
+    return summary.n if summary.holders is None else summary.holders.count
+
+
+def held_in_parts(summary: Summary, ends: np.ndarray) -> np.ndarray:
+    """Return how many hold each part, by the parts' ends (exclusive, among the distinct values)."""
+    if summary.holders is not None:
+        return summary.holders.in_parts(ends)
+    return np.diff(np.append(0, np.cumsum(summary.counts))[ends], prepend=0)
+
+
 def group_size(k: Size, summary: Summary, column: str) -> int:
     """Return the k of a column, by the rule where it says so: at least 3 then."""
     size: Any = per_column(k, column, "k")
     if not isinstance(size, str):
         return int(size)
-    raw = summary.n // freedman_diaconis(summary, column)
+    raw = held(summary) // freedman_diaconis(summary, column)
     if raw < LEAST:
         warnings.warn(
             f"column '{column}': the Freedman-Diaconis rule gives k = {raw}; k = {LEAST} is used",
@@ -44,12 +56,13 @@ def point_count(n_points: Size, summary: Summary, column: str) -> int:
     size: Any = per_column(n_points, column, "n_points")
     if not isinstance(size, str):
         return int(size)
-    raw = freedman_diaconis(summary, column)
-    most = max(1, summary.n // LEAST)
+    raw, n = freedman_diaconis(summary, column), held(summary)
+    most = max(1, n // LEAST)
     if raw > most:
+        what = "values" if summary.holders is None else "units"
         warnings.warn(
-            f"column '{column}': the Freedman-Diaconis rule gives {raw} points for {summary.n} "
-            f"values; {most} are used",
+            f"column '{column}': the Freedman-Diaconis rule gives {raw} points for {n} {what}; "
+            f"{most} are used",
             stacklevel=2,
         )
     return min(raw, most)
@@ -58,7 +71,8 @@ def point_count(n_points: Size, summary: Summary, column: str) -> int:
 def freedman_diaconis(summary: Summary, column: str) -> int:
     """Return the rule's number of classes, ceil(range / width), width = 2 IQR / n^(1/3).
 
-    Where the interquartile range is 0, or next to it, Scott's width 3.49 s / n^(1/3) serves.
+    Where the interquartile range is 0, or next to it, Scott's width 3.49 s / n^(1/3) serves. Where
+    units are counted, n is their number.
 
     Examples
     --------
@@ -70,9 +84,10 @@ def freedman_diaconis(summary: Summary, column: str) -> int:
         why = "is constant" if spread == 0 else "has a range beyond what float64 holds"
         warnings.warn(f"column '{column}' {why}: it gets one group", stacklevel=2)
         return 1
+    root = math.cbrt(held(summary))
     quartiles = quantiles(summary, 4)
     middle = float(quartiles[3] - quartiles[1])
-    width = 2 * middle / math.cbrt(summary.n)
+    width = 2 * middle / root
     if width == 0 or spread / width == math.inf:
         warnings.warn(
             f"column '{column}' has interquartile range {middle:g}: Scott's rule is used instead "
@@ -83,7 +98,7 @@ def freedman_diaconis(summary: Summary, column: str) -> int:
         share = (summary.values - summary.values[0]) / spread
         share -= np.average(share, weights=summary.counts)
         deviation = math.sqrt((summary.counts * share**2).sum() / (summary.n - 1))
-        return math.ceil(math.cbrt(summary.n) / (3.49 * deviation))
+        return math.ceil(root / (3.49 * deviation))
     return math.ceil(spread / width)
 
 

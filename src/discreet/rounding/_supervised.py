@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import Given, Outcome
+from discreet.plan import ColumnPlan
 from discreet.rounding._base import PartRounding
 from discreet.table.summary import Summary
 
@@ -26,16 +27,23 @@ class SupervisedRounding(PartRounding):
         """Return the ends (exclusive) of the parts of values with class counts (value by class)."""
         raise NotImplementedError
 
-    def parts(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
-        """Cut by the classes that occur where the column has a value."""
+    def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
+        """Refuse a column with a value in records of one class only."""
         if summary.classes is None:
             raise BadInput(f"{type(self).__name__} needs the classes of column '{column}'")
-        occurs = summary.classes.any(axis=0)
-        if occurs.sum() < 2:
+        if summary.classes.any(axis=0).sum() < 2:
             raise BadInput(
                 f"the records with a value in column '{column}' are all of one class; "
                 f"{type(self).__name__} needs two or more"
             )
+        return super().plan(summary, column, draws)
+
+    def parts(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
+        """Cut by the classes that occur."""
+        assert summary.classes is not None
+        occurs = summary.classes.any(axis=0)
+        if occurs.sum() < 2:  # all of the others are spikes
+            return np.array([len(summary.values)])
         if occurs.all():  # no copy of a large table
             return self.cut(summary.classes)
         return self.cut(np.ascontiguousarray(summary.classes[:, occurs]))

@@ -11,11 +11,13 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.kernels.units import last_starts
 from discreet.method import Rounder
 from discreet.parameters import Constraints, Rule, number, whole
 from discreet.plan import ColumnPlan
 from discreet.rounding._base import STOCHASTIC, Encoding, Rounding
 from discreet.rounding._plans import check_length
+from discreet.rounding._sizes import held_in_parts
 from discreet.table.csv import LARGEST_EXACT_INTEGER
 from discreet.table.summary import Summary, summarise
 
@@ -139,30 +141,32 @@ class BaseRounding(Rounding):
         either = np.concatenate([below, below + (share > 0)])
         multiples = np.unique(either if self.encoding == "stochastic" else at)
         counts = np.bincount(np.searchsorted(multiples, at), summary.counts, len(multiples))
-        return {
+        plan: ColumnPlan = {
             "kind": "multiples",
             "base": base,
             "multiples": multiples,
             "points": multiples * base + 0.0,
             "counts": counts.astype(np.int64),
         }
+        if summary.holders is not None:
+            plan["units"] = summary.holders.in_parts(np.searchsorted(at, multiples, side="right"))
+        return plan
 
     def _smallest_base(self, summary: Summary, column: str) -> float:
         least = self.min_attraction
         assert least is not None
         check_length(summary, least, "min_attraction", column)
         # Neighbours of the outermost values: most small bases are ruled out by these alone.
-        totals = np.cumsum(summary.counts)
-        inner = np.searchsorted(totals, [least - 1, summary.n - least], side="right")
-        outer = summary.values[[0, *inner, -1]]
+        outer = summary.values[[0, *_inner(summary, least), -1]]
         for base in sorted(self.bases) if self.bases else _round_bases(summary.values):
             below, share = _below(outer, base)
             at = below + (share >= 0.5)
             if at[0] == at[1] and at[2] == at[3] and _attracted(summary, base).min() >= least:
                 return base
         raise BadInput(
-            f"column '{column}': no base of {self.bases} leaves {least} records at each multiple; "
-            "list a larger one"
+            f"column '{column}': no base of {self.bases} leaves {least} "
+            f"{'records' if summary.holders is None else 'units'} at each multiple; list a larger "
+            "one"
         )
 
     def apply(self, plan: ColumnPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
@@ -201,11 +205,22 @@ def _below(values: np.ndarray, base: float) -> tuple[np.ndarray, np.ndarray]:
     return below, quotient - below
 
 
+def _inner(summary: Summary, least: int) -> tuple[int, int]:
+    """Return the last of the lowest values that `least` hold, and the first of the highest."""
+    held = summary.holders
+    if held is not None:
+        back = last_starts(held.units, held.starts, held.size, least)
+        return int(np.argmax(back >= 0)) - 1, int(back[-1])
+    totals = np.cumsum(summary.counts)
+    low, high = np.searchsorted(totals, [least - 1, summary.n - least], side="right")
+    return int(low), int(high)
+
+
 def _attracted(summary: Summary, base: float) -> np.ndarray:
-    """Count the records in each set of attraction that is not empty."""
+    """Count the records or units in each set of attraction that is not empty."""
     below, share = _below(summary.values, base)
     at = below + (share >= 0.5)
-    return np.add.reduceat(summary.counts, np.flatnonzero(np.append(True, at[1:] != at[:-1])))
+    return held_in_parts(summary, np.flatnonzero(np.append(at[1:] != at[:-1], True)) + 1)
 
 
 def _round_bases(values: np.ndarray) -> Iterable[float]:

@@ -32,6 +32,9 @@ class EqualWidth(PointRounding):
     min_count : int
         A part of fewer records is merged with the neighbour whose point is nearest. A recipe that
         does not state it is refused where a point would stand for fewer than 3 records.
+    spikes : {"group", "keep"}
+        A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
+        kept and the others are grouped without it.
     random_state : int, RandomState instance or None
         For the stochastic encoding.
 

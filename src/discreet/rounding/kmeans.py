@@ -12,6 +12,7 @@ from discreet.errors import BadInput
 from discreet.kernels.kmeans import kmeans_l1, kmeans_l2, lloyd
 from discreet.rounding._base import Encoding, PointRounding, Representative
 from discreet.rounding._sizes import Size
+from discreet.rounding._spikes import Spikes
 from discreet.table.summary import Summary
 
 Objective = Literal["l2", "l1"]
@@ -41,6 +42,9 @@ class KMeans(PointRounding):
     min_count : int
         A part of fewer records is merged with the neighbour whose point is nearest. A recipe that
         does not state it is refused where a point would stand for fewer than 3 records.
+    spikes : {"group", "keep"}
+        A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
+        kept and the others are grouped without it.
     random_state : int, RandomState instance or None
         For the stochastic encoding and Lloyd's start.
 
@@ -77,6 +81,7 @@ class KMeans(PointRounding):
     representative: Representative = "mean"
     encoding: Encoding = "group"
     min_count: int = 1
+    spikes: Spikes = "group"
     random_state: Any = None
 
     @property

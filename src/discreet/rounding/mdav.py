@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.kernels.mdav import mdav
+from discreet.kernels.units import first_ends
 from discreet.rounding._base import Encoding, GroupRounding, Representative
 from discreet.rounding._sizes import Size
+from discreet.rounding._spikes import Spikes
 
 
 @dataclass(eq=False, repr=False)
@@ -32,6 +34,9 @@ class MDAV(GroupRounding):
         True: equal values are never split, the plan is a function of the value and groups may
         exceed k. False: groups of k records but for the last one, equal values at a border are
         split in row order.
+    spikes : {"group", "keep"}
+        A value that at least k, and 5 % of all, share is grouped like any other, or it is
+        kept and the others are grouped without it.
     random_state : int, RandomState instance or None
         For the stochastic encoding.
 
@@ -67,8 +72,13 @@ class MDAV(GroupRounding):
     representative: Representative = "mean"
     encoding: Encoding = "group"
     keep_ties: bool = True
+    spikes: Spikes = "group"
     random_state: Any = None
 
-    def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
+    def groups(
+        self, values: np.ndarray, counts: np.ndarray | None, k: int, back: np.ndarray | None
+    ) -> np.ndarray:
         """Take groups from the two ends."""
-        return mdav(values, counts, k)
+        if back is None:
+            return mdav(values, counts, k)
+        return mdav(values, counts, k, back, first_ends(back))

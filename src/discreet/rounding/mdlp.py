@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.kernels.supervised import mdlp
 from discreet.rounding._base import Encoding, Representative
+from discreet.rounding._spikes import Spikes
 from discreet.rounding._supervised import SupervisedRounding
 
 
@@ -30,6 +31,9 @@ class MDLP(SupervisedRounding):
     min_count : int
         A part of fewer records is merged with the neighbour whose point is nearest. A recipe that
         does not state it is refused where a point would stand for fewer than 3 records.
+    spikes : {"group", "keep"}
+        A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
+        kept and the others are grouped without it.
     random_state : int, RandomState instance or None
         For the stochastic encoding.
 
@@ -64,6 +68,7 @@ class MDLP(SupervisedRounding):
     representative: Representative = "mean"
     encoding: Encoding = "group"
     min_count: int = 1
+    spikes: Spikes = "group"
     random_state: Any = None
 
     def cut(self, classes: np.ndarray) -> np.ndarray:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts
+from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts, oma_units
+from discreet.method import Decision, Given, Outcome
+from discreet.plan import ColumnPlan
 from discreet.rounding._base import Encoding, GroupRounding, Representative
+from discreet.rounding._plans import represent
 from discreet.rounding._sizes import Size
+from discreet.rounding._spikes import Spikes
 
 Objective = Literal["l2", "l1"]
 
@@ -36,6 +40,9 @@ class OMA(GroupRounding):
         True: equal values are never split, the plan is a function of the value and groups may
         exceed 2k-1. False: groups of k to 2k-1 records, equal values at a border are split in
         row order.
+    spikes : {"group", "keep"}
+        A value that at least k, and 5 % of all, share is grouped like any other, or it is
+        kept and the others are grouped without it.
     random_state : int, RandomState instance or None
         For the stochastic encoding.
 
@@ -71,10 +78,52 @@ class OMA(GroupRounding):
     representative: Representative = "mean"
     encoding: Encoding = "group"
     keep_ties: bool = True
+    spikes: Spikes = "group"
     random_state: Any = None
 
-    def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
+    def groups(
+        self, values: np.ndarray, counts: np.ndarray | None, k: int, back: np.ndarray | None
+    ) -> np.ndarray:
         """Find the optimal partition."""
+        squares = self.objective == "l2"
+        if back is not None:
+            counts = np.ones(len(values), np.int64) if counts is None else counts
+            return oma_units(values, counts, back, not squares)
         if counts is None:
-            return (oma_l2 if self.objective == "l2" else oma_l1)(values, k)
-        return (oma_l2_counts if self.objective == "l2" else oma_l1_counts)(values, counts, k)
+            return (oma_l2 if squares else oma_l1)(values, k)
+        return (oma_l2_counts if squares else oma_l1_counts)(values, counts, k)
+
+    def figures(
+        self, values: np.ndarray, counts: np.ndarray | None, ends: np.ndarray, k: int
+    ) -> ColumnPlan:
+        """Return the loss, and what it would be if k counted rows: the price of counting units."""
+        each = np.ones(len(values), np.int64) if counts is None else counts
+        whole = self._within(values, each, ends[-1:]) or 1.0
+        by_rows = self.groups(values, counts, k, None)
+        return {
+            "loss": self._within(values, each, ends) / whole,
+            "loss_counting_rows": self._within(values, each, by_rows) / whole,
+        }
+
+    def _within(self, values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> float:
+        """Return what is minimised."""
+        middle = "mean" if self.objective == "l2" else "median"
+        points = represent(values, counts, ends, middle)
+        off = np.abs(values - np.repeat(points, np.diff(ends, prepend=0)))
+        return float(np.dot(counts, off**2 if self.objective == "l2" else off))
+
+    def decide_from(self, *args: Any, **more: Any) -> Decision:
+        """Decide on each column from its distinct values and counts."""
+        decision = super().decide_from(*args, **more)
+        return replace(decision, figures=_figures(decision.plans))
+
+    def _run(self, given: Given) -> Outcome:
+        outcome = super()._run(given)
+        return replace(outcome, figures=_figures(outcome.plans))
+
+
+def _figures(plans: dict[str, ColumnPlan]) -> dict[str, Any]:
+    """Return the losses of columns in which units have several rows, for the log."""
+    told = {name: plan for name, plan in plans.items() if "loss" in plan}
+    names: tuple[Literal["loss", "loss_counting_rows"], ...] = ("loss", "loss_counting_rows")
+    return {key: {name: plan[key] for name, plan in told.items()} for key in names if told}

@@ -14,8 +14,9 @@ from discreet.kernels.parts import bootstrap_means
 from discreet.parameters import Constraints, whole
 from discreet.plan import ColumnPlan
 from discreet.rounding._base import Encoding, PointRounding, Representative
-from discreet.rounding._plans import check_length, draw_up, merge_small, represent
+from discreet.rounding._plans import draw_up, merge_small, represent
 from discreet.rounding._sizes import Size, point_count
+from discreet.rounding._spikes import Spikes
 from discreet.rounding.equal_frequency import equal_frequency_ends
 from discreet.rounding.equal_width import equal_width_ends
 from discreet.table.summary import Summary, summarise
@@ -58,6 +59,9 @@ class Resampling(PointRounding):
     min_count : int
         A part of fewer records is merged with the neighbour whose point is nearest. A recipe that
         does not state it is refused where a point would stand for fewer than 3 records.
+    spikes : {"group", "keep"}
+        A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
+        kept and the others are grouped without it.
     random_state : int, RandomState instance or None
         For the samples and the stochastic encoding.
 
@@ -99,6 +103,7 @@ class Resampling(PointRounding):
     representative: Representative = "mean"
     encoding: Encoding = "group"
     min_count: int = 1
+    spikes: Spikes = "group"
     random_state: Any = None
 
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
@@ -108,9 +113,8 @@ class Resampling(PointRounding):
         ends = equal_width_ends if self.discretizer == "equal-width" else equal_frequency_ends
         return ends(summary, c)
 
-    def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
+    def _merged(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Make points from the centres, and send each value to the nearest."""
-        check_length(summary, self.min_count, "min_count", column)
         centres = summarise(self._centres(summary, column, draws))
         c = point_count(self.n_points, summary, column)
         ends = self.cut(centres, c, draws)

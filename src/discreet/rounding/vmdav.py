@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.kernels.mdav import vmdav
+from discreet.kernels.units import first_ends
 from discreet.parameters import Constraints, number
 from discreet.rounding._base import Encoding, GroupRounding, Representative
 from discreet.rounding._sizes import Size
+from discreet.rounding._spikes import Spikes
 
 
 @dataclass(eq=False, repr=False)
@@ -36,6 +38,9 @@ class VMDAV(GroupRounding):
         True: equal values are never split, the plan is a function of the value and groups may
         exceed 2k-1. False: records are grouped one by one, equal values at a border are split in
         row order.
+    spikes : {"group", "keep"}
+        A value that at least k, and 5 % of all, share is grouped like any other, or it is
+        kept and the others are grouped without it.
     random_state : int, RandomState instance or None
         For the stochastic encoding.
 
@@ -73,8 +78,13 @@ class VMDAV(GroupRounding):
     representative: Representative = "mean"
     encoding: Encoding = "group"
     keep_ties: bool = True
+    spikes: Spikes = "group"
     random_state: Any = None
 
-    def groups(self, values: np.ndarray, counts: np.ndarray | None, k: int) -> np.ndarray:
+    def groups(
+        self, values: np.ndarray, counts: np.ndarray | None, k: int, back: np.ndarray | None
+    ) -> np.ndarray:
         """Take groups from the two ends, and let them grow."""
-        return vmdav(values, counts, k, float(self.gamma))
+        if back is None:
+            return vmdav(values, counts, k, float(self.gamma))
+        return vmdav(values, counts, k, float(self.gamma), back, first_ends(back))

@@ -10,8 +10,8 @@ the sizes of classes, is counted in each piece (`Columns.tally`) and verified at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -32,8 +32,9 @@ from discreet.check.replay.rounding import clip, cuts, multiples
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.table import Numbers, kind_of, numbers
+from discreet.table.classes import encode
 from discreet.table.columns import numbers_like
-from discreet.table.keys import row_numbers
+from discreet.table.keys import group_numbers, row_numbers
 
 # A column's plan, its values that are not null, their row numbers, its draws -> new values.
 ColumnReplay = Callable[[dict[str, Any], np.ndarray, np.ndarray, Draws], np.ndarray]
@@ -138,7 +139,7 @@ def replay(
             columns.unknown |= set(step["columns"])
             continue
         if new is None:
-            new = _step(step, columns, partial(_draws, seed, step["step"], rows))
+            new = _at_levels(step, columns, partial(_draws, seed, step["step"], rows))
         for name, values in new.items():
             if isinstance(values, pa.ChunkedArray):
                 treated[name] = values
@@ -156,6 +157,70 @@ def replay(
     for name in columns.unknown:
         treated.pop(name, None)
     return treated, columns
+
+
+def _at_levels(step: StepPlan, columns: Columns, draws: Callable[[str], Draws]) -> dict[str, Any]:
+    """Apply a step; what says the same in all rows of a household or person once for each.
+
+    A piece of rows does not tell which is the first of a household, and need not: what is applied
+    to pieces goes by each value alone, and by the household's draws.
+    """
+    levels = step.get("levels", {})
+    kept = _kept(step, columns)
+    if not levels:
+        return _step(step, columns, draws) if kept is None else _scattered(step, columns, kept)
+    new: dict[str, Any] = {}
+    for level in dict.fromkeys([levels.get(name) for name in step["columns"]]):
+        names = [name for name in step["columns"] if levels.get(name) == level]
+        part: StepPlan = {**step, "columns": {name: step["columns"][name] for name in names}}
+        if level is None:
+            new |= _step(part, columns, draws)
+            continue
+        numbers = group_numbers(columns.arrow(level))
+        if columns.rows is not None:
+            new |= _step(part, columns, partial(_by_group, draws, numbers))
+            continue
+        codes = encode(columns.arrow(level), level)[0]
+        first = np.unique(codes, return_index=True)[1]
+        some = columns.chosen(first, columns if "joint" in step else names)
+        made = _step(part, some, partial(_by_group, draws, numbers[first]))
+        new |= {name: _rows_of(values, codes) for name, values in made.items()}
+    return new
+
+
+def _by_group(draws: Callable[[str], Draws], numbers: np.ndarray, column: str) -> Draws:
+    return draws(column).apart().at(numbers)
+
+
+def _kept(step: StepPlan, columns: Columns) -> np.ndarray | None:
+    """Return the rows that a step looks at, where those of some households are left out."""
+    if "excluded" not in step:
+        return None
+    if columns.rows is not None:
+        raise BadInput("households that are left out as a whole need all rows in memory")
+    kept = np.full(columns.num_rows, True)
+    kept[step["excluded"]] = False
+    return kept
+
+
+def _scattered(step: StepPlan, columns: Columns, kept: np.ndarray) -> dict[str, Any]:
+    """Apply a step to some rows; the others are left out."""
+    some = columns.chosen(np.flatnonzero(kept), columns)
+    # Without draws: steps that suppress records are not random.
+    made = _step(step, some, lambda column: Draws(0))
+    columns.tally |= some.tally
+    suppressed, left_out = ~kept, ~kept
+    suppressed[kept], left_out[kept] = some.suppressed, some.left_out
+    columns.suppress(suppressed, left_out)
+    place = np.maximum(np.cumsum(kept) - 1, 0)
+    return {name: _rows_of(values, place) for name, values in made.items()}
+
+
+def _rows_of(values: Any, rows: np.ndarray) -> Any:
+    """Take some rows of what a step gives."""
+    if isinstance(values, tuple):
+        return tuple(_rows_of(part, rows) for part in values)
+    return values[rows] if isinstance(values, np.ndarray) else values.take(pa.array(rows))
 
 
 def is_unknown(step: StepPlan, unknown: set[str]) -> bool:
@@ -251,6 +316,25 @@ class Columns(Mapping[str, Any]):
         self.tally: Tally = {}
         # Columns of a piece that only the whole table tells.
         self.unknown: set[str] = set()
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.suppressed)
+
+    def chosen(self, rows: np.ndarray, names: Iterable[str]) -> Columns:
+        """Take some rows of some columns as they are now."""
+        taken = {name: self._arrow[name].take(pa.array(rows)) for name in names}
+        some = Columns(pa.table(taken))
+        for name, column in taken.items():
+            if name in self._numbers:
+                values, precision = self._numbers[name]
+                some.put_numbers(name, values[rows], precision)
+            if kind_of(column.type) == "numeric":
+                # With the decimals of the whole column.
+                whole = self.source(name)
+                some._sources[name] = replace(whole, values=whole.values[rows])
+        return some
 
     def __getitem__(self, name: str) -> Any:
         if name in self._numbers:

@@ -28,6 +28,8 @@ def cuts(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) ->
         group = _groups(x, plan["cuts"])
         if "splits" in plan:
             _split(plan["splits"], x, group)
+        if "spikes" in plan:
+            _keep(plan["spikes"], x, group, len(plan["cuts"]) + 1)
         return points[group]
     points = np.unique(points)
     above = np.minimum(np.searchsorted(points, x), len(points) - 1)
@@ -58,6 +60,12 @@ def _split(splits: dict[str, Any], x: np.ndarray, group: np.ndarray) -> None:
     # Shares are listed by value, then by group. An edited plan may list too many or too few.
     shares = np.repeat(splits["group"], splits["count"])
     group[in_order] = np.resize(shares, len(in_order))
+
+
+def _keep(spikes: Any, x: np.ndarray, group: np.ndarray, first: int) -> None:
+    """Send the values that are to stay to points of their own, which come after the groups'."""
+    for number, value in enumerate(spikes, start=first):
+        group[x == value] = number
 
 
 def multiples(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:

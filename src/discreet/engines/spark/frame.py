@@ -120,11 +120,15 @@ class SparkFrame(Frame):
 
     # Counting
 
-    def counts(self, columns: Sequence[str], by_value: bool = False) -> tuple[pa.Table, np.ndarray]:
+    def counts(
+        self, columns: Sequence[str], by_value: bool = False, of: str | None = None
+    ) -> tuple[pa.Table, np.ndarray]:
         """Count by groupBy; sort here."""
         functions = _functions()
         keys = self._keys(columns)
-        found = [functions.count("*").alias("n")]
+        rows = functions.count("*")
+        number = rows if of is None else functions.count_distinct(*self._keys([of]))
+        found = [number.alias("n")]
         found += [] if by_value else [functions.min(ROW).alias("first")]
         with self.session.telling():
             table = self._rows().groupBy(*keys).agg(*found).toArrow()
@@ -253,6 +257,19 @@ class SparkFrame(Frame):
         work = partial(workers.flat_map_rows, function, self._schema(columns), schema, self._span)
         plan = self._plan.select(*self._keys(columns), ROW).mapInArrow(work, ddl(schema))
         return self._like(plan, schema)
+
+    def first_of(self, by: str, columns: Sequence[str]) -> SparkFrame:
+        """Keep the rows with the least number of each value."""
+        (key,) = self._keys([by])
+        first = self._rows().groupBy(key).agg(_functions().min(ROW).alias(ROW)).select(ROW)
+        rows = self._rows().select(*self._keys(columns), ROW).join(first, ROW, "left_semi")
+        schema = self._schema(columns)
+        plan = rows.select(*self._keys(columns), ROW).toDF(*_names(len(schema)), ROW)
+        made = self._like(plan, schema)
+        with self.session.telling():
+            made.num_rows = made._rows().count()
+        made._span = 0
+        return made
 
     def ranked(self, by: Sequence[str], was: str, stretch: int) -> SparkFrame:
         """Sort into files, in which a row's number is its place."""

@@ -30,7 +30,9 @@ def rounding_sets(column: str, plan: Mapping[str, Any], figures: Mapping[str, An
     dates and durations with `unit_ns`, the nanoseconds that they count.
     """
     bins, before = Bins(figures["edges"]), shares(figures["before"])
-    points, cuts = (_scaled(plan[part], plan, bins.values.dates) for part in ("points", "cuts"))
+    points, cuts = (
+        np.sort(_scaled(plan[part], plan, bins.values.dates)) for part in ("points", "cuts")
+    )
     few = len(cuts) <= _BORDERS
     canvas = Canvas()
     plot = bins.plot(canvas, column, before, under=0.14)
