@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet
 from discreet.errors import BadInput
 from discreet.generalization import (
     AlphaKAnonymity,
@@ -19,8 +20,10 @@ from discreet.generalization import (
     Mondrian,
     TCloseness,
 )
+from discreet.recipe import Recipe
 from tests.counted import assert_counts_decide
 from tests.examples import examples
+from tests.flow.test_engines import compare, written_to
 from tests.generalization.plain import Plain, plainly_by_unit
 from tests.generalization.test_privacy import models
 from tests.generalization.test_search import QUALITIES, as_table, tables
@@ -335,3 +338,34 @@ def test_new_rows_that_are_suppressed_are_empty_unless_their_units_are_enough():
     new = pa.table({"age": [71, 72, 73, 31], "row": range(4)})
     for units, kept in (([0, 1, 2, 0], [0, 1, 2]), ([0, 1, 1, 0], [None] * 3), (None, [None] * 3)):
         assert method.transform(new, units=units)["row"].to_pylist() == [*kept, 3]
+
+
+def recipe_of(method, privacy, **parameters):
+    step = {"method": method, "columns": ["age", "zip"], "privacy": privacy, **parameters}
+    if method == "generalize":
+        age, place = {"kind": "intervals", "widths": [10, 40]}, {"kind": "prefix", "stars": [1, 2]}
+        step |= {"hierarchies": {"age": age, "zip": place}, "suppression_limit": 1.0}
+    roles = {"quasi": ["age", "zip"], "confidential": ["ill"], "unit": "person"}
+    seeds = {"seed": 2**100 + 17, "order_seed": 2**100 + 7}
+    return {**seeds, "roles": roles, "steps": [step]}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("generalize", {}),
+        ("generalize", {"local": True, "segregate": "pattern"}),
+        ("mondrian", {}),
+        ("mondrian", {"enhanced": True}),
+    ],
+)
+def test_every_class_that_protect_releases(method, options, policy, tmp_path):
+    table, privacy = episodes(400), [{"model": "k-anonymity", "k": 4}]
+    recipe = Recipe.from_dict(recipe_of(method, privacy, null_policy=policy, **options))
+    released = discreet.protect(table, recipe).released
+    chosen = released.rows.tolist()  # without those that are left out
+    ill, units = ([table[name][i].as_py() for i in chosen] for name in ("ill", "person"))
+    rows = released.table.append_column("row", pa.array(chosen))
+    assert_units(rows, ["age", "zip"], [KAnonymity(4)], ill, units, policy == "match")
+    compare(recipe, *written_to(table, tmp_path), tmp_path / "out")

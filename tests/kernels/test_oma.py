@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts
+from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts, oma_units
+from discreet.kernels.units import last_starts
 from tests.examples import examples
 
 SINGLE = {"l2": oma_l2, "l1": oma_l1}
@@ -229,3 +230,94 @@ def test_groups_keep_k_records_even_where_squares_overflow(k, objective):
 def test_one_heavy_value_may_stand_alone(objective):
     values, counts = np.array([0.0, 1.0, 5.0, 6.0]), np.array([1, 1000, 1, 2])
     np.testing.assert_array_equal(COUNTED[objective](values, counts, 3), [2, 4])
+
+
+# k units instead of k records
+
+
+@st.composite
+def held_values(draw):
+    """Return sorted distinct values with the units that hold each, one of them several times."""
+    held = draw(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4), max_size=9))
+    held = [[0], *held]
+    values = draw(
+        st.lists(st.integers(-20, 20), min_size=len(held), max_size=len(held), unique=True)
+    )
+    return sorted(map(float, values)), held
+
+
+def back_of(held, k):
+    units = np.array([unit for units in held for unit in units])
+    starts = np.cumsum([0, *map(len, held)])
+    return last_starts(units, starts, int(units.max()) + 1, k)
+
+
+def of_units(values, held, k, objective):
+    counts = np.array([len(units) for units in held])
+    ends = oma_units(np.array(values), counts, back_of(held, k), objective == "l1")
+    assert ends.dtype == np.int64
+    assert ends[-1] == len(values)
+    for a, z in itertools.pairwise([0, *ends.tolist()]):
+        assert len(set().union(*held[a:z])) >= k
+    return partition_cost(values, counts.tolist(), ends, objective)
+
+
+def least_cost_of_units(values, held, k, objective):
+    """Exact least cost over all partitions into groups that k units hold, none left out."""
+    n, counts = len(values), [len(units) for units in held]
+    cost = {
+        (a, z): group_cost(values[a:z], counts[a:z], objective)
+        for a, z in itertools.combinations(range(n + 1), 2)
+        if len(set().union(*held[a:z])) >= k
+    }
+    found = []
+    for r in range(n):
+        for inner in itertools.combinations(range(1, n), r):
+            groups = list(itertools.pairwise((0, *inner, n)))
+            if all(group in cost for group in groups):
+                found.append(sum(cost[group] for group in groups))
+    return min(found)
+
+
+@objectives
+@given(sample=held_values(), k=st.integers(1, 4))
+@examples(200)
+def test_units_reach_the_brute_force_optimum(sample, k, objective):
+    values, held = sample
+    k = min(k, len(set().union(*held)))
+    # Small integers: the costs are a rounding apart or truly different.
+    best = least_cost_of_units(values, held, k, objective)
+    assert float(of_units(values, held, k, objective) - best) < 1e-9
+
+
+@objectives
+@pytest.mark.parametrize("shape", ["normal", "heavy tail", "far", "clusters"])
+@pytest.mark.parametrize("units", [10, 40])
+def test_units_reach_the_plain_optimum(units, shape, objective):
+    k, rng = 5, np.random.default_rng(7)
+    x = SHAPES[shape](rng, 100)
+    # The rows of a unit are near to each other: some groups must be long.
+    who = (np.argsort(np.argsort(x)) // 3 + rng.integers(0, 3, x.size)) % units
+    values, place = np.unique(x, return_inverse=True)
+    held = [who[place == i].tolist() for i in range(values.size)]
+    counts = np.array([len(units) for units in held])
+    total = [0.0] + [np.inf] * values.size
+    for i in range(1, values.size + 1):
+        for j in range(i):
+            if total[j] < np.inf and len(set().union(*held[j:i])) >= k:
+                group = np.repeat(values[j:i], counts[j:i])
+                off = group - (group.mean() if objective == "l2" else np.median(group))
+                cost = np.sum(off**2 if objective == "l2" else np.abs(off))
+                total[i] = min(total[i], total[j] + cost)
+    assert float(of_units(values, held, k, objective)) == pytest.approx(total[-1], rel=1e-6)
+
+
+@objectives
+@pytest.mark.parametrize("k", [1, 2, 10, 64])
+def test_units_of_one_record_each_give_the_partition_of_records(k, objective):
+    rng = np.random.default_rng(5)
+    values, counts = np.sort(rng.normal(size=3000)), rng.integers(1, 4, 3000)
+    starts, size = np.append(0, np.cumsum(counts)), int(counts.sum())
+    back = last_starts(rng.permutation(size), starts, size, k)
+    found = oma_units(values, counts, back, objective == "l1")
+    np.testing.assert_array_equal(found, COUNTED[objective](values, counts, k))

@@ -114,7 +114,10 @@ def _rank_window(shown: Shown, step: Step, plan: StepPlan | None) -> list[Findin
             values, rows = values[there], np.searchsorted(first, rows[there])
         farthest, n = _farthest(values, rows, sources)
         # Records that were suppressed since had ranks too.
-        allowed = int(p * (n + len(sources) - len(rows)) / 100)
+        allowed = int(p * (n + len(sources) - shown.num_rows) / 100)
+        if first is not None:
+            # Whoever applies the plan to the original finds out whether this is p %.
+            allowed = plan["columns"][name]["window"]
         problem = f"a value moved by {farthest:,} ranks of {n:,}" if farthest > allowed else None
         findings.append(finding(said, problem, f"{farthest:,} of {n:,} ranks at most"))
     return findings

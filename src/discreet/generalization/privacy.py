@@ -468,8 +468,8 @@ def distribution(
     Returns
     -------
     dict
-        `values` as text in their order, `counts` of records, and where units are counted, `units`:
-        how many distinct ones hold each value.
+        `values` as text in their order, and `counts`: of records, or of the distinct units that
+        hold each value.
 
     Examples
     --------
@@ -478,11 +478,11 @@ def distribution(
     >>> found["values"].tolist(), found["counts"].tolist()
     (['10', '20'], [2, 1])
     """
-    found = distinct(column, name, weights)
+    found = distinct(column, name)
     return {
         "values": found.values.cast(pa.string()).to_numpy(zero_copy_only=False),
-        "counts": found.counts,
-    } | ({} if units is None else {"units": _spread(found.codes, len(found.values), None, units)})
+        "counts": _spread(found.codes, len(found.values), weights, units),
+    }
 
 
 def trees(

@@ -289,6 +289,8 @@ def _merge(rows, members, table):
     classes = members.size - 1
     starts = np.zeros(classes + 1, np.int64)
     values, numbers = np.empty(table.values.size, np.int32), np.empty(table.values.size, np.int64)
+    if values.size == 0:
+        return starts, values, numbers
     places = 0
     for v in table.values:
         places = max(places, v + 1)

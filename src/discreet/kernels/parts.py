@@ -55,6 +55,20 @@ def part_means(values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> np.n
 
 
 @njit(cache=True)
+def part_losses(
+    values: np.ndarray, counts: np.ndarray, ends: np.ndarray, points: np.ndarray, absolute: bool
+) -> float:
+    """Sum the records' squared, or absolute, distances to the points of their parts."""
+    total, start = 0.0, 0
+    for part in range(ends.size):
+        for i in range(start, ends[part]):
+            off = abs(values[i] - points[part])
+            total += counts[i] * (off if absolute else off * off)
+        start = ends[part]
+    return total
+
+
+@njit(cache=True)
 def spread(points: np.ndarray, ends: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     """Return the point of each row's part, NaN if it has none; `rows` are in sorted order."""
     new = np.full(n, np.nan)

@@ -73,12 +73,14 @@ class Rounding(ColumnMethod):
     """Base of the rounding methods; a subclass writes `plan`."""
 
     encoding: str
+    spikes: str
 
     @property
     def caveat(self) -> str:
         """What is distorted depends on the encoding."""
         told = {"nearest": _NEAREST, "stochastic": STOCHASTIC + _BEYOND}
-        return told.get(self.encoding, _GROUPED)
+        kept = "; values that many share are kept as they are" if self.spikes == "keep" else ""
+        return told.get(self.encoding, _GROUPED) + kept
 
     @property
     def effect(self) -> str:
@@ -172,7 +174,6 @@ class GroupRounding(Rounding):
     k: Size
     representative: str
     keep_ties: bool
-    spikes: str
 
     @property
     def promise(self) -> str | None:
@@ -291,7 +292,6 @@ class PartRounding(Rounding):
     constraints: ClassVar[Constraints] = {"min_count": whole(1)}
     representative: str
     min_count: int
-    spikes: str
 
     @property
     def promise(self) -> str | None:

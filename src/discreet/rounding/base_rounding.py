@@ -36,7 +36,8 @@ class BaseRounding(Rounding):
     base : float, optional
         Above 0.
     min_attraction : int, optional
-        Smallest number of records that a released multiple may stand for.
+        Smallest number of records that a released multiple may stand for, or of units where `fit`
+        is given these.
     bases : list of float, optional
         What `min_attraction` chooses from; left out, 1, 2, 2.5 and 5 times powers of ten, from
         the power of ten at or below the smallest gap between values on.

@@ -29,8 +29,9 @@ class EqualFrequency(PointRounding):
         Replace a value by its own part's point, by the closest point, or by one of the two
         neighbouring points at random so that means are kept. Only `"group"` promises `min_count`.
     min_count : int
-        A part of fewer records is merged with the neighbour whose point is nearest. A recipe that
-        does not state it is refused where a point would stand for fewer than 3 records.
+        A part of fewer records, or units where `fit` is given these, is merged with the neighbour
+        whose point is nearest. A recipe that does not state it is refused where a point would stand
+        for fewer than 3 records.
     spikes : {"group", "keep"}
         A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
         kept and the others are grouped without it.

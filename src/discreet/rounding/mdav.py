@@ -24,7 +24,8 @@ class MDAV(GroupRounding):
     Parameters
     ----------
     k : int, "freedman-diaconis", or mapping of str to either
-        Smallest number of records that a released value stands for; by column where a mapping.
+        Smallest number of records that a released value stands for, or of units where `fit` is
+        given these; by column where a mapping.
     representative : {"mean", "median", "midpoint"}
         The value that stands for a group.
     encoding : {"group", "nearest", "stochastic"}

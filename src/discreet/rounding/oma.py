@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts, oma_units
+from discreet.kernels.parts import part_losses
 from discreet.method import Decision, Given, Outcome
 from discreet.plan import ColumnPlan
 from discreet.rounding._base import Encoding, GroupRounding, Representative
@@ -28,7 +29,8 @@ class OMA(GroupRounding):
     Parameters
     ----------
     k : int, "freedman-diaconis", or mapping of str to either
-        Smallest number of records that a released value stands for; by column where a mapping.
+        Smallest number of records that a released value stands for, or of units where `fit` is
+        given these; by column where a mapping.
     objective : {"l2", "l1"}
         What is minimised: squared distances to the group's mean, or absolute ones to its median.
     representative : {"mean", "median", "midpoint"}
@@ -107,10 +109,9 @@ class OMA(GroupRounding):
 
     def _within(self, values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> float:
         """Return what is minimised."""
-        middle = "mean" if self.objective == "l2" else "median"
-        points = represent(values, counts, ends, middle)
-        off = np.abs(values - np.repeat(points, np.diff(ends, prepend=0)))
-        return float(np.dot(counts, off**2 if self.objective == "l2" else off))
+        absolute = self.objective == "l1"
+        points = represent(values, counts, ends, "median" if absolute else "mean")
+        return part_losses(values, counts, ends, points, absolute)
 
     def decide_from(self, *args: Any, **more: Any) -> Decision:
         """Decide on each column from its distinct values and counts."""

@@ -26,7 +26,8 @@ class VMDAV(GroupRounding):
     Parameters
     ----------
     k : int, "freedman-diaconis", or mapping of str to either
-        Smallest number of records that a released value stands for; by column where a mapping.
+        Smallest number of records that a released value stands for, or of units where `fit` is
+        given these; by column where a mapping.
     gamma : float
         How readily a group grows; 0 gives groups of k.
     representative : {"mean", "median", "midpoint"}
