@@ -46,6 +46,23 @@ def as_computed(column: str, values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
+class Linked:
+    """Rows that an intruder sees to belong together, such as those of one pseudonym."""
+
+    units: np.ndarray  # the unit of each row, as 0, 1, ...
+    known: int | None  # how many of a unit's rows the intruder may know; None: all of them
+
+    @property
+    def several(self) -> Linked | None:
+        """None where every unit has one row, and nothing is seen together."""
+        return self if np.bincount(self.units).max(initial=0) > 1 else None
+
+    def at(self, rows: np.ndarray) -> Linked | None:
+        """Take some rows."""
+        return Linked(self.units[rows], self.known).several
+
+
+@dataclass(frozen=True)
 class Given:
     """What `Method.run` takes."""
 
@@ -57,6 +74,7 @@ class Given:
     others: Mapping[str, pa.ChunkedArray]  # the columns that `Method.reads` names
     # The unit of each row as 0, 1, ..., where k counts these; None where it counts rows.
     units: np.ndarray | None = None
+    linked: Linked | None = None  # where rows of a unit can be seen to belong together
 
     def at(self, rows: np.ndarray) -> Given:
         """Take some rows."""
@@ -67,6 +85,7 @@ class Given:
             None if self.target is None else self.target[rows],
             {name: _take(column, rows) for name, column in self.others.items()},
             None if self.units is None else self.units[rows],
+            None if self.linked is None else self.linked.at(rows),
         )
 
 
@@ -358,9 +377,10 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         target: np.ndarray | None = None,
         others: Mapping[str, pa.ChunkedArray] | None = None,
         units: np.ndarray | None = None,
+        linked: Linked | None = None,
     ) -> Outcome:
         """Treat some columns: what `protect` calls. `Given` says what it takes."""
-        return self._run(Given(columns, draws, rounded, target, others or {}, units))
+        return self._run(Given(columns, draws, rounded, target, others or {}, units, linked))
 
     def _run(self, given: Given) -> Outcome:
         """Treat what `run` was given."""

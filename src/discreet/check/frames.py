@@ -17,6 +17,7 @@ import numpy as np
 from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
 from discreet.check.findings import NEEDS_ORIGINAL, CheckReport, Finding, finding
 from discreet.check.kept import as_kept
+from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
 from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
 from discreet.check.promises import PROMISES
@@ -53,6 +54,7 @@ def check_frames(
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += [*as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
+    findings += linked_rows(released, recipe, evidence, path)
     shown.remove()
     return CheckReport(tuple(findings), tuple(_notes(shown, recipe)))
 

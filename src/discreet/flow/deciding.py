@@ -41,7 +41,7 @@ from discreet.flow.refusals import (
     refuse_rare_point,
     refuse_units,
 )
-from discreet.method import Decision, Given, Method, Outcome, Rounder, merged, together
+from discreet.method import Decision, Given, Linked, Method, Outcome, Rounder, merged, together
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
@@ -313,6 +313,11 @@ def _decision(
     target = decided.recipe.roles.target if method.supervised else None
     if decided.rows is not None:
         return _from_rows(decided, decided.rows, number, step, parts)
+    if decided.recipe.linked is not None and method.suppresses:
+        raise BadInput(
+            f"rows of one '{decided.recipe.linked}' can be seen to belong together, which takes "
+            "all of them at once to protect; use --engine memory"
+        )
     counted = decided.recipe.counted
     levels = [part.level for part in parts]
     looked = [*looked_at(step), *filter(None, [target, applying.key, counted, *levels])]
@@ -371,6 +376,7 @@ def _part_from_rows(decided: Decided, rows: Rows, number: int, step: Step, part:
         None if target is None else _classes(rows.piece[target], target),
         {column: rows.current(column) for column in method.reads},
         _units(recipe, rows),
+        _linked(recipe, rows),
     )
     if level is None and method.suppresses and recipe.household_suppression == "whole":
         return _whole_households(recipe, rows, method, given)
@@ -407,6 +413,13 @@ def _whole_households(recipe: Recipe, rows: Rows, method: Method, given: Given) 
 def _units(recipe: Recipe, rows: Rows) -> np.ndarray | None:
     """Return the unit of each row, where k counts units."""
     return None if recipe.counted is None else rows.codes(recipe.counted)
+
+
+def _linked(recipe: Recipe, rows: Rows) -> Linked | None:
+    """Return which rows can be seen to belong together, if any can."""
+    if recipe.linked is None:
+        return None
+    return Linked(rows.codes(recipe.linked), recipe.known_rows).several
 
 
 def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> ByRow:

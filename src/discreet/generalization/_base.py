@@ -66,7 +66,16 @@ class Recoding(Method):
 
     def _run(self, given: Given) -> Outcome:
         """Treat the columns together."""
+        if given.linked is not None:
+            return self._recode_linked(given).outcome()
         return self._recode(given.columns, given.others, units=given.units).outcome()
+
+    def _recode_linked(self, given: Given) -> Recoded:
+        """Decide on the columns of rows that can be seen to belong together."""
+        raise BadInput(
+            f"rows of a unit can be seen to belong together, and {self.recipe_name} does not "
+            "protect that; use generalize with global recoding"
+        )
 
     @property
     def bound_to_memory(self) -> str | None:

@@ -89,6 +89,10 @@ class Settings:
     local: bool
     matching: Matching | None = None
 
+    def search(self, tuples: Tuples, rules: Rules, quality: Quality, allowed: int) -> Search:
+        """Return the search for the best node that suppresses no more records than are allowed."""
+        return Search(tuples, rules, quality, allowed, self.lo, self.hi, self.matching)
+
 
 class Infeasible(BadInput):
     """No node is within the limit; `works` is the smallest limit that is."""
@@ -130,9 +134,7 @@ def _round(
     n = tuples.n
     quality = Quality(settings.quality, tuples, settings.aggregate, settings.weights)
     allowed = math.floor(limit * n + 1e-9)
-    span = (settings.lo, settings.hi, settings.matching)
-    search = Search(tuples, rules, quality, allowed, *span)
-    found = search.run(*budget.share())
+    found = settings.search(tuples, rules, quality, allowed).run(*budget.share())
     if found is None:
         raise _infeasible(tuples, rules, settings, who)
     budget.spent.append(found.certificate.evaluations)
@@ -149,8 +151,7 @@ def _infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) -> I
     """Find the fewest records that must be suppressed, and say which limit allows it."""
     n = tuples.n
     quality = Quality("suppressed", tuples)
-    span = (settings.lo, settings.hi, settings.matching)
-    found = Search(tuples, rules, quality, n, *span).run()
+    found = settings.search(tuples, rules, quality, n).run()
     assert isinstance(found, Found)
     works = math.ceil(found.suppressed / n * 10_000 - 1e-6) / 10_000
     advice = f"set suppression_limit = {works:g} or more, or weaken the models"

@@ -18,9 +18,10 @@ from discreet.generalization._plan import apply, levels_of
 from discreet.generalization._released import Judge, released
 from discreet.generalization._treat import Treatment
 from discreet.generalization.hierarchy import Hierarchy
+from discreet.generalization.linked import LinkedTreatment
 from discreet.generalization.privacy import PrivacyModel
 from discreet.generalization.quality import Aggregate, QualityName
-from discreet.method import Outcome, as_arrow, unit_codes
+from discreet.method import Given, Outcome, as_arrow, unit_codes
 from discreet.parameters import Constraints, Rule, as_float, number, whole
 from discreet.table.classes import check_columns
 
@@ -258,6 +259,10 @@ class Generalize(Recoding):
     ) -> Recoded:
         self._check_columns(list(columns))
         return Treatment(self, columns, others, weights, units).recoded()
+
+    def _recode_linked(self, given: Given) -> Recoded:
+        self._check_columns(list(given.columns))
+        return LinkedTreatment(self, given).recoded()
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters."""

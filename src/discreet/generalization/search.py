@@ -85,7 +85,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class _Node:
+class Node:
     """What was learned of a node."""
 
     suppressed: int
@@ -116,7 +116,7 @@ class Search:
         self.tuples, self.rules, self.quality, self.allowed = tuples, rules, quality, allowed
         self.lo, self.hi = tuple(lo), tuple(hi)
         self.tables = _Tables(tuples)
-        self.known: dict[Levels, _Node] = {}
+        self.known: dict[Levels, Node] = {}
         self.best: tuple[float, int, Levels] | None = None
         self.trace = Trace("evaluations", "quality")
 
@@ -158,7 +158,7 @@ class Search:
         self.trace.add(len(self.known), node.value)
         return Found(levels, node.suppressed, certificate, self.trace.to_dict())
 
-    def look(self, levels: Levels) -> _Node:
+    def look(self, levels: Levels) -> Node:
         """Evaluate a node, once, and keep it where it is the best so far."""
         if levels in self.known:
             return self.known[levels]
@@ -184,14 +184,25 @@ class Search:
             # A class may be smaller than k where it has others to match.
             finer, total = kernels.fitting(table, sure, 1 if self.matching else rules.k)
             least = np.array([finer])
-        node = _Node(suppressed, barred, value, least.tolist(), total)
+        node = self._judged(levels, Node(suppressed, barred, value, least.tolist(), total))
         self.known[levels] = node
-        if suppressed <= self.allowed:
-            rank = (quality.rank(value), sum(levels), levels)
-            if self.best is None or rank < self.best:
-                self.best = rank
-                self.trace.add(len(self.known), value)
+        if self._is_best(levels, node):
+            self.best = self._rank(levels, node)
+            self.trace.add(len(self.known), node.value)
         return node
+
+    def _judged(self, levels: Levels, node: Node) -> Node:
+        """Judge a node by what its classes do not tell."""
+        return node
+
+    def _rank(self, levels: Levels, node: Node) -> tuple[float, int, Levels]:
+        return self.quality.rank(node.value), sum(levels), levels
+
+    def _is_best(self, levels: Levels, node: Node) -> bool:
+        """Tell whether a node is feasible, and better than the best so far."""
+        if node.suppressed > self.allowed:
+            return False
+        return self.best is None or self._rank(levels, node) < self.best
 
     def _push(self, heap: list, lo: Levels, hi: Levels) -> None:
         """Add a box, unless it holds nothing better than the best node known."""

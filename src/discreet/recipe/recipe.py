@@ -181,6 +181,11 @@ class Recipe(BaseModel):
         if self.counts not in (None, "rows") and self.counted is None:
             wanted = str(self.counts).removesuffix("s")
             raise ValueError(f'counts = "{self.counts}" needs their column: the role {wanted}')
+        if self.known_rows is not None and self.linked is None:
+            raise ValueError(
+                "known_rows is for rows that can be seen to belong together: list the unit under "
+                "pseudonyms, or release a household"
+            )
         for number, step in enumerate(self.steps, start=1):
             where = f"step {number} ({step.method})"
             for column in step.columns:
@@ -231,6 +236,18 @@ class Recipe(BaseModel):
         if self.counted is None:
             return "records"
         return "households" if self.counted == self.roles.household else "units"
+
+    @property
+    def linked(self) -> str | None:
+        """The released column that shows which rows belong together, where that is protected.
+
+        A unit's pseudonym, or else the number of a household if `known_rows` is given.
+        """
+        roles = self.roles
+        if roles.unit is not None and roles.unit in roles.pseudonyms:
+            return roles.unit
+        shown = roles.household is not None and roles.release_household
+        return roles.household if shown and self.known_rows is not None else None
 
     @property
     def treated(self) -> list[str]:

@@ -49,6 +49,7 @@ def generalize(
     suppressed, left_out = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     for number, group in enumerate(joint["groups"]):
         waiting = np.flatnonzero(in_group(group, null))
+        dropped = _dropped(group, columns.rows, n)
         columns.count(step, "rows", number, records=records[waiting].sum())
         if group["treatment"] == "append":
             for name, found in leaves.items():
@@ -60,7 +61,9 @@ def generalize(
                 name: _at(hierarchies[name], found[waiting], one["levels"][name])
                 for name, found in leaves.items()
             }
-            kept, held = _kept(one, {name: c for name, (c, _) in at.items()}, records[waiting])
+            codes_at = {name: c for name, (c, _) in at.items()}
+            kept, held = _kept(one, codes_at, np.where(dropped, 0, records)[waiting])
+            kept &= ~dropped[waiting]
             columns.count(step, "classes", number, which, records=held)
             for name, (found, start) in at.items():
                 place = np.where(found < 0, -1, start + found)
@@ -98,6 +101,13 @@ def verify_generalize(step: StepPlan, tally: dict[tuple[Any, ...], Any]) -> None
                 f"{left:,} records of the group '{group['group']}' are in no class, but "
                 f"the plan suppresses {group['suppressed']:,}"
             )
+
+
+def _dropped(group: dict[str, Any], rows: np.ndarray | None, n: int) -> np.ndarray:
+    """Mark the rows, by number, that are suppressed though their class is kept."""
+    if "dropped" not in group:
+        return np.zeros(n, dtype=bool)
+    return np.isin(np.arange(n) if rows is None else rows, group["dropped"])
 
 
 def _first_rows(ids: np.ndarray, n: int) -> np.ndarray:
