@@ -52,6 +52,7 @@ def public_facts(
         "columns": columns,
         "steps": [_step(step, recipe.publish_noise) for step in recipe.steps],
         "household": recipe.roles.household,
+        "counts": recipe.counted_as,
         "nulls": log["nulls"]["policy"],
         "suppressed": log.get("suppressed"),
     }
@@ -97,6 +98,7 @@ def internal_facts(
     """Gather what the internal report, and its summary, tell."""
     return {
         "recipe": recipe.model_dump(exclude_none=True),
+        "counts": recipe.counted_as,
         "recipe_text": recipe.dump(),
         "plan": plan,
         "log": log,

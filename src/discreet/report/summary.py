@@ -48,7 +48,7 @@ def _protected(facts: Facts) -> str:
         quasi = facts["assessment"]["risk"]["class_sizes"]["columns"]
         n = facts["assessment"]["risk"]["class_sizes"]["after"]["records"]
         parts.append(
-            f"{unique['after']:,} of {counted(n, 'record')} "
+            f"{unique['after']:,} of {counted(n, unique['unit'].removesuffix('s'))} "
             f"({share(unique['after'] / max(1, n))}) "
             f"{'is' if unique['after'] == 1 else 'are'} unique on {named(quasi)}, "
             f"{unique['before']:,} before"
