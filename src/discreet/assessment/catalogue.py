@@ -70,7 +70,8 @@ def shown(family: str, taken: Mapping[str, Entry]) -> Iterator[dict[str, Any]]:
                 if (counts := entry.get("counts")) is not None:
                     unit, reading = (in_units(said, counts) for said in (read.unit, read.reading))
                     read = replace(read, unit=unit, reading=reading)
-                yield told(family, name, read, *sides, column)
+                counted = {"counts": entry.get("counts", "records")}
+                yield told(family, name, read, *sides, column) | counted
 
 
 def told(

@@ -57,7 +57,7 @@ def _protected(facts: Facts) -> str:
     if attacks:
         worst = max(attacks, key=lambda row: float(row["after"]))
         found = f"the best intruder measured ({worst['title'].partition(',')[0]}) finds "
-        found += f"{share(worst['after'])} of the records"
+        found += f"{share(worst['after'])} of the {worst.get('counts', 'records')}"
         parts.append(
             found + (f", {share(worst['before'])} before" if worst["before"] is not None else "")
         )
