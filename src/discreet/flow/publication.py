@@ -48,11 +48,11 @@ def public_facts(
         "day": log["started"][:10],
         "discreet": log["discreet"],
         "rows": released.num_rows,
+        "counts": recipe.counted_as,
         "sampled": figures["sampled"],
         "columns": columns,
         "steps": [_step(step, recipe.publish_noise) for step in recipe.steps],
         "household": recipe.roles.household,
-        "counts": recipe.counted_as,
         "nulls": log["nulls"]["policy"],
         "suppressed": log.get("suppressed"),
     }
