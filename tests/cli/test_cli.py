@@ -37,6 +37,7 @@ def test_protect_check_assess(place, run):
     code, out, err = run(*PROTECT)
     assert (code, err) == (0, "")
     assert "Share: out/public/table.csv" in out
+    assert "k counts households, by 'household_id', not rows" in out
     code, out, _ = run("check", "out")
     assert code == 0
     assert "not verifiable" in out

@@ -49,6 +49,7 @@ def public_facts(
         "day": log["started"][:10],
         "discreet": log["discreet"],
         "rows": released.num_rows,
+        "counts": recipe.counted_as,
         "sampled": figures["sampled"],
         "columns": columns,
         "steps": [_step(step, recipe.publish_noise) for step in recipe.steps],
@@ -99,6 +100,7 @@ def internal_facts(
     """Gather what the internal report, and its summary, tell."""
     return {
         "recipe": recipe.model_dump(exclude_none=True),
+        "counts": recipe.counted_as,
         "recipe_text": recipe.dump(),
         "plan": plan,
         "log": log,
