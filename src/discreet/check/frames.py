@@ -17,6 +17,7 @@ import numpy as np
 from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
 from discreet.check.findings import NEEDS_ORIGINAL, CheckReport, Finding, finding
 from discreet.check.kept import as_kept
+from discreet.check.levels import drawn_once
 from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
 from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
@@ -50,6 +51,7 @@ def check_frames(
     else:
         cells, left_out = against_original(shown, recipe, evidence, original)
         cells = [same_input(evidence, original, source), *cells]
+        cells += _drawn_once(recipe, evidence, original)
     shown = shown.counting(recipe, original, left_out)
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += [*as_kept(shown, path, recipe, evidence), *cells]
@@ -122,6 +124,13 @@ def _readable(verify: Callable[..., list[Finding]], step: Step, *given: Any) -> 
         return verify(*given)
     except UNREADABLE as error:
         return [Finding(f"promises of {step.method}", "broken", f"cannot be read: {error!r}")]
+
+
+def _drawn_once(recipe: Recipe, evidence: Evidence, original: Frame) -> list[Finding]:
+    try:
+        return drawn_once(recipe, evidence.plan, original)
+    except UNREADABLE:
+        return []  # Whoever applies the plan says what is wrong with it.
 
 
 def _within_groups(

@@ -41,7 +41,8 @@ from discreet.flow.refusals import (
     refuse_rare_point,
     refuse_units,
 )
-from discreet.method import Decision, Given, Linked, Method, Outcome, Rounder, merged, together
+from discreet.method import Method
+from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, together
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import Given, Outcome, Rounder, RowBound, as_arrow, as_given, unit_codes
+from discreet.method import RowBound, as_arrow, as_given, unit_codes
 from discreet.microaggregation._blocks import SAMPLE, algorithm, exact_up_to, group
 from discreet.microaggregation._centres import centres, planned, released
 from discreet.microaggregation._parts import parts
@@ -27,6 +27,7 @@ from discreet.microaggregation._space import (
     space,
     units_of,
 )
+from discreet.outcome import Given, Outcome, Rounder
 from discreet.parameters import Constraints, number, whole
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.table import Numbers, kind_of, numbers

@@ -10,17 +10,8 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import (
-    Counted,
-    Decision,
-    Given,
-    Outcome,
-    Rounder,
-    RowBound,
-    as_arrow,
-    as_computed,
-    as_given,
-)
+from discreet.method import RowBound, as_arrow, as_given
+from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, Rule, is_whole
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.table.keys import row_numbers
