@@ -141,7 +141,8 @@ def replay(
 
     These are the treated columns, `Numeric` or as Arrow has them, and all columns after the last
     step, with what was counted for `verify_step`. Draws go by the column `key`, or else by the
-    rows' numbers, and where they are those of a person by the column `unit`. Of a piece, columns of steps that need more than a piece are left out.
+    rows' numbers, and those of a person by the column `unit`. Of a piece, columns of steps that
+    need more than a piece are left out.
     """
     columns = Columns(original, piece)
     rows = None if piece is None else piece.rows
