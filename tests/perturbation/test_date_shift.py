@@ -53,7 +53,11 @@ def shifts(before, after, by):
     """The moves of each person's dates, over all rows and columns."""
     found = defaultdict(set)
     for name in DATES:
-        old, new = before[name].to_pylist(), after[name].to_pylist()
+        # In UTC: on the clock of a zone, summer time would add an hour or take one.
+        old, new = (
+            (one[name].cast(pa.timestamp("us", "UTC")) if name == "seen" else one[name]).to_pylist()
+            for one in (before, after)
+        )
         for owner, x, y in zip(by, old, new, strict=True):
             assert (x is None) == (y is None)
             if x is not None:
@@ -151,12 +155,11 @@ def test_duckdb_gives_the_same_table(roles, tmp_path, monkeypatch):
     rules["roles"]["insensitive"] = ["admitted", "born", "score"]
     rules["steps"][0]["columns"] = ["admitted", "born"]
     tables = []
-    for engine in ("memory", "duckdb"):
+    for engine in ("memory", "duckdb"):  # both check what they release against the original
         release = discreet.protect(tmp_path / "in.parquet", rules, engine=engine)
         assert release.check.verified
         release.save(tmp_path / engine)
         tables.append(parquet.read_table(tmp_path / engine / "public" / "table.parquet"))
-        assert check_release(tmp_path / engine, original=tmp_path / "in.parquet").verified
     assert tables[0].select(["admitted", "born"]).equals(tables[1].select(["admitted", "born"]))
 
 
@@ -173,7 +176,7 @@ def checked(table, rules, change=None, plan=None):
     if plan is not None:
         plan(release.plan["steps"][0])
     released = release.table if change is None else change(release.table)
-    evidence = Evidence.of(release)
+    evidence = Evidence(release.plan, release.log, release.recipe)
     return check_release(released, release.recipe, evidence, table)
 
 

@@ -42,7 +42,9 @@ def group(
     space: Space, parts: list[np.ndarray], run: Algorithm, k: int, block_size: int
 ) -> tuple[np.ndarray, int]:
     """Group the rows of each part; -1 for rows of none. Also give the number of blocks, if any."""
-    blocks = [block for rows in parts for block in cut(space, rows, k, block_size)]
+    blocks = [
+        block for rows in parts for block in cut(space.points, rows, k, block_size, space.units)
+    ]
     # The largest first, so that no thread is left alone with one at the end.
     order = sorted(range(len(blocks)), key=lambda b: -len(blocks[b]))
     found = over_ranges(
@@ -59,7 +61,9 @@ def group(
     return labels, len(blocks) if len(blocks) > len(parts) else 0
 
 
-def cut(space: Space, rows: np.ndarray, k: int, block_size: int) -> list[np.ndarray]:
+def cut(
+    points: np.ndarray, rows: np.ndarray, k: int, block_size: int, units: np.ndarray | None = None
+) -> list[np.ndarray]:
     """Cut rows into blocks of at most `block_size`, as far as multiples of k allow.
 
     Each cut is across the column that spreads most, at a multiple of k records. Blocks keep the
@@ -68,14 +72,14 @@ def cut(space: Space, rows: np.ndarray, k: int, block_size: int) -> list[np.ndar
     count = -(-len(rows) // max(block_size, 2 * k))
     if count < 2:
         return [rows]
-    spread = space.points[rows].var(axis=0)
-    values = space.points[rows, np.argmax(spread)]
+    spread = points[rows].var(axis=0)
+    values = points[rows, np.argmax(spread)]
     left = len(rows) * (count // 2) // count // k * k
     # Of the values at the cut, the lowest rows go to the left.
     at = np.partition(values, left)[left]
     first = values < at
     first[np.flatnonzero(values == at)[: left - int(first.sum())]] = True
     halves = (rows[first], rows[~first])
-    if min(count_units(space.units, half) for half in halves) < k:
+    if min(count_units(units, half) for half in halves) < k:
         return [rows]
-    return [block for half in halves for block in cut(space, half, k, block_size)]
+    return [block for half in halves for block in cut(points, half, k, block_size, units)]

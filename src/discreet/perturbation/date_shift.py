@@ -24,7 +24,8 @@ class DateShift(RowBound):
     """Move all dates of a person by one random number of days.
 
     Intervals between the dates of a person are kept exactly, over all rows and over all columns
-    that are treated together. Times of day stay as they are.
+    that are treated together. Times of day stay as they are, but for summer time in columns with a
+    zone.
 
     Parameters
     ----------
