@@ -114,6 +114,7 @@ def test_units_of_classes_are_counted_once(example, data, k):
         for e in range(*table.shared.starts[c : c + 2]) if len(table.shared.starts) > 1 else ():
             counts[int(table.shared.place[table.shared.holdings[e]])] += 1
         among = counts.pop(bound.rules.units)
+        assert counts.pop(bound.rules.units + 1, 0) >= len(held)
         assert size == len(rows)
         assert min(among, k) == min(len(set(rows)), k)
         assert counts == Counter(v for _, v in held)
