@@ -256,17 +256,6 @@ def _may_leave(x, a, k, size, held):
 
 
 @njit(cache=True, nogil=True)
-def _may_swap(x, a, z, b, k, held):
-    if held is None:
-        return True
-    u, v, records = held.unit[x], held.unit[z], held.records
-    return u == v or (
-        held.units[a] - (records[a, u] == 1) + (records[a, v] == 0) >= k
-        and held.units[b] - (records[b, v] == 1) + (records[b, u] == 0) >= k
-    )
-
-
-@njit(cache=True, nogil=True)
 def _count_move(x, a, b, held):
     """Count record x in group b and no longer in a."""
     if held is not None:
@@ -350,8 +339,10 @@ def _anneal(region, k, heat, sweeps, state, held):
     """Propose moves and swaps while the heat falls; two sweeps without heat end it."""
     # Taken apart once: an array taken out of a tuple costs more than a proposal.
     squared, near, label, size, P, R, members, fill, place = region
-    m = label.size
-    most = 2 * k - 1 if held is None else np.iinfo(np.int64).max
+    m, most = label.size, 2 * k - 1
+    if held is not None:
+        unit, records, units = held
+        most = np.iinfo(np.int64).max
     fall = _FALL ** (1.0 / max(sweeps - 1, 1))
     for sweep in range(sweeps + 2):
         if sweep == sweeps:
@@ -363,7 +354,11 @@ def _anneal(region, k, heat, sweeps, state, held):
             b = label[near[x, goal]] if goal < near.shape[1] else _below(state, size.size)
             if a == b:
                 continue
-            if _may_leave(x, a, k, size[a], held) and size[b] < most and _below(state, 2) == 0:
+            if held is None:
+                spared = size[a] > k
+            else:
+                spared = units[a] - (records[a, unit[x]] == 1) >= k
+            if spared and size[b] < most and _below(state, 2) == 0:
                 after_a, after_b = P[a] - R[a, x], P[b] + R[b, x]
                 cost = after_a / (size[a] - 1) + after_b / (size[b] + 1)
                 if _taken(cost - P[a] / size[a] - P[b] / size[b], heat, state):
@@ -372,8 +367,12 @@ def _anneal(region, k, heat, sweeps, state, held):
                     _count_move(x, a, b, held)
             elif fill[b] > 0:
                 z = members[b, _below(state, fill[b])]
-                if not _may_swap(x, a, z, b, k, held):
-                    continue
+                if held is not None:
+                    u, v = unit[x], unit[z]
+                    own = units[a] - (records[a, u] == 1) + (records[a, v] == 0)
+                    other = units[b] - (records[b, v] == 1) + (records[b, u] == 0)
+                    if u != v and min(own, other) < k:
+                        continue
                 after_a = P[a] - R[a, x] + R[a, z] - squared[x, z]
                 after_b = P[b] - R[b, z] + R[b, x] - squared[x, z]
                 if _taken((after_a - P[a]) / size[a] + (after_b - P[b]) / size[b], heat, state):
