@@ -64,12 +64,8 @@ def check_frames(
 def _roles(names: list[str], recipe: Recipe) -> list[Finding]:
     """Verify that what is released has the roles for it."""
     named = recipe.roles.named()
-    unreleased = [
-        "identifiers",
-        "unit",
-        *USES,
-        *["household"] * (not recipe.roles.release_household),
-    ]
+    unreleased = ["identifiers", "unit", *USES]
+    unreleased += [] if recipe.roles.release_household else ["household"]
     hidden = [column for column, role in named.items() if role in unreleased]
     left = [column for column in hidden if column in names]
     shown = [column for column in named if column not in hidden]
