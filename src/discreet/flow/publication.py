@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from discreet.assessment.figures import is_null, released_figures
 from discreet.flow.codebook import describe
+from discreet.flow.pseudonyms import kept_recipe
 from discreet.recipe.recipe import Recipe, Step
 
 
@@ -98,6 +99,7 @@ def internal_facts(
     assessment: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Gather what the internal report, and its summary, tell."""
+    recipe = kept_recipe(recipe)
     return {
         "recipe": recipe.model_dump(exclude_none=True),
         "counts": recipe.counted_as,
