@@ -16,6 +16,7 @@ import numpy as np
 from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
 from discreet.check.findings import CheckReport, Finding, finding
 from discreet.check.kept import as_kept
+from discreet.check.leaks import leaks
 from discreet.check.nulls import models_within_groups
 from discreet.check.original import APPLIED, UNTOUCHED, against_original
 from discreet.check.promises import PROMISES
@@ -53,6 +54,8 @@ def check_frames(
         findings.append(same_input(evidence, original, source))
         cells, left_out = against_original(shown, recipe, evidence, original)
         findings += cells
+        if left_out is not None:
+            findings += leaks(released, original, recipe, left_out)
     findings += _within_groups(shown, recipe, evidence, original, left_out)
     return CheckReport(tuple(findings), tuple(_notes(shown, recipe)))
 
