@@ -104,7 +104,7 @@ def bets(one, other, base, base_sizes, values, value_sizes):
         left[class_] -= 1
         expected += chance
         agreed += agree
-        if chance < _AGREE:
+        if 0 < chance < _AGREE:
             won += math.log(_AGREE / chance if agree else (1 - _AGREE) / (1 - chance))
     return won, agreed, expected
 
