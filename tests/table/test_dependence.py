@@ -78,7 +78,11 @@ def test_a_column_that_tells_some_records_is_found(part, sample, monkeypatch):
     weight = draw(rng, n, 71)
     region = np.where(weight < part * 71, weight // 8, draw(rng, n, 9))
     target = hidden("region", region, region // 3)
-    others = [known("weight", weight), known("sex", draw(rng, n, 2)), known("age", draw(rng, n, 90))]
+    others = [
+        known("weight", weight),
+        known("sex", draw(rng, n, 2)),
+        known("age", draw(rng, n, 90)),
+    ]
     assert found(target, others) == {("weight",): brute_force(region, region // 3, weight)}
 
 
@@ -134,7 +138,7 @@ def test_numbers_that_sort_others_are_found(classes, sample, monkeypatch):
     ]
     told = {t.columns: t for t in telling(target, others)}
     assert set(told) == {("monthly",), ("tax left",)}
-    assert all(t.by_order and t.records > 0.99 * n for t in told.values())
+    assert all(t.how == "sorts" and t.records > 0.99 * n for t in told.values())
 
 
 def test_units_are_asked_once():
@@ -151,3 +155,15 @@ def test_columns_with_the_same_protection_are_not_asked():
     city = np.arange(3000) % 30
     target = hidden("region", city // 5, None, beside=["city"])
     assert not telling(target, [known("city", city), known("b", city % 2)])
+
+
+def test_a_finer_group_narrows_values_down():
+    rng, n = np.random.default_rng(10), 20_000
+    age = draw(rng, n, 80)
+    others = [
+        known("fives", age // 5),
+        known("sex", draw(rng, n, 2)),
+        known("c", draw(rng, n, 500)),
+    ]
+    (told,) = telling(hidden("age", age, age // 20), others)
+    assert (told.columns, told.records, told.how) == (("fives",), n, "narrows")

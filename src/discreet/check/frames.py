@@ -46,7 +46,7 @@ def check_frames(
     shown = Shown.of(released, recipe, evidence, path)
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += as_kept(shown, path, recipe, evidence)
-    left_out = None
+    left_out, notes = None, _notes(shown, recipe)
     if evidence is None or original is None:
         names = (SAME_INPUT, APPLIED, UNTOUCHED)
         findings += [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
@@ -55,9 +55,10 @@ def check_frames(
         cells, left_out = against_original(shown, recipe, evidence, original)
         findings += cells
         if left_out is not None:
-            findings += leaks(released, original, recipe, left_out)
+            found, narrowed = leaks(released, original, recipe, left_out)
+            findings, notes = findings + found, notes + narrowed
     findings += _within_groups(shown, recipe, evidence, original, left_out)
-    return CheckReport(tuple(findings), tuple(_notes(shown, recipe)))
+    return CheckReport(tuple(findings), tuple(notes))
 
 
 def _roles(names: list[str], recipe: Recipe) -> list[Finding]:

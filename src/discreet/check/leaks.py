@@ -29,17 +29,20 @@ MOST_ROWS = 1_000_000
 _TOGETHER = ("privacy-models", "wildcard-k", "k-per-tuple")
 
 
-def leaks(released: Frame, original: Frame, recipe: Recipe, hidden: np.ndarray) -> list[Finding]:
-    """Find what gives treated columns away; both tables number their rows alike.
+def leaks(
+    released: Frame, original: Frame, recipe: Recipe, hidden: np.ndarray
+) -> tuple[list[Finding], list[str]]:
+    """Find what gives treated columns away, and note what narrows their values down.
 
-    `hidden` are the numbers of rows that are in the frame and not released.
+    Both tables number their rows alike; `hidden` are the numbers of rows that are in the frame and
+    not released.
     """
     names = [n for n in recipe.treated if n in released.schema.names]
     if not names:
-        return []
+        return [], []
     before, after = _rows(released, original, recipe, names, hidden)
     if not len(after):
-        return []
+        return [], []
     looked = _Looked(before, after, recipe, names)
     findings = [said for name in names for said in looked.told(name)]
     if not any(said.status == "broken" for said in findings):
@@ -49,19 +52,18 @@ def leaks(released: Frame, original: Frame, recipe: Recipe, hidden: np.ndarray) 
             f"treated column{'s' * (len(names) > 1)}"
         )
         findings.append(Finding(NOTHING, "verified", searched + looked.part(released)))
-    return findings
+    return findings, looked.notes
 
 
 class _Looked:
     """Released rows beside their originals."""
 
-    def __init__(
-        self, before: pa.Table, after: pa.Table, recipe: Recipe, names: list[str]
-    ) -> None:
+    def __init__(self, before: pa.Table, after: pa.Table, recipe: Recipe, names: list[str]) -> None:
         self.before, self.after, self.recipe, self.names = before, after, recipe, names
         roles = recipe.roles
         groups = [roles.household, roles.unit if roles.unit in roles.pseudonyms else None]
         self.groups = [name for name in groups if name in after.column_names]
+        self.notes: list[str] = []
         self.known = [
             known
             for name in after.column_names
@@ -94,7 +96,13 @@ class _Looked:
         }
         column = Hidden(name, hidden.codes, hidden.size, hidden.numbers, classes, beside)
         found = telling(column, self.known, self.units, len(self.names))
-        said = [_said(name, self._names(one), one) for one in found]
+        said = [_said(name, self._names(one), one) for one in found if one.how != "narrows"]
+        self.notes += [
+            f"{self._names(one)[0]} narrows the original values of '{name}' down for "
+            f"{one.records:,} of {one.at_stake:,} records"
+            for one in found
+            if one.how == "narrows"
+        ]
         if not perturbed and self.recipe.roles.household in self.groups:
             said += self._members(name, hidden.codes, classes)
         accepted = name in self.recipe.allow_leaks
@@ -110,9 +118,7 @@ class _Looked:
         rows = {_per(name): f"the number of rows per '{name}'" for name in self.groups}
         return [rows.get(name, f"'{name}'") for name in one.columns]
 
-    def _members(
-        self, name: str, codes: np.ndarray, classes: np.ndarray
-    ) -> list[tuple[str, str]]:
+    def _members(self, name: str, codes: np.ndarray, classes: np.ndarray) -> list[tuple[str, str]]:
         """Count the records of which another member of the household shows more."""
         household = self.recipe.roles.household
         assert household is not None
@@ -142,12 +148,12 @@ class _Looked:
 def _said(name: str, names: list[str], one: Telling) -> tuple[str, str]:
     """Say what a column or a pair tells, and what to do about it."""
     many = len(names) > 1
-    does = "sort" if one.by_order else "tell"
+    does = "sort" if one.how == "sorts" else "tell"
     what = (
         f"{' and '.join(names)}{' together' * many} {does}{'s' * (not many)} the original value of "
         f"{one.records:,} of {one.at_stake:,} records"
     )
-    if one.by_order:
+    if one.how == "sorts":
         what = what.replace("the original value of", "the original values of")
     if any(n.startswith("the number") for n in names):
         return what, "set release_household = false, or drop the numbers that show it"

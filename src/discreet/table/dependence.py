@@ -17,6 +17,8 @@ by chance, and with some hundred columns chance is asked often, so that a cell c
 The classes of a pair of columns are those that each column makes by itself; a pair counts only for
 what neither of them tells. Columns of numbers that are different in nearly every record have no
 cells; they give another away if sorting by them sorts it, in blocks of eight records.
+A column *narrows* values down if its cells leave out those of half of the class or more: n records
+miss given values of share q with a chance of (1 - q)^n, and there are 2^v choices of v values.
 
 What concerns fewer than 1 % of the records at stake, or fewer than five units, is not told.
 Records of one unit are not independent: each unit is asked once.
@@ -28,6 +30,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
@@ -39,12 +42,14 @@ CHANCE = 1e-9
 # Of the records whose released value leaves their original open; and of units.
 LEAST_SHARE, LEAST_UNITS = 0.01, 5
 _DOUBT_GONE, _DOUBT_GONE_TOGETHER, _ORDERED = 0.95, 0.9, 0.5
-_SMALL = 20
+_SMALL = 64
 # What is looked at first, before all records are. A pair that tells 1 % of the records or more has
 # that share there too, and is passed over below a quarter of it: of 65,536 records that has a
 # probability under 1e-9; of one in some cells, each with up to 60 records, under 1 %, and under
 # 1e-5 if the pair tells 3 %.
 _SAMPLE, _PASSED_OVER, _LESS_DOUBT, _WHOLE = 1 << 16, LEAST_SHARE / 4, 0.6, 64
+
+How = Literal["tells", "sorts", "narrows"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,8 @@ class Telling:
     columns: tuple[str, ...]
     records: int  # whose value it tells
     at_stake: int  # whose value is not clear without it
-    by_order: bool = False  # sorting by it sorts the values
+    # It tells the value; sorting by it sorts the values; or it leaves fewer of them.
+    how: How = "tells"
 
 
 def telling(
@@ -95,7 +101,7 @@ def telling(
     >>> region = Hidden("region", city // 2, 3, classes=np.zeros(600, np.int64))
     >>> sex = np.arange(600) // 300
     >>> telling(region, [Known("city", city, 6), Known("sex", sex, 2)])
-    [Telling(columns=('city',), records=600, at_stake=600, by_order=False)]
+    [Telling(columns=('city',), records=600, at_stake=600, how='tells')]
     """
     search = _Search(hidden, known, units, searches)
     return search.run() if search.at_stake else []
@@ -195,10 +201,10 @@ class _Search:
         alone = over_ranges(lambda place, _: self._alone(names[place]), len(names), chunk=1)
         masks = {name: mask for name, mask in zip(names, alone, strict=True) if mask is not None}
         found = [
-            Telling((name,), int(mask.sum()), self.at_stake, order)
-            for name, (mask, order) in masks.items()
+            Telling((name,), int(mask.sum()), self.at_stake, how)
+            for name, (mask, how) in masks.items()
         ]
-        told = {name: mask for name, (mask, _) in masks.items()}
+        told = {name: mask for name, (mask, how) in masks.items() if how != "narrows"}
         pairs = [pair for pair in combinations(self.known, 2) if self._worth_asking(pair, told)]
         masks_2 = over_ranges(lambda at, _: self._pair(pairs[at], told), len(pairs), chunk=1)
         for pair, mask in zip(pairs, masks_2, strict=True):
@@ -240,15 +246,19 @@ class _Search:
         codes = codes if rows is None else codes[rows]
         return kernel.numbered(ids.astype(np.int64) * size + codes, count * size)
 
-    def _alone(self, name: str) -> tuple[np.ndarray, bool] | None:
+    def _alone(self, name: str) -> tuple[np.ndarray, How] | None:
         mask = None
-        if self.known[name].size <= len(self.first) / 2 and self._possible((name,)):
+        repeats = self.known[name].size <= len(self.first) / 2
+        if repeats and self._possible((name,)):
             parted = self._parted(name)
             mask = self._told(parted.ids, parted.count, [self.classes])
         if mask is not None:
-            return mask, False
+            return mask, "tells"
         mask = self._sorted(name)
-        return None if mask is None else (mask, True)
+        if mask is not None:
+            return mask, "sorts"
+        mask = self._narrowed(name) if repeats else None
+        return None if mask is None else (mask, "narrows")
 
     def _pair(self, pair: tuple[str, ...], told: dict[str, np.ndarray]) -> np.ndarray | None:
         if not self._possible(pair):
@@ -273,8 +283,7 @@ class _Search:
             >= self.evidence + chances
         )
         if all(self._together(cells, c) for c in classes):
-            small = (cells.sizes >= 2) & (cells.sizes <= _SMALL)
-            good |= small & (cells.hits == cells.sizes) & (share < 1)
+            good |= (gone >= _DOUBT_GONE) & (cells.sizes >= 2) & (cells.sizes <= _SMALL)
         mask = good[ids] & (self.classes.values == self.classes.values[cells.at][ids])
         return mask if self._enough(mask) else None
 
@@ -334,7 +343,7 @@ class _Search:
         agree = self.classes.values[one] == self.classes.values[other]
         doubt = 1 - self.classes.share(one)
         together = agree.sum() - (1 - doubt).sum() >= (_DOUBT_GONE_TOGETHER - 0.1) * doubt.sum()
-        large = complete & (cells.sizes > _SMALL) & (gone >= _LESS_DOUBT)
+        large = complete & (cells.sizes >= 16) & (gone >= _LESS_DOUBT)
         return large | small if together else large
 
     def _possible_in_small_cells(self, names: tuple[str, ...]) -> bool:
@@ -355,12 +364,47 @@ class _Search:
         seen = self._seen(cells, gone, np.full(count, True))
         return bool(cells.sizes[seen].sum() >= _PASSED_OVER * len(rows))
 
+    # Values that are left out
+
+    def _narrowed(self, name: str) -> np.ndarray | None:
+        """Mask the records in cells that leave out half of their class, if they are enough."""
+        if len(self.first) > 2 * _SAMPLE:
+            if self._left_out(name, self._sample[0]).mean() < LEAST_SHARE / 2:
+                return None
+        good = self._left_out(name, self.first)
+        parted = self._parted(name)
+        those = np.zeros(parted.count, bool)
+        those[parted.ids[self.first[good]]] = True
+        mask = those[parted.ids]
+        return mask if self._enough(mask) else None
+
+    def _left_out(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """Mask the rows in cells that leave many values out."""
+        ids, count = self._cut(self.classes.ids[rows], self.classes.count, name, rows)
+        values = self.classes.values[rows]
+        size = int(values.max()) + 1
+        pairs, distinct = kernel.numbered(ids.astype(np.int64) * size + values, count * size)
+        one = _first_rows(pairs, distinct)
+        left = np.bincount(ids[one], self.classes.share(rows[one]), count)
+        sizes = np.bincount(ids, minlength=count)
+        of = self.classes.ids[rows[_first_rows(ids, count)]]
+        choices = self._values_per_class[of] * np.log(2)
+        with np.errstate(divide="ignore"):
+            surprise = -sizes * np.log(np.minimum(left, 1.0))
+        good = (left <= 0.5) & (surprise >= self.evidence + np.log(count) + choices)
+        return good[ids]
+
+    @cached_property
+    def _values_per_class(self) -> np.ndarray:
+        one = _first_rows(self.classes.values, len(self.classes.value_sizes))
+        return np.bincount(self.classes.ids[one], minlength=self.classes.count)
+
     # Order
 
     def _sorted(self, name: str) -> np.ndarray | None:
         """Mask the records in blocks that a column of numbers sorts, if they are enough."""
         numbers, values = self.known[name].numbers, self.hidden.numbers
-        if numbers is None or values is None or self.known[name].size <= _SMALL:
+        if numbers is None or values is None or self.known[name].size <= 16:
             return None
         if len(self.first) > 2 * _SAMPLE:
             if self._sorted_rows(numbers, values, self._sample[0]) is None:
