@@ -25,8 +25,8 @@ def test_keys_are_numbered_as_they_come(keys):
 def test_usual_values_are_those_of_more_than_half(rows):
     ids, count = dependence.numbered(np.array([r[0] for r in rows]), 4)
     values = np.array([r[2] for r in rows])
-    found = dependence.majorities(ids, count, values)
-    for cell, (size, hits, at, one, other) in enumerate(zip(*(f.tolist() for f in found))):
+    found = np.stack(dependence.majorities(ids, count, values), axis=1)
+    for cell, (size, hits, at, one, other) in enumerate(found.tolist()):
         there = [i for i in range(len(rows)) if ids[i] == cell]
         assert (size, one, other) == (len(there), there[0], [*there, -1][1])
         usual, most = Counter(values[there].tolist()).most_common(1)[0]

@@ -62,7 +62,7 @@ class _Looked:
         self.before, self.after, self.recipe, self.names = before, after, recipe, names
         roles = recipe.roles
         groups = [roles.household, roles.unit if roles.unit in roles.pseudonyms else None]
-        self.groups = [name for name in groups if name in after.column_names]
+        self.groups = [name for name in groups if name is not None and name in after.column_names]
         self.notes: list[str] = []
         self.known = [
             known

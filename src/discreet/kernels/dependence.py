@@ -24,7 +24,7 @@ BLOCK = 8
 
 @njit(cache=True, nogil=True)
 def numbered(keys, bound):
-    """Number keys of 0 to bound - 1 in the order of their first rows; also count them."""
+    """Assign numbers to keys below a bound, in the order of their first rows; also count them."""
     n = len(keys)
     bits = 1
     while (1 << bits) < 2 * n:

@@ -181,8 +181,10 @@ class _Search:
         self.hidden, self.units = hidden, None if units is None else units[self.rows]
         self.first = np.arange(self.at_stake)
         if self.units is not None:
-            _, self.first = np.unique(self.units, return_index=True)
-            self.first.sort()
+            # Not the first of each: of a household that is nearly always an adult.
+            mixed = np.random.default_rng(0).permutation(self.at_stake)
+            _, place = np.unique(self.units[mixed], return_index=True)
+            self.first = np.sort(mixed[place])
         self.names = [c.name for c in known if c.name not in (hidden.name, *hidden.beside)]
         self.known = {c.name: c for c in known if c.size > 1 and c.name != hidden.name}
         self.classes = self._classes(ids, count)
@@ -239,6 +241,10 @@ class _Search:
             self.parted[name] = _Classes.of(ids, count, self.classes.values, self.first)
         return self.parted[name]
 
+    def _compared_with(self, names: tuple[str, ...]) -> list[_Classes]:
+        """Return the classes without a column, or without each of two."""
+        return [self.classes] if len(names) == 1 else [self._parted(name) for name in names]
+
     def _cut(
         self, ids: np.ndarray, count: int, name: str, rows: np.ndarray | None = None
     ) -> tuple[np.ndarray, int]:
@@ -251,7 +257,7 @@ class _Search:
         repeats = self.known[name].size <= len(self.first) / 2
         if repeats and self._possible((name,)):
             parted = self._parted(name)
-            mask = self._told(parted.ids, parted.count, [self.classes])
+            mask = self._told(parted.ids, parted.count, self._compared_with((name,)))
         if mask is not None:
             return mask, "tells"
         mask = self._sorted(name)
@@ -263,9 +269,9 @@ class _Search:
     def _pair(self, pair: tuple[str, ...], told: dict[str, np.ndarray]) -> np.ndarray | None:
         if not self._possible(pair):
             return None
-        one, other = (self._parted(name) for name in pair)
+        one = self._parted(pair[0])
         ids, count = self._cut(one.ids, one.count, pair[1])
-        mask = self._told(ids, count, [one, other])
+        mask = self._told(ids, count, self._compared_with(pair))
         if mask is None:
             return None
         for name in pair:
@@ -275,7 +281,7 @@ class _Search:
     def _told(self, ids: np.ndarray, count: int, classes: list[_Classes]) -> np.ndarray | None:
         """Mask the records whose value their cell tells, if they are enough."""
         cells = _Cells.of(ids[self.first], count, self.classes.values, self.first)
-        share = np.max([c.share(cells.at) for c in classes], axis=0)
+        share = _share(classes, cells.at)
         gone = cells.doubt_gone(share)
         chances = np.log(float(count) * self.hidden.size)
         good = (gone >= _DOUBT_GONE) & (
@@ -324,9 +330,10 @@ class _Search:
         for name in names:
             ids, count = self._cut(ids, count, name, rows)
         cells = _Cells.of(ids, count, self.classes.values, rows)
-        gone = cells.doubt_gone(self.classes.share(cells.at))
+        classes = self._compared_with(names)
+        gone = cells.doubt_gone(_share(classes, cells.at))
         complete = whole[_first_rows(ids, count)]
-        seen = self._seen(cells, gone, complete)
+        seen = self._seen(cells, classes, gone, complete)
         likely = ~complete & (gone >= _LESS_DOUBT)
         unclear = likely & (cells.sizes < 16) | ~complete & (cells.sizes < 4)
         seen |= likely & ~unclear
@@ -336,12 +343,14 @@ class _Search:
             return False
         return self._possible_in_small_cells(names)
 
-    def _seen(self, cells: _Cells, gone: np.ndarray, complete: np.ndarray) -> np.ndarray:
+    def _seen(
+        self, cells: _Cells, classes: list[_Classes], gone: np.ndarray, complete: np.ndarray
+    ) -> np.ndarray:
         """Mask the cells that may tell something, among those with all of their records."""
         small = complete & (cells.sizes >= 2) & (cells.sizes <= _SMALL)
         one, other = cells.one[small], cells.other[small]
         agree = self.classes.values[one] == self.classes.values[other]
-        doubt = 1 - self.classes.share(one)
+        doubt = 1 - _share(classes, one)
         together = agree.sum() - (1 - doubt).sum() >= (_DOUBT_GONE_TOGETHER - 0.1) * doubt.sum()
         large = complete & (cells.sizes >= 16) & (gone >= _LESS_DOUBT)
         return large | small if together else large
@@ -360,17 +369,18 @@ class _Search:
         for name in names:
             ids, count = self._cut(ids, count, name, rows)
         cells = _Cells.of(ids, count, self.classes.values, rows)
-        gone = cells.doubt_gone(self.classes.share(cells.at))
-        seen = self._seen(cells, gone, np.full(count, True))
+        classes = self._compared_with(names)
+        gone = cells.doubt_gone(_share(classes, cells.at))
+        seen = self._seen(cells, classes, gone, np.full(count, True))
         return bool(cells.sizes[seen].sum() >= _PASSED_OVER * len(rows))
 
     # Values that are left out
 
     def _narrowed(self, name: str) -> np.ndarray | None:
         """Mask the records in cells that leave out half of their class, if they are enough."""
-        if len(self.first) > 2 * _SAMPLE:
-            if self._left_out(name, self._sample[0]).mean() < LEAST_SHARE / 2:
-                return None
+        large = len(self.first) > 2 * _SAMPLE
+        if large and self._left_out(name, self._sample[0]).mean() < LEAST_SHARE / 2:
+            return None
         good = self._left_out(name, self.first)
         parted = self._parted(name)
         those = np.zeros(parted.count, bool)
@@ -406,9 +416,9 @@ class _Search:
         numbers, values = self.known[name].numbers, self.hidden.numbers
         if numbers is None or values is None or self.known[name].size <= 16:
             return None
-        if len(self.first) > 2 * _SAMPLE:
-            if self._sorted_rows(numbers, values, self._sample[0]) is None:
-                return None
+        large = len(self.first) > 2 * _SAMPLE
+        if large and self._sorted_rows(numbers, values, self._sample[0]) is None:
+            return None
         rows = self._sorted_rows(numbers, values, self.first)
         if rows is None:
             return None
@@ -435,6 +445,11 @@ class _Search:
         if (told - expected) / (at_stake - expected) < _ORDERED:
             return None
         return rows[order[found[way]]]
+
+
+def _share(classes: list[_Classes], rows: np.ndarray) -> np.ndarray:
+    """Return how much of its classes has the value of a row: the most of any."""
+    return np.max([c.share(rows) for c in classes], axis=0)
 
 
 def _first_rows(ids: np.ndarray, count: int) -> np.ndarray:
