@@ -17,6 +17,7 @@ import numpy as np
 from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
 from discreet.check.findings import NEEDS_ORIGINAL, CheckReport, Finding, finding
 from discreet.check.kept import as_kept
+from discreet.check.leaks import leaks
 from discreet.check.levels import drawn_once
 from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
@@ -45,6 +46,7 @@ def check_frames(
     nulls. `path` and `source` are the files, or folders of files, of the two.
     """
     shown, left_out = Shown.of(released, recipe, evidence, path), None
+    notes = _notes(shown, recipe)
     if evidence is None or original is None:
         names = [SAME_INPUT, APPLIED, UNTOUCHED, *map(PSEUDONYMS.format, recipe.roles.pseudonyms)]
         cells = [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
@@ -52,13 +54,16 @@ def check_frames(
         cells, left_out = against_original(shown, recipe, evidence, original)
         cells = [same_input(evidence, original, source), *cells]
         cells += _drawn_once(recipe, evidence, original)
+        if left_out is not None:
+            found, narrowed = leaks(released, original, recipe, left_out)
+            cells, notes = cells + found, notes + narrowed
     shown = shown.counting(recipe, original, left_out)
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += [*as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
     findings += linked_rows(released, recipe, evidence, path)
     shown.remove()
-    return CheckReport(tuple(findings), tuple(_notes(shown, recipe)))
+    return CheckReport(tuple(findings), tuple(notes))
 
 
 def _roles(names: list[str], recipe: Recipe) -> list[Finding]:

@@ -18,6 +18,7 @@ from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
 from discreet.inspection.guesses import Guess, K
 from discreet.inspection.inspection import Inspection
+from discreet.inspection.leaks import Leaks, find_leaks
 from discreet.inspection.missing import is_usual
 from discreet.recipe.recipe import Recipe
 from discreet.table.columns import LARGEST_EXACT_INTEGER
@@ -63,7 +64,11 @@ def propose(
     }
     averaged = [name for name in _of(guesses, "confidential") if _numeric(seen, name)]
     counted, who = _counted(seen, guesses)
-    lines = [*_opening(seen), *_markers(seen), counted, *_roles_text(guesses)]
+    leaks = _leaks(seen, guesses, averaged, answers or {})
+    guesses |= {name: Guess("drop", reason) for name, reason in leaks.dropped.items()}
+    lines = [*_opening(seen), *_markers(seen), *_accepted(leaks), counted, *_roles_text(guesses)]
+    if leaks.household:
+        lines.append(f"release_household = false  # {leaks.household}")
     if hierarchies:
         files = file_names(seen) if folder is not None else {}
         paths = {name: f"{folder}/{file}" for name, file in files.items()}
@@ -76,10 +81,29 @@ def propose(
             'method = "oma"',
             f"columns = {_toml(averaged)}",
             f"k = {K}",
+            'spikes = "keep"  # a value that many share, such as 0, stays as it is',
         ]
     text = "\n".join(map(_one_line, lines)) + "\n"
     # A path is not looked up before the recipe is run.
     return Proposal(text, Recipe.from_toml(text), hierarchies)
+
+
+def _leaks(
+    seen: Inspection, guesses: Mapping[str, Guess], averaged: list[str], answers: Mapping[str, str]
+) -> Leaks:
+    """Find what would give treated columns away; what a person asked for is not dropped."""
+    kept = [name for name in _of(guesses, "confidential") if name not in averaged]
+    shown = dict.fromkeys(kept, False)
+    shown |= {name: name not in answers for name in _of(guesses, "insensitive")}
+    household = next(iter(_of(guesses, "household")), None)
+    return find_leaks(seen.encoded, list(_of(guesses, "quasi")), averaged, shown, household)
+
+
+def _accepted(leaks: Leaks) -> list[str]:
+    if not leaks.accepted:
+        return []
+    lines = [f"# Given away: {reason}." for reason in leaks.accepted.values()]
+    return [*lines, f"allow_leaks = {_toml(list(leaks.accepted))}"]
 
 
 def why_no_recipe(seen: Inspection) -> str | None:

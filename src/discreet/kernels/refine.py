@@ -354,7 +354,7 @@ def _anneal(region, k, heat, sweeps, state, held):
             b = label[near[x, goal]] if goal < near.shape[1] else _below(state, size.size)
             if a == b:
                 continue
-            if held is None:
+            if held is None:  # noqa: SIM108 (compiled code knows only one of the two)
                 spared = size[a] > k
             else:
                 spared = units[a] - (records[a, unit[x]] == 1) >= k
