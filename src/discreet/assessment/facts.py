@@ -124,7 +124,8 @@ class Facts:
     @cached_property
     def seen(self) -> Look:
         """The first pass."""
-        also = (self.roles.weight, self.roles.household if self.whole else None)
+        whole = (self.roles.household, self.recipe.linked) if self.whole else ()
+        also = dict.fromkeys([self.roles.weight, *whole])
         wanted = Wanted(
             shared=tuple(self.shared),
             numeric=tuple(self.numeric),
