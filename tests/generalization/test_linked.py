@@ -128,14 +128,19 @@ def test_members_of_a_household_that_is_released():
     assert any("rows of one 'home'" in f.promise for f in release.check.findings)
 
 
-def test_a_release_and_its_plan_are_checked_from_files(tmp_path):
-    table = episodes(100, 5).rename_columns({"patient": "home"})
-    given = recipe(2)
-    given["roles"] = {"household": "home", "quasi": KEYS, "confidential": ["drug"]}
+@pytest.mark.parametrize("linked", ["pseudonym", "household"])
+def test_a_release_and_its_plan_are_checked_from_files(tmp_path, linked):
+    table, given = episodes(100, 5), recipe(2)
+    if linked == "household":
+        del given["roles"]["pseudonyms"], given["roles"]["unit"]
+        given["roles"]["household"] = "patient"
     discreet.protect(table, given).save(tmp_path / "out")
     (file,) = (tmp_path / "out" / "public").glob("*.csv")
     report = discreet.check_release(file, given, tmp_path / "out" / "internal", table)
     assert report.verified, report
+    alone = discreet.check_release(file, given)
+    (said,) = [f for f in alone.findings if "combination of at most 2" in f.promise]
+    assert said.status == "verified"
 
 
 def test_a_row_that_is_shown_breaks_the_promise():

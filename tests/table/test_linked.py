@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from discreet.kernels.linked import broken_up
 from discreet.table.linked import Itemsets
 from tests.linked import failed, itemsets, support
 
@@ -84,3 +85,16 @@ def test_values_of_whole_sets():
         for number in set(found.sets[found.sets >= 0].tolist()):
             rows = (found.sets[units] == number) & (items >= 0) & (values >= 0)
             assert counts[number] == len(set(values[rows].tolist()))
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_entries_are_chosen_so_that_no_unit_holds_a_combination(m):
+    for rng, items, units in tables(100):
+        sets = Itemsets.of(items, units)
+        bad = sets.failed(int(rng.integers(2, 6)), m)
+        found = bad.combinations, bad.support, bad.holders
+        chosen = broken_up(sets.starts, sets.items, sets.rows, *found)
+        left = itemsets(np.where(sets.of_rows(chosen), -1, items).tolist(), units.tolist())
+        combinations = [set(row[row >= 0].tolist()) for row in bad.combinations]
+        assert not any(c <= held for c in combinations for held in left.values())
+        assert set(sets.owner[chosen].tolist()) == set(bad.holders.tolist())

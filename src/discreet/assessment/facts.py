@@ -132,7 +132,8 @@ class Facts:
     def seen(self) -> Look:
         """The first pass."""
         household = self.roles.household if self.whole else None
-        also = {self.roles.weight, self.recipe.counted, household} - {None}
+        linked = self.recipe.linked if self.whole else None
+        also = {self.roles.weight, self.recipe.counted, household, linked} - {None}
         wanted = Wanted(
             shared=tuple(self.shared),
             numeric=tuple(self.numeric),

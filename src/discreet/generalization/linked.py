@@ -31,11 +31,11 @@ from discreet.generalization.privacy import LDiversity
 from discreet.generalization.quality import Quality
 from discreet.generalization.search import Levels, Node, Search, judge
 from discreet.kernels import linked as kernels
-from discreet.kernels.lattice import penalties, roll_up, spread, together
+from discreet.kernels.lattice import Table, penalties, roll_up, spread, together
 from discreet.kernels.privacy import Rules
 from discreet.outcome import Given
 from discreet.table.classes import encode
-from discreet.table.linked import Itemsets
+from discreet.table.linked import Failed, Itemsets
 
 # Tells which of the rows that are left are in a class that breaks a model, at some levels.
 Failing = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -66,43 +66,45 @@ class Linking:
     failing: Failing
 
     def suppressed(
-        self, levels: np.ndarray, items: np.ndarray, most: int
+        self, levels: np.ndarray, items: np.ndarray, broken: np.ndarray, most: int
     ) -> tuple[np.ndarray, int]:
-        """Mark rows so that those that are left keep everything.
+        """Mark rows so that those that are left keep everything; all, if more than `most` must go.
 
-        `items` are the classes of rows at some levels. Once more than `most` rows are marked it
-        ends. Also returns how many rows must go, besides those of classes that break a model, at
-        these levels and at all finer ones.
+        `items` are the classes of rows at some levels, and `broken` marks those whose class breaks
+        a model. Also returns how many rows must go besides, at these levels and at all finer ones.
         """
-        items = items.copy()
-        gone = self.failing(levels, np.full(len(items), True))
-        items[gone] = -1
-        least = -1
-        while True:
-            sets = Itemsets.of(items, self.units)
-            entries, units = self._chosen(sets)
-            least = units if least < 0 else least
+        everything, gone = np.full(len(items), True), broken.copy()
+        sets = Itemsets.of(np.where(gone, -1, items), self.units)
+        failed = self._failed(sets)
+        # No unit gains an item: one that holds what too few do loses a row, at finer levels too.
+        least = len(np.unique(np.concatenate([one.holders for one in failed])))
+        if gone.sum() + least > most:
+            return everything, least
+        while gone.sum() <= most:
+            entries = self._chosen(sets, failed)
             if not entries.any():
-                break
+                return gone, least
             gone |= sets.of_rows(entries)
-            if gone.sum() > most:
-                break
             gone |= self.failing(levels, ~gone)
-            items[gone] = -1
-        return gone, least
+            sets = Itemsets.of(np.where(gone, -1, items), self.units)
+            failed = [] if self.known is None else self._failed(sets)
+        return everything, least
 
-    def _chosen(self, sets: Itemsets) -> tuple[np.ndarray, int]:
-        """Mark entries of units that do not share enough, and count those that must lose some."""
+    def _failed(self, sets: Itemsets) -> list[Failed]:
+        """Find the combinations that fail; of whole sets, the pairs in them that do."""
+        if self.known is None or not self.diverse:
+            return [sets.failed(self.k, self.known or 2)]
+        return [sets.failed(self.k, self.known, *diverse) for diverse in self.diverse]
+
+    def _chosen(self, sets: Itemsets, failed: Sequence[Failed]) -> np.ndarray:
+        """Mark entries of units that do not share enough."""
         if self.known is None:
-            return self._of_whole_sets(sets), 0
-        entries, units = np.zeros(len(sets.items), bool), np.zeros(len(sets.starts), bool)
-        wanted: list[tuple[np.ndarray | None, int]] = [*self.diverse] or [(None, 0)]
-        for values, least in wanted:
-            failed = sets.failed(self.k, self.known, values, least)
-            found = failed.combinations, failed.support, failed.holders
+            return self._of_whole_sets(sets)
+        entries = np.zeros(len(sets.items), bool)
+        for one in failed:
+            found = one.combinations, one.support, one.holders
             entries |= kernels.broken_up(sets.starts, sets.items, sets.rows, *found)
-            units[failed.holders] = True
-        return entries, int(units.sum())
+        return entries
 
     def _of_whole_sets(self, sets: Itemsets) -> np.ndarray:
         """Mark the item that the fewest units hold, in each unit whose set too few units have.
@@ -153,8 +155,8 @@ class LinkedTreatment(Treatment):
         settings = _Settings(**vars(self.settings), linking=linking, ids=ids)
         (one,) = recode(tuples, self.bound.rules, settings, self.budget, "")
         levels = np.array(one.levels, np.int64)
-        table, above = roll_up(tuples.lattice, tuples.table, np.zeros_like(levels), levels)
-        gone, _ = linking.suppressed(levels, above[ids], len(ids))
+        table, above, broken = _at(levels, tuples, self.bound.rules)
+        gone, _ = linking.suppressed(levels, above[ids], broken[ids], len(ids))
         counts = np.bincount(above[ids[~gone]], minlength=len(table.counts))
         held = counts > 0
         classes = Tuples(tuples.lattice, table).part(held).table._replace(counts=counts[held])
@@ -171,10 +173,9 @@ class LinkedTreatment(Treatment):
     def _failing(self, levels: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Mark those of some rows whose class breaks a model."""
         tuples, ids = self._part(rows)
-        table, above = roll_up(tuples.lattice, tuples.table, np.zeros_like(levels), levels)
-        out, _ = judge(tuples.lattice, self.bound.rules, table, levels, None)
+        _, _, broken = _at(levels, tuples, self.bound.rules)
         marks = np.zeros(self.rows, bool)
-        marks[np.flatnonzero(rows)[out[above[ids]] > 0]] = True
+        marks[rows] = broken[ids]
         return marks
 
     def _keep(self, rows: np.ndarray) -> bool:
@@ -228,11 +229,19 @@ class _Search(Search):
         if not self._is_best(levels, node):
             return node
         quality, lattice, target = self.quality, self.tuples.lattice, np.array(levels, np.int64)
-        table, above = roll_up(lattice, self.tuples.table, np.zeros_like(target), target)
-        gone, more = self.linking.suppressed(target, above[self.ids], self.allowed)
+        table, above, broken = _at(target, self.tuples, self.rules)
+        of_row = above[self.ids], broken[self.ids]
+        gone, more = self.linking.suppressed(target, *of_row, self.allowed)
         out = np.bincount(above[self.ids[gone]], minlength=len(table.counts))
         suppressed, penalty = penalties(lattice, table, target, out, quality.kind, quality.n)
         total = 0.0 if quality.by_column else spread(lattice, table, target, quality.kind)
         value = quality.value(levels, penalty.tolist(), total)
         # A unit that does not share enough loses a row at every finer node too.
         return replace(node, suppressed=suppressed, barred=node.barred + more, value=value)
+
+
+def _at(levels: np.ndarray, tuples: Tuples, rules: Rules) -> tuple[Table, np.ndarray, np.ndarray]:
+    """Return the classes of a node, and of each tuple its class, and whether it breaks a model."""
+    table, above = roll_up(tuples.lattice, tuples.table, np.zeros_like(levels), levels)
+    out, _ = judge(tuples.lattice, rules, table, levels, None)
+    return table, above, out[above] > 0
