@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet
 from discreet.errors import BadInput
 from discreet.microaggregation import Microaggregation
 from tests.examples import examples
@@ -117,6 +118,20 @@ def test_the_price_is_small_and_refinement_lowers_it():
     assert by_rows < by_units < 2 * by_rows
     assert refined.loss_ < 0.9 * by_units
     assert min(holders(refined.groups_, units).values()) >= 5
+
+
+@pytest.mark.parametrize("moves", [None, 20])
+def test_a_recipe_with_households_puts_k_of_them_into_every_group(moves):
+    table, units = household_like(9, 80)
+    step = {"method": "microaggregation", "columns": ["income", "age"], "k": 4}
+    recipe = {
+        "roles": {"household": "home", "confidential": ["income", "age"], "rest": "drop"},
+        "steps": [step if moves is None else step | {"refine_moves": moves}],
+    }
+    release = discreet.protect(table.assign(home=units), recipe)
+    assert release.check.verified
+    found = holders(released(release.table, ["income", "age"]), units)
+    assert min(found.values()) >= 4
 
 
 def test_few_units_are_refused():

@@ -354,10 +354,7 @@ def _anneal(region, k, heat, sweeps, state, held):
             b = label[near[x, goal]] if goal < near.shape[1] else _below(state, size.size)
             if a == b:
                 continue
-            if held is None:  # noqa: SIM108 (compiled code knows only one of the two)
-                spared = size[a] > k
-            else:
-                spared = units[a] - (records[a, unit[x]] == 1) >= k
+            spared = size[a] > k if held is None else units[a] - (records[a, unit[x]] == 1) >= k
             if spared and size[b] < most and _below(state, 2) == 0:
                 after_a, after_b = P[a] - R[a, x], P[b] + R[b, x]
                 cost = after_a / (size[a] - 1) + after_b / (size[b] + 1)
