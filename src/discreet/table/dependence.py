@@ -128,6 +128,11 @@ class _Classes:
         """Return how much of its class has the value of a row."""
         return self.value_sizes[self.values[rows]] / np.maximum(self.sizes[self.ids[rows]], 1)
 
+    def odds(self, rows: np.ndarray) -> np.ndarray:
+        """Return how much of the others in its class has the value of a row."""
+        others = np.maximum(self.sizes[self.ids[rows]] - 1, 1)
+        return (self.value_sizes[self.values[rows]] - 1) / others
+
 
 @dataclass(frozen=True)
 class _Cells:
@@ -348,9 +353,10 @@ class _Search:
     ) -> np.ndarray:
         """Mask the cells that may tell something, among those with all of their records."""
         small = complete & (cells.sizes >= 2) & (cells.sizes <= _SMALL)
+        small[small] = _share(classes, cells.one[small]) < 1
         one, other = cells.one[small], cells.other[small]
         agree = self.classes.values[one] == self.classes.values[other]
-        doubt = 1 - _share(classes, one)
+        doubt = 1 - np.max([c.odds(one) for c in classes], axis=0)
         together = agree.sum() - (1 - doubt).sum() >= (_DOUBT_GONE_TOGETHER - 0.1) * doubt.sum()
         large = complete & (cells.sizes >= 16) & (gone >= _LESS_DOUBT)
         return large | small if together else large
