@@ -336,10 +336,14 @@ class _Search:
             ids, count = self._cut(ids, count, name, rows)
         cells = _Cells.of(ids, count, self.classes.values, rows)
         classes = self._compared_with(names)
-        gone = cells.doubt_gone(_share(classes, cells.at))
+        share = _share(classes, cells.at)
+        gone = cells.doubt_gone(share)
         complete = whole[_first_rows(ids, count)]
         seen = self._seen(cells, classes, gone, complete)
+        # Of a value that nearly all have, not even all records of the cell would be evidence.
+        most = (cells.sizes + 4 * np.sqrt(cells.sizes) + 8) * len(self.first) / _SAMPLE
         likely = ~complete & (gone >= _LESS_DOUBT)
+        likely &= -most * np.log(np.maximum(share, 1e-300)) >= self.evidence
         unclear = likely & (cells.sizes < 16) | ~complete & (cells.sizes < 4)
         seen |= likely & ~unclear
         if cells.sizes[seen].sum() >= _PASSED_OVER * len(rows):
