@@ -128,6 +128,11 @@ class _Classes:
         """Return how much of its class has the value of a row."""
         return self.value_sizes[self.values[rows]] / np.maximum(self.sizes[self.ids[rows]], 1)
 
+    def odds(self, rows: np.ndarray) -> np.ndarray:
+        """Return how much of the others in its class has the value of a row."""
+        others = np.maximum(self.sizes[self.ids[rows]] - 1, 1)
+        return (self.value_sizes[self.values[rows]] - 1) / others
+
 
 @dataclass(frozen=True)
 class _Cells:
@@ -331,10 +336,14 @@ class _Search:
             ids, count = self._cut(ids, count, name, rows)
         cells = _Cells.of(ids, count, self.classes.values, rows)
         classes = self._compared_with(names)
-        gone = cells.doubt_gone(_share(classes, cells.at))
+        share = _share(classes, cells.at)
+        gone = cells.doubt_gone(share)
         complete = whole[_first_rows(ids, count)]
         seen = self._seen(cells, classes, gone, complete)
+        # Of a value that nearly all have, not even all records of the cell would be evidence.
+        most = (cells.sizes + 4 * np.sqrt(cells.sizes) + 8) * len(self.first) / _SAMPLE
         likely = ~complete & (gone >= _LESS_DOUBT)
+        likely &= -most * np.log(np.maximum(share, 1e-300)) >= self.evidence
         unclear = likely & (cells.sizes < 16) | ~complete & (cells.sizes < 4)
         seen |= likely & ~unclear
         if cells.sizes[seen].sum() >= _PASSED_OVER * len(rows):
@@ -348,9 +357,10 @@ class _Search:
     ) -> np.ndarray:
         """Mask the cells that may tell something, among those with all of their records."""
         small = complete & (cells.sizes >= 2) & (cells.sizes <= _SMALL)
+        small[small] = _share(classes, cells.one[small]) < 1
         one, other = cells.one[small], cells.other[small]
         agree = self.classes.values[one] == self.classes.values[other]
-        doubt = 1 - _share(classes, one)
+        doubt = 1 - np.max([c.odds(one) for c in classes], axis=0)
         together = agree.sum() - (1 - doubt).sum() >= (_DOUBT_GONE_TOGETHER - 0.1) * doubt.sum()
         large = complete & (cells.sizes >= 16) & (gone >= _LESS_DOUBT)
         return large | small if together else large
