@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from discreet.generalization import Generalize, KAnonymity, Mondrian
+from discreet.generalization import Generalize, GeneralizeItems, KAnonymity, Mondrian
 from discreet.microaggregation import Microaggregation
 from discreet.perturbation import PRAM, DateShift, Noise, RankSwap, Shuffle, TopBottom
 from discreet.registry import methods
@@ -74,6 +74,8 @@ RECODING = [
 ]
 # Those that take nothing but dates; their tests are in `tests/perturbation`.
 OF_DATES = {DateShift}
+# Those whose cells hold several items.
+SETS = [GeneralizeItems(2, separator=";")]
 CLASSES = ["a", "b", "a", "b"]
 DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order draw otherwise"
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
@@ -101,7 +103,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 def test_no_method_is_left_out():
-    recoding = {type(example) for example in RECODING} | OF_DATES
+    recoding = {type(example) for example in [*RECODING, *SETS]} | OF_DATES
     row_bound = {m for m in methods().values() if not hasattr(m, "transform")} - recoding
     assert {type(example) for example in ROW_BOUND} == row_bound
     others = {type(example) for example in [*EXAMPLES, *RANDOM]}
@@ -125,6 +127,21 @@ def test_methods_that_recode_are_transformers_too(method):
     assert clone(method).fit_transform(pl.DataFrame(table))["a"].to_list() == out["a"].tolist()
     arrow = clone(method).fit_transform(pa.Table.from_pandas(table, preserve_index=False))
     assert arrow["a"].to_pylist() == out["a"].tolist()
+
+
+@pytest.mark.parametrize("method", SETS, ids=str)
+def test_methods_for_sets_are_transformers_too(method):
+    table = pd.DataFrame({"a": ["u;v", "v;u", "u", "w"]}, index=list("wxyz"))
+    wanted = ["u;v", "u;v", "u", None]
+    again = clone(method)
+    assert str(again.get_params()) == str(method.get_params())
+    out = again.fit_transform(table)
+    assert list(out.index) == list("wxyz")
+    assert [None if pd.isna(x) else x for x in out["a"]] == wanted
+    pd.testing.assert_frame_equal(again.transform(table), out)
+    assert list(again.get_feature_names_out()) == ["a"]
+    assert clone(method).fit_transform(pl.DataFrame(table))["a"].to_list() == wanted
+    pd.testing.assert_frame_equal(make_pipeline(clone(method)).fit_transform(table), out)
 
 
 def test_generalize_serves_in_a_column_transformer():

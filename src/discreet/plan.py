@@ -59,6 +59,11 @@ class ColumnPlan(TypedDict, total=False):
     noise_floor: float
     # `generalize`: the level of the column's hierarchy in each search.
     levels: list[int]
+    # `items`: what each item of a set becomes, None where it is left out.
+    m: int
+    separator: str | None
+    items: list[str]
+    labels: list[str | None]
 
 
 class JointPlan(TypedDict, total=False):

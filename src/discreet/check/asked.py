@@ -177,6 +177,11 @@ def _generalize(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
             yield f"level {level} among those allowed", True, within
 
 
+def _items(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    for key in ("k", "m", "separator"):
+        yield key, given[key], plan["columns"][name][key]
+
+
 def _mondrian(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
     # Where equal records may be told apart, the plan has the class of each row.
@@ -205,6 +210,7 @@ ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] =
     "equal-frequency": ("cuts", _parts),
     "equal-width": ("cuts", _parts),
     "generalize": ("generalize", _generalize),
+    "generalize-items": ("items", _items),
     "ipso": ("ipso", _ipso),
     "kmeans": ("cuts", _parts),
     "lirop": ("porop", _porop),

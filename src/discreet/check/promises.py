@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
+from discreet.check.items import k_per_combination
 from discreet.check.privacy import privacy_models
 from discreet.check.shown import Shown, all_null
 from discreet.check.wildcard import wildcard_k
@@ -148,6 +149,7 @@ def _farthest(values: np.ndarray, rows: np.ndarray, sources: np.ndarray) -> tupl
 
 PROMISES: dict[str, Promise] = {
     "k-per-value": _k_per_value,
+    "k-per-combination": k_per_combination,
     "k-per-tuple": _k_per_tuple,
     "rank-window": _rank_window,
     "within-bounds": _within_bounds,

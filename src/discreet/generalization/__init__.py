@@ -2,6 +2,7 @@
 
 from discreet.generalization.generalize import Generalize as Generalize
 from discreet.generalization.hierarchy import Hierarchy as Hierarchy
+from discreet.generalization.items import GeneralizeItems as GeneralizeItems
 from discreet.generalization.mondrian import Mondrian as Mondrian
 from discreet.generalization.privacy import AlphaKAnonymity as AlphaKAnonymity
 from discreet.generalization.privacy import BetaLikeness as BetaLikeness

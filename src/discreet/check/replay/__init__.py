@@ -24,6 +24,7 @@ from discreet.check.replay.generalization import (
     prepare_generalize,
     verify_generalize,
 )
+from discreet.check.replay.items import items
 from discreet.check.replay.microaggregation import microaggregation
 from discreet.check.replay.mondrian import mondrian, verify_mondrian
 from discreet.check.replay.perturbation import (
@@ -64,6 +65,7 @@ JOINT: dict[str, JointReplay] = {
     "correlated-noise": correlated_noise,
     "generalize": generalize,
     "ipso": ipso,
+    "items": items,
     "mondrian": mondrian,
     "porop": porop,
     "microaggregation": microaggregation,
