@@ -46,7 +46,7 @@ def check_frames(
     nulls. `path` and `source` are the files, or folders of files, of the two.
     """
     shown, left_out = Shown.of(released, recipe, evidence, path), None
-    notes = _notes(shown, recipe)
+    narrowed: list[str] = []
     if evidence is None or original is None:
         names = [SAME_INPUT, APPLIED, UNTOUCHED, *map(PSEUDONYMS.format, recipe.roles.pseudonyms)]
         cells = [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
@@ -56,14 +56,14 @@ def check_frames(
         cells += _drawn_once(recipe, evidence, original)
         if left_out is not None:
             found, narrowed = leaks(released, original, recipe, left_out)
-            cells, notes = cells + found, notes + narrowed
+            cells += found
     shown = shown.counting(recipe, original, left_out)
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += [*as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
     findings += linked_rows(released, recipe, evidence, path)
     shown.remove()
-    return CheckReport(tuple(findings), tuple(notes))
+    return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed))
 
 
 def _roles(names: list[str], recipe: Recipe) -> list[Finding]:
