@@ -86,7 +86,7 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, held, re
     side, room = np.empty(len(cells), np.bool_), np.empty_like(cells)
     bins, counts = np.empty(_BINS, np.int64), np.empty((2, rules.q.size + 1), np.int64)
     # By side and holding the last test that met it; after all, the number of tests.
-    met = np.zeros((2, held.size + 1), np.int64)
+    met = np.zeros((2, held.size + 1), np.int32)
     widths = np.empty(columns)
     while waiting:
         waiting -= 1
