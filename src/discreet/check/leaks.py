@@ -37,8 +37,11 @@ def leaks(
     Both tables number their rows alike; `hidden` are the numbers of rows that are in the frame and
     not released.
     """
-    names = [n for n in recipe.treated if n in released.schema.names]
-    if not names:
+    # What a table should have and has not is told elsewhere.
+    there = set(released.schema.names) & set(original.schema.names)
+    names = [name for name in recipe.treated if name in there]
+    needed = {recipe.counted, recipe.roles.household} - {None}
+    if not names or not needed <= set(original.schema.names):
         return [], []
     before, after = _rows(released, original, recipe, names, hidden)
     if not len(after):
