@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.draws import Draws
-from discreet.method import as_computed, unit_codes
+from discreet.method import unit_codes
+from discreet.outcome import as_computed
 from discreet.table import numbers, summarise
 from discreet.table.moments import joined, moments_of
 

@@ -20,7 +20,7 @@ LAYERS = [
     ["recipe"],
     ["registry"],
     [*FAMILIES, "risk", "utility", "report"],
-    ["measure", "method", "plan", "unchanged"],
+    ["measure", "method", "outcome", "plan", "unchanged"],
     ["engines", "parameters"],
     ["table", "draws", "datasets"],
     ["kernels", "clock", "errors", "threads", "trace", "_estimator"],

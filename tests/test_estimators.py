@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.generalization import Generalize, GeneralizeItems, KAnonymity, Mondrian
 from discreet.microaggregation import Microaggregation
-from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle, TopBottom
+from discreet.perturbation import PRAM, DateShift, Noise, RankSwap, Shuffle, TopBottom
 from discreet.registry import methods
 from discreet.regression import IPSO, LiROP, PoROP
 from discreet.rounding import (
@@ -74,6 +74,8 @@ RECODING = [
 ]
 # Those whose cells hold several items.
 SETS = [GeneralizeItems(2, separator=";")]
+# Those that take nothing but dates; their tests are in `tests/perturbation`.
+OF_DATES = {DateShift}
 CLASSES = ["a", "b", "a", "b"]
 DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order draw otherwise"
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
@@ -101,7 +103,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 def test_no_method_is_left_out():
-    recoding = {type(example) for example in [*RECODING, *SETS]}
+    recoding = {type(example) for example in [*RECODING, *SETS]} | OF_DATES
     row_bound = {m for m in methods().values() if not hasattr(m, "transform")} - recoding
     assert {type(example) for example in ROW_BOUND} == row_bound
     others = {type(example) for example in [*EXAMPLES, *RANDOM]}

@@ -6,6 +6,7 @@ A measure says what its figures are called, their unit, which way is better and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -83,6 +84,18 @@ class Measure:
     by_frequency: bool = False
 
 
+def in_units(text: str, counts: str) -> str:
+    """Say of units, such as households, what a text says of records.
+
+    Examples
+    --------
+    >>> in_units("records unique on the quasi columns", "households")
+    'households unique on the quasi columns'
+    """
+    text = re.sub(r"\b(records|people)\b", counts, text)
+    return re.sub(r"\brecord\b(?!')", counts.removesuffix("s"), text)
+
+
 def measures_in(package: str, *modules: str) -> list[Measure]:
     """Return the measures that some modules of a package declare, in order."""
     found = (vars(import_module(f"{package}.{module}")).values() for module in modules)
@@ -114,6 +127,11 @@ def changed_of(t: Facts) -> list[str]:
     return found
 
 
+def _households(t: Facts) -> None:
+    if t.roles.household is None:
+        raise LeftOut("the roles name no household")
+
+
 def _changed_categories(t: Facts) -> None:
     if not t.changed_categories:
         raise LeftOut("no column of categories differs")
@@ -133,5 +151,6 @@ NEEDS: dict[str, Callable[[Facts], object]] = {
     "changed columns": changed_of,
     "confidential columns": confidential_of,
     "a target": target_of,
+    "households": _households,
     "all rows": lambda t: t.rows(),
 }

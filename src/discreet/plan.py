@@ -12,7 +12,7 @@ import numpy as np
 
 
 class ColumnPlan(TypedDict, total=False):
-    """What was decided for a column; `ipso` and `mondrian` have nothing beyond the kind."""
+    """What was decided for a column; `ipso`, `mondrian` and `shift` have only the kind."""
 
     kind: str
     # What `protect` adds to every one; dates have a unit.
@@ -94,6 +94,9 @@ class JointPlan(TypedDict, total=False):
     centre: np.ndarray
     scale: np.ndarray
     parts: list[dict[str, np.ndarray]]
+    # `shift`: the largest, and whether by whole weeks.
+    days: int
+    keep_weekday: bool
     # `generalize` and `mondrian`: groups of records by their nulls, and the confidential columns'
     # distributions. The levels and classes of each search of `generalize` are in its group.
     null_policy: str

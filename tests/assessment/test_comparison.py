@@ -167,6 +167,26 @@ def test_ranking_by_other_measures(people, releases):
                for note in found.notes)  # fmt: skip
 
 
+def test_all_are_measured_by_what_the_first_counts():
+    people = make_households(400, seed=2).select(["household_id", "age", "income"])
+    roles = {"quasi": ["age"], "confidential": ["income"], "household": "household_id"}
+    step = {"method": "oma", "columns": ["age", "income"], "k": 5}
+    made = [
+        protect(people, {"counts": counts, "roles": roles, "steps": [step]})
+        for counts in ("households", "rows")
+    ]
+    found = compare(people, {"homes": made[0], "rows": made[1]}, measures=["class_sizes"])
+    assert found.notes[:2] == [
+        "rows counts records, homes households, by which all are measured",
+        "the sizes of classes are numbers of households",
+    ]
+    assert {one.assessment.risk["class_sizes"]["counts"] for one in found.releases} == {
+        "households"
+    }
+    turned = compare(people, {"rows": made[1], "homes": made[0]}, measures=["class_sizes"])
+    assert all("counts" not in one.assessment.risk["class_sizes"] for one in turned.releases)
+
+
 def test_where_more_is_better_the_larger_figure_ranks_first():
     people = make_households(400, seed=2).select(["age", "income"])
     roles = {"quasi": ["age"], "confidential": ["income"]}

@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 from discreet import Recipe, assess, protect
 from discreet.assessment.assessment import assess_frames
+from discreet.assessment.catalogue import measures
 from discreet.assessment.facts import wilson
 from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
@@ -289,6 +290,32 @@ def test_households_are_told_of(session):
     result = assess_frames(frame(session, table), frame(session, table), recipe)
     assert "household" not in result.risk["individual_risk"]["after"]
     assert result.notes() == ["the risk of households needs all records in memory and is left out"]
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("roles", [{"household": "home"}, {"unit": "home"}])
+def test_units_are_counted_on_engines_as_in_memory(session, weight, roles):
+    rng = np.random.default_rng(3)
+    table = people(200).append_column("home", pa.array(rng.integers(0, 70, 200)))
+    table = table.append_column("w", pa.array(2 + rng.random(200)))
+    rows = np.flatnonzero(rng.random(200) < 0.95)
+    after = table.drop_columns(["w"]).take(pa.array(rows))
+    if "unit" in roles:
+        after = after.drop_columns(["home"])
+    recipe = recipe_of(["sex", "region"], [], ["works"], weight=weight, **roles)
+    names = ["class_sizes", "attackers", "diversity", "composition"]
+    names = names[: -1 if "unit" in roles else None]
+    given = {"recipe": recipe, "rows": rows, "measures": names}
+    in_memory = assess(table, after, recipe.roles, **given)
+    on_frames = assess_frames(
+        frame(session, table), frame(session, after, rows), recipe, measures=names
+    )
+    alike(on_frames.risk, in_memory.risk)
+    assert list(in_memory.risk) == [name for name in measures("risk") if name in names]
+    counted = in_memory.risk["class_sizes"]
+    assert counted["counts"] == ("units" if "unit" in roles else "households")
+    units = table["home"].take(pa.array(rows))
+    assert counted["after"] == asdict(class_sizes(after, ["sex", "region"], units=units))
 
 
 def test_too_many_tuples_are_told_of(session, monkeypatch):

@@ -18,6 +18,7 @@ FIGURES = "released values and their counts are the plan's"
 INPUT = "the original is the one that was protected"
 CELLS = "every treated cell equals the plan applied, nulls in place"
 OTHERS = "every other cell equals the original"
+LEAKS = "nothing released gives a treated column away"
 IDENTIFIERS = "no identifier is released"
 ROLES = "every released column has a role"
 K = "k = 5 per value in column 'income'"
@@ -88,7 +89,7 @@ def test_an_untouched_release_is_verified_throughout(place, check):
     assert set(check(place).values()) == {"verified"}
     assert set(check(place)) == {
         IDENTIFIERS, ROLES, TOP, K, K.replace("income", "assets"), FILE, PROOF, ROWS, FIGURES,
-        INPUT, CELLS, OTHERS, HOUSEHOLDS,
+        INPUT, CELLS, OTHERS, HOUSEHOLDS, LEAKS,
     }  # fmt: skip
 
 

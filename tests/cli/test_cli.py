@@ -37,6 +37,7 @@ def test_protect_check_assess(place, run):
     code, out, err = run(*PROTECT)
     assert (code, err) == (0, "")
     assert "Share: out/public/table.csv" in out
+    assert "k counts households, by 'household_id', not rows" in out
     code, out, _ = run("check", "out")
     assert code == 0
     assert "not verifiable" in out
@@ -302,7 +303,7 @@ def test_demo(tmp_path, monkeypatch, run):
     said = " ".join(out.split())
     assert "0 of 2,000 records (0 %) are unique" in said
     assert "8 of 8 guide values are met" in said
-    assert said.count("15 verified") == 1
+    assert said.count("16 verified") == 1
     places = [line.strip().partition(": ")[0] for line in out.splitlines()[-3:]]
     assert [Path(place).name for place in places] == ["table.csv", "report.html", "report.html"]
     assert all((tmp_path / place).exists() for place in places)

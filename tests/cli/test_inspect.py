@@ -11,7 +11,7 @@ from rich.console import Console
 
 from discreet import write_table
 from discreet.cli import main, show
-from discreet.datasets import make_households
+from discreet.datasets import make_episodes, make_households
 from discreet.recipe import Recipe
 
 
@@ -93,6 +93,24 @@ def test_doubtful_columns_are_asked_about(run, monkeypatch):
     assert asked[0].startswith("  role of weight: identifiers, quasi")
     assert asked[1].startswith("  one of identifiers")
     assert Recipe.load("r.toml").roles.weight is None
+
+
+def test_a_unit_can_be_chosen(run, monkeypatch):
+    visits = make_episodes(200).rename_columns({"patient_id": "v1"})
+    write_table(visits.select(["v1", "sex", "birth_year", "days", "cost"]), "visits.csv")
+    offered = {}
+
+    def answer(text, **options):
+        name = text.split("role of ")[1].split(":")[0]
+        offered[name] = options["default"]
+        return "unit" if name == "v1" else "drop"
+
+    monkeypatch.setattr(typer, "prompt", answer)
+    code, _, _ = run("visits.csv", "--write-recipe", "visits.toml", "--interactive")
+    assert code == 0
+    assert offered["v1"] == "unit"
+    assert Recipe.load("visits.toml").roles.unit == "v1"
+    assert Recipe.load("visits.toml").counted == "v1"
 
 
 @pytest.mark.parametrize(

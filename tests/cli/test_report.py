@@ -72,7 +72,7 @@ def test_the_summary_as_json(place):
     assert set(content) == {"summary", "key_figures", "check"}
     assert len(content["summary"]) == 3
     names = [row["measure"] for row in content["key_figures"]]
-    assert "in classes under 2 (records)" in names
+    assert "in classes under 2 (households)" in names
 
 
 def test_of_a_table_too_large_for_memory_the_written_page_is_external(place, monkeypatch):

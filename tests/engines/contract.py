@@ -163,6 +163,17 @@ class Contract:
         found = listed(tuples, counts)
         assert [(cell[1:], cell[0]) for cell in found] == list(wanted.items())
 
+    def test_counts_of_distinct_values_beside_tuples(self, frame, expected):
+        columns = ["A", HOSTILE]
+        for of in ("number", "labels", "key"):
+            held = {}
+            cells = zip(*(expected[name].to_pylist() for name in [*columns, of]), strict=True)
+            for *key, value in cells:
+                held.setdefault(tuple(key), set()).update([] if value is None else [value])
+            tuples, counts = frame.counts(columns, of=of)
+            found = [(cell[1:], cell[0]) for cell in listed(tuples, counts)]
+            assert found == [(key, len(values)) for key, values in held.items()]
+
     def test_sizes_of_tuples_with_and_without_some_rows(self, frame, expected):
         columns = ["A", HOSTILE]
         cells = [cell[1:] for cell in listed(expected.select(columns), np.arange(1000))]

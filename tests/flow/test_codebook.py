@@ -27,7 +27,7 @@ def test_labels_levels_and_what_was_done():
         == f"""\
 # Codebook
 
-3 rows in random order, 4 columns. An empty cell, or a code that its column lists as missing, is a missing value.
+3 rows in random order, 4 columns. An empty cell, or a code that its column lists as missing, is a missing value. Groups and classes of the protection are counted in households, not in rows.
 
 | column | label | kind | type | values | what was done to it |
 |---|---|---|---|---|---|

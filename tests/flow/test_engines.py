@@ -182,7 +182,7 @@ def test_the_table_of_a_release_is_a_relation(small, wanted, tmp_path):
     found = release.table.to_arrow_table()
     assert found.column_names == ["income", "assets"]
     assert found.num_rows == 3000
-    assert repr(release) == "<Release of 3,000 rows and 2 columns on duckdb, 8 verified>"
+    assert repr(release) == "<Release of 3,000 rows and 2 columns on duckdb, 9 verified>"
     release.close()
 
 

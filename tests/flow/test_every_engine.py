@@ -12,6 +12,8 @@ RECIPE = f"""\
 null_markers = ["none"]
 seed = {2**100 + 5}
 order_seed = {2**100 + 7}
+# Members of a household with and without nulls are generalized apart.
+allow_leaks = ["region"]
 
 [roles]
 identifiers = ["name"]

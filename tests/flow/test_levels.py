@@ -101,6 +101,19 @@ def test_noise_is_not_averaged_away_over_the_members_of_a_household(people):
         assert attack == pytest.approx(errors[household][0]), sizes[household]
 
 
+def test_the_check_finds_noise_that_was_drawn_by_person(people, monkeypatch):
+    from discreet.flow import deciding
+
+    monkeypatch.setattr(deciding, "find_levels", lambda frame, recipe: {})
+    step = {"method": "noise", "columns": ["income"], "scale": 0.5}
+    with pytest.raises(BrokenPromise) as error:
+        discreet.protect(people, recipe(step))
+    assert (
+        "broken: what is the same in all rows of household is drawn once for each ('income' is "
+        "the same in all rows of a 'household', but was drawn by row)"
+    ) in str(error.value)
+
+
 def test_k_counts_households_where_members_share_an_income(people):
     """The attack: five members with one value were five records of an exact income."""
     release = discreet.protect(people, recipe({"method": "oma", "columns": ["income"], "k": 5}))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import Recipe
 from discreet.errors import BadInput, BrokenPromise
-from discreet.method import Outcome
+from discreet.outcome import Outcome
 from discreet.rounding import OMA
 from tests.examples import examples
 

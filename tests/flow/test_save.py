@@ -311,6 +311,6 @@ def test_killed_at_random_moments(tmp_path, one_column):
 
 
 def test_release_describes_itself(release):
-    assert repr(release) == "<Release of 500 rows and 6 columns, 10 verified>"
+    assert repr(release) == "<Release of 500 rows and 6 columns, 11 verified>"
     assert discreet.__version__ == release.log["discreet"]
     assert isinstance(release.table, pa.Table)

@@ -54,7 +54,9 @@ def small_release(tmp_path_factory):
         "levels": {"town": 0},
         "suppression_limit": 0.1,
     }
-    recipe = {"roles": {"quasi": ["age", "town"], "confidential": ["pay"]}, "steps": [step]}
+    # Each pay is that of one row, and tells which.
+    roles = {"quasi": ["age", "town"], "confidential": ["pay"], "not_identifiers": ["pay"]}
+    recipe = {"roles": roles, "steps": [step]}
     release = discreet.protect(frame, recipe)
     folder = tmp_path_factory.mktemp("small") / "release"
     release.save(folder)

@@ -9,7 +9,7 @@ import pytest
 from discreet.inspection.encoded import encode_column
 from discreet.inspection.guesses import dates_as_text, guess_role
 from discreet.inspection.missing import sentinels
-from discreet.inspection.patterns import is_card, is_dni, is_french_social, is_iban
+from discreet.table.patterns import is_card, is_dni, is_french_social, is_iban
 
 RNG = np.random.default_rng(7)
 
@@ -155,7 +155,7 @@ def test_a_confidential_name_hides_no_identifier(name, values, role, reason):
 @pytest.mark.parametrize("kind", [int, float, str, Decimal])
 def test_an_id_that_repeats_is_no_measured_amount(name, kind):
     guess = guess_role(column(name, [kind(1000 + i // 4) for i in range(1200)]))
-    assert guess.role == "identifiers"
+    assert guess.role == "unit"
     assert "a value has 4.0 records on average, so rows are not one per person" in guess.reason
 
 
@@ -177,6 +177,57 @@ def test_counts_are_no_ids(name):
 )
 def test_one_value_in_all_records(name, values, role):
     assert guess_role(column(name, values)).role == role
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("x", ["a"] * 30 + [None] * 10, "drop"),
+        ("deceased", [True] * 3 + [None] * 40, "drop"),
+        ("sex", ["f"] * 20 + [None] * 20, "drop"),
+        ("hiv", ["yes"] * 20 + [None] * 20, "confidential"),
+    ],
+)
+def test_one_value_besides_nulls_is_no_key(name, values, role):
+    assert guess_role(column(name, values)).role == role
+
+
+CLINICS = [
+    f"{place} {kind}" for place in ("Ash", "Elm", "St Anna") for kind in ("Clinic", "Hospital")
+]
+FIRMS = [f"{name} {kind}" for name in ("Miller", "Anna Smith", "Otto") for kind in ("Ltd", "GmbH")]
+
+
+@pytest.mark.parametrize("name", ["name", "clinic", "clinic_name", "hospital name", "Company"])
+@pytest.mark.parametrize("values", [CLINICS, FIRMS])
+def test_names_of_clinics_and_companies_are_not_those_of_people(name, values):
+    many = [f"{letter}{value}" for letter in "ABCDEFG" for value in values] * 30
+    assert guess_role(column(name, many)).role == "quasi"
+
+
+@pytest.mark.parametrize(
+    "name", ["subj", "SUBJ_NR", "USUBJID", "pnr", "patnr", "case no", "persID"]
+)
+def test_numbers_of_persons_with_several_records_are_units(name):
+    assert guess_role(column(name, [17 * (i // 4) for i in range(1200)])).role == "unit"
+
+
+@pytest.mark.parametrize("name", ["hhid", "HH_NR", "household no", "familyId"])
+def test_numbers_of_households(name):
+    assert guess_role(column(name, [17 * (i // 2) for i in range(600)])).role == "household"
+
+
+@pytest.mark.parametrize("start", [0, 1, 2000, 10**7])
+def test_consecutive_numbers_are_no_amount(start):
+    numbers = start + RNG.permutation(500)
+    assert guess_role(column("x", numbers)).role == "identifiers"
+    assert guess_role(column("income", numbers)).role == "identifiers"
+
+
+@pytest.mark.parametrize("name", ["employees", "users", "resp", "cases"])
+def test_counts_of_people_number_nobody(name):
+    guess = guess_role(column(name, RNG.integers(0, 4000, 1200)))
+    assert (guess.role, guess.reason) == ("confidential", "a measured amount")
 
 
 def test_marks_among_many_values():

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.datasets import load_adult, make_households
+from discreet.datasets import load_adult, make_episodes, make_households
 from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
 from discreet.inspection import inspect
@@ -27,9 +27,10 @@ def seen(people):
     return inspect(people)
 
 
-@pytest.mark.parametrize("name", ["households", "adult"])
+@pytest.mark.parametrize("name", ["households", "episodes", "adult"])
 def test_the_recipe_runs_unchanged_and_passes_its_check(tmp_path, people, name):
-    table = people if name == "households" else load_adult()
+    made = {"households": lambda: people, "episodes": make_episodes, "adult": load_adult}
+    table = made[name]()
     path = tmp_path / "table.csv"
     write_table(table, path)
     (tmp_path / "recipe.toml").write_text(propose(inspect(path)).text, encoding="utf-8")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.generalization._tuples import collapse, lay_out
 from discreet.generalization.ladder import Ladder
-from discreet.generalization.privacy import KAnonymity, LDiversity, bind
+from discreet.generalization.privacy import AlphaKAnonymity, KAnonymity, LDiversity, bind
 from discreet.kernels import lattice as kernels
 from tests.examples import examples
 from tests.generalization.test_search import as_table, tables
@@ -27,14 +27,15 @@ def ladder_of(tree):
     )
 
 
-def laid_out(example, privacy):
+def laid_out(example, privacy, units=None):
     columns, forest, records, ill = example
     ladders = [ladder_of(tree) for tree in forest]
     codes = [
         np.array([list(tree).index(r[a]) for r in records], np.int32)
         for a, tree in enumerate(forest)
     ]
-    bound = bind(privacy, {"ill": as_table(columns, records, ill)["ill"]}, len(records))
+    ill_of = {"ill": as_table(columns, records, ill)["ill"]}
+    bound = bind(privacy, ill_of, len(records), units=units)
     return ladders, *collapse(lay_out(ladders), codes, bound), bound
 
 
@@ -84,6 +85,44 @@ def test_classes_are_rolled_up_from_any_finer_node(example, data, confidential):
             counts[order.index(value)] += 1
         expected[key] = (size + 1, counts)
     assert as_dict(tuples, table, ladders, top, confidential) == expected
+
+
+@examples(100)
+@given(example=tables(), data=st.data(), k=st.integers(1, 6))
+def test_units_of_classes_are_counted_once(example, data, k):
+    _, forest, records, ill = example
+    units = data.draw(st.lists(st.integers(0, 7), min_size=len(ill), max_size=len(ill)))
+    units[:6] = range(6)
+    privacy = [AlphaKAnonymity(0.5, k, column="ill")]
+    ladders, tuples, _, bound = laid_out(example, privacy, np.array(units))
+    node = np.array([data.draw(st.integers(0, ladder.height)) for ladder in ladders])
+    middle = np.array([data.draw(st.integers(0, level)) for level in node])
+    step, _ = kernels.roll_up(tuples.lattice, tuples.table, np.zeros_like(node), middle)
+    table, _ = kernels.roll_up(tuples.lattice, step, middle, node)
+    order = list(dict.fromkeys(v for v in ill if v is not None))
+    expected: dict = {}
+    for record, value, unit in zip(records, ill, units, strict=True):
+        key = tuple(tree[v][level] for tree, v, level in zip(forest, record, node, strict=True))
+        rows, held = expected.setdefault(key, ([], set()))
+        rows.append(unit)
+        if value is not None:
+            held.add((unit, order.index(value)))
+    found = as_dict(tuples, table, ladders, node, True)
+    for c, (key, (size, counts)) in enumerate(found.items()):
+        rows, held = expected[key]
+        counts = Counter(counts)
+        for e in range(*table.shared.starts[c : c + 2]) if len(table.shared.starts) > 1 else ():
+            counts[int(table.shared.place[table.shared.holdings[e]])] += 1
+        among = counts.pop(bound.rules.units)
+        assert counts.pop(bound.rules.units + 1, 0) >= len(held)
+        assert size == len(rows)
+        assert min(among, k) == min(len(set(rows)), k)
+        assert counts == Counter(v for _, v in held)
+    out, least = kernels.judge(bound.rules, table)
+    for (rows, held), gone, sure in zip((expected[key] for key in found), out, least, strict=True):
+        share = max(Counter(v for _, v in held).values(), default=0) / max(len(held), 1)
+        assert (gone > 0) == (len(set(rows)) < k or share > 0.5 + 1e-9)
+        assert sure <= gone in (0, len(rows))
 
 
 @given(

@@ -18,10 +18,15 @@ UNIT = 2.0**36
 class Plain:
     """The records that are left, and what is asked of them."""
 
-    def __init__(self, points, mismatch, steps):
+    def __init__(self, points, mismatch, steps, units=None):
         self.points, self.mismatch, self.steps = points, mismatch, steps
+        self.units = range(len(points)) if units is None else units
         self.left = list(range(len(points)))
         self.groups = []
+
+    def many(self, rows):
+        """What k counts."""
+        return len({self.units[i] for i in rows})
 
     def centre(self, rows):
         centre = []
@@ -44,13 +49,15 @@ class Plain:
     def farthest(self, point):
         return min(self.left, key=lambda i: (-self.far(i, point), i))
 
-    def nearest(self, point, count):
-        return sorted(self.left, key=lambda i: (self.far(i, point), i))[:count]
+    def nearest(self, point):
+        return min(self.left, key=lambda i: (self.far(i, point), i))
 
     def take(self, row, k):
         self.left.remove(row)
-        self.groups.append([row, *self.nearest(self.points[row], k - 1)])
-        self.left = [i for i in self.left if i not in self.groups[-1]]
+        self.groups.append([row])
+        while self.many(self.groups[-1]) < k:
+            self.groups[-1].append(self.nearest(self.points[row]))
+            self.left.remove(self.groups[-1][-1])
 
     def labels(self):
         labels = np.full(len(self.points), -1)
@@ -60,11 +67,12 @@ class Plain:
 
 
 def plain_mdav(plain, k):
-    while len(plain.left) >= 3 * k:
+    while plain.many(plain.left) >= 3 * k:
         r = plain.farthest(plain.centre(plain.left))
         plain.take(r, k)
         plain.take(plain.farthest(plain.points[r]), k)
-    if len(plain.left) >= 2 * k:
+    # Again and again, where some of the units that were taken are still left.
+    while plain.many(plain.left) >= 2 * k:
         plain.take(plain.farthest(plain.centre(plain.left)), k)
     plain.groups.append(plain.left)
     return plain.labels()
@@ -72,7 +80,7 @@ def plain_mdav(plain, k):
 
 def plain_cbfs(plain, k):
     centre = plain.centre(plain.left)
-    while len(plain.left) >= 2 * k:
+    while plain.many(plain.left) >= 2 * k:
         plain.take(plain.farthest(centre), k)
     plain.groups.append(plain.left)
     return plain.labels()
@@ -81,10 +89,10 @@ def plain_cbfs(plain, k):
 def plain_vmdav(plain, k, gamma):
     root = math.sqrt if plain.mismatch is None else float
     centre = plain.centre(plain.left)
-    while len(plain.left) >= k:
+    while plain.many(plain.left) >= k:
         plain.take(plain.farthest(centre), k)
         group = plain.groups[-1]
-        while len(group) < 2 * k - 1 and len(plain.left) > 1:
+        while plain.many(group) < 2 * k - 1 and len(plain.left) > 1:
             gap, e = min((min(plain.far(e, plain.points[i]) for i in group), e) for e in plain.left)
             out = min(plain.far(i, plain.points[e]) for i in plain.left if i != e)
             if not root(gap) <= gamma * root(out):
@@ -110,37 +118,42 @@ def tables(draw):
         mismatch, steps = np.where(kinds == 1, 0.7, 0.0), np.array([0.0, 1.0, 0.3])[kinds]
         codes = rng.integers(0, 4, (n, p))
         points = np.where(kinds > 0, codes * steps, points)
-    k = draw(st.integers(1, min(n, 6)))
-    return np.ascontiguousarray(points), mismatch, steps, k
+    units = None
+    if draw(st.booleans()):
+        _, units = np.unique(rng.integers(0, draw(st.integers(1, n)), n), return_inverse=True)
+    k = draw(st.integers(1, min(n if units is None else units.max() + 1, 6)))
+    return np.ascontiguousarray(points), mismatch, steps, k, units
 
 
 @given(tables())
 @examples(200)
 def test_mdav_makes_the_groups_of_the_plain_algorithm(table):
-    points, mismatch, steps, k = table
+    points, mismatch, steps, k, units = table
     labels = np.empty(len(points), np.int64)
-    groups = mdav(points, mismatch, steps, k, labels)
-    assert labels.tolist() == plain_mdav(Plain(points, mismatch, steps), k).tolist()
+    groups = mdav(points, mismatch, steps, k, labels, units)
+    plain = Plain(points, mismatch, steps, units)
+    assert labels.tolist() == plain_mdav(plain, k).tolist()
     assert groups == labels.max() + 1
-    sizes = np.bincount(labels)
+    sizes = np.array([plain.many(np.flatnonzero(labels == g)) for g in range(groups)])
     assert (sizes[:-1] == k).all()
     assert k <= sizes[-1] <= 2 * k - 1
 
 
 @given(tables())
 def test_cbfs_makes_the_groups_of_the_plain_algorithm(table):
-    points, mismatch, steps, k = table
+    points, mismatch, steps, k, units = table
     labels = np.empty(len(points), np.int64)
-    assert cbfs(points, mismatch, steps, k, labels) == labels.max() + 1
-    assert labels.tolist() == plain_cbfs(Plain(points, mismatch, steps), k).tolist()
+    assert cbfs(points, mismatch, steps, k, labels, units) == labels.max() + 1
+    assert labels.tolist() == plain_cbfs(Plain(points, mismatch, steps, units), k).tolist()
 
 
 @given(tables(), st.sampled_from([0.0, 0.2, 0.8, 5.0]))
 def test_vmdav_makes_the_groups_of_the_plain_algorithm(table, gamma):
-    points, mismatch, steps, k = table
+    points, mismatch, steps, k, units = table
     labels = np.empty(len(points), np.int64)
-    assert vmdav(points, mismatch, steps, k, gamma, labels) == labels.max() + 1
-    assert labels.tolist() == plain_vmdav(Plain(points, mismatch, steps), k, gamma).tolist()
+    assert vmdav(points, mismatch, steps, k, gamma, labels, units) == labels.max() + 1
+    plain = Plain(points, mismatch, steps, units)
+    assert labels.tolist() == plain_vmdav(plain, k, gamma).tolist()
 
 
 def scanned_mdav(points, k):

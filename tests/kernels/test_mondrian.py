@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, NOTHING_HELD, VALUE, mondrian
+from discreet.kernels.mondrian import (
+    APART,
+    FORBIDS,
+    MATCHES,
+    NOTHING_HELD,
+    VALUE,
+    Held,
+    mondrian,
+)
 from discreet.kernels.privacy import Rules
 from tests.examples import examples
 
@@ -151,7 +159,7 @@ def sides(rows, c, column, relaxed, nulls):
         yield [r for r in rows if r[0] in first], [r for r in rows if r[0] not in first]
 
 
-def by_kernel(codes, confidential, columns, rules, relaxed, nulls):
+def by_kernel(codes, confidential, columns, rules, relaxed, nulls, units=None):
     n = len(codes)
     tuples = [(*code, *conf) for code, conf in zip(codes, confidential, strict=True)]
     distinct = list(enumerate(tuples)) if relaxed else list(enumerate(dict.fromkeys(tuples)))
@@ -161,7 +169,10 @@ def by_kernel(codes, confidential, columns, rules, relaxed, nulls):
     cells = np.array(
         [(*one, len(held), i) for (i, one), held in zip(distinct, members, strict=True)], np.int32
     )
-    ends, low, high, null = mondrian(cells, *layout(columns), rules, NOTHING_HELD, relaxed, nulls)
+    held = NOTHING_HELD
+    if units is not None:
+        rules, held = rules._replace(units=len(rules.q)), held_by(members, confidential, units)
+    ends, low, high, null = mondrian(cells, *layout(columns), rules, held, relaxed, nulls)
     classes = [
         sorted(itertools.chain.from_iterable(members[i] for i in cells[a:z, -1]))
         for a, z in itertools.pairwise([0, *ends])
@@ -179,16 +190,31 @@ def by_kernel(codes, confidential, columns, rules, relaxed, nulls):
     return classes
 
 
-def equal(codes, confidential, columns, k, least, relaxed, nulls):
+def held_by(members, confidential, units):
+    """The holdings of each tuple's units, each once."""
+    numbers: dict = {}
+    starts, entries = [0], []
+    for rows in members:
+        for unit, i in {units[i]: i for i in rows}.items():
+            pairs = [(unit, v) if v >= 0 else None for v in confidential[i]]
+            entries.append(
+                [-1 if p is None else numbers.setdefault(p, len(numbers)) for p in [*pairs, unit]]
+            )
+        starts.append(len(entries))
+    return Held(np.array(starts), np.array(entries, np.int32).T.copy(), len(numbers))
+
+
+def equal(codes, confidential, columns, k, least, relaxed, nulls, units=None):
     values = max((c[0] for c in confidential if c), default=-1) + 1
     rules = rules_of(k, least, values)
 
     def may(rows):
         held = {v for row in rows for v in confidential[row[0]] if v >= 0}
-        return len(rows) >= k and len(held) >= (least if values else 0)
+        size = len(rows if units is None else {units[row[0]] for row in rows})
+        return size >= k and len(held) >= (least if values else 0)
 
     expected = cut(list(enumerate(codes)), columns, may, relaxed, nulls)
-    assert by_kernel(codes, confidential, columns, rules, relaxed, nulls) == [
+    assert by_kernel(codes, confidential, columns, rules, relaxed, nulls, units) == [
         sorted(c) for c in expected
     ]
 
@@ -230,7 +256,8 @@ def test_the_cuts_of_a_plain_recursion(data, columns, k, least, diverse, relaxed
     codes = data.draw(st.lists(row, min_size=1, max_size=25))
     conf = st.tuples(st.integers(-1, 3)) if diverse else st.just(())
     confidential = data.draw(st.lists(conf, min_size=len(codes), max_size=len(codes)))
-    equal(codes, confidential, columns, k, least, relaxed, nulls)
+    units = st.none() | st.lists(st.integers(0, 9), min_size=len(codes), max_size=len(codes))
+    equal(codes, confidential, columns, k, least, relaxed, nulls, data.draw(units))
 
 
 @pytest.mark.parametrize("relaxed", [False, True])
@@ -269,12 +296,7 @@ def test_of_two_cuts_as_near_to_halves_the_median_goes_left():
     columns = [Order([0, 5, 10, 10]), Order([0, 1, 10])]
     codes = [(0, 0), (1, 0), (1, 1), (2, 1)]
     # First 0 1 1 | 2; then 0 | 1 1, since the first column is still the widest.
-    assert by_kernel(codes, [()] * 4, columns, rules_of(1), NOTHING_HELD, False, VALUE) == [
-        [0],
-        [1],
-        [2],
-        [3],
-    ]
+    assert by_kernel(codes, [()] * 4, columns, rules_of(1), False, VALUE) == [[0], [1], [2], [3]]
     # With k = 2 neither cut of the first column may be.
     assert by_kernel(codes, [()] * 4, columns, rules_of(2), False, VALUE) == [[0, 1], [2, 3]]
     assert by_kernel(codes, [()] * 4, columns[:1], rules_of(2), False, VALUE) == [[0, 1, 2, 3]]

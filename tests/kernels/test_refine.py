@@ -22,15 +22,20 @@ def start(n, k):
     return np.minimum(np.arange(n) // k, n // k - 1).astype(np.int64)
 
 
-def least(points, k):
+def least(points, k, units=None):
     """The optimum, by dynamic programming over the sets of records that are grouped."""
+    many = {}
+    for some in range(1 << len(points)):
+        rows = [i for i in range(len(points)) if some >> i & 1]
+        many[some] = len(rows) if units is None else len({units[i] for i in rows})
     n = len(points)
     best = {0: 0.0}
     for done in range(1, 1 << n):
         first = done & -done
         found, some = np.inf, done
         while some:
-            if some & first and k <= some.bit_count() <= 2 * k - 1 and done ^ some in best:
+            small = units is not None or some.bit_count() <= 2 * k - 1
+            if some & first and k <= many[some] and small and done ^ some in best:
                 rows = [i for i in range(n) if some >> i & 1]
                 found = min(found, best[done ^ some] + squares(points[rows], np.zeros(len(rows))))
             some = (some - 1) & done
@@ -73,6 +78,46 @@ def test_small_tables_reach_the_optimum(n, k):
         labels = start(n, k)
         search(points, labels, labels.max() + 1, k, 200, 30, np.uint64(seed))
         assert squares(points, labels) == pytest.approx(least(points, k), rel=1e-9)
+
+
+@given(st.integers(1, 4), st.integers(2, 12), st.integers(1, 6), st.integers(0, 2**62))
+@examples(60)
+def test_no_group_falls_under_k_units(k, several, repeats, seed):
+    rng = np.random.default_rng(seed)
+    units = np.repeat(np.arange(k * several), rng.integers(1, repeats + 1, k * several))
+    points = rng.normal(size=(k * several, 2))[units] + rng.normal(size=(len(units), 2)) / 2
+    labels = units // k
+    groups, before = several, squares(points, labels)
+    for step in range(3):
+        groups, gained = search(points, labels, groups, k, 5, 10, np.uint64(seed + step), units)
+        after = squares(points, labels)
+        assert after <= before * (1 + 1e-12)
+        assert before - after == pytest.approx(gained, abs=1e-9 * before)
+        before = after
+        assert set(labels) == set(range(groups))
+        assert min(len(set(units[labels == g])) for g in range(groups)) >= k
+
+
+@pytest.mark.parametrize(("n", "k"), [(9, 2), (10, 2), (11, 3)])
+def test_small_tables_with_units_reach_the_optimum(n, k):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        points, units = rng.lognormal(size=(n, 2)), np.arange(n) % (3 * k)
+        labels = np.zeros(n, dtype=np.int64)
+        labels[units >= k] = 1
+        search(points, labels, 2, k, 400, 30, np.uint64(seed), units)
+        assert squares(points, labels) == pytest.approx(least(points, k, units), rel=1e-9)
+
+
+def test_units_count_among_the_records_of_large_groups_that_keep_their_place():
+    rng = np.random.default_rng(4)
+    points = rng.normal(size=(2000, 2))
+    labels = (np.arange(2000) >= 1000).astype(np.int64)
+    units = np.arange(2000) % 500
+    before = squares(points, labels)
+    search(points, labels, 2, 450, 100, 20, np.uint64(1), units)
+    assert squares(points, labels) < 0.9 * before
+    assert min(len(set(units[labels == g])) for g in (0, 1)) >= 450
 
 
 def test_the_same_seed_gives_the_same_groups():

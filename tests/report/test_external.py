@@ -40,6 +40,9 @@ def test_sections_and_words(html):
     assert "strength medium (of low, medium, high)" in page.text
     assert "random noise was added to each value" in page.text
     assert "Values differ from the original in" in page.text
+    # The recipe names households, so that k counts them.
+    assert "k 5 which counts households" in page.text
+    assert page.text.count("which counts") == sum("k" in s or "privacy" in s for s in steps) - 1
 
 
 def test_each_secret_is_searched_for(html, everything, everything_folder):

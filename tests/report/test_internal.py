@@ -58,7 +58,7 @@ def test_each_step_tells_what_it_decided(page, everything):
     scaled = plans[3]["columns"]["x2"]
     assert f"standard deviation {scaled['scale'] * scaled['sd']:.1f}, which is 31.7 %" in page.text
     assert f"values moved by {plans[4]['columns']['x3']['window']} ranks at most" in page.text
-    assert f"{everything.log['steps'][5]['groups']} groups of at least 4 records" in page.text
+    assert f"{everything.log['steps'][5]['groups']} groups of at least 4 households" in page.text
     assert "after 307 moves of refinement" in page.text
     chunks = len(plans[6]["joint"]["deviations"])
     assert f"{chunks} chunks of 43 values or so, of degree 2" in page.text
@@ -83,7 +83,7 @@ def test_risk_before_and_after_with_guide_values(page, assessment):
     for key, k in (("unique", 2), ("under_3", 3), ("under_5", 5)):
         verdict = "met" if sizes["after"][key] == 0 else "not met"
         row = f"≤ 0 {verdict} {sizes['before'][key]:,} {sizes['after'][key]:,}"
-        assert f"in classes under {k} (records)" in page.text
+        assert f"in classes under {k} (households)" in page.text
         assert row in page.text
     assert "European Medicines Agency (policy 0070)" in page.text
     assert "interval disclosure" in page.text
@@ -108,7 +108,7 @@ def test_checks_warnings_and_what_was_left_out(page, everything, assessment):
 def test_pictures_and_their_captions(page):
     titles = ["Rounding set of income", "Polynomials fitted", "Distribution of x2 before and after",
               "Quantiles of x2 before and after", "Categories of disease before and after",
-              "Correlations before, after", "Records by the size of their class", "Nulls before",
+              "Correlations before, after", "Households by the size of their class", "Nulls before",
               "Loss in % against time"]  # fmt: skip
     for title in titles:
         assert title in page.text, title

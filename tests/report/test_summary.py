@@ -19,7 +19,9 @@ def test_three_sentences_from_the_figures(everything):
     )
     assert "generalize (age, sex and region)." in done
     unique = facts["assessment"]["risk"]["class_sizes"]["after"]["unique"]
-    assert protected.startswith(f"{unique} of 800 records")
+    # k counts households, so that risk is of them.
+    homes = facts["assessment"]["risk"]["composition"]["after"]["households"]
+    assert protected.startswith(f"{unique} of {homes} households")
     assert re.search(r"(\d+) of \1 promises checked were verified\.$", protected)
     # Numbers of households are new in each record, which is no loss.
     cells = everything.log["changed_cells"]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
-from discreet.risk import class_sizes, frequencies
+from discreet.risk import class_sizes, frequencies, marketer, prosecutor
 from tests.risk.tables import COLUMNS, rows, same, table
 
 
@@ -25,6 +25,58 @@ def test_frequencies_against_all_pairs(rows, nulls, random):
         sum(x < k for x in f) for k in (2, 3, 5)
     ]
     assert sizes.average_risk == pytest.approx(sum(1 / x for x in f) / len(f))
+
+
+@given(
+    rows(),
+    st.lists(st.sampled_from([1, 2, 3, None]), min_size=14, max_size=14),
+    st.randoms(use_true_random=False),
+)
+def test_units_against_all_pairs(rows, units, random):
+    units = units[: len(rows)]
+    named = [("alone", place) if unit is None else unit for place, unit in enumerate(units)]
+    weights = [random.uniform(0.5, 9) for _ in rows]
+    data = table(rows, weight=weights, unit=pa.array(units, pa.int64()))
+    found = frequencies(data, COLUMNS, weight="weight", units="unit")
+    alike = [
+        {other for b, other in zip(rows, named, strict=True) if same(a, b, "value")} for a in rows
+    ]
+    assert found.sample.tolist() == [len(those) for those in alike]
+    population = [sum(_weight(a, unit, rows, named, weights) for unit in those)
+                  for a, those in zip(rows, alike, strict=True)]  # fmt: skip
+    assert found.population == pytest.approx(population)
+    # A unit is as much at risk as the worst of its records.
+    worst = {
+        unit: min(len(those) for those, its in zip(alike, named, strict=True) if its == unit)
+        for unit in named
+    }
+    sizes = class_sizes(data, COLUMNS, units="unit")
+    assert (sizes.records, sizes.classes) == (len(worst), len(set(rows)))
+    assert [sizes.unique, sizes.under_3, sizes.under_5] == [
+        sum(size < k for size in worst.values()) for k in (2, 3, 5)
+    ]
+    assert sizes.smallest == min(worst.values())
+    mean = sum(1 / size for size in worst.values()) / len(worst)
+    assert sizes.average_risk == marketer(data, COLUMNS, units="unit") == pytest.approx(mean)
+    assert prosecutor(data, COLUMNS, units="unit") == 1 / sizes.smallest
+
+
+def _weight(values, unit, rows, named, weights):
+    """Average the weights of a unit's records in a class."""
+    own = [
+        weight
+        for row, its, weight in zip(rows, named, weights, strict=True)
+        if its == unit and row == values
+    ]
+    return sum(own) / len(own)
+
+
+def test_units_and_wildcards_are_refused_together():
+    data = pa.table({"sex": ["f", None]})
+    with pytest.raises(BadInput, match=r"units are counted where a null is a value"):
+        frequencies(data, ["sex"], nulls="match", units=[1, 2])
+    with pytest.raises(BadInput, match=r"units has 1 values, the table 2 rows"):
+        frequencies(data, ["sex"], units=[1])
 
 
 @pytest.mark.parametrize("null_rate", [0.02, 0.5])

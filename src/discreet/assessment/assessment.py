@@ -15,7 +15,7 @@ from discreet.assessment.facts import Facts
 from discreet.assessment.figures import figures_of
 from discreet.engines import Frame
 from discreet.errors import BadInput, nearest
-from discreet.measure import NEEDS, Entry, Figure, LeftOut, Measure
+from discreet.measure import NEEDS, Entry, Figure, LeftOut, Measure, in_units
 from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles
 from discreet.report import internal_report, summary_html
@@ -220,7 +220,10 @@ def _take(measure: Measure, tables: Facts) -> Entry:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = _finite(measure.take(tables), "", endless)
-    entry: Entry = {"means": measure.reading, **found}
+    means = measure.reading
+    if "counts" in found:
+        means = in_units(means, found["counts"])
+    entry: Entry = {"means": means, **found}
     if "sample" in entry:
         entry["means"] += (
             f", looked for among a sample of {entry['sample']:,} of {entry['of']:,}: there an "

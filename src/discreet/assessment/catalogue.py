@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from discreet import risk, utility
-from discreet.measure import Entry, Figure, Measure
+from discreet.measure import Entry, Figure, Measure, in_units
 
 FAMILIES = {"risk": risk, "utility": utility}
 
@@ -67,7 +67,11 @@ def shown(family: str, taken: Mapping[str, Entry]) -> Iterator[dict[str, Any]]:
             sides = _sides(figure, own)
             if sides is not None:
                 read = replace(figure, reading=figure.reading or means * (column is None))
-                yield told(family, name, read, *sides, column)
+                if (counts := entry.get("counts")) is not None:
+                    unit, reading = (in_units(said, counts) for said in (read.unit, read.reading))
+                    read = replace(read, unit=unit, reading=reading)
+                counted = {"counts": entry.get("counts", "records")}
+                yield told(family, name, read, *sides, column) | counted
 
 
 def told(

@@ -14,6 +14,7 @@ from discreet.assessment.opened import Opened, opened
 from discreet.check.folders import find_release
 from discreet.errors import BadInput
 from discreet.measure import Figure
+from discreet.recipe.recipe import Recipe
 from discreet.report.compare import VERDICTS
 from discreet.utility import information_loss
 
@@ -164,8 +165,8 @@ def compare(
 
     Notes
     -----
-    All are measured by the roles of the first: a release whose recipe calls fewer columns quasi
-    would look safer than it is.
+    All are measured by the roles of the first, and by what it counts: a release whose recipe calls
+    fewer columns quasi, or counts records, would look safer than it is.
 
     Examples
     --------
@@ -194,7 +195,7 @@ def compare(
         ]
         shown = _set_by_any(found)
         compared = [
-            _measured(name, source, roles, columns, shown, risk, loss, measures)
+            _measured(name, source, found[0].recipe, columns, shown, risk, loss, measures)
             for name, source in sources.items()
         ]
     notes = _notes(sources, compared, {"risk": risk, "loss": loss})
@@ -232,14 +233,14 @@ def _named(releases: Any) -> dict[str, Any]:
 def _measured(
     name: str,
     source: Opened,
-    roles: Any,
+    like: Recipe,
     columns: list[str],
     shown: set[tuple[str, str]],
     risk: str,
     loss: str,
     measures: Sequence[str] | None,
 ) -> Compared:
-    assessment = source.assess(roles, measures)
+    assessment = source.assess(like, measures)
     at_risk, by = _risk(assessment, risk)
     before, after = source.beside(columns)
     lost = information_loss(before, after, columns, detail=True)
@@ -342,6 +343,11 @@ def _notes(
                     f"{name} calls other columns {role} than {first[0]}, by whose roles all are "
                     "measured"
                 )
+        ours, theirs = (one.recipe.counted_as for one in (first[1], source))
+        if ours != theirs:
+            notes.append(f"{name} counts {theirs}, {first[0]} {ours}, by which all are measured")
+    if (counted := first[1].recipe).counted is not None:
+        notes.append(f"the sizes of classes are numbers of {counted.counted_as}")
     for one in compared:
         for axis, value in (("risk", one.risk), ("loss", one.loss)):
             if value is None:

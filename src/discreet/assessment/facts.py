@@ -13,15 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.assessment.passes import (
+    Beside,
     Changes,
     Look,
     Scales,
     Wanted,
     changes_of,
     compare,
+    counted_beside,
     look,
     share_below,
-    weighted_classes,
     with_smallest,
 )
 from discreet.assessment.rows import Rows
@@ -30,9 +31,10 @@ from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.measure import LeftOut
 from discreet.recipe.recipe import Recipe
+from discreet.risk.composition import alike
 from discreet.risk.diversity import Diversity, diversity_of
-from discreet.risk.frequency import Frequencies, say_bad_weight
-from discreet.risk.individual import household_ids, household_risk_of
+from discreet.risk.frequency import Frequencies, frequencies, say_bad_weight, unit_ids
+from discreet.risk.individual import household_risk_of
 from discreet.risk.interval import WIDTH, Disclosure, disclosure_of, say_no_values
 from discreet.risk.values import refuse_infinite
 from discreet.table import kind_of
@@ -104,6 +106,11 @@ class Facts:
         """Whether there are sampling weights."""
         return self.roles.weight is not None
 
+    @property
+    def counts(self) -> dict[str, str]:
+        """What entries say of classes whose size is a number of units; nothing of records."""
+        return {} if self.recipe.counted is None else {"counts": self.recipe.counted_as}
+
     @cached_property
     def quasi(self) -> list[str]:
         """Quasi columns of both tables."""
@@ -124,13 +131,15 @@ class Facts:
     @cached_property
     def seen(self) -> Look:
         """The first pass."""
-        whole = (self.roles.household, self.recipe.linked) if self.whole else ()
-        also = dict.fromkeys([self.roles.weight, *whole])
+        household = self.roles.household if self.whole else None
+        linked = self.recipe.linked if self.whole else None
+        also = {self.roles.weight, self.recipe.counted, household, linked} - {None}
         wanted = Wanted(
             shared=tuple(self.shared),
             numeric=tuple(self.numeric),
             quasi=tuple(self.quasi),
-            also=tuple(name for name in also if name is not None),
+            also=tuple(name for name in self.before.schema.names if name in also),
+            also_after=tuple(name for name in self.after.schema.names if name == household),
             weight=self.roles.weight,
             draws=None if self.whole else self._draws,
             below=share_below(DRAWN, self.num_rows),
@@ -194,8 +203,8 @@ class Facts:
             raise BadInput(say_bad_weight(f"column '{self.roles.weight}'", row, weight))
         if self.whole:
             return self.drawn.frequencies
-        if self.weighted:
-            return self._weighed(0), self._weighed(1)
+        if self.weighted or self.recipe.counted is not None:
+            return self._beside(0), self._beside(1)
         (f, repeats), (f_after, repeats_after) = (self.sizes(i, self.quasi) for i in (0, 1))
         before = Frequencies(f, None, None, repeats)
         return before, Frequencies(f_after, None, None, repeats_after)
@@ -223,13 +232,27 @@ class Facts:
         gone = self.gone if side == 0 else self.gone[:0]
         return (self.before, self.after)[side].counts_without(columns, gone)
 
-    def _weighed(self, side: int) -> Frequencies:
-        assert self.roles.weight is not None
-        self._refuse_many(side, [self.quasi], "to sum weights over")
-        f, population = weighted_classes(
-            self.before, self.after, self.quasi, self.roles.weight, side
-        )
-        return Frequencies(f, population, None, np.ones_like(f))
+    def _beside(self, side: int) -> Frequencies:
+        """Count classes with what only the original has: weights, units."""
+        unit, weight = self.recipe.counted, self.roles.weight
+        found = self._pairs(side, self.quasi, weight)
+        sums = found["w"].to_numpy()
+        if unit is None:
+            f = found["n"].to_numpy()
+            return Frequencies(f, sums, None, np.ones_like(f))
+        means = None if weight is None else sums / found["n"].to_numpy()
+        return frequencies(found, self.quasi, weight=means, units=unit)
+
+    def _pairs(self, side: int, columns: list[str], weight: str | None = None) -> pa.Table:
+        """Return distinct tuples, with the units that have them where units are counted."""
+        unit = self.recipe.counted
+        if unit is None:
+            self._refuse_many(side, [columns], "to sum weights over")
+        else:
+            # Units are the original's, and a release has no more tuples as a rule.
+            self._refuse_many(0, [columns, [unit]], f"to count {self.recipe.counted_as} in")
+        wanted = Beside(side, tuple(columns), unit, weight)
+        return counted_beside(self.before, self.after, wanted)
 
     def _refuse_many(self, side: int, parts: Sequence[list[str]], doing: str) -> None:
         """Leave a measure out that would take too many tuples to memory."""
@@ -252,16 +275,41 @@ class Facts:
                 "the risk of households needs all records in memory and is left out", stacklevel=2
             )
             return None
-        ids = household_ids(self.drawn.before, self.roles.household)
+        ids = unit_ids(self.drawn.before, self.roles.household)
         return float(household_risk_of(risk, ids).mean()) if len(risk) else 0.0
+
+    def alike_households(self, side: int) -> np.ndarray:
+        """Count for each household those with the same members, before (0) or after (1).
+
+        Households are those of the released numbers, where these are released.
+        """
+        name = self.roles.household
+        assert name is not None
+        if self.whole:
+            tables = self.drawn.before, self.drawn.after
+            own = tables[side] if name in tables[side].column_names else tables[0]
+            classes = self.drawn.frequencies[side].classes
+            assert classes is not None
+            return alike(classes, unit_ids(own, name))
+        if side == 1 and name not in self.after.schema.names:
+            raise LeftOut("without released household numbers it needs all records in memory")
+        tuples, counts = self.tuples(side, [self.quasi, [name]], "to compare the members by")
+        classes, _ = classes_of(*encode_columns(tuples, self.quasi))
+        return alike(classes, unit_ids(tuples, name), counts)
 
     def diversity(self, side: int, column: str) -> Diversity:
         """Tell what the classes before (0) or after (1) reach."""
-        tuples, counts = self.tuples(side, [self.quasi, [column]], "to look at the values of")
-        groups = self.frequencies[side].classes
+        units = None
+        if self.whole or self.recipe.counted is None:
+            tuples, counts = self.tuples(side, [self.quasi, [column]], "to look at the values of")
+            units = self.frequencies[side].units
+        else:
+            tuples, counts = self._pairs(side, [*self.quasi, column]), None
+            units = unit_ids(tuples, self.recipe.counted)
+        groups = self.frequencies[side].classes if self.whole else None
         if groups is None:
             groups, _ = classes_of(*encode_columns(tuples, self.quasi))
-        return diversity_of(tuples[column], column, groups, counts)
+        return diversity_of(tuples[column], column, groups, counts, units)
 
     def same_labels(self, column: str) -> bool:
         """Tell whether every released label of a column is one of the original's."""

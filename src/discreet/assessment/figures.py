@@ -170,17 +170,13 @@ def _rounded(matrix: np.ndarray) -> list[list[float]]:
 def _class_sizes(t: Facts) -> Figures:
     ends = [*CLASS_SIZES[1:], None]
     names = [_size_name(low, end) for low, end in zip(CLASS_SIZES, ends, strict=True)]
-    sides = [
-        np.bincount(
-            np.searchsorted(CLASS_SIZES, found.sample, side="right") - 1,
-            found.stands_for,
-            minlength=len(CLASS_SIZES),
-        )
-        .astype(np.int64)
-        .tolist()
-        for found in t.frequencies
-    ]
-    return {"sizes": names, "before": sides[0], "after": sides[1], "columns": t.quasi}
+    sides = []
+    for sizes, records in (found.smallest for found in t.frequencies):
+        place = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
+        counts = np.bincount(place, records, minlength=len(CLASS_SIZES))
+        sides.append(counts.astype(np.int64).tolist())
+    found = {"sizes": names, "before": sides[0], "after": sides[1], "columns": t.quasi}
+    return found | t.counts
 
 
 def _size_name(low: int, end: int | None) -> str:

@@ -42,10 +42,11 @@ class Opened:
     release: str = ""  # its number, as the log has it
 
     def assess(
-        self, roles: Roles | None = None, measures: Sequence[str] | None = None
+        self, like: Recipe | None = None, measures: Sequence[str] | None = None
     ) -> Assessment:
-        """Measure risk and utility, by other roles than the recipe's if given."""
-        recipe = self.recipe.model_copy(update={"roles": roles or self.recipe.roles})
+        """Measure risk and utility, by the roles of another recipe and what it counts if given."""
+        like = like or self.recipe
+        recipe = self.recipe.model_copy(update={"roles": like.roles, "counts": like.counts})
         return assess_frames(
             self.before, self.after, recipe, suppressed=self.suppressed, measures=measures
         )

@@ -33,7 +33,8 @@ class Wanted:
     shared: tuple[str, ...]
     numeric: tuple[str, ...]
     quasi: tuple[str, ...]
-    also: tuple[str, ...]  # of the original, besides: weights, households
+    also: tuple[str, ...]  # of the original, besides: weights, households, what is counted
+    also_after: tuple[str, ...]  # of the release, besides: households
     weight: str | None
     draws: Draws | None  # a word per row: those with the smallest are the sample; None: all are
     below: int  # rows with a word up to it may be among the sample
@@ -58,7 +59,7 @@ def look(before: Frame, after: Frame, wanted: Wanted) -> Look:
     """Make the first pass."""
     columns = list(dict.fromkeys([*wanted.shared, *wanted.also]))
     return before.fold_pairs(
-        after, partial(_look, wanted), _both_looks, columns, list(wanted.shared)
+        after, partial(_look, wanted), _both_looks, columns, [*wanted.shared, *wanted.also_after]
     )
 
 
@@ -265,41 +266,55 @@ def _both_changes(one: Changes, other: Changes) -> Changes:
     return Changes(cells, one.alone + other.alone, one.paired + other.paired)
 
 
-def weighted_classes(
-    before: Frame, after: Frame, columns: list[str], weight: str, side: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return of each tuple of some columns, before (0) or after (1), its rows and its weights' sum.
+@dataclass(frozen=True)
+class Beside:
+    """Tuples of some columns before (0) or after (1), and the original's unit beside; picklable."""
 
-    Rows of both count, and weights are the original's.
+    side: int
+    columns: tuple[str, ...]
+    unit: str | None = None
+    weight: str | None = None
+
+    @property
+    def own(self) -> list[str]:
+        """What is asked of the original beside the tuples."""
+        return [name for name in (self.unit, self.weight) if name is not None]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the tuples that are counted, the unit last."""
+        return [*self.columns, *([] if self.unit is None else [self.unit])]
+
+
+def counted_beside(before: Frame, after: Frame, wanted: Beside) -> pa.Table:
+    """Count the rows of each distinct tuple and unit in `n`, and sum their weights in `w`.
+
+    Rows of both count, and units and weights are the original's.
     """
-    of_before, of_after = ([weight, *columns], []) if side == 0 else ([weight], columns)
-    parts = before.fold_pairs(
-        after, partial(_weighted, tuple(columns), weight, side), _both_weighted, of_before, of_after
-    )
-    found = _grouped(parts, len(columns))
-    return found["n"].to_numpy(), found["w"].to_numpy()
+    columns = list(wanted.columns)
+    of_before = wanted.own if wanted.side == 1 else list(dict.fromkeys([*wanted.own, *columns]))
+    of_after = columns if wanted.side == 1 else []
+    function = partial(_beside, wanted)
+    parts = before.fold_pairs(after, function, _both_beside, of_before, of_after)
+    return _grouped(parts, len(wanted.names)).rename_columns([*wanted.names, "n", "w"])
 
 
-def _weighted(
-    columns: tuple[str, ...],
-    weight: str,
-    side: int,
-    before: pa.Table,
-    rows: np.ndarray,
-    there: np.ndarray,
-    after: pa.Table,
+def _beside(
+    wanted: Beside, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
 ) -> list[pa.Table]:
     before = before.filter(pa.array(there))
-    cells = (before, after)[side].select(columns)
-    plain = [cells[name].cast(plain_type(cells[name].type)) for name in columns]
-    names = [f"c{i}" for i in range(len(columns))]
-    weights = pa.array(float_values(before[weight], weight))
-    ones = pa.array(np.ones(len(before), np.int64))
-    table = pa.table([*plain, ones, weights], names=[*names, "n", "w"])
-    return [_grouped([table], len(columns))]
+    cells = [(before, after)[wanted.side][name] for name in wanted.columns]
+    if wanted.unit is not None:
+        cells.append(before[wanted.unit])
+    plain = [column.cast(plain_type(column.type)) for column in cells]
+    names = [f"c{i}" for i in range(len(plain))]
+    ones = np.ones(len(before), np.int64)
+    weights = ones if wanted.weight is None else float_values(before[wanted.weight], wanted.weight)
+    table = pa.table([*plain, pa.array(ones), pa.array(weights)], names=[*names, "n", "w"])
+    return [_grouped([table], len(names))]
 
 
-def _both_weighted(one: list[pa.Table], other: list[pa.Table]) -> list[pa.Table]:
+def _both_beside(one: list[pa.Table], other: list[pa.Table]) -> list[pa.Table]:
     """Keep pieces until they outgrow what is put together already."""
     first, *pieces = [*one, *other]
     if sum(map(len, pieces)) > max(len(first), 1 << 20):

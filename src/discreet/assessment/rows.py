@@ -51,9 +51,15 @@ class Rows:
         """Of the quasi columns, record by record; weights are the original's."""
         weights = record_weights(self.before, self.of.roles.weight)
         before, after = (
-            frequencies(side, self.of.quasi, weight=weights) for side in (self.before, self.after)
+            frequencies(side, self.of.quasi, weight=weights, units=self.units)
+            for side in (self.before, self.after)
         )
         return before, after
+
+    @property
+    def units(self) -> pa.ChunkedArray | None:
+        """The unit of each record, as the original has it, where units are counted."""
+        return None if self.of.recipe.counted is None else self.before[self.of.recipe.counted]
 
     # Linkage
 

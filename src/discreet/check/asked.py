@@ -118,6 +118,11 @@ def _clip(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
         yield side, None if endless else float(bound), plan["columns"][name][side]
 
 
+def _shift(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    for what in ("days", "keep_weekday"):
+        yield what, given[what], plan["joint"][what]
+
+
 def _porop(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     joint = plan["joint"]
     yield "k", given["k"], joint["k"]
@@ -201,6 +206,7 @@ def _key(category: Any) -> str:
 ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] = {
     "base": ("multiples", _multiples),
     "chimerge": ("cuts", _parts),
+    "date-shift": ("shift", _shift),
     "equal-frequency": ("cuts", _parts),
     "equal-width": ("cuts", _parts),
     "generalize": ("generalize", _generalize),

@@ -17,6 +17,8 @@ import numpy as np
 from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
 from discreet.check.findings import NEEDS_ORIGINAL, CheckReport, Finding, finding
 from discreet.check.kept import as_kept
+from discreet.check.leaks import leaks
+from discreet.check.levels import drawn_once
 from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
 from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
@@ -44,30 +46,31 @@ def check_frames(
     nulls. `path` and `source` are the files, or folders of files, of the two.
     """
     shown, left_out = Shown.of(released, recipe, evidence, path), None
+    notes = _notes(shown, recipe)
     if evidence is None or original is None:
         names = [SAME_INPUT, APPLIED, UNTOUCHED, *map(PSEUDONYMS.format, recipe.roles.pseudonyms)]
         cells = [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
     else:
         cells, left_out = against_original(shown, recipe, evidence, original)
         cells = [same_input(evidence, original, source), *cells]
+        cells += _drawn_once(recipe, evidence, original)
+        if left_out is not None:
+            found, narrowed = leaks(released, original, recipe, left_out)
+            cells, notes = cells + found, notes + narrowed
     shown = shown.counting(recipe, original, left_out)
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += [*as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
     findings += linked_rows(released, recipe, evidence, path)
     shown.remove()
-    return CheckReport(tuple(findings), tuple(_notes(shown, recipe)))
+    return CheckReport(tuple(findings), tuple(notes))
 
 
 def _roles(names: list[str], recipe: Recipe) -> list[Finding]:
     """Verify that what is released has the roles for it."""
     named = recipe.roles.named()
-    unreleased = [
-        "identifiers",
-        "unit",
-        *USES,
-        *["household"] * (not recipe.roles.release_household),
-    ]
+    unreleased = ["identifiers", "unit", *USES]
+    unreleased += [] if recipe.roles.release_household else ["household"]
     hidden = [column for column, role in named.items() if role in unreleased]
     left = [column for column in hidden if column in names]
     shown = [column for column in named if column not in hidden]
@@ -122,6 +125,13 @@ def _readable(verify: Callable[..., list[Finding]], step: Step, *given: Any) -> 
         return verify(*given)
     except UNREADABLE as error:
         return [Finding(f"promises of {step.method}", "broken", f"cannot be read: {error!r}")]
+
+
+def _drawn_once(recipe: Recipe, evidence: Evidence, original: Frame) -> list[Finding]:
+    try:
+        return drawn_once(recipe, evidence.plan, original)
+    except UNREADABLE:
+        return []  # Whoever applies the plan says what is wrong with it.
 
 
 def _within_groups(

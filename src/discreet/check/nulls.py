@@ -16,7 +16,7 @@ from discreet.check.shown import GROUP, UNIT, Counted, RowNumbers, Shown, beside
 from discreet.engines import Frame
 from discreet.recipe.recipe import Step
 from discreet.table.cells import plain
-from discreet.table.classes import encode
+from discreet.table.classes import encode, in_order
 from discreet.table.summary import Tuples
 
 _PATTERN, _RAW = "\0pattern", "\0raw"
@@ -38,8 +38,8 @@ class _Nulls:
         if self.holders is None:
             return total(of, self.records, n)
         pattern, unit = self.holders
-        pairs = np.unique(np.stack([of[pattern], unit]), axis=1)
-        return np.bincount(pairs[0], minlength=n)
+        size = unit.max(initial=0) + 1
+        return np.bincount(in_order(of[pattern] * size + unit) // size, minlength=n)
 
 
 def models_within_groups(
@@ -52,7 +52,8 @@ def models_within_groups(
     """
     unit = None if shown.units is None else shown.units.column
     raw = tuple(disclosed(step, plan).tolist())
-    nulls = _nulls(original, raw, step, unit)
+    sized = raw or step.parameters().get("segregate") == "pattern"
+    nulls = _nulls(original, raw, step, unit if sized else None)
     groups, mixed = _groups(nulls, step, plan, shown.noun)
     findings = [] if mixed is None else [Finding("groups by nulls", "broken", mixed)]
     if raw:
@@ -133,7 +134,7 @@ def _of_piece(
     names: tuple[str, ...], unit: str | None, raw: RowNumbers, before: pa.Table, rows: np.ndarray
 ) -> Tuples:
     found = {_PATTERN: pa.chunked_array([_codes(names, before)])}
-    found[_RAW] = pa.chunked_array([np.isin(rows, raw)])
+    found[_RAW] = pa.chunked_array([np.isin(rows, raw) if raw else np.zeros(len(rows), bool)])
     if unit is not None:
         found[UNIT] = plain(before[unit])
     return Tuples.of(pa.table(found))

@@ -136,7 +136,7 @@ def _sources(plan: Plan, original: Frame) -> dict[str, Numbers]:
     for name in original.schema.names:
         kinds = {step["columns"][name]["kind"] for step in plan["steps"] if name in step["columns"]}
         numeric = kind_of(original.schema.field(name).type) == "numeric"
-        if numeric and kinds - {"generalize", "pram"}:
+        if numeric and kinds - {"generalize", "pram", "shift"}:
             names.append(name)
     return original.fold(partial(sources_of, tuple(names)), finer, names) if names else {}
 

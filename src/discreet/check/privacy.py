@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,9 @@ def models(
     counts once for each value that it holds in a class.
     """
     columns = [name for name in step.columns if name in shown.column_names]
+    if not shown.tells_units:
+        # Records add up, so that they are counted once.
+        over = partial(_added, *over(judged_columns(step, shown.column_names)))
     sizes = over(columns)[1]
     joint = {} if plan is None else plan.get("joint", {})
     known, trees = joint.get("confidential", {}), joint.get("trees", {})
@@ -117,6 +121,14 @@ def models(
         counts = _count(tuples[model.column], held, classes, sizes, spread, tree)
         findings.append(_judge(said, model, counts, shown.noun))
     return findings
+
+
+def _added(table: pa.Table, counts: np.ndarray, columns: Sequence[str]) -> Counted:
+    """Add up the counts of tuples that are the same in some columns, within groups."""
+    chosen = [name for name in table.column_names if name in columns or name == GROUP]
+    ids, n = classes_of(*encode_columns(table, chosen))
+    first = np.unique(ids, return_index=True)[1]
+    return table.select(chosen).take(pa.array(first)), total(ids, counts, n)
 
 
 def _say(model: Any, of_what: str) -> str:

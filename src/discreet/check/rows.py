@@ -19,8 +19,8 @@ from discreet.check.shown import UNIT, all_null
 from discreet.recipe.recipe import Recipe
 from discreet.table import Numbers, float_values
 from discreet.table.cells import blank, equal_cells, plain
-from discreet.table.classes import encode
-from discreet.table.summary import Tuples, tuple_counts
+from discreet.table.classes import encode, in_order
+from discreet.table.summary import Tuples
 
 # Columns whose values must be shared by some records, each by itself or all together.
 Together = tuple[str, ...]
@@ -263,10 +263,7 @@ class _Rows:
         """Count the values of a column as text, or the units that hold them."""
         unit = self.comparing.recipe.counted
         if unit is not None:
-            there = column.is_valid()
-            pairs = pa.table({name: column, UNIT: plain(self.before[unit])}).filter(there)
-            found, counts = tuple_counts(pairs, [name, UNIT])
-            return Tuples(found.set_column(0, name, found[name].cast(pa.string())), counts)
+            return _held(name, column, plain(self.before[unit]))
         counted = pc.value_counts(column.drop_null())
         text = counted.field("values").cast(pa.string())
         return Tuples(pa.table({name: text}), counted.field("counts").to_numpy())
@@ -398,6 +395,19 @@ def _plainly(wanted: Any) -> pa.Array | pa.ChunkedArray:
     if isinstance(wanted, Numeric):
         return pa.array(wanted.middle, from_pandas=True)
     return wanted.cast(pa.string())
+
+
+def _held(name: str, column: pa.ChunkedArray, units: pa.ChunkedArray) -> Tuples:
+    """Return the distinct pairs of values, as text, and of the units that hold them."""
+    values, holders = (part.combine_chunks().dictionary_encode() for part in (column, units))
+    size = max(len(values.dictionary), 1)
+    # Numbers are quicker to tell apart than text.
+    codes = [part.indices.fill_null(-1).to_numpy().astype(np.int64) for part in (values, holders)]
+    there = (codes[0] >= 0) & (codes[1] >= 0)
+    unit, value = np.divmod(in_order(codes[1][there] * size + codes[0][there]), size)
+    text = values.dictionary.cast(pa.string()).take(pa.array(value))
+    pairs = pa.table({name: text, UNIT: holders.dictionary.take(pa.array(unit))})
+    return Tuples(pairs, np.ones(len(unit), np.int64))
 
 
 def rarest_allowed(comparing: Comparing) -> dict[Together, tuple[int, bool]]:

@@ -65,7 +65,7 @@ class Shown:
     empty: int = 0  # rows of nulls alone, which are suppressed records and not shown
     suppression: bool | None = None  # of records; None where only the plan would tell
     hidden: RowNumbers = ()  # rows of the original that are not shown
-    known: dict[tuple[str, ...], Counted] = field(default_factory=dict)
+    known: dict[tuple[Any, ...], Counted] = field(default_factory=dict)
     promised: tuple[str, ...] = ()  # columns that promises are about
     units: Units | None = None
     at_most: bool = False  # records are counted, as the most units that there can be
@@ -183,15 +183,19 @@ class Shown:
             return table, np.zeros_like(counts)
         if self.hidden not in self.beside:
             self.beside[self.hidden] = units.within(self.promised, self)
-        return judged(self.beside[self.hidden], columns, UNIT)
+        made = self.beside[self.hidden]
+        return self._once((UNIT, self.hidden, *columns), partial(judged, made, columns, UNIT))
 
     def _counts(self, columns: tuple[str, ...]) -> Counted:
+        return self._once(columns, partial(self.frame.counts, columns, by_value=True))
+
+    def _once(self, key: tuple[Any, ...], count: Callable[[], Counted]) -> Counted:
         """Count distinct tuples, once where they are not too many to be kept."""
-        if columns in self.known:
-            return self.known[columns]
-        found = self.frame.counts(columns, by_value=True)
+        if key in self.known:
+            return self.known[key]
+        found = count()
         if sum(len(counts) for _, counts in self.known.values()) + len(found[1]) < _MOST_KEPT:
-            self.known[columns] = found
+            self.known[key] = found
         return found
 
     def values(self, name: str) -> tuple[pa.ChunkedArray, np.ndarray, int]:

@@ -10,7 +10,7 @@ from discreet.check.evidence import StepPlan
 from discreet.check.findings import Finding, finding
 from discreet.check.shown import UNIT, Shown
 from discreet.recipe.recipe import Step
-from discreet.table.classes import classes_of, encode, encode_columns
+from discreet.table.classes import classes_of, encode, encode_columns, in_order
 
 
 def wildcard_k(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
@@ -45,7 +45,7 @@ def _in_units(shown: Shown, columns: list[str], k: int) -> tuple[int, int]:
     tuples, units = tuples[known], units[known]
     least = matching_units(codes[:, first], sizes, tuples, units, k).min(initial=k)
     rare = np.bincount(tuples, minlength=n) < k
-    return int(least), len(np.unique(units[rare[tuples]]))
+    return int(least), len(in_order(units[rare[tuples]]))
 
 
 def matching(codes: np.ndarray, sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -87,12 +87,12 @@ def matching_units(
         group[others] = others_in
         held = group[tuples]
         # More than k units of a group make no difference.
-        held, some = _up_to(k, np.unique(held[held >= 0] * size + units[held >= 0]), size)
+        held, some = _up_to(k, in_order(held[held >= 0] * size + units[held >= 0]), size)
         starts = np.searchsorted(held, np.arange(n + 1))
         number = np.diff(starts)[mine_in]
         place = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
         place += np.repeat(starts[mine_in], number)
-        found = np.union1d(found, np.repeat(mine, number) * size + some[place])
+        found = in_order(np.append(found, np.repeat(mine, number) * size + some[place]))
     return np.minimum(np.bincount(found // size, minlength=n_tuples), k)
 
 

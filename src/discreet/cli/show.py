@@ -66,6 +66,9 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
     out.print(f"[bold]Protected[/bold] {rows:,} rows, {columns} columns released.", end=" ")
     dropped = ", ".join(log["dropped"]) or "none"
     out.print(f"Dropped: {escape(dropped)}.")
+    if release.recipe.counted is not None:
+        counted = f"{release.recipe.counted_as}, by '{release.recipe.counted}'"
+        out.print(f"  k counts {escape(counted)}, not rows")
     for step in log["steps"]:
         cells = ", ".join(f"{c} {n:,}" for c, n in step["changed_cells"].items())
         out.print(

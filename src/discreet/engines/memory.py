@@ -17,7 +17,7 @@ from discreet.engines.files import check_row_map
 from discreet.engines.frame import POSITION, Engine, Finish, Frame, Numbered, Reading
 from discreet.engines.pieces import PieceFrame, together
 from discreet.errors import BadInput
-from discreet.table.classes import classes_of, encode, encode_columns, plain
+from discreet.table.classes import classes_of, encode, encode_columns, in_order, plain
 from discreet.table.files import delimiter_of, format_of, read_table, write_table
 from discreet.table.labels import carried, take_rows
 from discreet.table.native import normalise, to_arrow
@@ -108,6 +108,7 @@ class MemoryFrame(PieceFrame):
         self.table, self.num_rows, self.stretch = table, table.num_rows, stretch
         self.schema, self.positioned = table.schema, positioned
         self.rows = np.arange(table.num_rows) if rows is None else rows
+        self._encoded: dict[str, tuple[np.ndarray, int]] = {}  # columns whose values are counted
 
     # Counting
 
@@ -122,7 +123,7 @@ class MemoryFrame(PieceFrame):
         first[ids[order]] = order
         first = first[np.argsort(self.rows[first], kind="stable")]
         found = pa.table([plain(self.table[c]).take(first) for c in columns], names=columns)
-        counted = ids if of is None else self._once_each(ids, n, of)
+        counted = ids if of is None else self._once_each(ids, of)
         counts = np.bincount(counted, minlength=n)[ids[first]]
         if not by_value:
             return found, counts
@@ -132,14 +133,12 @@ class MemoryFrame(PieceFrame):
         place = pc.sort_indices(found.rename_columns(keys), by)
         return found.take(place), counts[place.to_numpy()]
 
-    def _once_each(self, ids: np.ndarray, n: int, of: str) -> np.ndarray:
+    def _once_each(self, ids: np.ndarray, of: str) -> np.ndarray:
         """Return the classes of rows, each as often as it holds another value of a column."""
-        codes, size = encode(self.table[of], of)
-        pairs, count = classes_of(np.stack([ids, codes]), np.array([n, size]))
-        there = codes >= 0
-        held = np.full(count, -1)
-        held[pairs[there]] = ids[there]
-        return held[held >= 0]
+        if of not in self._encoded:
+            self._encoded[of] = encode(self.table[of], of)
+        codes, size = self._encoded[of]
+        return in_order((ids * size + codes)[codes >= 0]) // max(size, 1)
 
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
         """Count all of them at once."""

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.flow.pseudonyms import Pseudonyms
-from discreet.method import Decision, Method, Outcome
+from discreet.method import Method
+from discreet.outcome import Decision, Outcome
 from discreet.recipe.recipe import Step
 from discreet.table import Numbers, kind_of
 from discreet.table.cells import blank, plain

@@ -25,7 +25,7 @@ def codebook(recipe: Recipe, released: pa.Table) -> str:
         "# Codebook",
         "",
         f"{released.num_rows:,} rows in random order, {released.num_columns} columns. "
-        f"{_nulls(released)}",
+        f"{_nulls(released)}{_counted(recipe)}",
         "",
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
@@ -65,6 +65,12 @@ def _done(recipe: Recipe) -> dict[str, list[str]]:
         treated[recipe.roles.household] = ["replaced by random numbers, one a household"]
     said = "replaced by keyed pseudonyms, the same value by the same one"
     return treated | {name: [said] for name in recipe.roles.pseudonyms}
+
+
+def _counted(recipe: Recipe) -> str:
+    if recipe.counted is None or not recipe.steps:
+        return ""
+    return f" Groups and classes of the protection are counted in {recipe.counted_as}, not in rows."
 
 
 def _nulls(released: pa.Table) -> str:

@@ -29,6 +29,7 @@ from discreet.flow.applying import (
     beside,
 )
 from discreet.flow.counting import Counting, refuse_too_many
+from discreet.flow.identifiers import refuse_identifiers
 from discreet.flow.levels import Part, find_levels, first_rows, parts_of
 from discreet.flow.log import begin_log, tell_null_policy, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
@@ -40,7 +41,8 @@ from discreet.flow.refusals import (
     refuse_rare_point,
     refuse_units,
 )
-from discreet.method import Decision, Given, Linked, Method, Outcome, Rounder, merged, together
+from discreet.method import Method
+from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, together
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
@@ -109,6 +111,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     names = frame.schema.names
     roles, released = recipe.roles.assign(names), recipe.roles.released(names)
     refuse_columns(frame, recipe, roles, released)
+    refuse_identifiers(frame, recipe, released)
     _refuse_rows(frame, recipe)
     tell("looking at the columns")
     started = time.perf_counter()
@@ -172,7 +175,9 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     if key is not None and not frame.is_unique(key):
         raise BadInput(f"the row key '{key}' is the same in several rows; each needs its own")
     for number, step in enumerate(recipe.steps, start=1):
-        if step.build().is_random and not frame.positioned and key is None:
+        method = step.build()
+        by_unit = method.draws_by_unit and (recipe.roles.unit or recipe.roles.household)
+        if method.is_random and not by_unit and not frame.positioned and key is None:
             raise BadInput(
                 f"step {number} ({step.method}) draws by row, but the rows of this table have no "
                 "fixed place; give a column with a value of its own in each row the role row_key"
@@ -332,12 +337,12 @@ def _decision(
     made = []
     for part in parts:
         some, unit = frame, counted
-        if part.level is not None:
+        if part.level is not None and part.once:
             some = frame.first_of(part.level, looked)
             unit = _counted_at(decided.recipe, part.level)
         counting = Counting(some, applying.sources, target, unit)
         made.append((part.columns, method.decide_from(part.columns, counting, draws, rounded)))
-        if part.level is not None:
+        if some is not frame:
             some.remove()
     return together(made), {}
 
@@ -376,7 +381,7 @@ def _part_from_rows(decided: Decided, rows: Rows, number: int, step: Step, part:
     )
     if level is None and method.suppresses and recipe.household_suppression == "whole":
         return _whole_households(recipe, rows, method, given)
-    if level is None:
+    if level is None or not part.once:
         return method.run(*vars(given).values())
     codes = rows.codes(level)
     first = first_rows(codes)

@@ -19,7 +19,7 @@ from discreet.flow.deciding import Decided
 from discreet.flow.refusals import looked_at, refuse_suppression
 from discreet.recipe.recipe import Recipe
 from discreet.table.cells import blank, differing, plain
-from discreet.table.classes import classes_of, encode, encode_columns
+from discreet.table.classes import classes_of, encode, encode_columns, in_order
 from discreet.table.labels import released_labels
 
 
@@ -149,7 +149,7 @@ def _shown(
     held = records
     if units:
         codes, size = encode(left[UNIT], UNIT)
-        held = np.bincount(np.unique(number * size + codes) // size, minlength=classes)
+        held = np.bincount(in_order(number * size + codes) // size, minlength=classes)
     return left.select(list(names)).take(pa.array(first)), records, held
 
 

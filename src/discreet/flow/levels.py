@@ -27,10 +27,14 @@ _FEW = 20_000
 
 @dataclass(frozen=True)
 class Part:
-    """Columns of a step that are treated together, once for each value of a column, or by row."""
+    """Columns of a step that are treated together, once for each value of a column, or by row.
+
+    What is not treated `once` is only drawn so.
+    """
 
     columns: tuple[str, ...]
     level: str | None = None
+    once: bool = True
 
 
 def find_levels(frame: Frame, recipe: Recipe) -> dict[str, str]:
@@ -118,7 +122,9 @@ def parts_of(
 
     `others` are columns that the method looks at besides.
     """
-    method = step.build()
+    method, roles = step.build(), recipe.roles
+    if method.draws_by_unit:
+        return [Part(tuple(step.columns), roles.unit or roles.household, once=False)]
     known = {c: levels[c] for c in step.columns if c in levels and _once(recipe, method, c)}
     if not known:
         return [Part(tuple(step.columns))]

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from discreet.assessment.figures import is_null, released_figures
 from discreet.flow.codebook import describe
+from discreet.flow.pseudonyms import kept_recipe
 from discreet.recipe.recipe import Recipe, Step
 
 
@@ -49,6 +50,7 @@ def public_facts(
         "day": log["started"][:10],
         "discreet": log["discreet"],
         "rows": released.num_rows,
+        "counts": recipe.counted_as,
         "sampled": figures["sampled"],
         "columns": columns,
         "steps": [_step(step, recipe.publish_noise) for step in recipe.steps],
@@ -97,8 +99,10 @@ def internal_facts(
     assessment: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Gather what the internal report, and its summary, tell."""
+    recipe = kept_recipe(recipe)
     return {
         "recipe": recipe.model_dump(exclude_none=True),
+        "counts": recipe.counted_as,
         "recipe_text": recipe.dump(),
         "plan": plan,
         "log": log,

@@ -262,8 +262,7 @@ class Release:
         assert self.check is not None
         measured = None if assessment is None else assessment.to_dict()
         found = self.check.to_dict()
-        recipe = kept_recipe(self.recipe)
-        return internal_facts(recipe, self.plan, log or self.log, found, measured)
+        return internal_facts(self.recipe, self.plan, log or self.log, found, measured)
 
     def close(self) -> None:
         """Let go of the engine and of what it holds in temporary files."""

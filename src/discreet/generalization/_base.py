@@ -13,7 +13,8 @@ from discreet.errors import BadInput
 from discreet.generalization._by_tuple import Recoded
 from discreet.generalization._groups import IN_WORDS
 from discreet.generalization.privacy import KAnonymity, confidential_columns, read_models
-from discreet.method import Counted, Decision, Given, Method, Outcome, Rounder, as_computed
+from discreet.method import Method
+from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.table.classes import encode
 
 

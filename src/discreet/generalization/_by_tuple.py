@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.draws import Draws
-from discreet.method import Decision, Outcome, Rounder
+from discreet.outcome import Decision, Outcome, Rounder
 from discreet.table.lookup import Lookup
 
 

@@ -21,7 +21,8 @@ from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.linked import LinkedTreatment
 from discreet.generalization.privacy import PrivacyModel
 from discreet.generalization.quality import Aggregate, QualityName
-from discreet.method import Given, Outcome, as_arrow, unit_codes
+from discreet.method import as_arrow, unit_codes
+from discreet.outcome import Given, Outcome
 from discreet.parameters import Constraints, Rule, as_float, number, whole
 from discreet.table.classes import check_columns
 

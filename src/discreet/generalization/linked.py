@@ -33,7 +33,7 @@ from discreet.generalization.search import Levels, Node, Search, judge
 from discreet.kernels import linked as kernels
 from discreet.kernels.lattice import Table, penalties, roll_up, spread, together
 from discreet.kernels.privacy import Rules
-from discreet.method import Given
+from discreet.outcome import Given
 from discreet.table.classes import encode
 from discreet.table.linked import Failed, Itemsets
 

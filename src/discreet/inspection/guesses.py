@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.inspection import words
 from discreet.inspection.encoded import Encoded
-from discreet.inspection.patterns import PATTERNS
+from discreet.table import words
+from discreet.table.identifiers import (
+    FEWEST,
+    can_identify,
+    is_whole,
+    looks_like,
+    marks_of,
+    why_identifier,
+)
+from discreet.table.patterns import PATTERNS
 
-# Values that are looked at for a pattern, and the share that must have it.
+# Values that are looked at for a pattern.
 _LOOKED_AT = 2000
-_MOST = 0.9
 _LONG_TEXT = 60
+# Records a person on average, up to which some were entered twice.
+ONE_ROW = 1.05
 # Records that share a value of a released key, in the proposed recipe.
 K = 5
 
@@ -55,19 +64,30 @@ def guess_role(column: Encoded) -> Guess:
         return found
     if len(column.values) == 1 and column.nulls == 0 and present >= K:
         return Guess("insensitive", "all records hold the same value")
-    found = _by_name(column, name) or _by_uniqueness(column, name)
-    return found or _by_values(column, name)
+    found = _by_name(column, name) or _by_uniqueness(column, name) or _by_values(column, name)
+    if found.role == "quasi" and len(column.values) == 1 and column.nulls:
+        return Guess("drop", "it holds one value besides nulls, which is no key", sure=False)
+    if found.role == "confidential" and (why := _identifies(column)):
+        return Guess("identifiers", why)
+    return found
+
+
+def _identifies(column: Encoded) -> str | None:
+    """Say why `protect` would not release a column as it is, if it would not."""
+    if not can_identify(column.values.type):
+        return None
+    present, distinct = int(column.counts.sum()), len(column.values)
+    marks = marks_of(pa.chunked_array([column.values]))
+    marks = replace(marks, present=present, looked_at=present, distinct=distinct)
+    return why_identifier(column.name, marks, lambda: distinct)
 
 
 def _by_pattern(column: Encoded) -> Guess | None:
     texts = _texts(column)
     if not texts or dates_as_text(column):
         return None
-    for what, test in PATTERNS.items():
-        share = _share(texts, test)
-        if share >= _MOST:
-            return Guess("identifiers", f"{share:.0%} of its values look like {what}")
-    return None
+    found = looks_like(texts, PATTERNS)
+    return found and Guess("identifiers", "{1:.0%} of its values look like {0}".format(*found))
 
 
 def _by_use(column: Encoded, name: list[str]) -> Guess | None:
@@ -76,7 +96,8 @@ def _by_use(column: Encoded, name: list[str]) -> Guess | None:
         return Guess("weight", "its name says that it is a sampling weight", sure=False)
     per_value = column.counts.mean()
     many = len(column.values) > len(column.codes) / 50
-    if _has(name, words.HOUSEHOLDS) and _has(name, words.NUMBERS) and many and per_value < 20:
+    said = _has(name, words.HOUSEHOLDS) and _has(name, words.NUMBERS)
+    if (said or words.numbers_households(words.parts_of(column.name))) and many and per_value < 20:
         reason = f"its name says so, and a value has {per_value:.1f} records on average"
         return Guess("household", reason)
     return None
@@ -108,29 +129,25 @@ def _by_text(column: Encoded, name: list[str]) -> Guess | None:
 
 
 def _by_number(column: Encoded, name: list[str]) -> Guess | None:
-    """Find person and case numbers, even if several records have the same one."""
+    """Find person and case numbers; where people have several records, they tell the unit."""
     called = [words.parts_of(said) for said in (column.name, column.labels.label or "")]
-    surely = _has(name, words.IDS) or any(map(words.numbers_persons, called))
-    perhaps = any(_has(parts[-1:], words.NUMBERS) for parts in called)
-    if not (surely or perhaps) or _has(name, words.OPEN | words.KNOWN):
+    persons = any(map(words.numbers_persons, called))
+    surely = persons or _has(name, words.IDS)
+    if not (surely or any(map(words.numbers_something, called))):
         return None
-    if len(column.values) <= 20 or not _whole(column):
+    if _has(name, words.OPEN | words.KNOWN) or len(column.values) <= FEWEST:
+        return None
+    if column.kind == "numeric" and not is_whole(column.values):
         return None
     reason = "its name says that it numbers people or cases"
     each = column.counts.mean()
-    if each > 1.05:
-        reason += f"; a value has {each:.1f} records on average, so rows are not one per person"
-    return Guess("identifiers", reason, sure=surely and each < 50)
-
-
-def _whole(column: Encoded) -> bool:
-    """Tell whole numbers from measurements; text may be a number too."""
-    kind = column.values.type
-    if pa.types.is_floating(kind):
-        return bool(pc.all(pc.equal(pc.floor(column.values), column.values)).as_py())
-    if pa.types.is_decimal(kind):
-        return bool(kind.scale <= 0)
-    return pa.types.is_integer(kind) or column.kind in ("text", "categorical", "ordered")
+    if each <= ONE_ROW:
+        return Guess("identifiers", reason, sure=surely)
+    reason += f"; a value has {each:.1f} records on average, so rows are not one per person"
+    # A column with nulls cannot say whose each row is, and a tax number is not only a number.
+    tells = surely and not column.nulls and not _has(name, words.CONFIDENTIAL)
+    role = "unit" if tells else "identifiers"
+    return Guess(role, reason, sure=surely and (persons or each < 50))
 
 
 def _by_name(column: Encoded, name: list[str]) -> Guess | None:
@@ -163,7 +180,9 @@ def _names_persons(column: Encoded, name: list[str]) -> bool:
     if column.kind != "text" or not (_has(name, words.NAMES) or "".join(name) in words.NAMES):
         return False
     other = _has(name, words.OPEN | words.KNOWN | words.CONFIDENTIAL)
-    return not other or column.unique > len(column.codes) / 2
+    if other or _share(_texts(column), words.ORGANISATION.fullmatch) > 0.5:
+        return column.unique > len(column.codes) / 2
+    return True
 
 
 def _by_uniqueness(column: Encoded, name: list[str]) -> Guess | None:

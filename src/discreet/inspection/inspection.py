@@ -13,6 +13,7 @@ from discreet.inspection.encoded import Encoded, encode_table
 from discreet.inspection.guesses import Guess, dates_as_text, guess_role
 from discreet.inspection.keys import Keys, as_dict, find_keys, finer_columns, most_exposed
 from discreet.inspection.missing import is_usual, missing_marks
+from discreet.inspection.units import settle_units
 from discreet.table.columns import ends_of
 
 
@@ -121,8 +122,10 @@ def inspect(table: Any, **dialect: Any) -> Inspection:
         del encoded
         encoded = encode_table(table, null_markers=markers, **dialect)
         missing = _joined(missing, missing_marks(encoded))
-    columns = tuple(_look(column, missing.get(name, {})) for name, column in encoded.items())
-    guesses = {look.name: look.guess for look in columns}
+    guesses = settle_units(encoded, {name: guess_role(one) for name, one in encoded.items()})
+    columns = tuple(
+        _look(column, guesses[name], missing.get(name, {})) for name, column in encoded.items()
+    )
     quasi = [encoded[name] for name, guess in guesses.items() if guess.role == "quasi"]
     exposure = {name: guess.exposure for name, guess in guesses.items()}
     finer_ones = finer_columns(most_exposed(quasi, exposure))
@@ -142,7 +145,7 @@ def _joined(*parts: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
     return joined
 
 
-def _look(column: Encoded, missing: dict[str, str]) -> ColumnLook:
+def _look(column: Encoded, guess: Guess, missing: dict[str, str]) -> ColumnLook:
     values = column.values
     smallest = largest = None
     if column.kind == "numeric" and len(values):
@@ -156,7 +159,7 @@ def _look(column: Encoded, missing: dict[str, str]) -> ColumnLook:
         unique=column.unique / max(len(column.codes), 1),
         smallest=smallest,
         largest=largest,
-        guess=guess_role(column),
+        guess=guess,
         missing=missing,
         dates=dates_as_text(column),
         label=column.labels.label,

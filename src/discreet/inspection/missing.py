@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.inspection import words
 from discreet.inspection.encoded import Encoded
+from discreet.table import words
 from discreet.table.columns import float_values
 
 _TWO_LETTERS = re.compile(r"[A-Za-z]{2}")

@@ -18,11 +18,13 @@ from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
 from discreet.inspection.guesses import Guess, K
 from discreet.inspection.inspection import Inspection
+from discreet.inspection.leaks import Leaks, find_leaks
 from discreet.inspection.missing import is_usual
 from discreet.recipe.recipe import Recipe
 from discreet.table.columns import LARGEST_EXACT_INTEGER
 
-ANSWERS = ("identifiers", "quasi", "confidential", "insensitive", "drop")
+_SINGLE = ("household", "unit", "weight")
+ANSWERS = ("identifiers", "quasi", "confidential", "insensitive", "drop", *_SINGLE)
 # Over more columns k-anonymity leaves nothing but stars.
 MOST_QUASI = 10
 _LISTED = ("identifiers", "quasi", "confidential", "insensitive")
@@ -61,23 +63,47 @@ def propose(
         for name in _of(guesses, "quasi")
     }
     averaged = [name for name in _of(guesses, "confidential") if _numeric(seen, name)]
-    lines = [*_opening(seen), *_markers(seen), *_roles_text(guesses)]
+    counted, who = _counted(seen, guesses)
+    leaks = _leaks(seen, guesses, averaged, answers or {})
+    guesses |= {name: Guess("drop", reason) for name, reason in leaks.dropped.items()}
+    lines = [*_opening(seen), *_markers(seen), *_accepted(leaks), counted, *_roles_text(guesses)]
+    if leaks.household:
+        lines.append(f"release_household = false  # {leaks.household}")
     if hierarchies:
         files = file_names(seen) if folder is not None else {}
         paths = {name: f"{folder}/{file}" for name, file in files.items()}
-        lines += _generalize(hierarchies, _secrets(seen, guesses), paths)
+        lines += _generalize(hierarchies, _secrets(seen, guesses), paths, who)
     if averaged:
         lines += [
             "",
-            "# Amounts are replaced by the mean of at least k records, extremes too.",
+            f"# Amounts are replaced by the mean of at least k {who}, extremes too.",
             "[[steps]]",
             'method = "oma"',
             f"columns = {_toml(averaged)}",
             f"k = {K}",
+            'spikes = "keep"  # a value that many share, such as 0, stays as it is',
         ]
     text = "\n".join(map(_one_line, lines)) + "\n"
     # A path is not looked up before the recipe is run.
     return Proposal(text, Recipe.from_toml(text), hierarchies)
+
+
+def _leaks(
+    seen: Inspection, guesses: Mapping[str, Guess], averaged: list[str], answers: Mapping[str, str]
+) -> Leaks:
+    """Find what would give treated columns away; what a person asked for is not dropped."""
+    kept = [name for name in _of(guesses, "confidential") if name not in averaged]
+    shown = dict.fromkeys(kept, False)
+    shown |= {name: name not in answers for name in _of(guesses, "insensitive")}
+    household = next(iter(_of(guesses, "household")), None)
+    return find_leaks(seen.encoded, list(_of(guesses, "quasi")), averaged, shown, household)
+
+
+def _accepted(leaks: Leaks) -> list[str]:
+    if not leaks.accepted:
+        return []
+    lines = [f"# Given away: {reason}." for reason in leaks.accepted.values()]
+    return [*lines, f"allow_leaks = {_toml(list(leaks.accepted))}"]
 
 
 def why_no_recipe(seen: Inspection) -> str | None:
@@ -110,6 +136,7 @@ def _roles(seen: Inspection, answers: Mapping[str, str]) -> dict[str, Guess]:
             raise BadInput(f"'{role}' is not a role; known: {', '.join(ANSWERS)}")
         told = Guess(role, "as you said", exposure=guess.exposure) if role else guess
         guesses[name] = _usable(seen, name, told)
+    _keep_one_each(guesses, answers)
     for fine, coarse in seen.finer:
         both = (guesses[fine], guesses[coarse])
         if all(guess.role == "quasi" for guess in both) and fine not in answers:
@@ -127,10 +154,21 @@ def _roles(seen: Inspection, answers: Mapping[str, str]) -> dict[str, Guess]:
     return guesses
 
 
+def _keep_one_each(guesses: dict[str, Guess], answers: Mapping[str, str]) -> None:
+    """Let an answer replace the guess at a role that only one column can have."""
+    for role in _SINGLE:
+        said = [name for name, answer in answers.items() if answer == role]
+        if len(said) > 1:
+            raise BadInput(f"'{said[0]}' and '{said[1]}' cannot both be the {role}; choose one")
+        for name in _of(guesses, role):
+            if said and name != said[0]:
+                guesses[name] = Guess("drop", f"the {role} is '{said[0]}', as you said")
+
+
 def _usable(seen: Inspection, name: str, guess: Guess) -> Guess:
     """Drop what no step can treat."""
     column = seen.encoded[name]
-    if guess.role in ("identifiers", "drop", "household", "weight"):
+    if guess.role in ("identifiers", "drop", *_SINGLE):
         return guess
     if not column.releasable:
         return Guess("drop", f"it holds {column.given}, which no step treats")
@@ -192,6 +230,18 @@ def _markers(seen: Inspection) -> list[str]:
     return [*lines, f"null_markers = {_toml(list(seen.markers))}"]
 
 
+def _counted(seen: Inspection, guesses: Mapping[str, Guess]) -> tuple[str, str]:
+    """Say what k counts, as a line and in a word; not what is too few, or null."""
+    for role, who, why in (
+        ("household", "households", "who knows one member knows the household"),
+        ("unit", "people", "a person with many records is one person"),
+    ):
+        for name in list(_of(guesses, role))[:1]:
+            if not seen.encoded[name].nulls and len(seen.encoded[name].values) >= 2 * K:
+                return f'counts = "{role}s"  # k counts the values of {_toml(name)}: {why}', who
+    return 'counts = "rows"  # k counts records: each is taken for a person of its own', "records"
+
+
 def _roles_text(guesses: Mapping[str, Guess]) -> list[str]:
     lines = ["", "[roles]"]
     for role in _LISTED:
@@ -201,10 +251,12 @@ def _roles_text(guesses: Mapping[str, Guess]) -> list[str]:
             lines.append(f"    {_toml(name)},  # {_doubt(guess)}{guess.reason}")
         if named:
             lines.append("]")
-    for role in ("household", "weight"):
+    for role in _SINGLE:
         for place, (name, guess) in enumerate(_of(guesses, role).items()):
             mark = "# " if place else ""
             lines.append(f"{mark}{role} = {_toml(name)}  # {_doubt(guess)}{guess.reason}")
+            if role == "unit" and not place:
+                lines.append("# It is dropped; pseudonyms would show which records are a person's.")
     for name, guess in _of(guesses, "drop").items():
         lines.append(f"# dropped: {_toml(name)}: {guess.reason}")
     return [*lines, 'rest = "drop"']
@@ -219,11 +271,14 @@ def _doubt(guess: Guess) -> str:
 
 
 def _generalize(
-    hierarchies: Mapping[str, Hierarchy], secrets: Mapping[str, int], paths: Mapping[str, str]
+    hierarchies: Mapping[str, Hierarchy],
+    secrets: Mapping[str, int],
+    paths: Mapping[str, str],
+    who: str,
 ) -> list[str]:
     lines = [
         "",
-        "# Values become coarser until k records or more share each combination; at most 5 % of",
+        f"# Values become coarser until k {who} or more share each combination; at most 5 % of",
         "# the records are suppressed.",
     ]
     for name, values in secrets.items():

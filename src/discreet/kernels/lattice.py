@@ -7,7 +7,8 @@ A *table* holds the classes of a node: `keys`, the codes of a class packed into 
 Where units are counted, the histogram counts *holdings*: the units of a class, and its distinct
 pairs of a unit and a value (`discreet.generalization._holdings`). Those of one tuple only add up
 when classes are merged. The others, `shared`, are listed one by one, so that the union of classes
-counts each once; of units no more than k are listed, since so many are enough.
+counts each once; of units no more than k are listed, since so many are enough. After the place of
+units there is one of each confidential column, which counts its pairs as often as tuples have them.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from discreet.kernels.privacy import holds, may_hold, too_many
+from discreet.kernels.privacy import holds, may_hold, too_many, too_many_shared
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 # What the penalty of a suppressed class is: see `discreet.generalization.quality`.
@@ -192,9 +193,11 @@ def hold(ids, classes, holdings, place, exact, rules):
     spans = _spans(rows, members, holdings, place.size, exact)
     last = np.full(place.size, -1, np.int32)
     starts, since = np.zeros(classes + 1, np.int64), np.zeros(classes + 1, np.int64)
-    values, numbers = np.empty(holdings.size, np.int32), np.empty(holdings.size, np.int64)
+    columns = holdings.shape[0] - 1
+    most = holdings.size + classes * columns
+    values, numbers = np.empty(most, np.int32), np.empty(most, np.int64)
     listed = np.empty(holdings.size, np.int32)
-    seen = np.zeros(rules.units + 1, np.int64)
+    seen = np.zeros(rules.units + 1 + columns, np.int64)
     end, many = 0, 0
     for c in range(classes):
         for r in range(members[c], members[c + 1]):
@@ -206,6 +209,8 @@ def hold(ids, classes, holdings, place, exact, rules):
                         values[end] = place[h]
                         end += 1
                     seen[place[h]] += 1
+                    if j < columns:
+                        seen[rules.units + 1 + j] += 1
         room = rules.k - seen[rules.units]
         for r in range(members[c], members[c + 1]):
             for j in range(holdings.shape[0]):
@@ -219,9 +224,17 @@ def hold(ids, classes, holdings, place, exact, rules):
                 last[h] = c
                 listed[many] = h
                 many += 1
+                if j < columns:
+                    seen[rules.units + 1 + j] += 1
+        for j in range(columns):
+            if seen[rules.units + 1 + j] and exact[j]:
+                values[end] = rules.units + 1 + j
+                end += 1
         for e in range(starts[c], end):
             numbers[e] = seen[values[e]]
             seen[values[e]] = 0
+        for j in range(columns):
+            seen[rules.units + 1 + j] = 0
         starts[c + 1], since[c + 1] = end, many
     return starts, values[:end].copy(), numbers[:end].copy(), since, listed[:many].copy()
 
@@ -348,13 +361,11 @@ def _unite(rows, members, shared, kept):
 def judge(rules, table):
     """Return the records of each class that break the models, all or none, and a lower bound.
 
-    The bound is on the records of the class that every finer node suppresses. There is none where
-    values are shared: parts of a class may keep a model that their union breaks, and a value that
-    several of them hold counts once there.
+    The bound is on the records of the class that every finer node suppresses.
     """
     n = table.counts.size
     out, least = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    histogram = np.zeros(rules.q.size + 1, np.int64)
+    histogram = np.zeros(rules.q.size + rules.offsets.size, np.int64)
     shared = table.shared
     for c in range(n):
         size = records = table.counts[c]
@@ -365,19 +376,19 @@ def judge(rules, table):
             continue
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = table.numbers[e]
-        bounded = True
+        alone = True
         if shared.starts.size > 1:
             for e in range(shared.starts[c], shared.starts[c + 1]):
                 place = shared.place[shared.holdings[e]]
                 histogram[place] += 1
-                bounded &= place == rules.units
+                alone &= place == rules.units
         if rules.units >= 0:
             size = histogram[rules.units]
         if not may_hold(rules, size, histogram):
             out[c] = least[c] = records
         else:
             most = too_many(rules, histogram)
-            least[c] = most if bounded else 0
+            least[c] = most if alone else too_many_shared(rules, histogram)
             out[c] = records if most else 0
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = 0
@@ -504,7 +515,7 @@ def smallest_finer(levels, sizes, m, target):
 @njit(cache=True, nogil=True)
 def together(rules, table, chosen):
     """Tell whether some classes would satisfy the models if merged."""
-    histogram = np.zeros(rules.q.size + 1, np.int64)
+    histogram = np.zeros(rules.q.size + rules.offsets.size, np.int64)
     shared, size = table.shared, 0
     seen = np.zeros(shared.place.size, np.bool_)
     for c in range(chosen.size):

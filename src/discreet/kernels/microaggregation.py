@@ -18,9 +18,12 @@ mean. Else Gower's distance, see `mdav_tree`; a column with a step holds categor
 it (the step times 0, 1, ...): its centre is the mode where `mismatch` is not 0, the first of
 equally frequent ones, and the lower median where it is.
 
+With `units` (of each record, as 0, 1, ...) k counts these and not records: a group takes the
+nearest records until it has k units. That leaves at least k wherever 2k were left.
+
 Points come as C-ordered float64, multiples of 2**-36 where a column has no step, below 2**17 in
-size; 1 <= k <= n; nothing is checked here. Each function fills `labels` with the groups 0, 1, ...
-in the order they are made, and returns their number.
+size; 1 <= k <= n, or the number of units; nothing is checked here. Each function fills `labels`
+with the groups 0, 1, ... in the order they are made, and returns their number.
 """
 
 from collections import namedtuple
@@ -44,119 +47,153 @@ Shell = namedtuple("Shell", "rows starts stops depths inner reference")
 
 
 @njit(cache=True, nogil=True)
-def mdav(points, mismatch, steps, k, labels):
+def mdav(points, mismatch, steps, k, labels, units=None):
     """Group by maximum distance to the average vector: k records, k..2k-1 in the last group."""
     n, p = points.shape
     labels[:] = -1
     search, spot = new_search(k), np.empty(n, np.int64)
     tree = build(points, np.arange(n), spot)
-    built, left, groups = n, n, 0
+    built, left, groups = n, _all_left(n, units), 0
     sums, centre = _sums_of_all(points, mismatch, steps), np.empty(p)
     shell, head, spent = _new_shell(points, mismatch, np.empty(0, np.int64), centre), 0, 0
-    while left >= 2 * k:
-        _centre(sums, mismatch, steps, left, centre)
+    while left[1] >= 2 * k:
+        _centre(sums, mismatch, steps, left[0], centre)
         r = -1
-        if spent <= left:
+        if spent <= left[0]:
             r, head, scanned = _outermost(points, mismatch, spot, shell, head, centre)
             spent += scanned
         if r < 0:
             shell = _new_shell(points, mismatch, np.flatnonzero(labels < 0), centre)
             r, head, spent = _outermost(points, mismatch, spot, shell, 0, centre)
-        pair = left >= 3 * k
-        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search)
-        groups, left = groups + 1, left - k
+        pair = left[1] >= 3 * k
+        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search, left, units)
+        groups += 1
         if pair:
             radius = distance(points, r, centre, mismatch)
             s = farthest(tree, points[r], mismatch, search, centre, radius)
-            _take(tree, points, mismatch, steps, s, k, groups, labels, sums, search)
-            groups, left = groups + 1, left - k
-        if left < built // 2:
+            _take(tree, points, mismatch, steps, s, k, groups, labels, sums, search, left, units)
+            groups += 1
+        if left[0] < built // 2:
             tree = build(points, np.flatnonzero(labels < 0), spot)
-            built = left
+            built = left[0]
     _take_rest(labels, groups)
     return groups + 1
 
 
 @njit(cache=True, nogil=True)
-def cbfs(points, mismatch, steps, k, labels):
+def cbfs(points, mismatch, steps, k, labels, units=None):
     """Group around the records farthest from the centre of all: k, k..2k-1 in the last group."""
     n = points.shape[0]
     labels[:] = -1
     search, spot = new_search(k), np.empty(n, np.int64)
     tree = build(points, np.arange(n), spot)
-    built, left, groups = n, n, 0
+    built, left, groups = n, _all_left(n, units), 0
     sums = _sums_of_all(points, mismatch, steps)
     for r in _outer_first(points, mismatch, steps, sums):
-        if left < 2 * k:
+        if left[1] < 2 * k:
             break
         if labels[r] >= 0:
             continue
-        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search)
-        groups, left = groups + 1, left - k
-        if left < built // 2:
+        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search, left, units)
+        groups += 1
+        if left[0] < built // 2:
             tree = build(points, np.flatnonzero(labels < 0), spot)
-            built = left
+            built = left[0]
     _take_rest(labels, groups)
     return groups + 1
 
 
 @njit(cache=True, nogil=True)
-def vmdav(points, mismatch, steps, k, gamma, labels):
+def vmdav(points, mismatch, steps, k, gamma, labels, units=None):
     """Group as CBFS, but let a group grow to 2k-1 records by those nearer to it than to others.
 
-    Fewer than k records that are left over join the group with the nearest centre.
+    Fewer than k records that are left over join the group with the nearest centre. With units it
+    is 2k-1 and k of these.
     """
     n = points.shape[0]
     labels[:] = -1
     search, spot = new_search(max(k, 2)), np.empty(n, np.int64)
     tree = build(points, np.arange(n), spot)
-    built, left, groups = n, n, 0
+    built, left, groups = n, _all_left(n, units), 0
     sums = _sums_of_all(points, mismatch, steps)
-    members, closest, gaps = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
+    room = 2 * k if units is None else n
+    members, closest, gaps = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
     for r in _outer_first(points, mismatch, steps, sums):
-        if left < k:
+        if left[1] < k:
             break
         if labels[r] >= 0:
             continue
-        members[0] = r
-        members[1:k] = _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search)
-        closest[:k] = -1
-        size = k
+        size = _take(
+            tree, points, mismatch, steps, r, k, groups, labels, sums, search, left, units, members
+        )
+        closest[:size], held = -1, k
         # The last record that is left has no neighbour to compare with, and stays.
-        while size < 2 * k - 1 and n > 1 and left - size > 1:
+        while held < 2 * k - 1 and left[0] > 1:
             gap, e = _nearest_to_group(
                 tree, points, mismatch, members, closest, gaps, size, labels, search
             )
             nearest(tree, points[e], mismatch, 2, search)
             if not _metric(gap, mismatch) <= gamma * _metric(search.distances[0], mismatch):
                 break
-            remove(tree, e)
-            labels[e] = groups
+            held += _put(tree, e, groups, labels, left, units)
             members[size], closest[size] = e, -1
             size += 1
-        groups, left = groups + 1, left - size
-        if left < built // 2:
+        groups += 1
+        if left[0] < built // 2:
             tree = build(points, np.flatnonzero(labels < 0), spot)
-            built = left
-    if left > 0:
+            built = left[0]
+    if left[0] > 0:
         _join(points, mismatch, steps, labels, groups)
     return groups
 
 
 @njit(cache=True, nogil=True)
-def _take(tree, points, mismatch, steps, r, k, group, labels, sums, search):
-    """Make a group of a record and its k-1 nearest; return those."""
-    remove(tree, r)
-    labels[r] = group
-    _add(sums, points, r, mismatch, steps, -1)
-    if k > 1:
-        nearest(tree, points[r], mismatch, k - 1, search)
-    for i in range(k - 1):
-        row = search.rows[i]
-        remove(tree, row)
-        labels[row] = group
-        _add(sums, points, row, mismatch, steps, -1)
-    return search.rows[: k - 1]
+def _take(
+    tree, points, mismatch, steps, r, k, group, labels, sums, search, left, units, members=None
+):
+    """Make a group of a record and its nearest, of k records or units; return how many, and who."""
+    size, missing = 0, k
+    search.rows[0], count = r, 1
+    while True:
+        for i in range(count):
+            row = search.rows[i]
+            missing -= _put(tree, row, group, labels, left, units)
+            _add(sums, points, row, mismatch, steps, -1)
+            if members is not None:
+                members[size] = row
+            size += 1
+        if missing == 0:
+            return size
+        count = missing
+        nearest(tree, points[r], mismatch, count, search)
+
+
+@njit(cache=True, nogil=True)
+def _put(tree, row, group, labels, left, units):
+    """Put a record into a group; return 1 if k counts it, 0 if the group has its unit already."""
+    remove(tree, row)
+    labels[row] = group
+    left[0] -= 1
+    if units is None:
+        left[1] -= 1
+        return 1
+    unit = 2 * units[row] + 2
+    left[unit] -= 1
+    left[1] -= left[unit] == 0
+    new = left[unit + 1] != group
+    left[unit + 1] = group
+    return int(new)
+
+
+@njit(cache=True, nogil=True)
+def _all_left(n, units):
+    """Count what is left: records and units, then of each unit its records and its last group."""
+    if units is None:
+        return np.full(2, n)
+    left = np.full(2 * units.max() + 4, -1)
+    left[2::2] = np.bincount(units)
+    left[:2] = n, units.max() + 1
+    return left
 
 
 @njit(cache=True, nogil=True)

@@ -68,7 +68,6 @@ def too_many(rules, histogram):
     If a class satisfies a model that `may_hold` does not look at, its parts need not; but classes
     that satisfy it also do so when merged. So if a class breaks it, some part of it does too,
     however it is divided, and enough records must go to bring the rest back to the bound.
-    (Not so for units of which several parts hold the same value: it counts once when merged.)
     """
     most = 0
     for i in range(rules.kinds.shape[0]):
@@ -99,15 +98,8 @@ def _too_many(rules, i, histogram):
         return 0 if _recursive(counts, n, int(bound), rules.numbers[i, 1]) else 1
     if kind == EQUAL:
         return _beyond(n, _excess(counts, n, q), bound)
-    if kind == ORDERED:
-        ahead, total = 0.0, 0.0
-        for v in range(counts.size):
-            ahead += counts[v] / n - q[v]
-            total += abs(ahead)
-        return _beyond(n, total / max(counts.size - 1, 1), bound)
-    if kind == HIERARCHICAL:
-        tree = rules.tree[rules.kinds[i, 2] :]
-        return _beyond(n, _tree_distance(counts, n, q, tree, rules.kinds[i, 3]), bound)
+    if kind in (ORDERED, HIERARCHICAL):
+        return _beyond(n, _distance(rules, i, counts, n, q), bound)
     most = 0
     for v in range(counts.size):
         p = counts[v] / n
@@ -118,6 +110,55 @@ def _too_many(rules, i, histogram):
             if (p - q[v]) / q[v] > gain + TOLERANCE:
                 most = max(most, 1, _beyond(n, p, q[v] * (1 + gain)))
     return most
+
+
+@njit(cache=True, nogil=True)
+def too_many_shared(rules, histogram):
+    """Return the same where parts of a class may have pairs of a unit and a value in common.
+
+    Each of these models says, of weights f of the values from 0 to 1, that f p is at most b. A pair
+    counts once in the class, n in all, and once in each part, N in all parts at most. So in the
+    parts that are kept f times the counts is at most b N, and what the class has beyond must go.
+    For t-closeness b = t + f q, with the f that reaches the distance: it is 1 for values above q;
+    for the distances other than equal it is not looked for, and f q is at most 1.
+    """
+    most = 0.0
+    for i in range(rules.kinds.shape[0]):
+        kind, j, bound = rules.kinds[i, 0], rules.kinds[i, 1], rules.numbers[i, 0]
+        first, last = rules.offsets[j], rules.offsets[j + 1]
+        counts, q = histogram[first:last], rules.q[first:last]
+        n, parts = counts.sum(), histogram[rules.units + 1 + j]
+        if n == 0 or kind <= RECURSIVE:
+            continue
+        if kind in (ORDERED, HIERARCHICAL):
+            most = max(most, n * _distance(rules, i, counts, n, q) - bound * parts - (parts - n))
+        elif kind == EQUAL:
+            above, share = 0, 0.0
+            for v in range(counts.size):
+                if counts[v] > n * q[v]:
+                    above += counts[v]
+                    share += q[v]
+            most = max(most, above - (bound + share) * parts)
+        else:
+            for v in range(counts.size):
+                if counts[v] > 0:
+                    gain = bound if kind == BETA else min(bound, -np.log(q[v]))
+                    limit = bound if kind == ALPHA else q[v] * (1 + gain)
+                    most = max(most, counts[v] - limit * parts)
+    return int(np.ceil(most - 1e-6))
+
+
+@njit(cache=True, nogil=True)
+def _distance(rules, i, counts, n, q):
+    """Return the distance of an ordered or a hierarchical column's distribution from q."""
+    if rules.kinds[i, 0] == HIERARCHICAL:
+        tree = rules.tree[rules.kinds[i, 2] :]
+        return _tree_distance(counts, n, q, tree, rules.kinds[i, 3])
+    ahead, total = 0.0, 0.0
+    for v in range(counts.size):
+        ahead += counts[v] / n - q[v]
+        total += abs(ahead)
+    return total / max(counts.size - 1, 1)
 
 
 @njit(cache=True, nogil=True)

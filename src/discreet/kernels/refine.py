@@ -16,8 +16,11 @@ One try, on the records of one chunk of groups:
 4. The end. The region's sum of squares is computed afresh; the try counts if that is less than
    before. So the loss never rises, at any heat.
 
-A chunk's result depends on its records, their groups and `seed` alone: chunks are searched in
-threads, in any order. Points come as C-ordered float64; nothing is checked here.
+With `units` (of each record, as 0, 1, ...) k counts these and not records: no record leaves a group
+that would then hold fewer than k, and groups may be larger than 2k-1.
+
+A chunk's result depends on its records, their groups, units and `seed` alone: chunks are searched
+in threads, in any order. Points come as C-ordered float64; nothing is checked here.
 """
 
 from collections import namedtuple
@@ -38,14 +41,17 @@ Groups = namedtuple("Groups", "centre size squares local")
 # The free records of a region: their squared distances, their near ones, and for the groups
 # sizes, P, R and the free members, with each record's place among those.
 Region = namedtuple("Region", "squared near label size P R members fill place")
+# Where k counts units: that of each free record, as 0, 1, ... within the region, how many records
+# of it each group has, and how many units that has.
+Held = namedtuple("Held", "unit records units")
 
 
 @njit(cache=True, nogil=True)
-def search(points, labels, groups, k, tries, sweeps, seed):
+def search(points, labels, groups, k, tries, sweeps, seed, units=None):
     """Try to lower the sum of squares; `labels` (groups 0, 1, ...) are changed in place.
 
-    No group has fewer than k records. Each try has so many sweeps of annealing, of two proposals
-    per record. Returns the number of groups, and by how much the sum of squares fell.
+    No group has fewer than k records, or units. Each try has so many sweeps of annealing, of two
+    proposals per record. Returns the number of groups, and by how much the sum of squares fell.
     """
     n, p = points.shape
     state = np.full(1, seed, np.uint64)
@@ -64,6 +70,7 @@ def search(points, labels, groups, k, tries, sweeps, seed):
         label = np.empty(free.size, np.int64)
         for i in range(free.size):
             label[i] = own.local[labels[free[i]]]
+        held = _held(units, rows, free, own.local[labels[rows]], chosen.size)
         for g in chosen:
             own.local[g] = -1
         before = 0.0
@@ -76,15 +83,16 @@ def search(points, labels, groups, k, tries, sweeps, seed):
         count = chosen.size
         if free.size == rows.size:
             region = _region(squared, near, label, count)
-            count = _start(region, k, state)
+            count = _start(region, k, state, held)
             if count != chosen.size:
                 region = _region(squared, near, label, count)
+                held = _held(units, rows, free, label, count)
         else:
             region = _region_of_some(points, own, chosen, free, squared, near, label)
         heat = before / rows.size * _COOL * (_HOT / _COOL) ** _unit(state)
         if free.size < rows.size:
             heat = 0.0
-        _anneal(region, k, heat, sweeps, state)
+        _anneal(region, k, heat, sweeps, state, held)
         gain, groups = _settle(
             points, labels, own, groups, chosen, count, rows, free, label, before
         )
@@ -220,30 +228,87 @@ def _places(label, count):
     return members, fill, place
 
 
+# Units
+
+
+@njit(cache=True, nogil=True)
+def _held(units, rows, free, label, count):
+    """Count the units of each group of a region, with room for one more; `label` goes by `rows`."""
+    if units is None:
+        return None
+    own = np.unique(units[rows])
+    records = np.zeros((count + 1, own.size), np.int64)
+    unit = np.searchsorted(own, units[rows])
+    for i in range(rows.size):
+        records[label[i], unit[i]] += 1
+    many = np.zeros(count + 1, np.int64)
+    for g in range(count):
+        many[g] = (records[g] > 0).sum()
+    return Held(np.searchsorted(own, units[free]), records, many)
+
+
+@njit(cache=True, nogil=True)
+def _may_leave(x, a, k, size, held):
+    """Tell whether record x can be spared by group a, of that size."""
+    if held is None:
+        return size > k
+    return held.units[a] - (held.records[a, held.unit[x]] == 1) >= k
+
+
+@njit(cache=True, nogil=True)
+def _count_move(x, a, b, held):
+    """Count record x in group b and no longer in a."""
+    if held is not None:
+        u, records = held.unit[x], held.records
+        records[a, u] -= 1
+        held.units[a] -= records[a, u] == 0
+        held.units[b] += records[b, u] == 0
+        records[b, u] += 1
+
+
 # The start
 
 
 @njit(cache=True, nogil=True)
-def _start(region, k, state):
+def _start(region, k, state, held):
     """Dissolve a group, add one, or, half of the time, leave them; return their number."""
     count, m = region.size.size, region.label.size
+    most = 2 * k - 1 if held is None else m
     kind = _below(state, 4)
-    if kind == 0 and count > 1 and m <= (2 * k - 1) * (count - 1):
-        _dissolve(region, _below(state, count), k)
+    if kind == 0 and count > 1 and m <= most * (count - 1):
+        _dissolve(region, _below(state, count), most)
         return count - 1
     if kind == 1 and m >= k * (count + 1):
-        taken = 0
-        for i in np.argsort(region.squared[_below(state, m)]):
-            if taken < k and region.size[region.label[i]] > k:
-                region.size[region.label[i]] -= 1
-                region.label[i] = count
-                taken += 1
-        return count + 1
+        return _add(region, _below(state, m), k, held)
     return count
 
 
 @njit(cache=True, nogil=True)
-def _dissolve(region, gone, k):
+def _add(region, first, k, held):
+    """Make one more group of the records nearest to one, of groups that can spare them."""
+    size, label, count = region.size, region.label, region.size.size
+    old = label.copy()
+    taken = 0
+    for i in np.argsort(region.squared[first]):
+        g = label[i]
+        if taken < k and _may_leave(i, g, k, size[g], held):
+            size[g] -= 1
+            label[i] = count
+            _count_move(i, g, count, held)
+            taken = taken + 1 if held is None else held.units[count]
+    if taken == k:
+        return count + 1
+    # There are enough records, but not always enough units to spare.
+    for i in range(label.size):
+        if label[i] != old[i]:
+            label[i] = old[i]
+            size[old[i]] += 1
+            _count_move(i, count, old[i], held)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _dissolve(region, gone, most):
     """Send each record of a group where it costs least, given those before it."""
     P, R, size, label = region.P, region.R, region.size, region.label
     last = size.size - 1
@@ -252,7 +317,7 @@ def _dissolve(region, gone, k):
             continue
         best, least = -1, np.inf
         for g in range(last + 1):
-            if g != gone and size[g] < 2 * k - 1:
+            if g != gone and size[g] < most:
                 cost = (P[g] + R[g, i]) / (size[g] + 1) - P[g] / size[g]
                 if cost < least:
                     best, least = g, cost
@@ -270,11 +335,14 @@ def _dissolve(region, gone, k):
 
 
 @njit(cache=True, nogil=True)
-def _anneal(region, k, heat, sweeps, state):
+def _anneal(region, k, heat, sweeps, state, held):
     """Propose moves and swaps while the heat falls; two sweeps without heat end it."""
     # Taken apart once: an array taken out of a tuple costs more than a proposal.
     squared, near, label, size, P, R, members, fill, place = region
-    m = label.size
+    m, most = label.size, 2 * k - 1
+    if held is not None:
+        unit, records, units = held
+        most = np.iinfo(np.int64).max
     fall = _FALL ** (1.0 / max(sweeps - 1, 1))
     for sweep in range(sweeps + 2):
         if sweep == sweeps:
@@ -286,19 +354,29 @@ def _anneal(region, k, heat, sweeps, state):
             b = label[near[x, goal]] if goal < near.shape[1] else _below(state, size.size)
             if a == b:
                 continue
-            if size[a] > k and size[b] < 2 * k - 1 and _below(state, 2) == 0:
+            spared = size[a] > k if held is None else units[a] - (records[a, unit[x]] == 1) >= k
+            if spared and size[b] < most and _below(state, 2) == 0:
                 after_a, after_b = P[a] - R[a, x], P[b] + R[b, x]
                 cost = after_a / (size[a] - 1) + after_b / (size[b] + 1)
                 if _taken(cost - P[a] / size[a] - P[b] / size[b], heat, state):
                     P[a], P[b] = after_a, after_b
                     _move(x, a, b, squared, label, size, R, members, fill, place)
+                    _count_move(x, a, b, held)
             elif fill[b] > 0:
                 z = members[b, _below(state, fill[b])]
+                if held is not None:
+                    u, v = unit[x], unit[z]
+                    own = units[a] - (records[a, u] == 1) + (records[a, v] == 0)
+                    other = units[b] - (records[b, v] == 1) + (records[b, u] == 0)
+                    if u != v and min(own, other) < k:
+                        continue
                 after_a = P[a] - R[a, x] + R[a, z] - squared[x, z]
                 after_b = P[b] - R[b, z] + R[b, x] - squared[x, z]
                 if _taken((after_a - P[a]) / size[a] + (after_b - P[b]) / size[b], heat, state):
                     P[a], P[b] = after_a, after_b
                     _swap(x, a, z, b, squared, label, R, members, place)
+                    _count_move(x, a, b, held)
+                    _count_move(z, b, a, held)
         heat *= fall
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.kernels.microaggregation import cbfs, mdav, vmdav
-from discreet.microaggregation._space import Space
+from discreet.microaggregation._space import Space, count_units, units_of
 from discreet.threads import over_ranges
 
 # Past this many records exact neighbours take long: some 0.5 s for 100,000 records of 5 columns,
@@ -24,10 +24,10 @@ def algorithm(name: str, k: int, gamma: float) -> Algorithm:
     """Return the function that groups some rows: their groups from 0, and how many."""
 
     def run(space: Space, rows: np.ndarray) -> tuple[np.ndarray, int]:
-        labels = np.empty(len(rows), dtype=np.int64)
+        labels, units = np.empty(len(rows), dtype=np.int64), units_of(space.units, rows)
         if name == "vmdav":
-            return labels, vmdav(*space.of(rows), k, float(gamma), labels)
-        return labels, (mdav if name == "mdav" else cbfs)(*space.of(rows), k, labels)
+            return labels, vmdav(*space.of(rows), k, float(gamma), labels, units)
+        return labels, (mdav if name == "mdav" else cbfs)(*space.of(rows), k, labels, units)
 
     return run
 
@@ -42,7 +42,9 @@ def group(
     space: Space, parts: list[np.ndarray], run: Algorithm, k: int, block_size: int
 ) -> tuple[np.ndarray, int]:
     """Group the rows of each part; -1 for rows of none. Also give the number of blocks, if any."""
-    blocks = [block for rows in parts for block in cut(space.points, rows, k, block_size)]
+    blocks = [
+        block for rows in parts for block in cut(space.points, rows, k, block_size, space.units)
+    ]
     # The largest first, so that no thread is left alone with one at the end.
     order = sorted(range(len(blocks)), key=lambda b: -len(blocks[b]))
     found = over_ranges(
@@ -59,11 +61,13 @@ def group(
     return labels, len(blocks) if len(blocks) > len(parts) else 0
 
 
-def cut(points: np.ndarray, rows: np.ndarray, k: int, block_size: int) -> list[np.ndarray]:
+def cut(
+    points: np.ndarray, rows: np.ndarray, k: int, block_size: int, units: np.ndarray | None = None
+) -> list[np.ndarray]:
     """Cut rows into blocks of at most `block_size`, as far as multiples of k allow.
 
     Each cut is across the column that spreads most, at a multiple of k records. Blocks keep the
-    order of the rows.
+    order of the rows. Where k counts units, there is no cut that leaves fewer on one side.
     """
     count = -(-len(rows) // max(block_size, 2 * k))
     if count < 2:
@@ -75,4 +79,7 @@ def cut(points: np.ndarray, rows: np.ndarray, k: int, block_size: int) -> list[n
     at = np.partition(values, left)[left]
     first = values < at
     first[np.flatnonzero(values == at)[: left - int(first.sum())]] = True
-    return [block for half in (first, ~first) for block in cut(points, rows[half], k, block_size)]
+    halves = (rows[first], rows[~first])
+    if min(count_units(units, half) for half in halves) < k:
+        return [rows]
+    return [block for half in halves for block in cut(points, half, k, block_size, units)]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
-from discreet.microaggregation._space import Column
+from discreet.microaggregation._space import Column, count_units
 
 
 def parts(
@@ -19,6 +19,7 @@ def parts(
     k: int,
     small: str,
     spread: np.ndarray,
+    units: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Return the rows of each part, in order of its first row; rows that are in none are blanked.
 
@@ -28,12 +29,14 @@ def parts(
     strata : pyarrow.ChunkedArray, optional
         Null is a stratum of its own.
     k : int
-        A part has at least so many rows.
+        A part has at least so many rows, or units where these are given.
     small : {"blank", "error"}
         What becomes of smaller ones, and of too few rows without any value.
     spread : ndarray of float64
         How far each row lies out. Where blanking leaves fewer than k rows without any value, the
         outermost rows of the largest part are blanked as well: k must hold for them too.
+    units : ndarray of int, optional
+        The unit of each row.
     """
     part = _patterns(columns)
     empty = np.all([np.isnan(column.values) for column in columns.values()], axis=0)
@@ -49,28 +52,35 @@ def parts(
     )
     order = np.argsort(part, kind="stable")
     rows = np.split(order, np.cumsum(sizes)[:-1])
-    kept = [rows[p] for p in np.argsort(first) if not empty[first[p]] and sizes[p] >= k]
-    blanked = int(sum(sizes[p] for p in range(len(rows)) if sizes[p] < k and not empty[first[p]]))
+    some = [rows[p] for p in np.argsort(first) if not empty[first[p]]]
+    many = [count_units(units, r) for r in some]
+    kept = [r for r, m in zip(some, many, strict=True) if m >= k]
+    blanked = sum(len(r) for r, m in zip(some, many, strict=True) if m < k)
+    counted = "" if units is None else " units"
     if blanked and small == "error":
         where = "nulls in the same columns" + (" and one stratum" if strata is not None else "")
-        few = min(sizes[p] for p in range(len(rows)) if not empty[first[p]])
         raise BadInput(
-            f"{blanked} records share {where} with fewer than k = {k} (the fewest: {few}); "
-            "treat fewer columns, or set small_pattern = 'blank'"
+            f"{blanked} records share {where} with fewer than k = {k}{counted} (the fewest: "
+            f"{min(many)}); treat fewer columns, or set small_pattern = 'blank'"
         )
-    if 0 < empty.sum() < k and small == "error":
+    without = count_units(units, np.flatnonzero(empty))
+    if 0 < without < k and small == "error":
         raise BadInput(
-            f"{empty.sum()} records hold no value in these columns, fewer than k = {k}; drop them, "
-            "or set small_pattern = 'blank'"
+            f"{without}{counted or ' records'} hold no value in these columns, fewer than k = {k}; "
+            "drop them, or set small_pattern = 'blank'"
         )
-    kept = _fill_up(kept, blanked + int(empty.sum()), k, spread)
+    kept = _fill_up(kept, k, spread, units)
     more = int((~empty).sum()) - sum(len(r) for r in kept) - blanked
     reasons = []
     if blanked:
         where = " in their stratum" if strata is not None else ""
-        reasons.append(f"{blanked} because fewer than k = {k} share their pattern of nulls{where}")
+        reasons.append(
+            f"{blanked} because fewer than k = {k}{counted} share their pattern of nulls{where}"
+        )
     if more:
-        reasons.append(f"{more} so that records without any value are not fewer than k = {k}")
+        reasons.append(
+            f"{more} so that records without any value are not fewer than k = {k}{counted}"
+        )
     if reasons:
         warnings.warn(
             f"{blanked + more} records are blanked in these columns: {', '.join(reasons)}",
@@ -89,15 +99,25 @@ def _patterns(columns: Mapping[str, Column]) -> np.ndarray:
     return pattern
 
 
-def _fill_up(kept: list[np.ndarray], without: int, k: int, spread: np.ndarray) -> list[np.ndarray]:
+def _fill_up(
+    kept: list[np.ndarray], k: int, spread: np.ndarray, units: np.ndarray | None
+) -> list[np.ndarray]:
     """Leave out so many more rows that those without any value are k, or none."""
-    while 0 < without < k and kept:
-        largest = max(range(len(kept)), key=lambda p: len(kept[p]))
-        rows = kept[largest]
-        if len(rows) - (k - without) >= k:
-            outer = np.argsort(-spread[rows], kind="stable")[: k - without]
-            kept[largest] = np.delete(rows, outer)
+    unit = np.arange(len(spread)) if units is None else units
+    out = np.ones(len(spread), dtype=bool)
+    for rows in kept:
+        out[rows] = False
+    while kept and 0 < (without := count_units(units, np.flatnonzero(out))) < k:
+        sizes = [count_units(units, rows) for rows in kept]
+        rows = kept[np.argmax(sizes)]
+        # The outermost row of each unit that is not out yet.
+        far = rows[np.argsort(-spread[rows], kind="stable")]
+        far = far[~np.isin(unit[far], unit[out])]
+        far = far[np.sort(np.unique(unit[far], return_index=True)[1])][: k - without]
+        rest = np.setdiff1d(rows, far)
+        if len(far) == k - without and count_units(units, rest) >= k:
+            kept[np.argmax(sizes)] = rest
             return kept
         # No part can spare them: the smallest is blanked whole.
-        without += len(kept.pop(min(range(len(kept)), key=lambda p: len(kept[p]))))
+        out[kept.pop(int(np.argmin(sizes)))] = True
     return kept

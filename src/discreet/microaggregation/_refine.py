@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.kernels.refine import search
+from discreet.microaggregation._space import units_of
 from discreet.threads import over_ranges
 
 # Groups of a chunk. Chunks and what they do must not depend on the number of threads.
@@ -30,9 +31,16 @@ class Refinement:
     """
 
     def __init__(
-        self, points: np.ndarray, labels: np.ndarray, parts: list[np.ndarray], k: int, draws: Draws
+        self,
+        points: np.ndarray,
+        labels: np.ndarray,
+        parts: list[np.ndarray],
+        k: int,
+        draws: Draws,
+        units: np.ndarray | None = None,
     ) -> None:
         self.points = points
+        self.units = units
         self.labels = labels.copy()
         self.parts = parts
         self.k = k
@@ -45,7 +53,9 @@ class Refinement:
     def run(self, seconds: float, moves: int | None, say: Any = lambda text: None) -> None:
         """Search for some time, or for a number of moves, which gives the same result again."""
         # Compiles, where that was never done, before the clock starts.
-        search(self.points[:1], np.zeros(1, np.int64), 1, 1, 0, 1, np.uint64(0))
+        one = np.zeros(1, np.int64)
+        for units in (None,) if self.units is None else (None, one):
+            search(self.points[:1], one, 1, 1, 0, 1, np.uint64(0), units)
         end = time.monotonic() + seconds
         try:
             say(self)
@@ -79,7 +89,8 @@ class Refinement:
 
         def work(start: int, stop: int) -> tuple[int, float]:
             rows, names, own, tries, seed = tasks[start]
-            return search(self.points[rows], own, len(names), self.k, tries, sweeps, seed)
+            units = units_of(self.units, rows)
+            return search(self.points[rows], own, len(names), self.k, tries, sweeps, seed, units)
 
         found = over_ranges(work, len(tasks), chunk=1)
         labels, used, gained = self.labels.copy(), self.names, self.gained

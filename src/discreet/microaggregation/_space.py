@@ -110,29 +110,43 @@ class Space:
     """What the kernels group: points and their distance, see `discreet.kernels.microaggregation`.
 
     Constant columns are left out; a null lies at 0, as records are compared within one pattern of
-    nulls only.
+    nulls only. `units` are those that k counts; None where it counts records.
     """
 
     points: np.ndarray
     mismatch: np.ndarray | None
     steps: np.ndarray | None
+    units: np.ndarray | None
 
     def of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Return some of the points."""
         return self.points[rows], self.mismatch, self.steps
 
 
-def space(columns: Mapping[str, Column]) -> Space:
+def units_of(units: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    """Return the units of some rows, as 0, 1, ...; None where they are as many as the rows."""
+    if units is None:
+        return None
+    found, own = np.unique(units[rows], return_inverse=True)
+    return None if len(found) == len(rows) else own
+
+
+def count_units(units: np.ndarray | None, rows: np.ndarray) -> int:
+    """Count what k does of some rows: the distinct units, or the rows where there are none."""
+    return len(rows) if units is None else len(np.unique(units[rows]))
+
+
+def space(columns: Mapping[str, Column], units: np.ndarray | None = None) -> Space:
     """Lay out the columns: z-scores where all are numbers, else Gower's distance."""
     used = _used(columns)
     n = len(next(iter(columns.values())).values)
     if not used:
-        return Space(np.zeros((n, 1)), None, None)
+        return Space(np.zeros((n, 1)), None, None, units)
     points = np.empty((n, len(used)))
     if _all_numbers(columns):
         for c, column in enumerate(used):
             points[:, c] = _whole(column.scaled("deviation") * np.sqrt(column.weight))
-        return Space(points, None, None)
+        return Space(points, None, None, units)
     mismatch, steps = np.zeros(len(used)), np.zeros(len(used))
     for c, column in enumerate(used):
         if column.kind == "number":
@@ -144,7 +158,7 @@ def space(columns: Mapping[str, Column]) -> Space:
         else:
             steps[c] = column.weight / (len(column.labels) - 1)
         points[:, c] = np.nan_to_num(column.values) * steps[c]
-    return Space(points, mismatch, steps)
+    return Space(points, mismatch, steps, units)
 
 
 def check_refinable(columns: Mapping[str, Column]) -> None:

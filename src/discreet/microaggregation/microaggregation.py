@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import Given, Outcome, Rounder, RowBound, as_arrow, as_given
+from discreet.method import RowBound, as_arrow, as_given, unit_codes
 from discreet.microaggregation._blocks import SAMPLE, algorithm, exact_up_to, group
 from discreet.microaggregation._centres import centres, planned, released
 from discreet.microaggregation._parts import parts
@@ -21,10 +21,13 @@ from discreet.microaggregation._space import (
     Space,
     check_refinable,
     coordinates,
+    count_units,
     encode,
     loss,
     space,
+    units_of,
 )
+from discreet.outcome import Given, Outcome, Rounder
 from discreet.parameters import Constraints, number, whole
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.table import Numbers, kind_of, numbers
@@ -40,7 +43,8 @@ class Microaggregation(RowBound):
     Parameters
     ----------
     k : int
-        Fewest records of a group.
+        Fewest records of a group; with `units`, fewest distinct units. A group then takes the
+        nearest records until it has k units, which may be more than 2k-1 records.
     algorithm : {"mdav", "vmdav", "cbfs"}
         Groups of k around the records farthest from the centre of those that are left and farthest
         from these; groups of k to 2k-1; groups of k around the records farthest from the centre of
@@ -184,18 +188,22 @@ class Microaggregation(RowBound):
         """Group the records and replace them by their groups' centres."""
         columns = given.columns
         encoded = encode(columns, self._weights(columns))
-        n = len(next(iter(encoded.values())).values)
+        everyone = np.arange(len(next(iter(encoded.values())).values))
+        units = units_of(given.units, everyone)
+        n = count_units(units, everyone)
         if n < self.k:
-            raise BadInput(f"{n} records cannot make a group of k = {self.k}; lower k")
+            what = "records" if units is None else "units"
+            raise BadInput(f"{n} {what} cannot make a group of k = {self.k}; lower k")
         if self.is_random:
             check_refinable(encoded)
-        where = space(encoded)
+        where = space(encoded, units)
         strata = None if self.strata is None else given.others[self.strata]
-        rows = parts(encoded, strata, self.k, self.small_pattern, (where.points**2).sum(axis=1))
+        far = (where.points**2).sum(axis=1)
+        rows = parts(encoded, strata, self.k, self.small_pattern, far, units)
         labels, figures = self._group(encoded, where, rows)
         search, trace = None, None
         if self.is_random:
-            search, trace = self._refine(encoded, labels, rows, given.draws)
+            search, trace = self._refine(encoded, labels, rows, given.draws, units)
         fixed: dict[str, Any] = {}
         if search is not None:
             labels = search.labels
@@ -220,7 +228,12 @@ class Microaggregation(RowBound):
             figures["trace"] = trace.to_dict()
         return Outcome(new, plans, joint, figures=figures, fixed=fixed)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, units: Any = None) -> Microaggregation:
+        """Group the records and keep the groups, like `fit_transform`; there is no `transform`."""
+        self.fit_transform(X, y, units)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, units: Any = None) -> Any:
         """Group the records of a table or array, and replace them.
 
         Parameters
@@ -228,6 +241,8 @@ class Microaggregation(RowBound):
         X : array or table of shape (n_samples, n_features)
             NaN is a null. The column that `strata` names is passed through.
         y : ignored
+        units : array of shape (n_samples,), optional
+            The person or household of each row, where k counts these and not rows.
 
         Returns
         -------
@@ -251,7 +266,8 @@ class Microaggregation(RowBound):
         if not columns:
             raise BadInput(f"column '{self.strata}' gives the strata, and there is no other column")
         others = {name: table[name] for name in self.reads}
-        outcome = self.run(columns, self._draws, others=others)
+        codes = unit_codes(units, len(table))
+        outcome = self.run(columns, self._draws, others=others, units=codes)
         self._learned(outcome)
         plain = all(name in sources and sources[name].unit is None for name in table.column_names)
         if plain:
@@ -294,7 +310,8 @@ class Microaggregation(RowBound):
             for name, c in encoded.items()
             if not np.isnan(c.values[sample[0]])
         }
-        there, all_rows = space(some), [np.arange(len(sample))]
+        there = space(some, units_of(where.units, sample))
+        all_rows = [np.arange(len(sample))]
         cut_to = max(2 * self.k, size * len(sample) // len(largest))
         exact, _ = group(there, all_rows, run, self.k, len(sample))
         cut, _ = group(there, all_rows, run, self.k, cut_to)
@@ -315,11 +332,12 @@ class Microaggregation(RowBound):
         labels: np.ndarray,
         rows: list[np.ndarray],
         draws: Callable[[str], Draws],
+        units: np.ndarray | None,
     ) -> tuple[Refinement | None, Trace | None]:
         points = coordinates(encoded)
         if not len(points) or not rows:
             return None, None
-        search = Refinement(points, labels, rows, self.k, draws("refinement").apart())
+        search = Refinement(points, labels, rows, self.k, draws("refinement").apart(), units)
         total = sum(float(((x - x.mean()) ** 2).sum()) for x in points.T)
         at_first = loss(encoded, labels)
         trace = Trace("moves", "loss")

@@ -14,17 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import (
-    Counted,
-    Decision,
-    Given,
-    Method,
-    Outcome,
-    Rounder,
-    as_computed,
-    largest,
-    per_column,
-)
+from discreet.method import Method, largest, per_column
+from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, number
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.threads import over_ranges

@@ -16,18 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import (
-    Counted,
-    Decision,
-    Given,
-    Method,
-    Outcome,
-    Rounder,
-    as_arrow,
-    as_computed,
-    as_given,
-    per_column,
-)
+from discreet.method import Method, as_arrow, as_given, per_column
+from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, Rule, check_named, number
 from discreet.plan import ColumnPlan
 

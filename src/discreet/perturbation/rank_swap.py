@@ -13,7 +13,8 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.sorting import sort_rows
 from discreet.kernels.swapping import swap_partners, swap_rows
-from discreet.method import Given, Outcome, RowBound, largest, per_column
+from discreet.method import RowBound, largest, per_column
+from discreet.outcome import Given, Outcome
 from discreet.parameters import Constraints, number
 from discreet.plan import ColumnPlan
 from discreet.unchanged import share_unchanged, warn_unchanged

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.draws import Draws
-from discreet.method import Given, Outcome, RowBound, as_arrow, as_given
+from discreet.method import RowBound, as_arrow, as_given
+from discreet.outcome import Given, Outcome
 from discreet.unchanged import warn_unchanged
 
 # Among few categories a random order leaves many values as they were: told past this share.

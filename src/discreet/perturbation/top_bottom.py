@@ -10,7 +10,8 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import ColumnMethod, Rounder
+from discreet.method import ColumnMethod
+from discreet.outcome import Rounder
 from discreet.parameters import Constraints, number
 from discreet.plan import ColumnPlan
 from discreet.table.summary import Summary

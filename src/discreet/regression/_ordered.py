@@ -19,7 +19,7 @@ from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.kernels.gram import curves, misses, project
-from discreet.method import AsFloat, Key, Rounder
+from discreet.outcome import AsFloat, Key, Rounder
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.table.moments import Moments, joined, moments_of
 from discreet.threads import over_ranges

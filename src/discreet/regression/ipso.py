@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
-from discreet.method import Given, Outcome, Rounder, RowBound, as_computed
+from discreet.method import RowBound
+from discreet.outcome import Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, Rule, one_of
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.table import numbers

@@ -15,7 +15,8 @@ from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.kernels.gram import normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
-from discreet.method import AsFloat, Given, Key, Outcome, Rounder, RowBound, as_computed
+from discreet.method import RowBound
+from discreet.outcome import AsFloat, Given, Key, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, number, one_of, whole
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.regression import _ordered

@@ -8,6 +8,7 @@ from typing import Any
 from discreet.report import pictures
 from discreet.report.page import MOST_DRAWN, Table, counted, figure, named, render, share
 from discreet.report.pictures import Picture
+from discreet.report.steps import COUNTED
 
 Facts = Mapping[str, Any]
 
@@ -24,7 +25,7 @@ def external_report(facts: Facts) -> str:
         facts=facts,
         sentences=_sentences(facts),
         columns=_columns(facts),
-        steps=[_step(number, step) for number, step in enumerate(facts["steps"], start=1)],
+        steps=[_step(step, facts["counts"]) for step in facts["steps"]],
         caveats=_caveats(facts),
         suppressed=_suppressed(facts),
         distributions=drawn,
@@ -78,11 +79,14 @@ def _labelled(facts: Facts) -> bool:
     return any(column["label"] for column in facts["columns"])
 
 
-def _step(number: int, step: Facts) -> list[tuple[str, str]]:
+def _step(step: Facts, counts: str) -> list[tuple[str, str]]:
     said = [("columns", ", ".join(step["columns"])), ("what was done", step["in_words"])]
     if step["strength"]:
         said.append(("strength", f"{step['strength']} (of low, medium, high)"))
-    return [*said, *((name, figure(value)) for name, value in step["parameters"].items())]
+    told = [(name, figure(value)) for name, value in step["parameters"].items()]
+    if counts != "records" and any(name in COUNTED for name, _ in told):
+        told.append(("which counts", counts))
+    return [*said, *told]
 
 
 def _caveats(facts: Facts) -> list[tuple[str, str]]:

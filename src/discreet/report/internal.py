@@ -124,7 +124,8 @@ def _steps(facts: Facts, drawn: Facts) -> list[Any] | None:
     if not all(facts.get(part) for part in ("recipe", "plan", "log")):
         return None
     columns = drawn.get("columns", {})
-    return step_parts(facts["recipe"], facts["plan"], facts["log"], columns)
+    counts = facts.get("counts", "records")
+    return step_parts(facts["recipe"], facts["plan"], facts["log"], columns, counts)
 
 
 def _columns(assessment: Facts, log: Facts | None) -> Table:
@@ -137,7 +138,9 @@ def _riskiest(drawn: Facts) -> Table | None:
         (f"{r['row']:,}", f"{100 * r['risk']:.3g} %", f"{r['class']:,}", f"{r['class_before']:,}")
         for r in drawn.get("riskiest") or ()
     ]
-    head = ("row of the original", "risk", "class size", "class size before")
+    counts = (drawn.get("class_sizes") or {}).get("counts", "")
+    size = f"{counts} in the class" if counts else "class size"
+    head = ("row of the original", "risk", size, f"{size} before")
     reading = (
         "The records of the release most at risk of being found, by their row in the original, "
         "counted from 1. Look them up there; do not copy this table into anything shared."

@@ -16,6 +16,8 @@ Plan = Mapping[str, Any]
 # Longer lists are in plan.json, and drawn here.
 LONGEST_TABLE = 25
 _OWN = ("method", "columns", "promise", "precision", "hierarchies")
+# Parameters that are, or hold, a number of records or of what else a recipe counts.
+COUNTED = ("k", "min_count", "min_attraction", "privacy")
 
 
 @dataclass
@@ -30,22 +32,30 @@ class StepPart:
     facts: list[tuple[str, str]] = field(default_factory=list)
     tables: list[tuple[str, Table]] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
+    counts: str = "records"
 
 
 def step_parts(
-    recipe: Mapping[str, Any], plan: Plan, log: Mapping[str, Any], drawn: Mapping[str, Any]
+    recipe: Mapping[str, Any],
+    plan: Plan,
+    log: Mapping[str, Any],
+    drawn: Mapping[str, Any],
+    counts: str = "records",
 ) -> list[StepPart]:
     """Describe all steps; `drawn` has the figures of the columns, for charts."""
     return [
-        _step(asked, decided, done, drawn)
+        _step(asked, decided, done, drawn, counts)
         for asked, decided, done in zip(recipe["steps"], plan["steps"], log["steps"], strict=True)
     ]
 
 
-def _step(asked: Plan, decided: Plan, done: Plan, drawn: Plan) -> StepPart:
+def _step(asked: Plan, decided: Plan, done: Plan, drawn: Plan, counts: str) -> StepPart:
     part = StepPart(decided["step"], decided["method"], done["effect"], list(decided["columns"]))
     given = {key: value for key, value in asked.items() if key not in _OWN and value is not None}
     part.asked = [(key, figure(value)) for key, value in given.items()]
+    part.counts = counts
+    if counts != "records" and not given.keys().isdisjoint(COUNTED):
+        part.asked.append(("which counts", counts))
     for column, spec in (asked.get("hierarchies") or {}).items():
         part.asked.append((f"hierarchy of {column}", _hierarchy(spec)))
     if asked.get("promise") is False:
@@ -190,7 +200,7 @@ def _value(plan: Plan, value: Any, length: bool = False) -> str:
 
 def _microaggregation(part: StepPart, plan: Plan, done: Plan) -> None:
     moves = f" after {counted(int(plan['moves']), 'move')} of refinement" if plan["moves"] else ""
-    said = f"{counted(int(done['groups']), 'group')} of at least {plan['k']} records"
+    said = f"{counted(int(done['groups']), 'group')} of at least {plan['k']} {part.counts}"
     part.facts.append(("groups", f"{said}, by {plan['algorithm']}"))
     part.facts.append(("loss", f"{done['loss']:.4g} % of the squares{moves}"))
     if done.get("blanked_records"):

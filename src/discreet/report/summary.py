@@ -48,7 +48,7 @@ def _protected(facts: Facts) -> str:
         quasi = facts["assessment"]["risk"]["class_sizes"]["columns"]
         n = facts["assessment"]["risk"]["class_sizes"]["after"]["records"]
         parts.append(
-            f"{unique['after']:,} of {counted(n, 'record')} "
+            f"{unique['after']:,} of {counted(n, unique['unit'].removesuffix('s'))} "
             f"({share(unique['after'] / max(1, n))}) "
             f"{'is' if unique['after'] == 1 else 'are'} unique on {named(quasi)}, "
             f"{unique['before']:,} before"
@@ -57,7 +57,7 @@ def _protected(facts: Facts) -> str:
     if attacks:
         worst = max(attacks, key=lambda row: float(row["after"]))
         found = f"the best intruder measured ({worst['title'].partition(',')[0]}) finds "
-        found += f"{share(worst['after'])} of the records"
+        found += f"{share(worst['after'])} of the {worst.get('counts', 'records')}"
         parts.append(
             found + (f", {share(worst['before'])} before" if worst["before"] is not None else "")
         )

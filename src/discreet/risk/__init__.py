@@ -5,6 +5,7 @@ from discreet.risk.attacker import journalist as journalist
 from discreet.risk.attacker import marketer as marketer
 from discreet.risk.attacker import prosecutor as prosecutor
 from discreet.risk.closeness import t_closeness as t_closeness
+from discreet.risk.composition import unique_households as unique_households
 from discreet.risk.distance import distance_linkage as distance_linkage
 from discreet.risk.diversity import alpha_k_anonymity as alpha_k_anonymity
 from discreet.risk.diversity import beta_likeness as beta_likeness
@@ -21,6 +22,6 @@ from discreet.risk.suda import suda2 as suda2
 
 # What `assess` takes, in the order in which it is shown.
 MEASURES = [
-    *measures_in(__name__, "frequency", "linked_rows", "individual", "attacker", "diversity"),
-    *measures_in(__name__, "suda", "distance", "probabilistic", "interval"),
+    *measures_in(__name__, "frequency", "individual", "attacker", "composition", "linked_rows"),
+    *measures_in(__name__, "diversity", "suda", "distance", "probabilistic", "interval"),
 ]

@@ -19,7 +19,9 @@ from discreet.table.classes import check_columns
 from discreet.table.native import to_arrow
 
 
-def prosecutor(table: Any, columns: Sequence[str], *, nulls: Nulls = "value") -> float:
+def prosecutor(
+    table: Any, columns: Sequence[str], *, nulls: Nulls = "value", units: Any = None
+) -> float:
     """Largest risk of a record, 1 / f, to an attacker who knows that the person is in the file.
 
     The mean over the records is `marketer`. For parameters see `discreet.risk.frequencies`.
@@ -29,22 +31,25 @@ def prosecutor(table: Any, columns: Sequence[str], *, nulls: Nulls = "value") ->
     >>> prosecutor(pa.table({"sex": ["f", "f", "m", "m"]}), ["sex"])
     0.5
     """
-    f = frequencies(table, columns, nulls=nulls).sample
+    f = frequencies(table, columns, nulls=nulls, units=units).sample
     return float(1 / f.min()) if len(f) else 0.0
 
 
-def marketer(table: Any, columns: Sequence[str], *, nulls: Nulls = "value") -> float:
+def marketer(
+    table: Any, columns: Sequence[str], *, nulls: Nulls = "value", units: Any = None
+) -> float:
     """Share of records that an attacker gets right who guesses in each class.
 
-    It is the mean of 1 / f: classes / records where nulls are values.
+    It is the mean of 1 / f: classes / records where nulls are values. Of a unit it is the largest
+    of its records'.
 
     Examples
     --------
     >>> marketer(pa.table({"sex": ["f", "f", "m", "m"]}), ["sex"])
     0.5
     """
-    f = frequencies(table, columns, nulls=nulls).sample
-    return float((1 / f).mean()) if len(f) else 0.0
+    found = frequencies(table, columns, nulls=nulls, units=units)
+    return found.mean(1 / found.sample)
 
 
 def journalist(
@@ -130,7 +135,7 @@ def _take(t: Facts) -> Entry:
             population = np.maximum(found.population, found.sample)
             side["journalist"] = float((1 / population).max(initial=0.0))
         sides.append(side)
-    return {"before": sides[0], "after": sides[1]}
+    return {"before": sides[0], "after": sides[1]} | t.counts
 
 
 ATTACKERS = Measure(

@@ -7,12 +7,14 @@ the classes a null is a value like any other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.risk.frequency import unit_ids
 from discreet.risk.within import Pairs, any_row, classes_and_column, count_pairs, ranks
 from discreet.table.classes import encode
 
@@ -24,12 +26,13 @@ def t_closeness(
     *,
     distance: Literal["equal", "ordered", "hierarchical"] = "equal",
     hierarchy: Mapping[Any, Sequence[Any]] | None = None,
+    units: Any = None,
 ) -> float:
     """Largest distance between a class's distribution and the table's.
 
     Parameters
     ----------
-    table, columns, confidential
+    table, columns, confidential, units
         As in `l_diversity`.
     distance : {"equal", "ordered", "hierarchical"}
         0.5 sum |p - q|; sum |cumulated (p - q)| / (m - 1), for numbers and ordered categories; or
@@ -45,20 +48,19 @@ def t_closeness(
     """
     table, groups, classes = classes_and_column(table, columns, confidential)
     column = table[confidential]
+    codes = None if units is None else unit_ids(table, units)
+    pairs = partial(count_pairs, groups, classes, units=codes)
     if distance == "equal":
-        reached = equal_distance(count_pairs(groups, classes, *encode(column, confidential)))
+        reached = equal_distance(pairs(*encode(column, confidential)))
     elif distance == "ordered":
-        reached = ordered_distance(count_pairs(groups, classes, *ranks(column, confidential)))
+        reached = ordered_distance(pairs(*ranks(column, confidential)))
     elif distance == "hierarchical":
         if not hierarchy:
             raise BadInput("hierarchical t-closeness needs the hierarchy of the column")
         # Moving along a tree costs what crosses its edges: the mean over the levels below the
         # top of the equal distance between the labels there.
         levels = _levels(column, confidential, hierarchy)
-        parts = [
-            equal_distance(count_pairs(groups, classes, codes, size)) for codes, size in levels
-        ]
-        reached = np.mean(parts, axis=0)
+        reached = np.mean([equal_distance(pairs(*level)) for level in levels], axis=0)
     else:
         raise BadInput(f"distance must be 'equal', 'ordered' or 'hierarchical', not {distance!r}")
     return float(reached.max(initial=0.0))

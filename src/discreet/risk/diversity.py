@@ -18,7 +18,8 @@ import pyarrow as pa
 from discreet.errors import BadInput
 from discreet.measure import Entry, Facts, Figure, Measure, confidential_of
 from discreet.risk.closeness import equal_distance, ordered_distance
-from discreet.risk.within import Pairs, classes_and_column, count_pairs, counted, ranks
+from discreet.risk.frequency import frequencies
+from discreet.risk.within import Pairs, count_pairs, counted, ranks
 from discreet.table.classes import encode
 from discreet.table.columns import kind_of
 
@@ -30,6 +31,7 @@ def l_diversity(
     *,
     kind: Literal["distinct", "entropy", "recursive"] = "distinct",
     c: float | None = None,
+    units: Any = None,
 ) -> float:
     """Smallest l over the classes.
 
@@ -44,6 +46,9 @@ def l_diversity(
         r_1 < c (r_l + ... + r_m), counts r in falling order.
     c : float
         Of recursive (c, l)-diversity, and needed there.
+    units : str or array, optional
+        The person or household of each record, as in `discreet.risk.frequencies`: each counts once
+        for every value that it has in a class.
 
     Examples
     --------
@@ -55,7 +60,7 @@ def l_diversity(
         raise BadInput(f"kind must be 'distinct', 'entropy' or 'recursive', not {kind!r}")
     if kind == "recursive" and (c is None or not c > 0):
         raise BadInput("recursive l-diversity needs a c above 0, such as c=2")
-    pairs = counted(table, columns, confidential)
+    pairs = counted(table, columns, confidential, units)
     classes = len(pairs.sizes)
     if kind == "distinct":
         reached = np.bincount(pairs.group, minlength=classes).astype(float)
@@ -82,13 +87,18 @@ def _recursive(pairs: Pairs, c: float) -> np.ndarray:
 
 
 def beta_likeness(
-    table: Any, columns: Sequence[str], confidential: str, *, enhanced: bool = False
+    table: Any,
+    columns: Sequence[str],
+    confidential: str,
+    *,
+    enhanced: bool = False,
+    units: Any = None,
 ) -> float:
     """Largest relative gain in confidence about a value, (p - q) / q where p > q.
 
     Parameters
     ----------
-    table, columns, confidential
+    table, columns, confidential, units
         As in `l_diversity`.
     enhanced : bool
         Also bound the gain by -ln q. The table then has no beta at all where a gain is above
@@ -100,7 +110,7 @@ def beta_likeness(
     >>> beta_likeness(table, ["zip"], "ill")
     1.0
     """
-    pairs = counted(table, columns, confidential)
+    pairs = counted(table, columns, confidential, units)
     q = pairs.q[pairs.value]
     gain = np.maximum(0.0, (pairs.p - q) / q)
     if enhanced and (gain > -np.log(q) + 1e-12).any():
@@ -116,7 +126,9 @@ class AlphaK:
     k: int
 
 
-def alpha_k_anonymity(table: Any, columns: Sequence[str], confidential: str) -> AlphaK:
+def alpha_k_anonymity(
+    table: Any, columns: Sequence[str], confidential: str, *, units: Any = None
+) -> AlphaK:
     """Largest share of one value in a class, and the smallest class.
 
     Parameters are those of `l_diversity`.
@@ -127,10 +139,9 @@ def alpha_k_anonymity(table: Any, columns: Sequence[str], confidential: str) -> 
     >>> alpha_k_anonymity(table, ["zip"], "ill")
     AlphaK(alpha=1.0, k=2)
     """
-    table, groups, classes = classes_and_column(table, columns, confidential)
-    pairs = count_pairs(groups, classes, *encode(table[confidential], confidential))
-    k = int(np.bincount(groups, minlength=classes).min()) if classes else 0
-    return AlphaK(float(pairs.p.max(initial=0.0)), k)
+    pairs = counted(table, columns, confidential, units)
+    sizes = frequencies(table, columns, units=units).sample
+    return AlphaK(float(pairs.p.max(initial=0.0)), int(sizes.min()) if len(sizes) else 0)
 
 
 @dataclass(frozen=True)
@@ -143,16 +154,20 @@ class Diversity:
 
 
 def diversity_of(
-    column: pa.ChunkedArray, name: str, groups: np.ndarray, records: np.ndarray | None = None
+    column: pa.ChunkedArray,
+    name: str,
+    groups: np.ndarray,
+    records: np.ndarray | None = None,
+    units: np.ndarray | None = None,
 ) -> Diversity:
     """Take three models at once, from one count, on classes that are numbered already.
 
     t is ordered for numbers and ordered categories, equal for the others. Each entry is a record,
-    or stands for as many as `records` says.
+    or stands for as many as `records` says; units count as in `l_diversity`.
     """
     ordered = kind_of(column.type) in ("numeric", "ordered")
     encoded = ranks(column, name) if ordered else encode(column, name)
-    pairs = count_pairs(groups, int(groups.max(initial=-1)) + 1, *encoded, records)
+    pairs = count_pairs(groups, int(groups.max(initial=-1)) + 1, *encoded, records, units)
     smallest = np.bincount(pairs.group, minlength=len(pairs.sizes)).min() if len(groups) else 0
     t = (ordered_distance if ordered else equal_distance)(pairs).max(initial=0.0)
     return Diversity(int(smallest), float(t), float(pairs.p.max(initial=0.0)))
@@ -166,7 +181,7 @@ def _take(t: Facts) -> Entry:
         if when == "after" or t.frequencies[side].sample.min(initial=2) > 1:
             for c in columns:
                 found[c][when] = asdict(t.diversity(side, c))
-    return {"columns": found}
+    return {"columns": found} | t.counts
 
 
 def _alone(t: Facts) -> str:

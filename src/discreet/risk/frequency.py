@@ -1,9 +1,14 @@
-"""Frequencies: how many records of the file, and of the population, share a record's values."""
+"""Frequencies: how many records of the file, and of the population, share a record's values.
+
+Where people are counted and not records, a class is as large as it has distinct units, and a unit
+is as much at risk as the worst of its records.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +16,7 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.measure import NOBODY, Entry, Facts, Figure, Measure
-from discreet.table.classes import check_columns, classes_of, encode_columns
+from discreet.table.classes import check_columns, classes_of, encode, encode_columns
 from discreet.table.columns import float_values
 from discreet.table.native import to_arrow
 
@@ -31,6 +36,7 @@ class Frequencies:
     # The number of the record's tuple of values, 0, 1, ...; None where records are not listed.
     classes: np.ndarray | None = None
     repeats: np.ndarray | None = None  # where they are not: the classes that have this f and F
+    units: np.ndarray | None = None  # whose record it is, 0, 1, ..., where f and F count units
 
     @property
     def stands_for(self) -> np.ndarray | None:
@@ -39,8 +45,29 @@ class Frequencies:
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """How many records, or units, there are."""
+        if self.units is not None:
+            return int(self.units.max(initial=-1)) + 1
         return len(self.sample) if self.stands_for is None else int(self.stands_for.sum())
+
+    @property
+    def smallest(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The sizes of the classes, and the records in each; the smallest class of each unit."""
+        if self.units is None:
+            return self.sample, self.stands_for
+        return self._of_units(np.minimum, self.sample), None
+
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        """The entries by unit, and where those of each begin."""
+        assert self.units is not None
+        order = np.argsort(self.units, kind="stable")
+        return order, np.searchsorted(self.units[order], np.arange(self.records))
+
+    def _of_units(self, extreme: np.ufunc, figures: np.ndarray) -> np.ndarray:
+        """Return the largest or the smallest figure of each unit."""
+        order, starts = self._sorted
+        return extreme.reduceat(figures[order], starts) if len(order) else figures
 
     @property
     def num_classes(self) -> int:
@@ -51,26 +78,36 @@ class Frequencies:
         return int(self.classes.max(initial=-1)) + 1
 
     def total(self, figures: np.ndarray) -> Any:
-        """Sum over the records what is said of each entry.
+        """Sum over the records what is said of each entry; over units, the most of each.
 
         Examples
         --------
         >>> found = Frequencies(np.array([1, 4]), None, repeats=np.array([3, 2]))
         >>> found.total(1 / found.sample), found.records, found.num_classes
         (5.0, 11, 5)
+        >>> found = Frequencies(np.array([1, 4, 4]), None, units=np.array([0, 0, 1]))
+        >>> found.total(1 / found.sample), found.records
+        (1.25, 2)
         """
+        if self.units is not None:
+            return self._of_units(np.maximum, figures).sum().item()
         records = self.stands_for
         return (figures if records is None else figures * records).sum().item()
 
     def mean(self, figures: np.ndarray) -> float:
-        """Average over the records; 0 where there are none."""
+        """Average over the records, or units; 0 where there are none."""
         return float(self.total(figures) / self.records) if self.records else 0.0
 
 
 def frequencies(
-    table: Any, columns: Sequence[str], *, weight: Any = None, nulls: Nulls = "value"
+    table: Any,
+    columns: Sequence[str],
+    *,
+    weight: Any = None,
+    nulls: Nulls = "value",
+    units: Any = None,
 ) -> Frequencies:
-    """Count for each record those that share its values.
+    """Count for each record those, or the units, that share its values.
 
     Parameters
     ----------
@@ -82,10 +119,16 @@ def frequencies(
     nulls : {"value", "match"}
         `"value"`: a null is a value like any other. `"match"`: a null equals anything, so a
         record counts all whose cells are equal to its own or null on either side.
+    units : str or array, optional
+        The person or household of each record, as a column's name or a value for each; a record
+        without one is a unit of its own. Distinct units are then counted instead of records, and
+        each has the mean weight of its records. Nulls are values.
 
     Examples
     --------
     >>> table = pa.table({"sex": ["f", "f", None], "weight": [10.0, 20.0, 5.0]})
+    >>> frequencies(table, ["sex"], units=["ann", "ann", "bea"]).sample.tolist()
+    [1, 1, 1]
     >>> frequencies(table, ["sex"], weight="weight").sample.tolist()
     [2, 2, 1]
     >>> frequencies(table, ["sex"], weight="weight", nulls="match").population.tolist()
@@ -97,6 +140,8 @@ def frequencies(
     weights = record_weights(table, weight)
     codes, sizes = encode_columns(table, columns)
     ids, count = classes_of(codes, sizes)
+    if units is not None:
+        return _by_unit(ids, count, unit_ids(table, units), weights, nulls)
     counts = np.bincount(ids, minlength=count)
     sums = None if weights is None else np.bincount(ids, weights, minlength=count)
     if nulls == "match" and (codes < 0).any():
@@ -107,6 +152,43 @@ def frequencies(
         counts, matched = wildcard_counts(tuples, sizes, counts, given)
         sums = None if sums is None else matched
     return Frequencies(counts[ids], None if sums is None else sums[ids], ids)
+
+
+def _by_unit(
+    ids: np.ndarray, count: int, units: np.ndarray, weights: np.ndarray | None, nulls: Nulls
+) -> Frequencies:
+    """Count the distinct units of each class."""
+    if nulls != "value":
+        raise BadInput("units are counted where a null is a value: leave nulls = 'match' out")
+    size = int(units.max(initial=-1)) + 1
+    keys = ids * size + units
+    # Sorting integers is quicker than hashing them.
+    pairs = np.sort(keys)
+    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if len(pairs) else pairs
+    class_of = pairs // max(1, size)
+    sample = np.bincount(class_of, minlength=count)[ids]
+    if weights is None:
+        return Frequencies(sample, None, ids, units=units)
+    place = np.searchsorted(pairs, keys)
+    means = np.bincount(place, weights, len(pairs)) / np.bincount(place, minlength=len(pairs))
+    population = np.bincount(class_of, means, count)[ids]
+    return Frequencies(sample, population, ids, units=units)
+
+
+def unit_ids(table: pa.Table, units: Any, called: str = "units") -> np.ndarray:
+    """Return the number of each record's unit, 0, 1, ...; a record without one has its own."""
+    if isinstance(units, str):
+        check_columns(table, [units])
+        column, called = table[units], units
+    else:
+        column = units if isinstance(units, pa.ChunkedArray) else pa.array(units)
+        column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if len(column) != table.num_rows:
+        raise BadInput(f"{called} has {len(column):,} values, the table {table.num_rows:,} rows")
+    ids, size = encode(column, called)
+    alone = ids < 0
+    ids[alone] = size + np.arange(alone.sum())
+    return ids
 
 
 def _first_rows(ids: np.ndarray, count: int) -> np.ndarray:
@@ -145,7 +227,8 @@ class ClassSizes:
 
     `smallest` is the k of k-anonymity that the table reaches; `unique`, `under_3` and `under_5` are
     the records in classes of fewer than 2, 3 and 5: the violations of k-anonymity at these k;
-    `average_risk` is the mean over the records of 1 / class size.
+    `average_risk` is the mean over the records of 1 / class size. Where units are counted, all of
+    them are numbers of units, each as the smallest of its classes has it.
     """
 
     records: int
@@ -171,7 +254,9 @@ class ClassSizes:
         )
 
 
-def class_sizes(table: Any, columns: Sequence[str], *, nulls: Nulls = "value") -> ClassSizes:
+def class_sizes(
+    table: Any, columns: Sequence[str], *, nulls: Nulls = "value", units: Any = None
+) -> ClassSizes:
     """Count the classes that some columns form together, and the violations of k-anonymity.
 
     Parameters
@@ -182,19 +267,26 @@ def class_sizes(table: Any, columns: Sequence[str], *, nulls: Nulls = "value") -
     nulls : {"value", "match"}
         As in `frequencies`; under `"match"` classes overlap, and `classes` counts the distinct
         tuples.
+    units : str or array, optional
+        Count these instead of records, as in `frequencies`.
 
     Examples
     --------
     >>> table = pa.table({"sex": ["f", "f", "m"], "region": ["north", "north", "north"]})
     >>> class_sizes(table, ["sex", "region"]).unique
     1
+
+    Two records of one household are one household:
+
+    >>> class_sizes(table, ["sex", "region"], units=[1, 1, 2]).unique
+    2
     """
-    return ClassSizes.of(frequencies(table, columns, nulls=nulls))
+    return ClassSizes.of(frequencies(table, columns, nulls=nulls, units=units))
 
 
 def _take(t: Facts) -> Entry:
     before, after = (asdict(ClassSizes.of(found)) for found in t.frequencies)
-    return {"columns": t.quasi, "nulls": "value", "before": before, "after": after}
+    return {"columns": t.quasi, "nulls": "value", "before": before, "after": after} | t.counts
 
 
 CLASS_SIZES = Measure(

@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
-import pyarrow as pa
 
-from discreet.errors import BadInput
 from discreet.measure import AVERAGE, LARGEST, Entry, Facts, Figure, Measure
-from discreet.risk.frequency import Frequencies, Nulls, frequencies
-from discreet.table.classes import check_columns, encode
+from discreet.risk.frequency import Frequencies, Nulls, frequencies, unit_ids
 from discreet.table.native import to_arrow
 
 # Above it the plain series needs few terms, and scipy's function many or none that helps.
@@ -27,7 +24,12 @@ _SERIES_FROM = 50
 
 
 def individual_risk(
-    table: Any, columns: Sequence[str], *, weight: Any = None, nulls: Nulls = "value"
+    table: Any,
+    columns: Sequence[str],
+    *,
+    weight: Any = None,
+    nulls: Nulls = "value",
+    units: Any = None,
 ) -> np.ndarray:
     """Risk of each record to be re-identified, given its class and the sampling weights.
 
@@ -39,7 +41,7 @@ def individual_risk(
     weight : str or array, optional
         Sampling weights: a column's name, or a number for each record. Without, the file is the
         population, and the risk is 1 / f.
-    nulls : {"value", "match"}
+    nulls, units
         As in `discreet.risk.frequencies`.
 
     Returns
@@ -57,7 +59,7 @@ def individual_risk(
     >>> individual_risk(table, ["sex"], weight="weight").round(4).tolist()
     [0.0188, 0.0188, 0.6931]
     """
-    return risk_of(frequencies(table, columns, weight=weight, nulls=nulls))
+    return risk_of(frequencies(table, columns, weight=weight, nulls=nulls, units=units))
 
 
 def risk_of(found: Frequencies) -> np.ndarray:
@@ -130,7 +132,7 @@ class GlobalRisk:
 
 @overload
 def global_risk(
-    table: Any, columns: Sequence[str], *, weight: Any = ..., nulls: Nulls = ...
+    table: Any, columns: Sequence[str], *, weight: Any = ..., nulls: Nulls = ..., units: Any = ...
 ) -> float: ...
 @overload
 def global_risk(
@@ -139,6 +141,7 @@ def global_risk(
     *,
     weight: Any = ...,
     nulls: Nulls = ...,
+    units: Any = ...,
     detail: Literal[True],
 ) -> GlobalRisk: ...
 def global_risk(
@@ -147,11 +150,12 @@ def global_risk(
     *,
     weight: Any = None,
     nulls: Nulls = "value",
+    units: Any = None,
     detail: bool = False,
 ) -> float | GlobalRisk:
     """Mean individual risk; with `detail=True` also the expected number of re-identifications.
 
-    Parameters are those of `individual_risk`.
+    Parameters are those of `individual_risk`. A unit's risk is that of its riskiest record.
 
     Examples
     --------
@@ -159,7 +163,7 @@ def global_risk(
     >>> global_risk(pa.table({"sex": ["f", "f", "m"]}), ["sex"], detail=True)
     GlobalRisk(value=0.666..., expected=2.0, largest=1.0)
     """
-    found = frequencies(table, columns, weight=weight, nulls=nulls)
+    found = frequencies(table, columns, weight=weight, nulls=nulls, units=units)
     result = GlobalRisk.of(found, risk_of(found))
     return result if detail else result.value
 
@@ -196,7 +200,7 @@ def household_risk(
     """
     table = to_arrow(table)
     risk = individual_risk(table, columns, weight=weight, nulls=nulls)
-    return household_risk_of(risk, household_ids(table, household))
+    return household_risk_of(risk, unit_ids(table, household, "household"))
 
 
 def household_risk_of(risk: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -208,24 +212,6 @@ def household_risk_of(risk: np.ndarray, ids: np.ndarray) -> np.ndarray:
     return np.where(found, 1.0, -np.expm1(spared))[ids]
 
 
-def household_ids(table: Any, household: Any) -> np.ndarray:
-    """Return the number of each record's household; a record without one has its own."""
-    table = to_arrow(table)
-    if isinstance(household, str):
-        check_columns(table, [household])
-        column, name = table[household], household
-    else:
-        column = household if isinstance(household, pa.ChunkedArray) else pa.array(household)
-        column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-        name = "household"
-    if len(column) != table.num_rows:
-        raise BadInput(f"household has {len(column):,} values, the table {table.num_rows:,} rows")
-    ids, size = encode(column, name)
-    alone = ids < 0
-    ids[alone] = size + np.arange(alone.sum())
-    return ids
-
-
 def _take(t: Facts) -> Entry:
     sides = []
     for found in t.frequencies:
@@ -235,7 +221,7 @@ def _take(t: Facts) -> Entry:
         household = t.household_risk(risk)
         sides.append(side if household is None else side | {"household": household})
     basis = "sampling weights" if t.weighted else "the file as the population"
-    return {"basis": basis, "before": sides[0], "after": sides[1]}
+    return {"basis": basis, "before": sides[0], "after": sides[1]} | t.counts
 
 
 INDIVIDUAL_RISK = Measure(

@@ -8,14 +8,15 @@ null is a value like any other; null confidential cells are left out of p and q.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.table.classes import check_columns, classes_of, encode, encode_columns
+from discreet.risk.frequency import unit_ids
+from discreet.table.classes import check_columns, classes_of, encode, encode_columns, renumber
 from discreet.table.columns import kind_of
 from discreet.table.native import to_arrow
 
@@ -42,12 +43,16 @@ def count_pairs(
     values: np.ndarray,
     size: int,
     records: np.ndarray | None = None,
+    units: np.ndarray | None = None,
 ) -> Pairs:
     """Count the pairs of encoded classes and values; -1 is a null.
 
-    Each entry is a record, or stands for as many as `records` says.
+    Each entry is a record, or stands for as many as `records` says. Where units are given, each
+    counts once for every value that it has in a class, and in q once for every value.
     """
     held = values >= 0
+    if units is not None:
+        return _by_unit(groups[held], classes, values[held], size, units[held])
     keys = groups[held] * size + values[held]
     if records is None:
         keys, counts = np.unique(keys, return_counts=True)
@@ -60,6 +65,19 @@ def count_pairs(
     return Pairs(group, value, counts, sizes, total / max(1, counts.sum()))
 
 
+def _by_unit(
+    groups: np.ndarray, classes: int, values: np.ndarray, size: int, units: np.ndarray
+) -> Pairs:
+    if not len(units):
+        return count_pairs(groups, classes, values, size)
+    owned, number = renumber(units * size + values, (int(units.max()) + 1) * size)
+    value = np.empty(number, np.int64)
+    value[owned] = values
+    once = np.unique(groups * number + owned)
+    pairs = count_pairs(once // number, classes, value[once % number], size)
+    return replace(pairs, q=np.bincount(value, minlength=size) / number)
+
+
 def classes_and_column(
     table: Any, columns: Sequence[str], confidential: str
 ) -> tuple[pa.Table, Any, int]:
@@ -69,10 +87,11 @@ def classes_and_column(
     return table, *classes_of(*encode_columns(table, columns))
 
 
-def counted(table: Any, columns: Sequence[str], confidential: str) -> Pairs:
+def counted(table: Any, columns: Sequence[str], confidential: str, units: Any = None) -> Pairs:
     """Count the pairs of classes and confidential values of a table."""
     table, groups, classes = classes_and_column(table, columns, confidential)
-    return count_pairs(groups, classes, *encode(table[confidential], confidential))
+    codes = None if units is None else unit_ids(table, units)
+    return count_pairs(groups, classes, *encode(table[confidential], confidential), units=codes)
 
 
 def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:

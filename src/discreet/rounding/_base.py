@@ -21,12 +21,8 @@ from discreet.errors import BadInput
 from discreet.kernels.parts import spread
 from discreet.kernels.sorting import sort_rows
 from discreet.kernels.units import last_starts
-from discreet.method import (
-    ColumnMethod,
-    Counted,
-    Rounder,
-    per_column,
-)
+from discreet.method import ColumnMethod, per_column
+from discreet.outcome import Counted, Rounder
 from discreet.parameters import Constraints, whole
 from discreet.plan import ColumnPlan
 from discreet.rounding._plans import (

@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.method import Given, Outcome
+from discreet.outcome import Given, Outcome
 from discreet.plan import ColumnPlan
 from discreet.rounding._base import PartRounding
 from discreet.table.summary import Summary

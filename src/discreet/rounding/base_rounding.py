@@ -12,7 +12,7 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.units import last_starts
-from discreet.method import Rounder
+from discreet.outcome import Rounder
 from discreet.parameters import Constraints, Rule, number, whole
 from discreet.plan import ColumnPlan
 from discreet.rounding._base import STOCHASTIC, Encoding, Rounding

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.kernels.oma import oma_l1, oma_l1_counts, oma_l2, oma_l2_counts, oma_units
 from discreet.kernels.parts import part_losses
-from discreet.method import Decision, Given, Outcome
+from discreet.outcome import Decision, Given, Outcome
 from discreet.plan import ColumnPlan
 from discreet.rounding._base import Encoding, GroupRounding, Representative
 from discreet.rounding._plans import represent

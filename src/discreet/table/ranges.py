@@ -22,6 +22,18 @@ def nanoseconds(kind: pa.DataType) -> int:
     return 10**6 if pa.types.is_date64(kind) else 10**9 // _PER_SECOND[kind.unit]
 
 
+def days_held(kind: pa.DataType) -> tuple[int, int]:
+    """Return the first and last whole day that a date or datetime type holds, since 1970.
+
+    Examples
+    --------
+    >>> days_held(pa.date32()), days_held(pa.timestamp("ns"))
+    ((-719162, 2932896), (-106751, 106750))
+    """
+    most = (2**63 - 1) * nanoseconds(kind) // _DAY
+    return max(_FIRST_DAY, -most), min(_LAST_DAY, most - 1)
+
+
 def limits(kind: pa.DataType, scale: int) -> tuple[int, int]:
     """Return the smallest and largest whole number that both a type and float64 hold exactly.
 

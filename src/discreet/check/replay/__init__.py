@@ -27,7 +27,14 @@ from discreet.check.replay.generalization import (
 from discreet.check.replay.items import items
 from discreet.check.replay.microaggregation import microaggregation
 from discreet.check.replay.mondrian import mondrian, verify_mondrian
-from discreet.check.replay.perturbation import correlated_noise, noise, pram, shuffled, sources
+from discreet.check.replay.perturbation import (
+    correlated_noise,
+    noise,
+    pram,
+    shift,
+    shuffled,
+    sources,
+)
 from discreet.check.replay.regression import ipso, porop, prepare_porop
 from discreet.check.replay.rounding import clip, cuts, multiples
 from discreet.draws import Draws
@@ -63,9 +70,12 @@ JOINT: dict[str, JointReplay] = {
     "porop": porop,
     "microaggregation": microaggregation,
     "pram": pram,
+    "shift": shift,
     "sources": shuffled,
 }
 
+# Kinds whose draws are those of a person, the same in all its rows.
+BY_UNIT = {"shift"}
 # What must hold of a step's rows together: raises ValueError where what was counted is not so.
 VERIFY: dict[str, Callable[[StepPlan, Tally], None]] = {
     "generalize": verify_generalize,
@@ -179,7 +189,7 @@ def _at_levels(step: StepPlan, columns: Columns, draws: Callable[[str], Draws]) 
             new |= _step(part, columns, draws)
             continue
         numbers = group_numbers(columns.arrow(level))
-        if columns.rows is not None:
+        if columns.rows is not None or step.get("joint", {}).get("kind") in BY_UNIT:
             new |= _step(part, columns, partial(_by_group, draws, numbers))
             continue
         codes = encode(columns.arrow(level), level)[0]

@@ -1,4 +1,4 @@
-"""Noise, swapping, shuffling and PRAM plans, applied again."""
+"""Noise, date shifts, swapping, shuffling and PRAM plans, applied again."""
 
 from __future__ import annotations
 
@@ -33,6 +33,26 @@ def correlated_noise(
         for other, weight in plan["weights"].items():
             moves = moves + weight * draws(other).normal(rows)
         new[name] = columns[name] + moves
+    return new
+
+
+def shift(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[str, Any]:
+    """Move each date by its row's draw, one of 1 to `days` days or whole weeks, back or forth."""
+    length = 7 if step["joint"]["keep_weekday"] else 1
+    most = step["joint"]["days"] // length
+    choices = np.array([n * length for n in range(-most, most + 1) if n != 0])
+    new = {}
+    for name in step["columns"]:
+        column = columns.arrow(name)
+        drawn = draws(next(iter(step["columns"]))).uniform(np.arange(len(column)))
+        days = choices[(drawn * len(choices)).astype(np.int64)]
+        # In seconds, since Arrow adds no days to days.
+        moment = column.cast(pa.timestamp("s")) if pa.types.is_date(column.type) else column
+        unit = moment.type.unit
+        moved = pc.add_checked(
+            moment, pa.array(days * 86_400, pa.duration("s")).cast(pa.duration(unit))
+        )
+        new[name] = moved.cast(column.type)
     return new
 
 

@@ -104,7 +104,7 @@ def _squares(
 
 
 def class_sizes(figures: Mapping[str, Any]) -> Picture:
-    """Draw the records by the size of their class, before and after.
+    """Draw the records, or what `counts` names, by the size of their class, before and after.
 
     Examples
     --------
@@ -117,18 +117,21 @@ def class_sizes(figures: Mapping[str, Any]) -> Picture:
     canvas = Canvas()
     top = 1.05 * max(*before, *after) or 1.0
     ticks = [(place, str(size)) for place, size in enumerate(sizes)]
-    names = "records in the class", "records"
+    counts = figures.get("counts", "records")
+    names = f"{counts} in the class", counts
     plot = Plot(canvas, (-0.6, len(sizes) - 0.4), (0, top), names, x_ticks=ticks, whole="y")
     for left, side, look in zip((-0.4, 0.0), (before, after), BARS.values(), strict=True):
         ends = plot.across(places + left), plot.across(places + left + 0.4)
         canvas.boxes(*ends, plot.down(side), plot.bottom, **look)
     canvas.legend(BARS)
     told = [f"{size}: {x:,} and {y:,}" for size, x, y in zip(sizes, before, after, strict=True)]
+    title = f"{counts.capitalize()} by the size of their class, before and after"
+    worst = "" if counts == "records" else f", each of the {counts} in its smallest class"
     return canvas.picture(
-        "Records by the size of their class, before and after",
-        f"Records by the size of their class, before and after: {'; '.join(told)}.",
-        "A class is the records that share all quasi columns; those in small classes, on the left, "
-        "stand out and can be found, so the release should have few there.",
+        title,
+        f"{title}: {'; '.join(told)}.",
+        f"A class is the {counts} that share all quasi columns{worst}; those in small classes, on "
+        "the left, stand out and can be found, so the release should have few there.",
     )
 
 

@@ -29,10 +29,13 @@ IDS = _words("id ids uid uuid guid identifier pid mrn")
 _PERSONS = _words(
     """
     patient person subject client customer respondent participant employee student user case
-    persona paciente cliente kunde
+    proband member citizen pupil donor insured subj usubj persona paciente cliente kunde
     """
 )
-HOUSEHOLDS = _words("household hh hhid family haushalt hogar menage familia")
+# These number people only where they say so: "resp" may be a response.
+_SHORT_PERSONS = _words("pat pers resp cust emp p")
+HOUSEHOLDS = _words("household hh family haushalt hogar menage familia")
+_NUMBERING = "(id|ids|nr|no|num|number|nummer|numero|key)"
 WEIGHTS = _words("weight weights wt wgt fnlwgt gewicht peso ponderation pweight")
 
 # What a stranger finds in registers, in papers and on social networks.
@@ -50,9 +53,11 @@ KNOWN = _words(
     education school schooling degree bildung occupation job profession beruf work workclass
     employer employment industry sector marital married civil familienstand relationship partner
     children kids size members dwelling housing tenure language height car cars vehicle religion
-    veteran disability admission discharge hospital visit
+    veteran disability admission discharge hospital visit clinic klinik clinica krankenhaus ward
+    department company firm firma business organisation organization institution
     """
 )
+YEARS = _words("year years jahr jahre ano annee anno")
 # What nobody should learn.
 CONFIDENTIAL = _words(
     """
@@ -100,7 +105,18 @@ _DATES = {
 }
 DATES = {re.compile(pattern): said for pattern, said in _DATES.items()}
 PERSON = re.compile(r"[^\W\d_][\w.'’-]*(,? [^\W\d_][\w.'’-]*){1,4}")
+DECIMAL = re.compile(r"[-+]?\d*[.,]\d+([eE][-+]?\d+)?")
 NUMBER = re.compile(r"[-+]?[\d.,' ]*\d[\d.,' ]*([eE][-+]?\d+)?")
+_PERSON_NUMBER = re.compile(
+    # The plural alone, as in "employees", is a count.
+    f"({'|'.join(_PERSONS)})(s?{_NUMBERING})?|({'|'.join(_SHORT_PERSONS)}){_NUMBERING}"
+)
+_HOUSEHOLD_NUMBER = re.compile(f"({'|'.join(HOUSEHOLDS)})s?{_NUMBERING}")
+# What the name of a clinic or a company holds, and that of a person does not.
+ORGANISATION = re.compile(
+    r"(?i).*\b(clinic|hospital|centre|center|university|college|school|praxis|klinik|klinikum|"
+    r"krankenhaus|hôpital|clinique|gmbh|ag|ltd|inc|llc|plc|s\.?a|s\.?l|bv|company|bank|institute)\b.*"
+)
 SEXES = {"m", "f", "w", "male", "female", "man", "woman", "männlich", "weiblich", "h", "mujer"}
 SEXES |= {"hombre", "homme", "femme", "diverse", "x", "other"}
 
@@ -124,6 +140,30 @@ def numbers_persons(name: list[str]) -> bool:
     --------
     >>> numbers_persons(["patient"]), numbers_persons(["patientid"]), numbers_persons(["paid"])
     (True, True, False)
+    >>> numbers_persons(["subj", "nr"]), numbers_persons(["resp"])
+    (True, False)
     """
     joined = "".join(name)
-    return any(re.fullmatch(f"{person}s?(id|nr|no|num|number)?", joined) for person in _PERSONS)
+    return bool(_PERSON_NUMBER.fullmatch(joined))
+
+
+def numbers_households(name: list[str]) -> bool:
+    """Tell the same of households.
+
+    Examples
+    --------
+    >>> numbers_households(["hhid"]), numbers_households(["family", "size"])
+    (True, False)
+    """
+    return bool(_HOUSEHOLD_NUMBER.fullmatch("".join(name)))
+
+
+def numbers_something(name: list[str]) -> bool:
+    """Tell whether a name says that a column holds numbers of whatever, and not amounts.
+
+    Examples
+    --------
+    >>> numbers_something(["invoice", "no"]), numbers_something(["no", "of", "rooms"])
+    (True, False)
+    """
+    return any(part in IDS for part in name) or any(part in NUMBERS for part in name[-1:])

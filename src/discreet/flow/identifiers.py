@@ -1,0 +1,70 @@
+"""Released columns that are direct identifiers stop a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.engines import Frame
+from discreet.errors import BadInput
+from discreet.recipe.recipe import Recipe
+from discreet.table import words
+from discreet.table.identifiers import FEWEST, Marks, can_identify, marks_of, why_identifier
+
+_Looks = dict[str, Marks]
+
+
+def refuse_identifiers(frame: Frame, recipe: Recipe, released: list[str]) -> None:
+    """Refuse to release a column as it is that names one person each."""
+    roles = recipe.roles
+    settled = {*recipe.treated, *roles.renamed, *roles.not_identifiers}
+    shown = [name for name in released if name not in settled]
+    shown = [name for name in shown if can_identify(frame.schema.field(name).type)]
+    if not shown:
+        return
+    unit = roles.unit if roles.unit in frame.schema.names else None
+    taken = [*shown, *([unit] if unit is not None else [])]
+    looks = frame.fold(partial(_look, tuple(taken)), _joined, taken)
+    count = cache(partial(_count, frame))
+    for name in shown:
+        own = partial(_count_values, count, name, looks[name].present < frame.num_rows)
+        why = why_identifier(name, looks[name], own) or _follows(unit, name, looks, count)
+        if why is not None:
+            raise BadInput(
+                f"column '{name}' would be released, but looks like an identifier: {why}; list it "
+                "under identifiers or pseudonyms, or under not_identifiers if it is none"
+            )
+
+
+def _look(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> _Looks:
+    return {name: marks_of(piece[name]) for name in names}
+
+
+def _joined(one: _Looks, other: _Looks) -> _Looks:
+    return {name: marks.joined(other[name]) for name, marks in one.items()}
+
+
+def _count(frame: Frame, *columns: str) -> int:
+    return int(frame.sizes(columns)[1].sum())
+
+
+def _count_values(count: Callable[..., int], name: str, nulls: bool) -> int:
+    return count(name) - nulls
+
+
+def _follows(
+    unit: str | None, name: str, looks: Mapping[str, Marks], count: Callable[..., int]
+) -> str | None:
+    """Say that each unit has its own value in all its rows, if that is so."""
+    if unit is None or not looks[name].whole or looks[name].present < FEWEST:
+        return None
+    amount = not looks[name].text and set(words.parts_of(name)) & words.CONFIDENTIAL
+    if amount or looks[name].distinct < 0.8 * looks[unit].distinct:
+        return None
+    units = count(unit)
+    if units < FEWEST or count(name) < 0.9 * units or count(unit, name) > units:
+        return None
+    return f"it has a value of its own for each '{unit}'"

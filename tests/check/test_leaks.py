@@ -1,0 +1,227 @@
+"""What gives a treated column away: the attack, and the check that refuses it."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet
+from discreet.check import leaks
+from discreet.engines.memory import MemoryFrame
+from discreet.errors import BrokenPromise
+from discreet.recipe.recipe import as_recipe
+
+N = 3000
+
+
+def people(seed=1):
+    """Persons in households of one to five, neighbours in the table."""
+    draw = np.random.default_rng(seed)
+    sizes = draw.integers(1, 6, N)
+    home = np.repeat(np.arange(N), sizes)[:N]
+    size = np.bincount(home)[home]
+    region = draw.integers(0, 9, N)[home]
+    income = np.round(draw.lognormal(9, 1, N), 2)
+    return pa.table(
+        {
+            "home": home,
+            "size": size,
+            "region": [f"R{r}" for r in region],
+            "weight": 100.5 + region * 8 + draw.integers(0, 8, N),
+            "sex": draw.choice(["f", "m"], N),
+            "age": draw.integers(0, 90, N),
+            "income": income,
+            "monthly": np.round(income / 12, 3),
+        }
+    )
+
+
+REGIONS = {f"{a}{b}{c}": [f"R{a}", f"R{b}", f"R{c}"] for a, b, c in ("012", "345", "678")}
+COARSE = {"kind": "groups", "tree": REGIONS}
+
+
+def generalized(*names, **more):
+    kinds = {
+        "region": COARSE,
+        "size": {"kind": "intervals", "widths": [3]},
+        "age": {"kind": "intervals", "widths": [10, 30]},
+        "weight": {"kind": "intervals", "widths": [24]},
+    }
+    return {
+        "method": "generalize",
+        "columns": list(names),
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "hierarchies": {name: kinds[name] for name in names},
+        "levels": {name: [len(kinds[name].get("widths", [1]))] * 2 for name in names},
+        **more,
+    }
+
+
+def recipe(quasi, steps, *others, **more):
+    roles = {"quasi": quasi, "insensitive": list(others), "rest": "drop"}
+    return {"roles": roles | more.pop("roles", {}), "steps": steps, **more}
+
+
+def of_leaks(report):
+    return [f for f in report.findings if f.promise.startswith("nothing released gives")]
+
+
+def refused(table, rules):
+    """Return what the check says of a recipe, which protect refuses."""
+    with pytest.raises(BrokenPromise) as error:
+        discreet.protect(table, rules)
+    return [line for line in str(error.value).splitlines() if "broken" in line]
+
+
+def test_a_weight_gives_the_region_back():
+    table = people()
+    rules = recipe(["region"], [generalized("region")], "weight", "sex")
+    release = discreet.protect(table, rules | {"allow_leaks": ["region"]})
+    # The attack: whoever knows how weights were made inverts them.
+    weights = dict(zip(table["weight"].to_pylist(), table["region"].to_pylist(), strict=True))
+    guessed = [weights[w] for w in release.table["weight"].to_pylist()]
+    assert guessed == table["region"].to_pylist()
+    assert set(release.table["region"].to_pylist()) == set(REGIONS)
+    said = (
+        "'weight' tells the original value of 3,000 of 3,000 records; drop or round it, generalize "
+        "it together with 'region', or accept it with allow_leaks = ['region']"
+    )
+    assert refused(table, rules) == [
+        f"        broken: nothing released gives 'region' away ({said})"
+    ]
+    # What is accepted is told all the same.
+    found = of_leaks(release.check)
+    assert [f.status for f in found] == ["verified", "verified"]
+    assert found[0].detail.startswith("accepted by allow_leaks: 'weight' tells the original value")
+
+
+def test_a_weight_that_is_generalized_with_the_region_is_no_leak():
+    table = people()
+    rules = recipe(["region", "weight"], [generalized("region", "weight")], "sex")
+    (found,) = of_leaks(discreet.protect(table, rules).check)
+    assert found.status == "verified"
+    assert "columns and pairs of columns searched for each of 2 treated columns" in found.detail
+
+
+def test_rows_per_household_give_its_size_back():
+    table = people()
+    roles = {"household": "home"}
+    rules = recipe(["size"], [generalized("size")], "sex", roles=roles, counts="rows")
+    release = discreet.protect(table, rules | {"allow_leaks": ["size"]})
+    # The attack: count the rows of each household.
+    rows = Counter(release.table["home"].to_pylist())
+    counted = [rows[home] for home in release.table["home"].to_pylist()]
+    assert counted == table["size"].to_pylist()
+    (said,) = refused(table, rules)
+    assert "the number of rows per 'home' tells the original value of" in said
+    assert "release_household = false" in said
+    hidden = _without(rules, "sex")
+    del hidden["roles"]["household"]
+    assert discreet.protect(table, hidden).check.verified
+
+
+@pytest.mark.parametrize("step", [{"method": "oma", "k": 5}, {"method": "noise", "scale": 0.2}])
+def test_a_column_that_sorts_amounts_gives_them_away(step):
+    table = people()
+    rules = recipe([], [step | {"columns": ["income"]}], "monthly", "age", "sex")
+    rules["roles"]["confidential"] = ["income"]
+    (said,) = refused(table, rules)
+    assert "'monthly' sorts the original values of" in said
+    assert discreet.protect(
+        table.drop_columns("monthly"), _without(rules, "monthly")
+    ).check.verified
+
+
+def _without(rules, name):
+    others = [n for n in rules["roles"]["insensitive"] if n != name]
+    return rules | {"roles": rules["roles"] | {"insensitive": others}}
+
+
+def test_two_columns_together_give_a_third_away():
+    draw = np.random.default_rng(2)
+    a, b, c = draw.integers(0, 6, (3, N))
+    table = pa.table({"age": (a + b) % 6 * 10, "a": a, "b": b, "c": c})
+    (said,) = refused(table, recipe(["age"], [generalized("age")], "a", "b", "c"))
+    assert "'a' and 'b' together tell the original value of 3,000 of 3,000 records" in said
+    assert discreet.protect(table, recipe(["age"], [generalized("age")], "a", "c")).check.verified
+
+
+def test_a_member_shows_what_another_hides():
+    table = people()
+    rules = recipe(["region"], [generalized("region")], "sex", roles={"household": "home"})
+    region = np.array(table["region"].to_pylist(), object)
+    region[::7] = "*"
+    release = table.set_column(2, "region", pa.array(region)).select(["home", "region", "sex"])
+    frames = MemoryFrame(release), MemoryFrame(table)
+    # The attack: look for somebody of the same household.
+    shown = {h: r for h, r in zip(table["home"].to_pylist(), region, strict=True) if r != "*"}
+    hidden = [h for h, r in zip(table["home"].to_pylist(), region, strict=True) if r == "*"]
+    given_away = sum(home in shown for home in hidden)
+    (found,), _ = leaks.leaks(*frames, as_recipe(rules), np.empty(0, np.int64))
+    assert found.status == "broken"
+    assert f"of {given_away:,} of 3,000 records, the original value itself of" in found.detail
+    # Who has lost the number of the household is not given away.
+    unlinked = pa.array(table["home"].to_pylist(), mask=region == "*")
+    release = release.set_column(0, "home", unlinked)
+    (found,), _ = leaks.leaks(
+        MemoryFrame(release), frames[1], as_recipe(rules), np.empty(0, np.int64)
+    )
+    assert found.status == "verified"
+
+
+def test_what_narrows_values_down_is_a_note():
+    table = people()
+    fives = pa.array(table["age"].to_numpy() // 5)
+    rules = recipe(["age"], [generalized("age")], "fives", "sex")
+    report = discreet.protect(table.append_column("fives", fives), rules).check
+    assert report.verified
+    assert (
+        "'fives' narrows the original values of 'age' down for 3,000 of 3,000 records"
+        in report.notes
+    )
+
+
+def test_independent_columns_give_nothing_away():
+    draw = np.random.default_rng(3)
+    names = [f"c{i}" for i in range(12)]
+    table = pa.table(
+        {"age": draw.integers(0, 90, N), "income": draw.lognormal(9, 1, N)}
+        | {name: (draw.random(N) ** i * 3**i).astype(int) for i, name in enumerate(names)}
+    )
+    steps = [generalized("age"), {"method": "oma", "columns": ["income"], "k": 3}]
+    rules = recipe(["age"], steps, *names)
+    rules["roles"]["confidential"] = ["income"]
+    (found,) = of_leaks(discreet.protect(table, rules).check)
+    assert found.detail == (
+        "105 columns and pairs of columns searched for each of 2 treated columns"
+    )
+
+
+@pytest.mark.parametrize("most", [1_000_000, 1500])
+def test_every_engine_finds_the_same(most, tmp_path, checked, monkeypatch):
+    monkeypatch.setattr(leaks, "MOST_ROWS", most)
+    table = people()
+    rules = recipe(
+        ["region", "age"],
+        [generalized("age"), generalized("region")],
+        "weight",
+        "sex",
+        roles={"household": "home"},
+        allow_leaks=["region"],
+    )
+    discreet.write_table(table, tmp_path / "in.parquet")
+    release = discreet.protect(table, rules)
+    release.save(tmp_path / "out")
+    internal = tmp_path / "out" / "internal"
+    public = next((tmp_path / "out" / "public").glob("*.csv"))
+    given = public, internal / "recipe.toml", internal, tmp_path / "in.parquet"
+    if most > N:
+        found = of_leaks(checked(*given))
+        assert "3,000 of 3,000 records" in found[0].detail
+    else:
+        # On an engine some of the rows stand for all; households stay whole.
+        found = of_leaks(discreet.check_release(*given, engine="duckdb"))
+        assert "'weight' tells the original value of 1," in found[0].detail
+        assert found[-1].detail.endswith(" of the rows")
+    assert [f.status for f in found] == ["verified"] * len(found)
