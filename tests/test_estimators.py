@@ -72,10 +72,10 @@ RECODING = [
     Generalize({"a": {"kind": "flat"}}, [KAnonymity(2)]),
     Mondrian([KAnonymity(2)], columns=["a"]),
 ]
-# Those whose cells hold several items.
-SETS = [GeneralizeItems(2, separator=";")]
 # Those that take nothing but dates; their tests are in `tests/perturbation`.
 OF_DATES = {DateShift}
+# Those whose cells hold several items.
+SETS = [GeneralizeItems(2, separator=";")]
 CLASSES = ["a", "b", "a", "b"]
 DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order draw otherwise"
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"

@@ -201,8 +201,9 @@ def test_every_measure_can_be_asked_for_by_name():
         "household": "home", "target": "ill",
     }  # fmt: skip
     result = assess(before, after, roles, measures=list(names))
-    assert not {name: why for name, why in result.left_out.items() if name != "regression_utility"}
-    assert set(result.risk) | set(result.utility) == names - {"regression_utility"}
+    # No number is predicted, and no released column shows which rows belong together.
+    assert set(result.left_out) == {"regression_utility", "linked_rows"}
+    assert set(result.risk) | set(result.utility) == names - set(result.left_out)
     assert result.risk["individual_risk"]["basis"] == "sampling weights"
     assert result.risk["individual_risk"]["after"]["household"] > 0
     assert result.risk["attackers"]["after"]["journalist"] < 1

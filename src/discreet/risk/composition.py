@@ -118,7 +118,7 @@ def alike(
     sizes = np.bincount(home)
     starts = np.cumsum(sizes) - sizes
     found = np.empty(len(sizes), np.int64)
-    for size in np.unique(sizes):
+    for size in np.flatnonzero(np.bincount(sizes)):
         homes = np.flatnonzero(sizes == size)
         held = codes[starts[homes][:, None] + np.arange(size)]
         whole = held.view(np.dtype((np.void, held.dtype.itemsize * size)))[:, 0]

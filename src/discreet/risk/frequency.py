@@ -62,7 +62,7 @@ class Frequencies:
         """The entries by unit, and where those of each begin."""
         assert self.units is not None
         order = np.argsort(self.units, kind="stable")
-        return order, np.searchsorted(self.units[order], np.arange(self.records))
+        return order, np.flatnonzero(np.diff(self.units[order], prepend=-1))
 
     def _of_units(self, extreme: np.ufunc, figures: np.ndarray) -> np.ndarray:
         """Return the largest or the smallest figure of each unit."""
@@ -162,15 +162,13 @@ def _by_unit(
         raise BadInput("units are counted where a null is a value: leave nulls = 'match' out")
     size = int(units.max(initial=-1)) + 1
     keys = ids * size + units
-    # Sorting integers is quicker than hashing them.
-    pairs = np.sort(keys)
-    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if len(pairs) else pairs
-    class_of = pairs // max(1, size)
+    order = np.argsort(keys)
+    first = np.flatnonzero(np.diff(keys[order], prepend=-1))  # of each pair of class and unit
+    class_of = ids[order[first]]
     sample = np.bincount(class_of, minlength=count)[ids]
-    if weights is None:
-        return Frequencies(sample, None, ids, units=units)
-    place = np.searchsorted(pairs, keys)
-    means = np.bincount(place, weights, len(pairs)) / np.bincount(place, minlength=len(pairs))
+    if weights is None or not len(keys):
+        return Frequencies(sample, weights, ids, units=units)
+    means = np.add.reduceat(weights[order], first) / np.diff(first, append=len(keys))
     population = np.bincount(class_of, means, count)[ids]
     return Frequencies(sample, population, ids, units=units)
 

@@ -142,6 +142,6 @@ LINKED_ROWS = Measure(
         Figure("units under 5", "under_5", "%", guide=NOBODY,
                reading="share of units with rows that fewer than five units have all of"),
     ],
-    needs=["quasi columns", "all rows"],
+    needs=["quasi columns"],
     by_frequency=True,
 )  # fmt: skip
