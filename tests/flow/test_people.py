@@ -127,6 +127,7 @@ PARAMETERS = {
     "shuffle": _choices(together=[True, False]),
     "top-bottom": _choices(lower=[5], upper=[80, 500]),
     "date-shift": None,  # of dates, which promises nothing that is counted here
+    "generalize-items": None,  # of sets, which count records; its tests are in `tests/generalization`
     "ipso": _choices(variant=["A", "B", "C"]),
     "lirop": _choices(**LINES),
     "porop": _choices(degree=[1, 2], **LINES),
