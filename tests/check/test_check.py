@@ -21,7 +21,7 @@ OTHERS = "every other cell equals the original"
 LEAKS = "nothing released gives a treated column away"
 IDENTIFIERS = "no identifier is released"
 ROLES = "every released column has a role"
-K = "k = 5 per value in column 'income'"
+K = "k = 5 households per value in column 'income'"
 TOP = "column 'age' stays within upper 85"
 HOUSEHOLDS = "household numbers in 'household_id' are one to one"
 

@@ -211,7 +211,7 @@ BAD = {
     "text in a numeric column": (cell("income", "unknown"), "column 'income', row 3: 'unknown' is not a number; correct it, or list it in null_markers if it marks a missing value"),
     "infinity": (cell("income", "inf"), "column 'income', row 3: inf is infinite; remove it or mark it as missing"),
     "an integer above 2^53": (cell("age", "9007199254740993"), "column 'age', row 3: 9007199254740993 has more digits than a float64 can hold exactly (2^53)"),
-    "n below k": (recipe_with("k = 5", "k = 600"), "step 2 (oma): column 'income' has 479 values (n_samples = 479), fewer than k = 600"),
+    "n below k": (recipe_with("k = 5", "k = 600"), "step 2 (oma): column 'income' has 220 units, fewer than k = 600"),
     "all null": (column("income", lambda n: [None] * n), "column 'income' holds only nulls"),
     "two roles": (recipe_with('confidential = ["income"', 'confidential = ["name", "income"'), "recipe.toml: column 'name' has two roles, identifiers and confidential; keep one"),
     "no role": (recipe_with('rest = "drop"', ""), "no role for columns 'postcode', 'birth_date', 'education', 'occupation', 'marital_status', 'household_size', 'disease'; give each a role, or set rest"),

@@ -23,6 +23,7 @@ from tests.generalization.plain import plainly
 NUMBERS = ["rent", "age", "cost", "days"]
 CATEGORIES = ["region", "sex", "ill"]
 KEYS = ["region", "sex", "age", "days"]
+OWN = {"pram": CATEGORIES, "date-shift": ["visited"]}
 HIERARCHIES = {
     "region": {"kind": "auto"},
     "sex": {"kind": "auto"},
@@ -62,6 +63,7 @@ def people(seed: int, homes: int, most_members: int, most_rows: int, nulls: floa
             "cost": holed(np.round(rng.normal(100, 30, n), rng.integers(-1, 2))),
             "days": holed(rng.integers(0, 8, n)),
             "ill": holed(rng.choice(["flu", "gout", "acne"], n)),
+            "visited": holed(np.datetime64("2024-01-01") + rng.integers(0, 300, n)),
             "outcome": rng.choice(["well", "dead"], n),
         }
     )
@@ -82,8 +84,9 @@ SHOWN = {
     # Only the first promises k.
     "encoding": ["group", "group", "group", "nearest", "stochastic"],
 }
-GROUPS = {"k": K, "keep_ties": [True, False], **SHOWN}
-PARTS = {"min_count": st.integers(1, 4), **SHOWN}
+SPIKES = {"spikes": ["group", "keep"], **SHOWN}
+GROUPS = {"k": K, "keep_ties": [True, False], **SPIKES}
+PARTS = {"min_count": st.integers(1, 4), **SPIKES}
 POINTS = {"n_points": st.integers(2, 6), **PARTS}
 LINES = {"k": st.integers(4, 8), "noise": ["synthetic", "perturbative"]}
 
@@ -126,7 +129,7 @@ PARAMETERS = {
     "rank-swap": _choices(p=[10.0, 30.0]),
     "shuffle": _choices(together=[True, False]),
     "top-bottom": _choices(lower=[5], upper=[80, 500]),
-    "date-shift": None,  # of dates, which promises nothing that is counted here
+    "date-shift": _choices(days=[10, 100], keep_weekday=[True, False]),
     "generalize-items": None,  # of sets, which count records; its tests are in `tests/generalization`
     "ipso": _choices(variant=["A", "B", "C"]),
     "lirop": _choices(**LINES),
@@ -147,9 +150,12 @@ PARAMETERS = {
     ),
 }
 CLASSES = ("generalize", "mondrian")
-DRAWN = [name for name in methods() if PARAMETERS.get(name) is not None]
 # These have the most to keep.
-DRAWN += [*CLASSES, "microaggregation", "oma"] * 2
+DRAWN = [name for name in methods() if PARAMETERS.get(name)] + [
+    *CLASSES,
+    "microaggregation",
+    "oma",
+] * 2
 
 
 @st.composite
@@ -163,8 +169,8 @@ def steps(draw):
             continue
         takes = methods()[name].needs
         known = KEYS if by_class else NUMBERS + (CATEGORIES if takes != "numeric" else [])
-        if name == "pram":
-            known = CATEGORIES
+        if name in OWN:
+            known = OWN[name]
         free = [column for column in known if column not in held]
         if not free:
             continue

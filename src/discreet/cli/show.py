@@ -107,7 +107,11 @@ def _figures(step: dict[str, Any]) -> Iterator[str]:
         )
     if "classes" in step:
         yield f"{step['classes']:,} classes"
-    if "loss" in step:
+    if isinstance(step.get("loss"), dict):
+        for name, loss in step["loss"].items():
+            rows = step["loss_counting_rows"][name]
+            yield f"{name}: loss {100 * loss:.4g} %, {100 * rows:.4g} % if k counted rows"
+    elif "loss" in step:
         moves = f", {step['moves']:,} moves" if step.get("moves") else ""
         blocks = f", in {step['blocks']:,} blocks" if step.get("blocks") else ""
         yield f"loss {step['loss']:.4g} %, {step['groups']:,} groups{moves}{blocks}"
