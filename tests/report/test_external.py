@@ -178,7 +178,7 @@ def test_every_method_has_a_caveat():
     for recipe_name, method in methods().items():
         for encoding in ("group", "nearest", "stochastic"):
             one = method.__new__(method)
-            one.encoding = encoding
+            one.encoding, one.spikes = encoding, "group"
             assert one.caveat[0].islower(), recipe_name
             assert one.caveat[-1] != "."
 
