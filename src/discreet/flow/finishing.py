@@ -19,7 +19,7 @@ from discreet.flow.deciding import Decided
 from discreet.flow.refusals import looked_at, refuse_suppression
 from discreet.recipe.recipe import Recipe
 from discreet.table.cells import blank, differing, plain
-from discreet.table.classes import classes_of, encode, encode_columns, in_order
+from discreet.table.classes import classes_of, encode_columns
 from discreet.table.labels import released_labels
 
 
@@ -138,19 +138,13 @@ def _shown(
     treated: Frame, names: Sequence[str], hidden: bool
 ) -> tuple[pa.Table, np.ndarray, np.ndarray]:
     """Count the records that still show each tuple, and what k counts among them."""
-    units = [UNIT] if UNIT in treated.schema.names else []
-    tuples, counts = treated.counts([*names, SUPPRESSED, LEFT_OUT, *units])
-    gone = tuples[SUPPRESSED] if hidden else tuples[LEFT_OUT]
-    there = ~gone.to_numpy()
-    left, counts = tuples.filter(pa.array(there)), counts[there]
-    number, classes = classes_of(*encode_columns(left, list(names)))
-    first = np.unique(number, return_index=True)[1]
-    records = np.bincount(number, counts, classes).astype(np.int64)
+    mark = SUPPRESSED if hidden else LEFT_OUT
+    tuples, records = treated.counts([*names, mark])
     held = records
-    if units:
-        codes, size = encode(left[UNIT], UNIT)
-        held = np.bincount(in_order(number * size + codes) // size, minlength=classes)
-    return left.select(list(names)).take(pa.array(first)), records, held
+    if UNIT in treated.schema.names:
+        held = treated.counts([*names, mark], of=UNIT)[1]
+    there = ~tuples[mark].to_numpy()
+    return tuples.filter(pa.array(there)).select(list(names)), records[there], held[there]
 
 
 # Types
