@@ -160,7 +160,7 @@ def test_a_member_shows_what_another_hides():
     given_away = sum(home in shown for home in hidden)
     (found,), _ = leaks.leaks(*frames, as_recipe(rules), np.empty(0, np.int64))
     assert found.status == "broken"
-    assert f"of {given_away:,} of 3,000 records, the original value itself of" in found.detail
+    assert f"show the original value of {given_away:,} of 3,000 records" in found.detail
     # Who has lost the number of the household is not given away.
     unlinked = pa.array(table["home"].to_pylist(), mask=region == "*")
     release = release.set_column(0, "home", unlinked)

@@ -281,7 +281,8 @@ class Facts:
     def alike_households(self, side: int) -> np.ndarray:
         """Count for each household those with the same members, before (0) or after (1).
 
-        Households are those of the released numbers, where these are released.
+        Households are those of the released numbers, where these are released; records without one
+        are left out.
         """
         name = self.roles.household
         assert name is not None
@@ -290,10 +291,14 @@ class Facts:
             own = tables[side] if name in tables[side].column_names else tables[0]
             classes = self.drawn.frequencies[side].classes
             assert classes is not None
-            return alike(classes, unit_ids(own, name))
+            there = own[name].is_valid()
+            return alike(classes[there.to_numpy()], unit_ids(own.filter(there), name))
         if side == 1 and name not in self.after.schema.names:
             raise LeftOut("without released household numbers it needs all records in memory")
         tuples, counts = self.tuples(side, [self.quasi, [name]], "to compare the members by")
+        there = tuples[name].is_valid()
+        assert counts is not None
+        tuples, counts = tuples.filter(there), counts[there.to_numpy()]
         classes, _ = classes_of(*encode_columns(tuples, self.quasi))
         return alike(classes, unit_ids(tuples, name), counts)
 

@@ -19,7 +19,7 @@ from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values, kind_of
-from discreet.table.classes import encode
+from discreet.table.classes import encode, in_order
 from discreet.table.dependence import Hidden, Known, Telling, telling
 from discreet.table.keys import row_numbers
 
@@ -40,7 +40,7 @@ def leaks(
     # What a table should have and has not is told elsewhere.
     there = set(released.schema.names) & set(original.schema.names)
     names = [name for name in recipe.treated if name in there]
-    needed = {recipe.counted, recipe.roles.household} - {None}
+    needed = {recipe.roles.unit, recipe.roles.household} - {None}
     if not names or not needed <= set(original.schema.names):
         return [], []
     before, after = _rows(released, original, recipe, names, hidden)
@@ -74,8 +74,9 @@ class _Looked:
             and (known := _known(name, after[name])) is not None
         ]
         self.known += [_rows_per(name, after[name]) for name in self.groups]
-        counted = recipe.counted
-        self.units = None if counted is None else encode(before[counted], counted)[0]
+        # Whatever k counts: members of a household are no independent evidence.
+        unit = roles.household or roles.unit
+        self.units = None if unit is None else _own_if_none(*encode(before[unit], unit))
 
     def part(self, released: Frame) -> str:
         """Say how many rows were looked at, if not all."""
@@ -132,17 +133,24 @@ class _Looked:
         if not listed and not _constant(codes[there], homes[there], size):
             return []
         there &= linked >= 0
-        pairs = np.unique(np.stack([classes, codes]), axis=1)
-        still_open = np.bincount(pairs[0])[classes]
+        values = int(codes.max()) + 1
+        pairs = in_order(classes * values + codes)
+        still_open = np.bincount(pairs // values)[classes]
         least = np.full(count, len(codes))
         np.minimum.at(least, linked[there], still_open[there])
         more = there & (still_open > least[linked])
-        if not more.any():
-            return []
         shown = int((more & (least[linked] == 1)).sum())
+        narrowed = int(more.sum()) - shown
+        if narrowed:
+            self.notes.append(
+                f"other members of the household narrow the original values of '{name}' down for "
+                f"{narrowed:,} of {len(codes):,} records"
+            )
+        if not shown:
+            return []
         what = (
-            f"other members of the household show more of {int(more.sum()):,} of {len(codes):,} "
-            f"records, the original value itself of {shown:,}"
+            f"other members of the household show the original value of {shown:,} of "
+            f"{len(codes):,} records"
         )
         remedy = f"list it under household_level, set release_household = false, or drop '{name}'"
         return [(what, remedy)]
@@ -162,6 +170,13 @@ def _said(name: str, names: list[str], one: Telling) -> tuple[str, str]:
         return what, "set release_household = false, or drop the numbers that show it"
     it = "one of them" if many else "it"
     return what, f"drop or round {it}, generalize {it} together with '{name}'"
+
+
+def _own_if_none(codes: np.ndarray, size: int) -> np.ndarray:
+    """Give records that belong to no unit one of their own."""
+    alone = codes < 0
+    codes[alone] = size + np.arange(alone.sum())
+    return codes
 
 
 def _allow(name: str) -> str:

@@ -25,7 +25,8 @@ def drawn_once(recipe: Recipe, plan: Plan, original: Frame) -> list[Finding]:
     groups = [name for name in groups if not original.fold(partial(_nulls, name), add, [name])]
     drawn: dict[str, str | None] = {}
     for step, planned in zip(recipe.steps, plan["steps"], strict=True):
-        if step.build().is_random and not step.build().alike:
+        method = step.build()
+        if method.is_random and method.effect == "perturbs" and not method.alike:
             levels = planned.get("levels", {})
             drawn |= {c: levels.get(c) for c in step.columns if c not in drawn}
     if not groups or not drawn:

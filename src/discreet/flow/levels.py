@@ -68,7 +68,12 @@ def _once(recipe: Recipe, method: Method, column: str) -> bool:
     if method.alike or method.draws_by_unit:
         return False
     listed = column in recipe.roles.household_level
-    return recipe.counted is not None or method.is_random or listed
+    return recipe.counted is not None or _adds_noise(method) or listed
+
+
+def _adds_noise(method: Method) -> bool:
+    """Tell whether drawing for every row would tell more than drawing once."""
+    return method.is_random and method.effect == "perturbs"
 
 
 def _groups_rows(frame: Frame, level: str) -> bool:
@@ -136,7 +141,7 @@ def parts_of(
     at = {known.get(column) for column in step.columns} | {levels.get(name) for name in others}
     if len(at) == 1:
         return [Part(tuple(step.columns), at.pop())]
-    if method.is_random:
+    if _adds_noise(method):
         column, level = next(iter(known.items()))
         raise BadInput(
             f"step {number} ({step.method}) treats '{column}', which is the same in all rows of a "
