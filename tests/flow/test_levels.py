@@ -186,8 +186,8 @@ def test_nulls_in_what_is_counted_are_refused(people):
     with pytest.raises(BadInput) as error:
         discreet.protect(table, recipe({"method": "oma", "columns": ["wage"], "k": 5}))
     assert str(error.value) == (
-        "'household', whose households are counted, holds nulls; every row needs one, or set "
-        'counts = "rows"'
+        "'household', whose households are counted, is null in 1 row; fill it there or remove the "
+        "row, since k cannot count who is not named"
     )
 
 
@@ -205,12 +205,15 @@ GENERALIZE = {
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_suppressed_record_loses_its_household(people, engine):
-    release = discreet.protect(people, recipe(GENERALIZE, quasi=["region", "age"]), engine=engine)
+    oma = {"method": "oma", "columns": ["income"], "k": 5}
+    given = recipe(GENERALIZE, oma, quasi=["region", "age"])
+    release = discreet.protect(people, given, engine=engine)
     shown = columns_of(release)
     starred = [region in ("*", None) for region in shown["region"]]
     assert 0 < sum(starred) < len(starred)
-    for star, household in zip(starred, shown["household"], strict=True):
-        assert (household is None) == star
+    # Its income would lead back to the household as well as the number does.
+    for star, *linking in zip(starred, shown["household"], shown["income"], strict=True):
+        assert [value is None for value in linking] == [star, star]
 
 
 def test_a_suppressed_record_takes_its_household_along(people, tmp_path):
@@ -274,3 +277,39 @@ def test_a_point_that_stands_for_one_household_is_refused(people):
         "step 1 (equal-width): a point of column 'wage' stands for 1 household; set min_count = 3 "
         "or more to merge such parts, or min_count = 1 to release them knowingly"
     )
+
+
+def test_a_list_that_names_no_column_is_refused(people):
+    step = {"method": "oma", "columns": ["income"], "k": 5}
+    for given, said in (
+        (recipe(step, allow_leaks=["incom"]), "allow_leaks lists 'incom'"),
+        (recipe(step, roles={"household_level": ["incom"]}), "household_level lists 'incom'"),
+        (recipe(step, roles={"not_identifiers": ["incom"]}), "not_identifiers lists 'incom'"),
+    ):
+        with pytest.raises(BadInput) as error:
+            discreet.protect(people, given)
+        assert str(error.value) == (
+            f"{said}, but the table has no such column; did you mean 'income'?"
+        )
+
+
+def test_pseudonyms_of_several_rows_need_the_role_unit(people):
+    step = {"method": "oma", "columns": ["wage"], "k": 5}
+    given = recipe(step, roles={"pseudonyms": ["household"]})
+    del given["roles"]["household"]
+    with pytest.raises(BadInput) as error:
+        discreet.protect(people, given)
+    assert str(error.value) == (
+        "the pseudonyms of 'household' show which rows belong together; give it the role unit too, "
+        'or set counts = "rows" if each row is a person'
+    )
+    assert discreet.protect(people, given | {"counts": "rows"}).check.ok
+
+
+def test_whole_households_beyond_the_limit_are_warned_of(people):
+    given = recipe(GENERALIZE, quasi=["region", "age"], household_suppression="whole")
+    given["steps"][0] = GENERALIZE | {"suppression_limit": 0.02, "levels": {}}
+    release = discreet.protect(people, given)
+    gone = release.plan.get("suppressed", {}).get("records", 0) / len(people)
+    warned = any("beyond suppression_limit" in said for said in release.log["warnings"])
+    assert warned == (gone > 0.02)

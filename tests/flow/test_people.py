@@ -151,7 +151,7 @@ PARAMETERS = {
 }
 CLASSES = ("generalize", "mondrian")
 # These have the most to keep.
-DRAWN = [name for name in methods() if PARAMETERS.get(name)] + [
+DRAWN = [name for name in methods() if PARAMETERS.get(name) is not None] + [
     *CLASSES,
     "microaggregation",
     "oma",

@@ -48,8 +48,12 @@ def test_households_are_counted_and_rows_where_there_is_nothing_else():
     assert 'counts = "rows"  # k counts records: each is taken for a person' in plain.text
     holed = pa.array([None, *people["household_id"].to_pylist()[1:]])
     place = people.column_names.index("household_id")
-    recipe = propose(inspect(people.set_column(place, "household_id", holed))).recipe
-    assert (recipe.roles.household, recipe.counts) == ("household_id", "rows")
+    with pytest.raises(BadInput) as error:
+        propose(inspect(people.set_column(place, "household_id", holed)))
+    assert str(error.value) == (
+        "'household_id' says whose each row is (household), but 1 of 1,000 rows have none; fill it "
+        "there or remove these rows, since counting rows instead would take each for a person"
+    )
 
 
 def test_a_unit_is_found_without_a_name_but_doubtful(visits):

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
 from discreet.check.findings import NEEDS_ORIGINAL, CheckReport, Finding, finding
 from discreet.check.kept import as_kept
-from discreet.check.leaks import leaks
+from discreet.check.leaks import NOTHING, leaks
 from discreet.check.levels import drawn_once
 from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
@@ -49,6 +49,7 @@ def check_frames(
     narrowed: list[str] = []
     if evidence is None or original is None:
         names = [SAME_INPUT, APPLIED, UNTOUCHED, *map(PSEUDONYMS.format, recipe.roles.pseudonyms)]
+        names += [NOTHING] * bool(recipe.treated)
         cells = [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
     else:
         cells, left_out = against_original(shown, recipe, evidence, original)

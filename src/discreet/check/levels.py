@@ -5,6 +5,7 @@ Noise that is drawn for every member of a household is averaged away by whoever 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from operator import add
 
@@ -38,6 +39,17 @@ def drawn_once(recipe: Recipe, plan: Plan, original: Frame) -> list[Finding]:
             problem = f"'{column}' is the same in all rows of a '{shared}', but was drawn by row"
             return [finding(said, problem, "")]
     return [finding(said, None, f"{len(drawn)} columns")]
+
+
+def links(recipe: Recipe, original: Frame, released: Sequence[str]) -> tuple[str, ...]:
+    """Name the released columns that show which rows belong to one household or person."""
+    found: list[str] = []
+    for group in recipe.linking:
+        if group in released:
+            found.append(group)
+            if not original.fold(partial(_nulls, group), add, [group]):
+                found += [n for n in released if _same_within(original, group, n)]
+    return tuple(found)
 
 
 def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from discreet.check.evidence import UNREADABLE, Evidence, Plan
 from discreet.check.findings import Finding, finding
+from discreet.check.levels import links
 from discreet.check.ordered import with_computed
 from discreet.check.privacy import same_spread
 from discreet.check.replay import beyond_pieces, is_unknown, prepared, verify_step
@@ -108,6 +109,8 @@ def _compared(
         complete=released.num_rows == original.num_rows,
         position=POSITION if POSITION in placed.schema.names else None,
     )
+    if evidence.plan.get("suppressed"):
+        comparing = replace(comparing, links=links(recipe, original, released.schema.names))
     read = {name for step in recipe.steps for name in step.build().reads}
     levels = {level for step in evidence.plan["steps"] for level in step.get("levels", {}).values()}
     used = {*released.schema.names, *recipe.treated, *read, *levels, comparing.key}

@@ -140,6 +140,8 @@ class Comparing:
     complete: bool  # as many rows as the original, those left out among them
     # Decimals and units of numeric columns, where the rows are not all there are.
     sources: Mapping[str, Numbers] | None = None
+    # Columns that show which rows belong to one household or person.
+    links: tuple[str, ...] = ()
     # The column of the release that says where a row is in the file; as they come without.
     position: str | None = None
 
@@ -235,7 +237,7 @@ class _Rows:
         for name in self.gone:
             # A suppressed record tells no quasi value.
             hidden = name in given.recipe.roles.quasi and name not in starred
-            hidden |= name == given.recipe.roles.household and given.unlinks
+            hidden |= name in given.links and name not in starred
             self.gone[name] = left_out | columns.suppressed if hidden else left_out
         expected = np.full(len(left_out), True) if given.complete else ~left_out
         self.seen.misplaced = int((expected != self.there).sum())

@@ -110,6 +110,8 @@ def _figures(step: dict[str, Any]) -> Iterator[str]:
     if isinstance(step.get("loss"), dict):
         for name, loss in step["loss"].items():
             rows = step["loss_counting_rows"][name]
+            if f"{loss:.4g}" == f"{rows:.4g}":
+                continue
             yield f"{name}: loss {100 * loss:.4g} %, {100 * rows:.4g} % if k counted rows"
     elif "loss" in step:
         moves = f", {step['moves']:,} moves" if step.get("moves") else ""

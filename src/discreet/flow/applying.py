@@ -84,12 +84,11 @@ class Applying:
     # Of the columns that are treated as numbers: decimals and units of the whole column, and its
     # values where the rows are all there are.
     sources: Mapping[str, Numbers] = field(default_factory=dict)
-    blanked: tuple[str, ...] = ()  # quasi columns that a suppressed record must not tell
+    blanked: tuple[str, ...] = ()  # columns that a suppressed record must not tell
     key: str | None = None  # the column that draws go by, and not the row's number
     households: Households | None = None
     pseudonyms: Pseudonyms = field(default_factory=Pseudonyms)
     unit: str | None = None  # the column of units, where k counts these
-    unlinked: str | None = None  # the column of households, which suppressed records do not tell
 
     def after(self, treatment: Treatment) -> Applying:
         """Add a step."""
@@ -136,8 +135,6 @@ class Applying:
             columns[name] = self.households.of(rows.piece[name])
         for name in self.pseudonyms.columns:
             columns[name] = self.pseudonyms.of(rows.piece[name])
-        if self.unlinked is not None:
-            columns[self.unlinked] = blank(columns[self.unlinked], rows.suppressed)
         for name in self.blanked:
             columns[name] = blank(columns[name], rows.suppressed)
         for name in names:

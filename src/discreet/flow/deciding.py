@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from operator import add
 from typing import Any
 
@@ -30,7 +30,7 @@ from discreet.flow.applying import (
 )
 from discreet.flow.counting import Counting, refuse_too_many
 from discreet.flow.identifiers import refuse_identifiers
-from discreet.flow.levels import Part, find_levels, first_rows, parts_of
+from discreet.flow.levels import Part, find_levels, find_links, first_rows, parts_of
 from discreet.flow.log import begin_log, tell_null_policy, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
 from discreet.flow.pseudonyms import pseudonyms_of, with_key
@@ -84,16 +84,22 @@ class Decided:
         needed = applying.needed(self.released)
         return applied(self.frame, needed, partial(applying.release, tuple(self.released)))
 
+    @cached_property
+    def _links(self) -> list[str]:
+        return find_links(self.frame, self.recipe, self.released)
+
     def blanked(self) -> list[str]:
-        """Name the quasi columns in which suppressed records have no stars."""
+        """Name the columns that suppressed records must not tell and have no stars in."""
         starred = {
             column
             for one in self.applying.treatments
             if one.decision.figures.get("suppressed")
             for column in one.step.columns
         }
-        quasi = self.recipe.roles.quasi
-        return [name for name in self.released if name in quasi and name not in starred]
+        if not starred:
+            return [name for name in self.released if name in self.recipe.roles.quasi]
+        hidden = {*self.recipe.roles.quasi, *self._links} - starred
+        return [name for name in self.released if name in hidden]
 
 
 def applied(frame: Frame, columns: Collection[str], function: OfPiece[pa.Table]) -> Frame:
@@ -132,7 +138,6 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
         key=key,
         pseudonyms=pseudonyms_of(recipe),
         unit=recipe.counted if recipe.steps else None,
-        unlinked=_unlinked(recipe, released),
     )
     decided = Decided({"steps": []}, log, recipe, applying, released, frame)
     decided.levels = find_levels(frame, recipe)
@@ -146,13 +151,6 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     return decided
 
 
-def _unlinked(recipe: Recipe, released: Sequence[str]) -> str | None:
-    """Return the column of households, if suppressed records lose it."""
-    household = recipe.roles.household
-    unlinks = recipe.household_suppression == "unlink" and household in released
-    return household if unlinks else None
-
-
 def _tell_levels(log: Log, recipe: Recipe, levels: Mapping[str, str]) -> None:
     """Note what is treated once a household, or once a unit."""
     log["counts"] = recipe.counted_as
@@ -164,16 +162,19 @@ def _tell_levels(log: Log, recipe: Recipe, levels: Mapping[str, str]) -> None:
 def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     """Refuse keys that do not tell rows apart, and draws by rows that nothing tells apart."""
     counted = recipe.counted if recipe.steps else None
-    if counted is not None and frame.fold(partial(_nulls, counted), add, [counted]):
+    nulls = frame.fold(partial(_nulls, counted), add, [counted]) if counted is not None else 0
+    if nulls:
         raise BadInput(
-            f"'{counted}', whose {recipe.counted_as} are counted, holds nulls; every row needs "
-            'one, or set counts = "rows"'
+            f"'{counted}', whose {recipe.counted_as} are counted, is null in {nulls:,} "
+            f"row{'s' * (nulls > 1)}; fill it there or remove the row{'s' * (nulls > 1)}, since k "
+            "cannot count who is not named"
         )
     key = recipe.roles.row_key
     if key is not None and frame.fold(partial(_nulls, key), add, [key]):
         raise BadInput(f"the row key '{key}' holds nulls; every row needs one")
     if key is not None and not frame.is_unique(key):
         raise BadInput(f"the row key '{key}' is the same in several rows; each needs its own")
+    _refuse_pseudonyms(frame, recipe)
     for number, step in enumerate(recipe.steps, start=1):
         method = step.build()
         by_unit = method.draws_by_unit and (recipe.roles.unit or recipe.roles.household)
@@ -181,6 +182,18 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
             raise BadInput(
                 f"step {number} ({step.method}) draws by row, but the rows of this table have no "
                 "fixed place; give a column with a value of its own in each row the role row_key"
+            )
+
+
+def _refuse_pseudonyms(frame: Frame, recipe: Recipe) -> None:
+    """Refuse to count rows that pseudonyms show to belong together, unless the recipe says so."""
+    if recipe.counts is not None or recipe.counted is not None:
+        return
+    for name in recipe.roles.pseudonyms:
+        if not frame.is_unique(name):
+            raise BadInput(
+                f"the pseudonyms of '{name}' show which rows belong together; give it the role "
+                'unit too, or set counts = "rows" if each row is a person'
             )
 
 
@@ -404,11 +417,23 @@ def _whole_households(recipe: Recipe, rows: Rows, method: Method, given: Given) 
         outcome = method.run(*vars(given.at(kept)).values())
         suppressed = outcome.suppressed
         if suppressed is None or not suppressed.any():
+            _warn_beyond(method, 1 - len(kept) / len(codes))
             return outcome.among(kept, len(codes))
         gone = np.unique(codes[kept[suppressed]])
         kept = kept[~np.isin(codes[kept], gone)]
         if not len(kept):
             raise BadInput("all records would be suppressed; weaken what the steps must keep")
+
+
+def _warn_beyond(method: Method, share: float) -> None:
+    """Warn where whole households are more than the records that may be suppressed."""
+    limit = getattr(method, "suppression_limit", 1.0)
+    if share > limit:
+        warnings.warn(
+            f"{share:.1%} of the records are left out with their households, beyond "
+            f"suppression_limit = {limit:g}, which counts the records that need it",
+            stacklevel=2,
+        )
 
 
 def _units(recipe: Recipe, rows: Rows) -> np.ndarray | None:

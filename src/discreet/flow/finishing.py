@@ -98,8 +98,7 @@ def _rare_after_suppression(
     refuse_suppression(decided.recipe, suppressed, gone == original.num_rows)
     rare = []
     hidden = decided.blanked()
-    unlinked = filter(None, [decided.applying.unlinked])
-    blanked = dict.fromkeys([*hidden, *unlinked], suppressed - gone)
+    blanked = dict.fromkeys(hidden, suppressed - gone)
     for tuples, cells in _rare(decided, treated, hidden):
         rare.append(tuples)
         for name in tuples.column_names:

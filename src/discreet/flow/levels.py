@@ -55,11 +55,26 @@ def find_levels(frame: Frame, recipe: Recipe) -> dict[str, str]:
             if column not in found and _is_constant(frame, level, column):
                 found[column] = level
         for column in roles.household_level if level == roles.household else ():
-            if column in treated and column not in found:
+            if column not in found and not _is_constant(frame, level, column):
                 raise BadInput(
                     f"household_level lists '{column}', which differs between members of a "
                     f"household in '{level}'"
                 )
+    return found
+
+
+def find_links(frame: Frame, recipe: Recipe, released: Sequence[str]) -> list[str]:
+    """Name the released columns that show which rows belong to one household or person.
+
+    These are its number or pseudonym, and what is the same in all its rows: an income that no other
+    household has says as much as a number.
+    """
+    found: list[str] = []
+    for group in recipe.linking:
+        if group in released:
+            found.append(group)
+            others = released if _groups_rows(frame, group) else []
+            found += [n for n in others if n not in found and _is_constant(frame, group, n)]
     return found
 
 

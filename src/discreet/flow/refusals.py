@@ -48,6 +48,7 @@ def refuse_columns(
     """Refuse columns that cannot be released, and steps that look at what is not."""
     for number, step in enumerate(recipe.steps, start=1):
         _refuse_unreleased(step, number, roles, released)
+    _refuse_unknown(recipe, roles)
     if not released:
         raise BadInput("no column would be released; give some column another role")
     for column in released:
@@ -64,6 +65,22 @@ def _refuse_unreleased(step: Step, number: int, roles: dict[str, str], released:
         if column not in released:
             does = "treats" if column in step.columns else "reads"
             raise BadInput(f"{where} {does} '{column}', which is not released ({roles[column]})")
+
+
+def _refuse_unknown(recipe: Recipe, roles: dict[str, str]) -> None:
+    """Refuse lists that name no column: what they should allow or say would be missed."""
+    lists = {
+        "allow_leaks": recipe.allow_leaks,
+        "household_level": recipe.roles.household_level,
+        "not_identifiers": recipe.roles.not_identifiers,
+    }
+    for said, names in lists.items():
+        for name in names:
+            if name not in roles:
+                raise BadInput(
+                    f"{said} lists '{name}', but the table has no such column; "
+                    f"{nearest(name, roles)}"
+                )
 
 
 def _refuse_strange(kind: pa.DataType, column: str) -> None:

@@ -144,8 +144,9 @@ def _by_number(column: Encoded, name: list[str]) -> Guess | None:
     if each <= ONE_ROW:
         return Guess("identifiers", reason, sure=surely)
     reason += f"; a value has {each:.1f} records on average, so rows are not one per person"
-    # A column with nulls cannot say whose each row is, and a tax number is not only a number.
-    tells = surely and not column.nulls and not _has(name, words.CONFIDENTIAL)
+    # A column of many nulls does not say whose each row is, and a tax number is not only a number.
+    named = column.nulls <= 0.1 * (column.nulls + column.counts.sum())
+    tells = surely and named and not _has(name, words.CONFIDENTIAL)
     role = "unit" if tells else "identifiers"
     return Guess(role, reason, sure=surely and (persons or each < 50))
 

@@ -118,6 +118,14 @@ def _problem(seen: Inspection, guesses: Mapping[str, Guess]) -> str | None:
             f"the table has {records}, too few to hide each among {K}; no recipe is proposed for "
             f"fewer than {2 * K}"
         )
+    for name, guess in guesses.items():
+        nulls = seen.encoded[name].nulls
+        if guess.role in ("household", "unit") and nulls:
+            return _one_line(
+                f"'{name}' says whose each row is ({guess.role}), but {nulls:,} of {seen.rows:,} "
+                "rows have none; fill it there or remove these rows, since counting rows instead "
+                "would take each for a person"
+            )
     if any(guess.role in _LISTED[1:] for guess in guesses.values()):
         return None
     name, guess = next(iter(guesses.items()))
@@ -231,13 +239,13 @@ def _markers(seen: Inspection) -> list[str]:
 
 
 def _counted(seen: Inspection, guesses: Mapping[str, Guess]) -> tuple[str, str]:
-    """Say what k counts, as a line and in a word; not what is too few, or null."""
+    """Say what k counts, as a line and in a word; not what is too few."""
     for role, who, why in (
         ("household", "households", "who knows one member knows the household"),
         ("unit", "people", "a person with many records is one person"),
     ):
         for name in list(_of(guesses, role))[:1]:
-            if not seen.encoded[name].nulls and len(seen.encoded[name].values) >= 2 * K:
+            if len(seen.encoded[name].values) >= 2 * K:
                 return f'counts = "{role}s"  # k counts the values of {_toml(name)}: {why}', who
     return 'counts = "rows"  # k counts records: each is taken for a person of its own', "records"
 

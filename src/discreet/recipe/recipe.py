@@ -231,6 +231,14 @@ class Recipe(BaseModel):
         )
 
     @property
+    def linking(self) -> list[str]:
+        """The columns by which users could see whom a suppressed record belongs to."""
+        roles = self.roles
+        household = roles.household if self.household_suppression == "unlink" else None
+        unit = roles.unit if roles.unit in roles.pseudonyms else None
+        return [name for name in (household, unit) if name is not None]
+
+    @property
     def counted_as(self) -> str:
         """What is counted, in a word."""
         if self.counted is None:

@@ -115,7 +115,9 @@ def _standing_out(sets: Itemsets, k: int, m: int | None) -> int:
 def _take(t: Facts) -> Entry:
     unit, m = t.recipe.linked, t.recipe.known_rows
     if unit is None:
-        raise LeftOut("no released column shows which rows belong together")
+        raise LeftOut(
+            "no unit is among the pseudonyms, nor is a household released with known_rows"
+        )
     rows = t.rows()
     before, after = (
         linked_rows(
