@@ -5,12 +5,6 @@ Noise that is drawn for every member of a household is averaged away by whoever 
 
 from __future__ import annotations
 
-from functools import partial
-from operator import add
-
-import numpy as np
-import pyarrow as pa
-
 from discreet.check.evidence import Plan
 from discreet.check.findings import Finding, finding
 from discreet.engines import Frame
@@ -22,7 +16,7 @@ def drawn_once(recipe: Recipe, plan: Plan, original: Frame) -> list[Finding]:
     roles = recipe.roles
     groups = [name for name in (roles.household, roles.unit) if name is not None]
     # Rows without a household are nobody's members.
-    groups = [name for name in groups if not original.fold(partial(_nulls, name), add, [name])]
+    groups = [name for name in groups if not original.nulls(name)]
     drawn: dict[str, str | None] = {}
     for step, planned in zip(recipe.steps, plan["steps"], strict=True):
         if step.build().is_random and not step.build().alike:
@@ -37,10 +31,6 @@ def drawn_once(recipe: Recipe, plan: Plan, original: Frame) -> list[Finding]:
             problem = f"'{column}' is the same in all rows of a '{shared}', but was drawn by row"
             return [finding(said, problem, "")]
     return [finding(said, None, f"{len(drawn)} columns")]
-
-
-def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:
-    return piece[name].null_count
 
 
 def _same_within(original: Frame, group: str, column: str) -> bool:

@@ -111,7 +111,7 @@ class Shown:
             return replace(self, units=Units(column, word, original, tuple(left_out.tolist())))
         unknown = self.num_rows
         if column in self.column_names:
-            unknown = self.frame.fold(partial(_nulls, column), add, [column]) - self.empty
+            unknown = self.frame.nulls(column) - self.empty
         return replace(self, units=Units(column, word, unknown=unknown))
 
     @property
@@ -290,10 +290,6 @@ def _own_units(
     if empty:
         shown &= ~all_null(piece)
     return pa.table([*cells, pa.array(shown)], schema=schema)
-
-
-def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:
-    return piece[name].null_count
 
 
 def all_null(table: pa.Table) -> np.ndarray:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -164,13 +163,13 @@ def _tell_levels(log: Log, recipe: Recipe, levels: Mapping[str, str]) -> None:
 def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     """Refuse keys that do not tell rows apart, and draws by rows that nothing tells apart."""
     counted = recipe.counted if recipe.steps else None
-    if counted is not None and frame.fold(partial(_nulls, counted), add, [counted]):
+    if counted is not None and frame.nulls(counted):
         raise BadInput(
             f"'{counted}', whose {recipe.counted_as} are counted, holds nulls; every row needs "
             'one, or set counts = "rows"'
         )
     key = recipe.roles.row_key
-    if key is not None and frame.fold(partial(_nulls, key), add, [key]):
+    if key is not None and frame.nulls(key):
         raise BadInput(f"the row key '{key}' holds nulls; every row needs one")
     if key is not None and not frame.is_unique(key):
         raise BadInput(f"the row key '{key}' is the same in several rows; each needs its own")
@@ -182,10 +181,6 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
                 f"step {number} ({step.method}) draws by row, but the rows of this table have no "
                 "fixed place; give a column with a value of its own in each row the role row_key"
             )
-
-
-def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:
-    return piece[name].null_count
 
 
 # The first look
