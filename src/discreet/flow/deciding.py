@@ -29,7 +29,7 @@ from discreet.flow.applying import (
 )
 from discreet.flow.counting import Counting, refuse_too_many
 from discreet.flow.identifiers import refuse_identifiers
-from discreet.flow.levels import Part, find_levels, first_rows, parts_of
+from discreet.flow.levels import Part, find_levels, parts_of
 from discreet.flow.log import begin_log, tell_null_policy, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
 from discreet.flow.pseudonyms import pseudonyms_of, with_key
@@ -45,6 +45,7 @@ from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, 
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
+from discreet.table.classes import first_rows
 from discreet.table.columns import finer, numbers_like, sources_of
 from discreet.table.keys import row_numbers
 from discreet.table.summary import Tuples
@@ -379,7 +380,7 @@ def _part_from_rows(decided: Decided, rows: Rows, number: int, step: Step, part:
     if level is None or not part.once:
         return method.run(*vars(given).values())
     codes = rows.codes(level)
-    first = first_rows(codes)
+    first = first_rows(codes, int(codes.max(initial=-1)) + 1)
     unit = _counted_at(recipe, level)
     given = replace(given.at(first), units=None if unit is None else rows.codes(unit)[first])
     return method.run(*vars(given).values()).at(codes, first)
