@@ -48,7 +48,6 @@ from discreet.table.cells import plain
 from discreet.table.classes import first_rows
 from discreet.table.columns import finer, numbers_like, sources_of
 from discreet.table.keys import row_numbers
-from discreet.table.summary import Tuples
 
 Tell = Callable[[str], None]
 # Households that are numbered at once, at some 20 bytes each.
@@ -317,16 +316,17 @@ def _decision(
         )
     counted = decided.recipe.counted
     levels = [part.level for part in parts]
-    looked = [*looked_at(step), *filter(None, [target, applying.key, counted, *levels])]
-    looked = list(dict.fromkeys(looked))
+    besides = filter(None, [target, applying.key, counted, *levels])
+    looked = list(dict.fromkeys([*looked_at(step), *besides]))
     if applying.touched & set(looked):
         frame = decided.columns(looked)
     draws = partial(Draws, applying.seed, number)
     rounded = partial(_rounded, applying.sources, step.precision)
-    if method.orders and any(levels):
+    once = next((part for part in parts if part.level is not None), None)
+    if method.orders and once is not None:
         raise BadInput(
-            f"'{step.columns[0]}' is the same in all rows of a '{levels[0]}', which this method "
-            f"can only take into account in memory; use --engine memory"
+            f"'{once.columns[0]}' is the same in all rows of a '{once.level}', which this method "
+            "can only take into account in memory; use --engine memory"
         )
     if method.orders:
         return _in_order(decided, number, step, frame, draws, rounded), {}
@@ -493,15 +493,12 @@ def _entry(number: int, step: Step, decision: Decision, sources: Mapping[str, Nu
 
 def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) -> None:
     """Refuse points of one or two records, as the last step has left them."""
-    unit, counted_as = decided.recipe.counted, decided.recipe.counted_as
+    unit = decided.recipe.counted
     after = decided.columns([*columns, *filter(None, [unit])])
     for column in columns:
-        values, counts = after.counts([column, *filter(None, [unit])], by_value=True)
-        if unit is not None:
-            pairs = Tuples.of(values.select([column]))
-            values, counts = pairs.result()
+        values, counts = after.counts([column], of=unit)
         present = counts[values[column].is_valid().to_numpy()]
-        refuse_rare_point(where, column, int(present.min()), counted_as)
+        refuse_rare_point(where, column, int(present.min()), decided.recipe.counted_as)
     after.remove()
 
 
