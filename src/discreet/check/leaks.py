@@ -19,9 +19,9 @@ from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values, kind_of
-from discreet.table.classes import encode
+from discreet.table.classes import constant_within, encode
 from discreet.table.dependence import Hidden, Known, Telling, telling
-from discreet.table.keys import row_numbers
+from discreet.table.keys import group_numbers
 
 NOTHING = "nothing released gives a treated column away"
 # So many rows are looked at where they are not all in memory: whole households, chosen by a hash.
@@ -74,8 +74,13 @@ class _Looked:
             and (known := _known(name, after[name])) is not None
         ]
         self.known += [_rows_per(name, after[name]) for name in self.groups]
-        counted = recipe.counted
-        self.units = None if counted is None else encode(before[counted], counted)[0]
+        # Rows of one household are not independent, even where k counts rows.
+        by = (recipe.counted, roles.household, roles.unit)
+        whose = next((name for name in by if name in before.column_names), None)
+        self.units = None
+        if whose is not None:
+            codes, size = encode(before[whose], whose)
+            self.units = np.where(codes < 0, size + np.arange(len(codes)), codes)
 
     def part(self, released: Frame) -> str:
         """Say how many rows were looked at, if not all."""
@@ -129,12 +134,14 @@ class _Looked:
         linked, count = encode(self.after[household], household)
         there = (codes > 0) & (homes >= 0)
         listed = name in self.recipe.roles.household_level
-        if not listed and not _constant(codes[there], homes[there], size):
+        several = np.bincount(homes[there], minlength=1).max() > 1
+        if not listed and not (several and constant_within(homes[there], size, codes[there])):
             return []
         there &= linked >= 0
         pairs = np.unique(np.stack([classes, codes]), axis=1)
         still_open = np.bincount(pairs[0])[classes]
-        least = np.full(count, len(codes))
+        # One more for records without a number, whose code is -1.
+        least = np.full(count + 1, len(codes))
         np.minimum.at(least, linked[there], still_open[there])
         more = there & (still_open > least[linked])
         if not more.any():
@@ -166,13 +173,6 @@ def _said(name: str, names: list[str], one: Telling) -> tuple[str, str]:
 
 def _allow(name: str) -> str:
     return f"allow_leaks = ['{name}']"
-
-
-def _constant(codes: np.ndarray, groups: np.ndarray, size: int) -> bool:
-    """Tell whether codes are the same throughout each group, and some group has two records."""
-    first = np.zeros(size, codes.dtype)
-    first[groups] = codes
-    return bool((first[groups] == codes).all()) and np.bincount(groups, minlength=1).max() > 1
 
 
 # Columns
@@ -235,7 +235,7 @@ def _chosen(
     before, rows = before.filter(pa.array(there)), rows[there]
     taken = ~np.isin(rows, hidden)
     if part < 1:
-        numbers = rows if by is None or before[by].null_count else row_numbers(before[by], by)
+        numbers = rows if by is None or before[by].null_count else group_numbers(before[by])
         mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xC2B2AE3D27D4EB4F)
         taken &= mixed / 2.0**64 < part
