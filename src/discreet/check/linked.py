@@ -22,7 +22,7 @@ from discreet.check.findings import Finding, finding
 from discreet.check.shown import Shown, all_null
 from discreet.engines import Frame
 from discreet.recipe.recipe import Recipe, Step
-from discreet.table.classes import classes_of, encode, encode_columns, renumber
+from discreet.table.classes import classes_of, encode, encode_columns, in_order, renumber
 
 # Combinations that are looked at, at some 50 bytes each.
 _MOST = 100_000_000
@@ -137,9 +137,7 @@ def _all_stars(table: pa.Table, columns: Sequence[str]) -> np.ndarray:
 def _distinct(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct pairs of two numbers, in order."""
     size = int(other.max(initial=0)) + 1
-    pairs = np.sort(one * size + other)
-    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-    return pairs // size, pairs % size
+    return np.divmod(in_order(one * size + other), size)
 
 
 def _judge(said: str, held: _Held, m: int | None, k: int, l: int) -> Finding:  # noqa: E741
