@@ -11,16 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.check.evidence import Evidence
 from discreet.check.findings import Finding, finding
 from discreet.check.shown import Shown, all_null
-from discreet.engines import Frame
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table.classes import classes_of, encode, encode_columns, in_order, renumber
 
@@ -28,14 +25,11 @@ from discreet.table.classes import classes_of, encode, encode_columns, in_order,
 _MOST = 100_000_000
 
 
-def linked_rows(
-    released: Frame, recipe: Recipe, evidence: Evidence | None, path: Path | None
-) -> list[Finding]:
+def linked_rows(shown: Shown, recipe: Recipe) -> list[Finding]:
     """Verify that k units share what may be known of a unit's rows, where rows are linked."""
     steps = [step for step in recipe.steps if step.promise and "privacy" in step.parameters()]
     if recipe.linked is None or not steps:
         return []
-    shown = Shown.of(released, recipe, evidence, path)
     return [found for step in steps for found in _of_step(shown, recipe, step)]
 
 
