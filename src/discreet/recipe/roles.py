@@ -36,8 +36,8 @@ class Roles(BaseModel):
     household : str
         Replaced by random numbers, the same for all members of a household.
     household_level : list of str
-        Columns that say the same for all members of a household; treated once a household. What
-        is constant within all households is found without being listed.
+        Columns that say the same for all members of a household; treated once a household.
+        Columns that are constant within all households are detected by default.
     release_household : bool
         False: the household's number is not released.
     weight : str
