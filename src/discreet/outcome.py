@@ -94,7 +94,6 @@ class Outcome:
     fixed: dict[str, Any] = field(default_factory=dict)
     # Marks records that are released as they are, outside all promises, as the recipe allows.
     disclosed: np.ndarray | None = None
-
     # Rows that were left out as a whole, and that the plan says nothing of.
     excluded: np.ndarray | None = None
 

@@ -99,10 +99,10 @@ def test_without_evidence_what_needs_it_is_not_verifiable(place, check):
         IDENTIFIERS, ROLES, TOP, K, K.replace("income", "assets"),
     }  # fmt: skip
     assert {p for p, s in alone.items() if s == "not verifiable"} == {
-        FILE, PROOF, FIGURES, INPUT, CELLS, OTHERS,
+        FILE, PROOF, FIGURES, INPUT, CELLS, OTHERS, LEAKS,
     }  # fmt: skip
     some = check(place, original=False)
-    assert {p for p, s in some.items() if s == "not verifiable"} == {INPUT, CELLS, OTHERS}
+    assert {p for p, s in some.items() if s == "not verifiable"} == {INPUT, CELLS, OTHERS, LEAKS}
 
 
 def swap_two_incomes(cells):

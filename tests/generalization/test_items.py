@@ -128,3 +128,12 @@ def test_a_unit_with_one_set_in_all_records_counts_once():
     assert release.table["bought"].to_pylist() == ["a"] * 6
     (said,) = [f for f in release.check.findings if "any 2 items of a set" in f.promise]
     assert "in k = 3 units" in said.promise
+
+
+def test_a_unit_that_shows_several_sets_breaks_the_promise():
+    table = pa.table({"who": [1, 1, 2, 2], "bought": ["a", "b", "b", "a"]})
+    given = recipe(k=2)
+    given["roles"] |= {"unit": "who", "pseudonyms": ["who"]}
+    report = discreet.check_release(table, given)
+    (said,) = [f for f in report.findings if "any 2 items of a set" in f.promise]
+    assert (said.status, said.detail) == ("broken", "some units have several sets")

@@ -82,11 +82,12 @@ def test_intervals_within_a_person_are_kept_over_rows_and_columns():
     ("roles", "by"),
     [
         ({"household": "home"}, "home"),
-        ({"household": "home", "unit": "person"}, "person"),
+        ({"household": "home", "unit": "person"}, "home"),
+        ({"unit": "person"}, "person"),
         ({}, None),
     ],
 )
-def test_the_unit_goes_before_the_household_and_this_before_the_row(roles, by):
+def test_the_household_goes_before_the_unit_and_this_before_the_row(roles, by):
     table = episodes()
     released = discreet.protect(table, recipe(roles=roles or {"rest": "drop"}) | {"counts": "rows"})
     owners = range(len(table)) if by is None else table[by].to_pylist()

@@ -162,3 +162,64 @@ def test_steps_can_be_pickled(recipe_text):
         step.model_fields_set for step in recipe.steps
     ]
     assert type(again.steps[0]) is type(recipe.steps[0])
+
+
+GENERALIZED = {
+    "method": "generalize",
+    "columns": ["age"],
+    "privacy": [{"model": "k-anonymity", "k": 5}],
+    "hierarchies": {"age": {"kind": "intervals", "widths": [10]}},
+}
+LINKED = {
+    "roles": {"quasi": ["age", "zip"], "unit": "who", "pseudonyms": ["who"], "rest": "drop"},
+    "known_rows": 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "message"),
+    [
+        (
+            [GENERALIZED, {"method": "oma", "columns": ["zip"], "k": 5}],
+            {},
+            "step 2 (oma) treats the quasi column 'zip' row by row, but rows are linked by 'who'; put "
+            "it into a step generalize, or set promise = false",
+        ),
+        (
+            [GENERALIZED, GENERALIZED | {"columns": ["zip"], "hierarchies": {"zip": {"kind": "prefix"}}}],
+            {},
+            "rows are linked by 'who', which step 1 (generalize) and step 2 (generalize) would each "
+            "look at alone; put their columns into one step",
+        ),
+        (
+            [GENERALIZED | {"null_policy": "match"}],
+            {},
+            "step 1 (generalize): null_policy = 'match' does not keep what rows that are linked by "
+            "'who' show together; use 'value'",
+        ),
+        (
+            [GENERALIZED],
+            {"household": "home", "release_household": False},
+            "rows are linked by 'who', but k counts the values of 'home'; set counts so that both are "
+            "the same",
+        ),
+    ],
+)  # fmt: skip
+def test_linked_rows_are_not_promised_what_nobody_keeps(steps, more, message):
+    content = LINKED | {"roles": LINKED["roles"] | more, "steps": steps}
+    with pytest.raises(BadInput) as error:
+        Recipe.from_dict(content)
+    assert str(error.value) == f"the recipe: {message}"
+
+
+def test_a_household_that_links_persons_is_refused_where_their_rows_are_linked():
+    roles = LINKED["roles"] | {"household": "home", "untouched": ["zip"]}
+    content = LINKED | {"roles": roles, "steps": [GENERALIZED], "counts": "units"}
+    with pytest.raises(BadInput) as error:
+        Recipe.from_dict(content)
+    assert str(error.value) == (
+        "the recipe: rows are linked by 'who', and 'home' would link more of them; set "
+        "release_household = false"
+    )
+    roles["release_household"] = False
+    assert Recipe.from_dict(content | {"roles": roles}).linked == "who"

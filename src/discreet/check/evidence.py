@@ -51,6 +51,8 @@ class StepPlan(ByRow):
     # Columns that are treated once for each household or person, and the column of these; what is
     # listed by row is then by their first rows.
     levels: NotRequired[dict[str, str]]
+    # Those that are treated by row with one draw for each household or person.
+    drawn: NotRequired[dict[str, str]]
 
 
 class Plan(TypedDict):

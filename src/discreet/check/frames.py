@@ -62,7 +62,7 @@ def check_frames(
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += [*as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
-    findings += linked_rows(released, recipe, evidence, path)
+    findings += linked_rows(shown, recipe)
     shown.remove()
     return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed))
 
@@ -115,8 +115,10 @@ def _promises(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[F
 
 def _between(least: Finding, most: Finding) -> Finding:
     """Conclude from the least and the most units that there can be."""
-    if least.status != "broken" or most.status == "broken":
-        return most if least.status == "broken" else least
+    if least.status != "broken":
+        return least
+    if most.status == "broken":
+        return most
     return Finding(least.promise, "not verifiable", NEEDS_ORIGINAL)
 
 

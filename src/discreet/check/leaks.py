@@ -19,9 +19,9 @@ from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values, kind_of
-from discreet.table.classes import encode, in_order
+from discreet.table.classes import constant_within, encode, in_order
 from discreet.table.dependence import Hidden, Known, Telling, telling
-from discreet.table.keys import row_numbers
+from discreet.table.keys import group_numbers
 
 NOTHING = "nothing released gives a treated column away"
 # So many rows are looked at where they are not all in memory: whole households, chosen by a hash.
@@ -70,8 +70,7 @@ class _Looked:
         self.known = [
             known
             for name in after.column_names
-            if name not in (*self.groups, *roles.pseudonyms)
-            and (known := _known(name, after[name])) is not None
+            if name not in self.groups and (known := _known(name, after[name])) is not None
         ]
         self.known += [_rows_per(name, after[name]) for name in self.groups]
         # Whatever k counts: members of a household are no independent evidence.
@@ -130,13 +129,15 @@ class _Looked:
         linked, count = encode(self.after[household], household)
         there = (codes > 0) & (homes >= 0)
         listed = name in self.recipe.roles.household_level
-        if not listed and not _constant(codes[there], homes[there], size):
+        several = np.bincount(homes[there], minlength=1).max() > 1
+        if not listed and not (several and constant_within(homes[there], size, codes[there])):
             return []
         there &= linked >= 0
         values = int(codes.max()) + 1
         pairs = in_order(classes * values + codes)
         still_open = np.bincount(pairs // values)[classes]
-        least = np.full(count, len(codes))
+        # One more for records without a number, whose code is -1.
+        least = np.full(count + 1, len(codes))
         np.minimum.at(least, linked[there], still_open[there])
         more = there & (still_open > least[linked])
         shown = int((more & (least[linked] == 1)).sum())
@@ -181,13 +182,6 @@ def _own_if_none(codes: np.ndarray, size: int) -> np.ndarray:
 
 def _allow(name: str) -> str:
     return f"allow_leaks = ['{name}']"
-
-
-def _constant(codes: np.ndarray, groups: np.ndarray, size: int) -> bool:
-    """Tell whether codes are the same throughout each group, and some group has two records."""
-    first = np.zeros(size, codes.dtype)
-    first[groups] = codes
-    return bool((first[groups] == codes).all()) and np.bincount(groups, minlength=1).max() > 1
 
 
 # Columns
@@ -250,7 +244,7 @@ def _chosen(
     before, rows = before.filter(pa.array(there)), rows[there]
     taken = ~np.isin(rows, hidden)
     if part < 1:
-        numbers = rows if by is None or before[by].null_count else row_numbers(before[by], by)
+        numbers = rows if by is None or before[by].null_count else group_numbers(before[by])
         mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xC2B2AE3D27D4EB4F)
         taken &= mixed / 2.0**64 < part

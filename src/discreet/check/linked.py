@@ -11,31 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.check.evidence import Evidence
 from discreet.check.findings import Finding, finding
 from discreet.check.shown import Shown, all_null
-from discreet.engines import Frame
 from discreet.recipe.recipe import Recipe, Step
-from discreet.table.classes import classes_of, encode, encode_columns, renumber
+from discreet.table.classes import classes_of, encode, encode_columns, in_order, renumber
 
 # Combinations that are looked at, at some 50 bytes each.
 _MOST = 100_000_000
 
 
-def linked_rows(
-    released: Frame, recipe: Recipe, evidence: Evidence | None, path: Path | None
-) -> list[Finding]:
+def linked_rows(shown: Shown, recipe: Recipe) -> list[Finding]:
     """Verify that k units share what may be known of a unit's rows, where rows are linked."""
     steps = [step for step in recipe.steps if step.promise and "privacy" in step.parameters()]
     if recipe.linked is None or not steps:
         return []
-    shown = Shown.of(released, recipe, evidence, path)
     return [found for step in steps for found in _of_step(shown, recipe, step)]
 
 
@@ -137,9 +131,7 @@ def _all_stars(table: pa.Table, columns: Sequence[str]) -> np.ndarray:
 def _distinct(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct pairs of two numbers, in order."""
     size = int(other.max(initial=0)) + 1
-    pairs = np.sort(one * size + other)
-    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-    return pairs // size, pairs % size
+    return np.divmod(in_order(one * size + other), size)
 
 
 def _judge(said: str, held: _Held, m: int | None, k: int, l: int) -> Finding:  # noqa: E741

@@ -112,7 +112,11 @@ def _compared(
     if evidence.plan.get("suppressed"):
         comparing = replace(comparing, links=links(recipe, original, released.schema.names))
     read = {name for step in recipe.steps for name in step.build().reads}
-    levels = {level for step in evidence.plan["steps"] for level in step.get("levels", {}).values()}
+    levels = {
+        level
+        for step in evidence.plan["steps"]
+        for level in (step.get("levels", {}) | step.get("drawn", {})).values()
+    }
     used = {*released.schema.names, *recipe.treated, *read, *levels, comparing.key}
     used |= {recipe.roles.household, recipe.counted}
     taken = [name for name in original.schema.names if name in used]

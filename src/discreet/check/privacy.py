@@ -66,16 +66,11 @@ def same_spread(plan: StepPlan, spreads: Mapping[str, Tuples]) -> list[Finding]:
         if UNIT in values.column_names:
             values, counts = tuple_counts(values, [name])
         found = dict(zip(values[name].to_pylist(), counts.tolist(), strict=True))
-        planned = zip(spread["values"], holders(spread), strict=True)
+        planned = zip(spread["values"], spread["counts"], strict=True)
         known = {value: int(count) for value, count in planned if count}
         problem = None if found == known else "the plan's counts are others"
         findings.append(finding(said, problem, f"{len(found):,} values"))
     return findings
-
-
-def holders(spread: Mapping[str, Any]) -> np.ndarray:
-    """Return how many records hold each value, or units where these are counted."""
-    return np.asarray(spread.get("units", spread["counts"]))
 
 
 def models(
@@ -184,7 +179,7 @@ def _count(
     if spread is not None:
         # The plan's order of values is that of the input: numbers and ordered labels ascend.
         place = {value: i for i, value in enumerate(spread["values"])}
-        q = holders(spread) / np.sum(holders(spread))
+        q = np.asarray(spread["counts"]) / np.sum(spread["counts"])
         levels = [np.asarray(labels) for labels in tree]
         foreign = next((value for value in found if value not in place), None)
         moved = np.array([place.get(value, 0) for value in found] + [-1])

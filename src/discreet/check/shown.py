@@ -51,7 +51,8 @@ class Units:
             return beside(self.original, shown.frame, names, hidden, self.column)
         schema = _schema(shown.frame, names, shown.frame, self.column)
         empty = shown.empty > 0
-        function = partial(_own_units, names, self.column, shown.hidden, empty, schema)
+        rows = np.array(shown.hidden, np.int64)
+        function = partial(_own_units, names, self.column, rows, empty, schema)
         return shown.frame.map(function, schema)
 
 
@@ -111,7 +112,7 @@ class Shown:
             return replace(self, units=Units(column, word, original, tuple(left_out.tolist())))
         unknown = self.num_rows
         if column in self.column_names:
-            unknown = self.frame.fold(partial(_nulls, column), add, [column]) - self.empty
+            unknown = self.frame.nulls(column) - self.empty
         return replace(self, units=Units(column, word, unknown=unknown))
 
     @property
@@ -237,7 +238,8 @@ def beside(
     And groups where there are any, which go by some columns of the original.
     """
     schema = _schema(released, columns, original, unit, group is not None)
-    function = partial(_beside, unit, group, hidden, schema)
+    # An array, since rows that are left out may be millions, and every piece looks at them.
+    function = partial(_beside, unit, group, np.array(hidden, np.int64), schema)
     taken = [name for name in original.schema.names if name in looked_at or name == unit]
     return original.map_pairs(released, function, schema, taken, columns)
 
@@ -261,7 +263,7 @@ def _schema(
 def _beside(
     unit: str | None,
     group: Callable[[pa.Table], np.ndarray] | None,
-    hidden: RowNumbers,
+    hidden: np.ndarray,
     schema: pa.Schema,
     before: pa.Table,
     rows: np.ndarray,
@@ -272,14 +274,14 @@ def _beside(
     cells = [plain(column) for column in cells]
     cells += [] if group is None else [pa.array(group(before))]
     cells += [] if unit is None else [plain(before[unit])]
-    shown = there & ~np.isin(rows, hidden) if hidden else there
+    shown = there & ~np.isin(rows, hidden)
     return pa.table([*cells, pa.array(shown)], schema=schema)
 
 
 def _own_units(
     columns: Sequence[str],
     unit: str,
-    hidden: RowNumbers,
+    hidden: np.ndarray,
     empty: bool,
     schema: pa.Schema,
     piece: pa.Table,
@@ -290,10 +292,6 @@ def _own_units(
     if empty:
         shown &= ~all_null(piece)
     return pa.table([*cells, pa.array(shown)], schema=schema)
-
-
-def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:
-    return piece[name].null_count
 
 
 def all_null(table: pa.Table) -> np.ndarray:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import add
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -154,6 +155,10 @@ class Frame(ABC):
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
         """Return a column's distinct values in order, nulls last, with counts, some at a time."""
 
+    def nulls(self, column: str) -> int:
+        """Count the rows in which a column is null."""
+        return self.fold(partial(_nulls, column), add, [column])
+
     @abstractmethod
     def is_unique(self, column: str) -> bool:
         """Tell whether no two rows have the same value."""
@@ -289,6 +294,10 @@ def _chosen(numbers: np.ndarray, piece: pa.Table, rows: np.ndarray) -> pa.Table:
 
 def _stacked(one: pa.Table, other: pa.Table) -> pa.Table:
     return pa.concat_tables([one, other])
+
+
+def _nulls(column: str, piece: pa.Table, rows: np.ndarray) -> int:
+    return piece[column].null_count
 
 
 def in_rows(after: pa.Table, there: np.ndarray) -> list[pa.ChunkedArray]:

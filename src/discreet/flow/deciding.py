@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from discreet.flow.applying import (
 )
 from discreet.flow.counting import Counting, refuse_too_many
 from discreet.flow.identifiers import refuse_identifiers
-from discreet.flow.levels import Part, find_levels, find_links, first_rows, parts_of
+from discreet.flow.levels import Part, find_levels, find_links, find_shared, parts_of
 from discreet.flow.log import begin_log, tell_null_policy, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
 from discreet.flow.pseudonyms import pseudonyms_of, with_key
@@ -46,9 +45,9 @@ from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, 
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
+from discreet.table.classes import first_rows
 from discreet.table.columns import finer, numbers_like, sources_of
 from discreet.table.keys import row_numbers
-from discreet.table.summary import Tuples
 
 Tell = Callable[[str], None]
 # Households that are numbered at once, at some 20 bytes each.
@@ -68,6 +67,7 @@ class Decided:
     rows: Rows | None = None  # all of them as the steps have left them, where they are in memory
     # Columns that are still the same in all rows of a household or person, and the column of these.
     levels: dict[str, str] = field(default_factory=dict)
+    shared: dict[str, str] = field(default_factory=dict)  # those that are so but for nulls
 
     def columns(self, names: Sequence[str]) -> Frame:
         """Return some columns as the steps so far leave them."""
@@ -141,6 +141,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     )
     decided = Decided({"steps": []}, log, recipe, applying, released, frame)
     decided.levels = find_levels(frame, recipe)
+    decided.shared = find_shared(frame, recipe, decided.levels)
     _tell_levels(log, recipe, decided.levels)
     if isinstance(frame, MemoryFrame):
         decided.rows = Rows(applying, frame.table, frame.rows, whole=True)
@@ -162,7 +163,7 @@ def _tell_levels(log: Log, recipe: Recipe, levels: Mapping[str, str]) -> None:
 def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     """Refuse keys that do not tell rows apart, and draws by rows that nothing tells apart."""
     counted = recipe.counted if recipe.steps else None
-    nulls = frame.fold(partial(_nulls, counted), add, [counted]) if counted is not None else 0
+    nulls = frame.nulls(counted) if counted is not None else 0
     if nulls:
         raise BadInput(
             f"'{counted}', whose {recipe.counted_as} are counted, is null in {nulls:,} "
@@ -170,7 +171,7 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
             "cannot count who is not named"
         )
     key = recipe.roles.row_key
-    if key is not None and frame.fold(partial(_nulls, key), add, [key]):
+    if key is not None and frame.nulls(key):
         raise BadInput(f"the row key '{key}' holds nulls; every row needs one")
     if key is not None and not frame.is_unique(key):
         raise BadInput(f"the row key '{key}' is the same in several rows; each needs its own")
@@ -187,7 +188,7 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
 
 def _refuse_pseudonyms(frame: Frame, recipe: Recipe) -> None:
     """Refuse to count rows that pseudonyms show to belong together, unless the recipe says so."""
-    if recipe.counts is not None or recipe.counted is not None:
+    if recipe.counts is not None or recipe.counted is not None or not recipe.steps:
         return
     for name in recipe.roles.pseudonyms:
         if not frame.is_unique(name):
@@ -195,10 +196,6 @@ def _refuse_pseudonyms(frame: Frame, recipe: Recipe) -> None:
                 f"the pseudonyms of '{name}' show which rows belong together; give it the role "
                 'unit too, or set counts = "rows" if each row is a person'
             )
-
-
-def _nulls(name: str, piece: pa.Table, rows: np.ndarray) -> int:
-    return piece[name].null_count
 
 
 # The first look
@@ -293,13 +290,18 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
             f"{where}: {len(more['disclosed']):,} records are released as they are, which "
             "allow_disclosure allows"
         )
-    levels = {c: part.level for part in parts if part.level is not None for c in part.columns}
+    levels, drawn = (
+        {c: part.level for part in parts if part.level and part.once == once for c in part.columns}
+        for once in (True, False)
+    )
     entry = _entry(number, step, decision, sources)
     entry.update(more)
     if levels:
         entry["levels"] = levels
+    if drawn:
+        entry["drawn"] = drawn
     decided.plan["steps"].append(entry)
-    decided.applying = decided.applying.after(Treatment(number, step, decision, levels))
+    decided.applying = decided.applying.after(Treatment(number, step, decision, levels | drawn))
     if not method.alike:
         # What was treated by row need no longer be the same in all rows of a household.
         apart = set(step.columns) - levels.keys()
@@ -315,7 +317,7 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
 def _parts(decided: Decided, number: int, step: Step, method: Method) -> list[Part]:
     target = decided.recipe.roles.target if method.supervised else None
     others = [*method.reads, *filter(None, [target])]
-    return parts_of(decided.recipe, number, step, decided.levels, others)
+    return parts_of(decided.recipe, number, step, decided.levels, decided.shared, others)
 
 
 def _decision(
@@ -334,16 +336,17 @@ def _decision(
         )
     counted = decided.recipe.counted
     levels = [part.level for part in parts]
-    looked = [*looked_at(step), *filter(None, [target, applying.key, counted, *levels])]
-    looked = list(dict.fromkeys(looked))
+    besides = filter(None, [target, applying.key, counted, *levels])
+    looked = list(dict.fromkeys([*looked_at(step), *besides]))
     if applying.touched & set(looked):
         frame = decided.columns(looked)
     draws = partial(Draws, applying.seed, number)
     rounded = partial(_rounded, applying.sources, step.precision)
-    if method.orders and any(levels):
+    once = next((part for part in parts if part.level is not None), None)
+    if method.orders and once is not None:
         raise BadInput(
-            f"'{step.columns[0]}' is the same in all rows of a '{levels[0]}', which this method "
-            f"can only take into account in memory; use --engine memory"
+            f"'{once.columns[0]}' is the same in all rows of a '{once.level}', which this method "
+            "can only take into account in memory; use --engine memory"
         )
     if method.orders:
         return _in_order(decided, number, step, frame, draws, rounded), {}
@@ -397,7 +400,7 @@ def _part_from_rows(decided: Decided, rows: Rows, number: int, step: Step, part:
     if level is None or not part.once:
         return method.run(*vars(given).values())
     codes = rows.codes(level)
-    first = first_rows(codes)
+    first = first_rows(codes, int(codes.max(initial=-1)) + 1)
     unit = _counted_at(recipe, level)
     given = replace(given.at(first), units=None if unit is None else rows.codes(unit)[first])
     return method.run(*vars(given).values()).at(codes, first)
@@ -522,15 +525,12 @@ def _entry(number: int, step: Step, decision: Decision, sources: Mapping[str, Nu
 
 def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) -> None:
     """Refuse points of one or two records, as the last step has left them."""
-    unit, counted_as = decided.recipe.counted, decided.recipe.counted_as
+    unit = decided.recipe.counted
     after = decided.columns([*columns, *filter(None, [unit])])
     for column in columns:
-        values, counts = after.counts([column, *filter(None, [unit])], by_value=True)
-        if unit is not None:
-            pairs = Tuples.of(values.select([column]))
-            values, counts = pairs.result()
+        values, counts = after.counts([column], of=unit)
         present = counts[values[column].is_valid().to_numpy()]
-        refuse_rare_point(where, column, int(present.min()), counted_as)
+        refuse_rare_point(where, column, int(present.min()), decided.recipe.counted_as)
     after.remove()
 
 

@@ -7,8 +7,9 @@ and all its rows get what that one gets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from discreet.errors import BadInput
 from discreet.flow.refusals import looked_at
 from discreet.method import Method
 from discreet.recipe.recipe import Recipe, Step
-from discreet.table.classes import encode
+from discreet.table.classes import constant_within, encode
 
 # Rows that are looked at first: most columns that differ within a household differ in these.
 _FEW = 20_000
@@ -48,14 +49,16 @@ def find_levels(frame: Frame, recipe: Recipe) -> dict[str, str]:
         if any(_once(recipe, step.build(), column) for column in step.columns):
             target = roles.target if step.build().supervised else None
             treated += [*looked_at(step), *filter(None, [target])]
-    for level in filter(None, (roles.household, roles.unit)):
-        if not _groups_rows(frame, level):
+    looked = treated or roles.household_level
+    for level in filter(None, (roles.household, roles.unit) if looked else ()):
+        is_constant = _is_constant(frame, level)
+        if is_constant is None:
             continue
         for column in dict.fromkeys(treated):
-            if column not in found and _is_constant(frame, level, column):
+            if column not in found and is_constant(column):
                 found[column] = level
         for column in roles.household_level if level == roles.household else ():
-            if column not in found and not _is_constant(frame, level, column):
+            if column not in found and not is_constant(column):
                 raise BadInput(
                     f"household_level lists '{column}', which differs between members of a "
                     f"household in '{level}'"
@@ -73,8 +76,23 @@ def find_links(frame: Frame, recipe: Recipe, released: Sequence[str]) -> list[st
     for group in recipe.linking:
         if group in released:
             found.append(group)
-            others = released if _groups_rows(frame, group) else []
-            found += [n for n in others if n not in found and _is_constant(frame, group, n)]
+            is_constant = _is_constant(frame, group)
+            if is_constant is not None:
+                found += [n for n in released if n not in found and is_constant(n)]
+    return found
+
+
+def find_shared(frame: Frame, recipe: Recipe, levels: Mapping[str, str]) -> dict[str, str]:
+    """Return the other columns that get noise and are the same in a household but for nulls."""
+    noisy = [c for s in recipe.steps if _adds_noise(s.build()) for c in s.columns]
+    found: dict[str, str] = {}
+    for level in filter(None, (recipe.roles.household, recipe.roles.unit)):
+        if not noisy or frame.nulls(level) or _how_many(frame, level) == frame.num_rows:
+            continue
+        for column in dict.fromkeys(noisy):
+            apart = column not in levels and column not in found and frame.nulls(column)
+            if apart and frame.counts([level], of=column)[1].max() <= 1:
+                found[column] = level
     return found
 
 
@@ -91,68 +109,63 @@ def _adds_noise(method: Method) -> bool:
     return method.is_random and method.effect == "perturbs"
 
 
-def _groups_rows(frame: Frame, level: str) -> bool:
-    """Tell whether a column is without nulls, and the same in several rows."""
-    if isinstance(frame, MemoryFrame):
-        column = frame.table[level]
-        return not column.null_count and encode(column, level)[1] < len(column)
-    _, repeats = frame.sizes([level])
-    nulls = frame.fold(_Nulls(level), int.__add__, [level])
-    return not nulls and int(repeats.sum()) < frame.num_rows
+def _is_constant(frame: Frame, level: str) -> Callable[[str], bool] | None:
+    """Return what tells whether a column is the same in all rows of a household or person.
 
-
-@dataclass(frozen=True)
-class _Nulls:
-    column: str
-
-    def __call__(self, piece: pa.Table, rows: np.ndarray) -> int:
-        return piece[self.column].null_count
-
-
-def _is_constant(frame: Frame, level: str, column: str) -> bool:
-    if isinstance(frame, MemoryFrame):
-        few = frame.table.slice(0, _FEW)
-        return all(_same(table, level, column) for table in (few, frame.table))
-    pairs, single = (frame.sizes(names)[1].sum() for names in ([level, column], [level]))
-    return bool(pairs == single)
-
-
-def _same(table: pa.Table, level: str, column: str) -> bool:
-    groups, cells = encode(table[level], level)[0], encode(table[column], column)[0]
-    return bool((cells[first_rows(groups)[groups]] == cells).all())
-
-
-def first_rows(codes: np.ndarray) -> np.ndarray:
-    """Return the first row of each code 0, 1, ..., all of which occur.
-
-    Examples
-    --------
-    >>> first_rows(np.array([0, 0, 1, 0, 2]))
-    array([0, 2, 4])
+    None where that says nothing: each has one row, or some rows are nobody's.
     """
-    first = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    return first
+    if frame.nulls(level):
+        return None
+    if isinstance(frame, MemoryFrame):
+        groups, size = encode(frame.table[level], level)
+        return partial(_same, frame.table, groups, size) if size < len(groups) else None
+    size = _how_many(frame, level)
+    if size == frame.num_rows:
+        return None
+    return lambda column: _how_many(frame, level, column) == size
+
+
+def _same(table: pa.Table, groups: np.ndarray, size: int, column: str) -> bool:
+    parts = (table[column].slice(0, _FEW), table[column])
+    return all(constant_within(groups[: len(p)], size, encode(p, column)[0]) for p in parts)
+
+
+def _how_many(frame: Frame, *columns: str) -> int:
+    """Count distinct tuples."""
+    return int(frame.sizes(columns)[1].sum())
 
 
 def parts_of(
-    recipe: Recipe, number: int, step: Step, levels: Mapping[str, str], others: Sequence[str]
+    recipe: Recipe,
+    number: int,
+    step: Step,
+    levels: Mapping[str, str],
+    shared: Mapping[str, str],
+    others: Sequence[str],
 ) -> list[Part]:
     """Split a step into the columns that are treated once for each household, person or row.
 
-    `others` are columns that the method looks at besides.
+    `shared` are columns that are the same but for nulls, `others` what the method looks at besides.
     """
     method, roles = step.build(), recipe.roles
     if method.draws_by_unit:
-        return [Part(tuple(step.columns), roles.unit or roles.household, once=False)]
+        # By household where there is one: a date of all its members must not move with each.
+        return [Part(tuple(step.columns), roles.household or roles.unit, once=False)]
     known = {c: levels[c] for c in step.columns if c in levels and _once(recipe, method, c)}
-    if not known:
+    drawn = [c for c in step.columns if c in shared and _adds_noise(method)]
+    if drawn and (not method.by_column or method.bound_to_memory or others):
+        raise BadInput(
+            f"step {number} ({step.method}) treats '{drawn[0]}', which is the same in all rows of "
+            f"a '{shared[drawn[0]]}' but for nulls; fill these, or add noise to it by itself"
+        )
+    if not known and not drawn:
         return [Part(tuple(step.columns))]
     if method.by_column and not others:
-        grouped: dict[str | None, list[str]] = {}
+        grouped: dict[tuple[str | None, bool], list[str]] = {}
         for column in step.columns:
-            grouped.setdefault(known.get(column), []).append(column)
-        return [Part(tuple(columns), level) for level, columns in grouped.items()]
+            how = (shared[column], False) if column in drawn else (known.get(column), True)
+            grouped.setdefault(how, []).append(column)
+        return [Part(tuple(columns), *how) for how, columns in grouped.items()]
     at = {known.get(column) for column in step.columns} | {levels.get(name) for name in others}
     if len(at) == 1:
         return [Part(tuple(step.columns), at.pop())]

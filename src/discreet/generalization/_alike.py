@@ -6,7 +6,7 @@ a value in both counts once. (Not so for records: the mean of two distributions 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,8 +73,11 @@ class Alike:
         held = self.bound.holdings.histogram((kept & self.stars) | suppressed)
         return holds(self.bound.rules, held[-1], held)
 
-    def _histograms(self, rows: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """Count the distinct holdings of each class at each place."""
+    def _histograms(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Count the distinct holdings of each class at each place, class after class.
+
+        All together they might not fit into memory.
+        """
         held = self.bound.holdings
         assert held is not None
         found, places = [], []
@@ -87,7 +90,5 @@ class Alike:
         classes, starts = np.unique(of_entry[order], return_index=True)
         size = self.bound.rules.units + 1
         parts = np.split(place[order], starts[1:])
-        return [
-            (int(c), np.bincount(part, minlength=size))
-            for c, part in zip(classes, parts, strict=True)
-        ]
+        for c, part in zip(classes, parts, strict=True):
+            yield int(c), np.bincount(part, minlength=size)

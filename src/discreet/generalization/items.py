@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.errors import BadInput
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import Ladder
-from discreet.method import Given, Method, Outcome, as_arrow, as_given
+from discreet.method import Method, as_arrow, as_given
+from discreet.outcome import Given, Outcome
 from discreet.parameters import Constraints, Rule, whole
 from discreet.plan import ColumnPlan
 from discreet.table.classes import renumber

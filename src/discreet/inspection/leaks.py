@@ -10,6 +10,7 @@ import numpy as np
 from discreet.errors import BadInput
 from discreet.inspection.encoded import Encoded
 from discreet.table import float_values
+from discreet.table.classes import constant_within
 from discreet.table.dependence import Hidden, Known, telling
 
 # So many records show a dependency that concerns one in a hundred of them.
@@ -97,6 +98,5 @@ def _same_throughout(household: Encoded, column: Encoded) -> bool:
     """Tell whether all members of a household have one value, and some household has two."""
     there = (household.codes >= 0) & (column.codes >= 0)
     homes, codes = household.codes[there], column.codes[there]
-    first = np.zeros(len(household.counts), codes.dtype)
-    first[homes] = codes
-    return len(household.counts) < len(codes) and bool((first[homes] == codes).all())
+    size = len(household.counts)
+    return size < len(codes) and constant_within(homes, size, codes)

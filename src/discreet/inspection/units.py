@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from discreet.inspection.encoded import Encoded
 from discreet.inspection.guesses import Guess
 from discreet.table import words
+from discreet.table.classes import constant_within
 from discreet.table.identifiers import can_identify, is_whole
 
 # Numbers may tell persons apart if they are many, with few gaps and a few records each, and if
@@ -91,7 +90,5 @@ def is_constant_within(unit: Encoded, column: Encoded) -> bool:
     >>> is_constant_within(unit, sex), is_constant_within(unit, day)
     (True, False)
     """
-    # The last record of each unit is written over the others.
-    last = np.empty(len(unit.values) + 1, dtype=column.codes.dtype)
-    last[unit.codes] = column.codes
-    return bool((last[unit.codes] == column.codes).all())
+    # One more group, the last, for records without a unit: their code is -1.
+    return constant_within(unit.codes, len(unit.values) + 1, column.codes)

@@ -186,6 +186,8 @@ class Recipe(BaseModel):
                 "known_rows is for rows that can be seen to belong together: list the unit under "
                 "pseudonyms, or release a household"
             )
+        if self.linked is not None:
+            self._refuse_beside_links(self.linked)
         for number, step in enumerate(self.steps, start=1):
             where = f"step {number} ({step.method})"
             for column in step.columns:
@@ -256,6 +258,41 @@ class Recipe(BaseModel):
             return roles.unit
         shown = roles.household is not None and roles.release_household
         return roles.household if shown and self.known_rows is not None else None
+
+    def _refuse_beside_links(self, linked: str) -> None:
+        """Refuse promises that would not hold of what the rows of a unit show together."""
+        judged = []
+        for number, step in enumerate(self.steps, start=1):
+            promise = step.build().promise if step.promise else None
+            where = f"step {number} ({step.method})"
+            alone = [column for column in step.columns if column in self.roles.quasi]
+            if promise in ("k-per-value", "k-per-tuple") and alone:
+                raise ValueError(
+                    f"{where} treats the quasi column '{alone[0]}' row by row, but rows are linked "
+                    f"by '{linked}'; put it into a step generalize, or set promise = false"
+                )
+            if promise == "wildcard-k":
+                raise ValueError(
+                    f"{where}: null_policy = 'match' does not keep what rows that are linked by "
+                    f"'{linked}' show together; use 'value'"
+                )
+            judged += [where] * (promise == "privacy-models")
+        if len(judged) > 1:
+            raise ValueError(
+                f"rows are linked by '{linked}', which {' and '.join(judged)} would each look at "
+                "alone; put their columns into one step"
+            )
+        if judged and self.counted not in (None, linked):
+            raise ValueError(
+                f"rows are linked by '{linked}', but k counts the values of '{self.counted}'; set "
+                "counts so that both are the same"
+            )
+        home = self.roles.household if self.roles.release_household else None
+        if judged and home not in (None, linked):
+            raise ValueError(
+                f"rows are linked by '{linked}', and '{home}' would link more of them; set "
+                "release_household = false"
+            )
 
     @property
     def treated(self) -> list[str]:

@@ -36,8 +36,8 @@ class Roles(BaseModel):
     household : str
         Replaced by random numbers, the same for all members of a household.
     household_level : list of str
-        Columns that say the same for all members of a household; treated once a household. What
-        is constant within all households is found without being listed.
+        Columns that say the same for all members of a household; treated once a household.
+        Columns that are constant within all households are detected by default.
     release_household : bool
         False: the household's number is not released.
     weight : str
@@ -100,6 +100,9 @@ class Roles(BaseModel):
         for column in self.untouched:
             if column not in self.quasi:
                 raise ValueError(f"untouched lists '{column}', which is not a quasi column")
+        if self.household in self.pseudonyms and not self.release_household:
+            home = self.household
+            raise ValueError(f"'{home}' is among the pseudonyms, but release_household = false")
         if self.household_level and self.household is None:
             raise ValueError("household_level needs the column of households: the role household")
         return self

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.measure import NOBODY, Entry, Facts, Figure, Measure
-from discreet.table.classes import check_columns, classes_of, encode, encode_columns
+from discreet.table.classes import check_columns, classes_of, encode, encode_columns, first_rows
 from discreet.table.columns import float_values
 from discreet.table.native import to_arrow
 
@@ -147,7 +147,7 @@ def frequencies(
     if nulls == "match" and (codes < 0).any():
         from discreet.kernels.wildcard import wildcard_counts
 
-        tuples = np.ascontiguousarray(codes[:, _first_rows(ids, count)].T)
+        tuples = np.ascontiguousarray(codes[:, first_rows(ids, count)].T)
         given = counts.astype(np.float64) if sums is None else sums
         counts, matched = wildcard_counts(tuples, sizes, counts, given)
         sums = None if sums is None else matched
@@ -187,13 +187,6 @@ def unit_ids(table: pa.Table, units: Any, called: str = "units") -> np.ndarray:
     alone = ids < 0
     ids[alone] = size + np.arange(alone.sum())
     return ids
-
-
-def _first_rows(ids: np.ndarray, count: int) -> np.ndarray:
-    first = np.empty(count, np.int64)
-    # Of several assignments to one place the last holds.
-    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
-    return first
 
 
 def record_weights(table: pa.Table, weight: Any) -> np.ndarray | None:

@@ -16,7 +16,14 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.risk.frequency import unit_ids
-from discreet.table.classes import check_columns, classes_of, encode, encode_columns, renumber
+from discreet.table.classes import (
+    check_columns,
+    classes_of,
+    encode,
+    encode_columns,
+    in_order,
+    renumber,
+)
 from discreet.table.columns import kind_of
 from discreet.table.native import to_arrow
 
@@ -73,10 +80,8 @@ def _by_unit(
     owned, number = renumber(units * size + values, (int(units.max()) + 1) * size)
     value = np.empty(number, np.int64)
     value[owned] = values
-    # Sorting integers is quicker than hashing them.
-    once = np.sort(groups * number + owned)
-    once = once[np.diff(once, prepend=-1) > 0]
-    pairs = count_pairs(once // number, classes, value[once % number], size)
+    group, own = np.divmod(in_order(groups * number + owned), number)
+    pairs = count_pairs(group, classes, value[own], size)
     return replace(pairs, q=np.bincount(value, minlength=size) / number)
 
 

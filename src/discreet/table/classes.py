@@ -113,6 +113,34 @@ def in_order(keys: np.ndarray) -> np.ndarray:
     return keys[np.append(True, keys[1:] > keys[:-1])[: len(keys)]]
 
 
+def first_rows(ids: np.ndarray, count: int) -> np.ndarray:
+    """Return the first row of each of the numbers 0, 1, ... below `count`, all of which occur.
+
+    Examples
+    --------
+    >>> first_rows(np.array([0, 0, 1, 0, 2]), 3)
+    array([0, 2, 4])
+    """
+    first = np.empty(count, np.int64)
+    # Of several assignments to one place the last holds.
+    first[ids[::-1]] = np.arange(len(ids))[::-1]
+    return first
+
+
+def constant_within(groups: np.ndarray, size: int, codes: np.ndarray) -> bool:
+    """Tell whether codes are the same in all rows of each group; groups are 0, 1, ... below `size`.
+
+    Examples
+    --------
+    >>> homes = np.array([0, 0, 1])
+    >>> constant_within(homes, 2, np.array([5, 5, 7])), constant_within(homes, 2, np.arange(3))
+    (True, False)
+    """
+    one = np.empty(size, codes.dtype)
+    one[groups] = codes
+    return bool((one[groups] == codes).all())
+
+
 def renumber(keys: np.ndarray, bound: int) -> tuple[np.ndarray, int]:
     """Renumber keys in 0..bound-1 without gaps."""
     if bound <= 4 * len(keys):

@@ -35,6 +35,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.kernels import dependence as kernel
+from discreet.table.classes import first_rows
 from discreet.threads import over_ranges
 
 # Of a false alarm anywhere in a search over a table.
@@ -338,7 +339,7 @@ class _Search:
         classes = self._compared_with(names)
         share = _share(classes, cells.at)
         gone = cells.doubt_gone(share)
-        complete = whole[_first_rows(ids, count)]
+        complete = whole[first_rows(ids, count)]
         seen = self._seen(cells, classes, gone, complete)
         # Of a value that nearly all have, not even all records of the cell would be evidence.
         most = (cells.sizes + 4 * np.sqrt(cells.sizes) + 8) * len(self.first) / _SAMPLE
@@ -404,10 +405,10 @@ class _Search:
         values = self.classes.values[rows]
         size = int(values.max()) + 1
         pairs, distinct = kernel.numbered(ids.astype(np.int64) * size + values, count * size)
-        one = _first_rows(pairs, distinct)
+        one = first_rows(pairs, distinct)
         left = np.bincount(ids[one], self.classes.share(rows[one]), count)
         sizes = np.bincount(ids, minlength=count)
-        of = self.classes.ids[rows[_first_rows(ids, count)]]
+        of = self.classes.ids[rows[first_rows(ids, count)]]
         choices = self._values_per_class[of] * np.log(2)
         with np.errstate(divide="ignore"):
             surprise = -sizes * np.log(np.minimum(left, 1.0))
@@ -416,7 +417,7 @@ class _Search:
 
     @cached_property
     def _values_per_class(self) -> np.ndarray:
-        one = _first_rows(self.classes.values, len(self.classes.value_sizes))
+        one = first_rows(self.classes.values, len(self.classes.value_sizes))
         return np.bincount(self.classes.ids[one], minlength=self.classes.count)
 
     # Order
@@ -460,13 +461,6 @@ class _Search:
 def _share(classes: list[_Classes], rows: np.ndarray) -> np.ndarray:
     """Return how much of its classes has the value of a row: the most of any."""
     return np.max([c.share(rows) for c in classes], axis=0)
-
-
-def _first_rows(ids: np.ndarray, count: int) -> np.ndarray:
-    """Return the first row of each cell; they are numbered as they come."""
-    first = np.empty(count, np.int64)
-    first[ids[::-1]] = np.arange(len(ids))[::-1]
-    return first
 
 
 def _divergence(part: np.ndarray, share: np.ndarray) -> np.ndarray:

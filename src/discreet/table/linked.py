@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.kernels import linked as kernels
-from discreet.table.classes import classes_of
+from discreet.table.classes import classes_of, in_order
 
 
 @dataclass(frozen=True)
@@ -160,9 +160,8 @@ class Itemsets:
         """Return the distinct pairs of an entry's group and a value, and how many values may be."""
         there = (values >= 0) & (self.entry >= 0)
         size = int(values.max(initial=0)) + 1
-        pairs = np.sort(groups[self.entry[there]] * size + values[there])
-        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-        return pairs // size, pairs % size, size
+        group, value = np.divmod(in_order(groups[self.entry[there]] * size + values[there]), size)
+        return group, value, size
 
     def values_of_sets(self, values: np.ndarray) -> np.ndarray:
         """Count the distinct values (-1 is none) that the units of each whole itemset have."""

@@ -74,8 +74,6 @@ JOINT: dict[str, JointReplay] = {
     "sources": shuffled,
 }
 
-# Kinds whose draws are those of a person, the same in all its rows.
-BY_UNIT = {"shift"}
 # What must hold of a step's rows together: raises ValueError where what was counted is not so.
 VERIFY: dict[str, Callable[[StepPlan, Tally], None]] = {
     "generalize": verify_generalize,
@@ -177,22 +175,23 @@ def _at_levels(step: StepPlan, columns: Columns, draws: Callable[[str], Draws]) 
     A piece of rows does not tell which is the first of a household, and need not: what is applied
     to pieces goes by each value alone, and by the household's draws.
     """
-    levels = step.get("levels", {})
+    levels, drawn = step.get("levels", {}), step.get("drawn", {})
     kept = _kept(step, columns)
-    if not levels:
+    if not levels and not drawn:
         return _step(step, columns, draws) if kept is None else _scattered(step, columns, kept)
     new: dict[str, Any] = {}
-    for level in dict.fromkeys([levels.get(name) for name in step["columns"]]):
-        names = [name for name in step["columns"] if levels.get(name) == level]
+    for once, by in dict.fromkeys((levels.get(n), drawn.get(n)) for n in step["columns"]):
+        names = [n for n in step["columns"] if (levels.get(n), drawn.get(n)) == (once, by)]
         part: StepPlan = {**step, "columns": {name: step["columns"][name] for name in names}}
+        level = once or by
         if level is None:
             new |= _step(part, columns, draws)
             continue
         numbers = group_numbers(columns.arrow(level))
-        if columns.rows is not None or step.get("joint", {}).get("kind") in BY_UNIT:
+        if once is None or columns.rows is not None:
             new |= _step(part, columns, partial(_by_group, draws, numbers))
             continue
-        codes = encode(columns.arrow(level), level)[0]
+        codes = encode(columns.arrow(once), once)[0]
         first = np.unique(codes, return_index=True)[1]
         some = columns.chosen(first, columns if "joint" in step else names)
         made = _step(part, some, partial(_by_group, draws, numbers[first]))

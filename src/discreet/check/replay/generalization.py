@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from discreet.check.evidence import StepPlan
 from discreet.draws import Draws
-from discreet.table.classes import classes_of
+from discreet.table.classes import classes_of, first_rows
 
 EVERYTHING = "*"
 _FEW_ROUNDS = 4
@@ -40,7 +40,7 @@ def generalize(
         # Rows that have the same leaves end up alike, so these are looked at once.
         sizes = np.array([len(h["maps"][0]) for h in hierarchies.values()], dtype=np.int64)
         ids, n = classes_of(np.array(list(leaves.values())), sizes)
-        records, first = np.bincount(ids, minlength=n), _first_rows(ids, n)
+        records, first = np.bincount(ids, minlength=n), first_rows(ids, n)
         leaves = {name: found[first] for name, found in leaves.items()}
     null = {name: found < 0 for name, found in leaves.items()}
     texts = {name: h.get("texts", None) or _texts(h) for name, h in hierarchies.items()}
@@ -108,13 +108,6 @@ def _dropped(group: dict[str, Any], rows: np.ndarray | None, n: int) -> np.ndarr
     if "dropped" not in group:
         return np.zeros(n, dtype=bool)
     return np.isin(np.arange(n) if rows is None else rows, group["dropped"])
-
-
-def _first_rows(ids: np.ndarray, n: int) -> np.ndarray:
-    """Return a row of each class."""
-    first = np.empty(n, np.int64)
-    first[ids] = np.arange(len(ids))
-    return first
 
 
 def _texts(hierarchy: dict[str, Any]) -> pa.Array:

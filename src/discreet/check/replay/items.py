@@ -20,13 +20,9 @@ def items(
     for name, plan in step["columns"].items():
         separator = plan["separator"]
         becomes = dict(zip(plan["items"], plan["labels"], strict=True))
-        cells: list[Any] = []
+        cells = []
         for cell in columns.arrow(name).to_pylist():
             labels = sorted({becomes[item] for item in split(cell, separator)} - {None})
-            if cell is None or (separator is not None and not labels):
-                cells.append(None)
-            else:
-                cells.append(labels if separator is None else separator.join(labels))
-        kind = pa.string() if separator is not None else pa.list_(pa.string())
-        new[name] = pa.chunked_array([pa.array(cells, kind)])
+            cells.append(separator.join(labels) if labels else None)
+        new[name] = pa.chunked_array([pa.array(cells, pa.string())])
     return new
