@@ -156,6 +156,7 @@ def test_values_that_came_out_unchanged_are_told(recwarn):
 
 def test_the_check_compares_how_far_values_went_with_the_recipe():
     recipe = {
+        "seed": 2**100 + 1,
         "roles": {"confidential": ["x"]},
         "steps": [{"method": "rank-swap", "columns": ["x"], "p": 20}],
     }
