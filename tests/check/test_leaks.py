@@ -170,6 +170,18 @@ def test_a_member_shows_what_another_hides():
     assert found.status == "verified"
 
 
+def test_that_children_earn_nothing_is_a_note():
+    draw = np.random.default_rng(4)
+    ages = draw.integers(0, 80, N)
+    income = np.where(ages < 16, 0, draw.lognormal(8, 1, N).round())
+    table = pa.table({"income": income, "age": ages // 8 * 8})
+    steps = [{"method": "noise", "columns": ["income"], "scale": 0.5}]
+    rules = recipe([], steps, "age", roles={"confidential": ["income"]})
+    found = discreet.protect(table, rules).check
+    assert found.verified
+    assert any(note.startswith("'age' tells that 'income' was 0 for ") for note in found.notes)
+
+
 def test_what_narrows_values_down_is_a_note():
     table = people()
     fives = pa.array(table["age"].to_numpy() // 5)

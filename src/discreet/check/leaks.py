@@ -26,6 +26,11 @@ from discreet.table.keys import group_numbers
 NOTHING = "nothing released gives a treated column away"
 # So many rows are looked at where they are not all in memory: whole households, chosen by a hash.
 MOST_ROWS = 1_000_000
+_LEAKS = ("tells", "sorts")
+_NOTED = {
+    "narrows": "narrows the original values of '{}' down",
+    "tells nothing but zeros": "tells that '{}' was 0",
+}
 _TOGETHER = ("privacy-models", "wildcard-k", "k-per-tuple")
 
 
@@ -99,12 +104,12 @@ class _Looked:
         }
         column = Hidden(name, hidden.codes, hidden.size, hidden.numbers, classes, beside)
         found = telling(column, self.known, self.units, len(self.names))
-        said = [_said(name, self._names(one), one) for one in found if one.how != "narrows"]
+        said = [_said(name, self._names(one), one) for one in found if one.how in _LEAKS]
         self.notes += [
-            f"{self._names(one)[0]} narrows the original values of '{name}' down for "
+            f"{' and '.join(self._names(one))} {_NOTED[one.how].format(name)} for "
             f"{one.records:,} of {one.at_stake:,} records"
             for one in found
-            if one.how == "narrows"
+            if one.how in _NOTED
         ]
         if not perturbed and self.recipe.roles.household in self.groups:
             said += self._members(name, hidden.codes, classes)

@@ -61,7 +61,7 @@ def find_leaks(
         beside = together if name in together else ()
         hidden = Hidden(name, one.codes, one.size, one.numbers, None, beside)
         for told in telling(hidden, known, units, len(together) + len(alone)):
-            if told.how != "narrows":
+            if told.how in ("tells", "sorts"):
                 share = told.records / told.at_stake
                 _settle(found, name, told.columns, share, shown)
         if household is not None and _same_throughout(columns[household], columns[name]):

@@ -50,7 +50,7 @@ _SMALL = 64
 # 1e-5 if the pair tells 3 %.
 _SAMPLE, _PASSED_OVER, _LESS_DOUBT, _WHOLE = 1 << 16, LEAST_SHARE / 4, 0.6, 64
 
-How = Literal["tells", "sorts", "narrows"]
+How = Literal["tells", "tells nothing but zeros", "sorts", "narrows"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Telling:
     columns: tuple[str, ...]
     records: int  # whose value it tells
     at_stake: int  # whose value is not clear without it
-    # It tells the value; sorting by it sorts the values; or it leaves fewer of them.
+    # It tells the value, or only who has 0; sorting by it sorts the values; or it leaves fewer.
     how: How = "tells"
 
 
@@ -217,8 +217,14 @@ class _Search:
         masks_2 = over_ranges(lambda at, _: self._pair(pairs[at], told), len(pairs), chunk=1)
         for pair, mask in zip(pairs, masks_2, strict=True):
             if mask is not None:
-                found.append(Telling(pair, int(mask.sum()), self.at_stake))
+                found.append(Telling(pair, int(mask.sum()), self.at_stake, self._of_zeros(mask)))
         return found
+
+    def _of_zeros(self, mask: np.ndarray) -> How:
+        """Tell apart who has nothing: that children earn nothing is no secret of theirs."""
+        numbers = self.hidden.numbers
+        none = numbers is not None and not numbers[self.rows][mask].any()
+        return "tells nothing but zeros" if none else "tells"
 
     def _worth_asking(self, pair: tuple[str, ...], told: dict[str, np.ndarray]) -> bool:
         if not set(pair) & set(self.names):
@@ -265,7 +271,7 @@ class _Search:
             parted = self._parted(name)
             mask = self._told(parted.ids, parted.count, self._compared_with((name,)))
         if mask is not None:
-            return mask, "tells"
+            return mask, self._of_zeros(mask)
         mask = self._sorted(name)
         if mask is not None:
             return mask, "sorts"
