@@ -338,6 +338,17 @@ class Facts:
         """The records among which linkage is tried."""
         return self.drawn if self.whole else self._sample(LINKED)
 
+    @cached_property
+    def few(self) -> Rows:
+        """At most some 5,000 records, also where all are in memory."""
+        rows = self.to_link
+        if rows.num_rows <= LINKED:
+            return rows
+        below = np.uint64(share_below(LINKED, rows.num_rows))
+        found = rows.take(np.flatnonzero(self._draws.words(rows.numbers) <= below))
+        found.of = self
+        return found
+
     def _sample(self, m: int) -> Rows:
         found = self.seen.sample[0]
         if not self.whole:
