@@ -23,7 +23,7 @@ LAYERS = [
     ["measure", "method", "outcome", "plan", "unchanged"],
     ["engines", "parameters"],
     ["table", "draws", "datasets"],
-    ["kernels", "clock", "errors", "threads", "trace", "_estimator"],
+    ["kernels", "clock", "errors", "private", "threads", "trace", "_estimator"],
 ]
 Graph = Mapping[str, Mapping[str, set[str]]]
 

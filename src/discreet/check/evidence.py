@@ -18,6 +18,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from discreet.errors import BadInput
+from discreet.private import make_private, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.table.files import for_csv, parquet_files
 
@@ -255,14 +256,16 @@ def save_plan(plan: Plan, folder: Path) -> None:
         if isinstance(value, list):
             return [plain(item, f"{name}-{i + 1}") for i, item in enumerate(value)]
         if isinstance(value, np.ndarray) and (len(value) > LONGEST_JSON_ARRAY or _has_nan(value)):
-            parquet.write_table(pa.table({"value": value}), folder / f"{name}.parquet")
+            parquet.write_table(
+                pa.table({"value": value}), make_private(folder / f"{name}.parquet")
+            )
             return {FILE_KEY: f"{name}.parquet"}
         if isinstance(value, np.ndarray):
             return value.tolist()
         return value
 
     text = json.dumps(plain(plan, "plan"), indent=1, ensure_ascii=False, allow_nan=False)
-    (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
+    write_private(folder / "plan.json", text + "\n")
 
 
 def _has_nan(array: np.ndarray) -> bool:
