@@ -36,6 +36,7 @@ from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.report import external_report, internal_report, summary_html
 from discreet.table import like, to_arrow
+from discreet.table.bare import bare
 from discreet.table.files import format_of
 from discreet.table.labels import carried, public_field
 from discreet.table.signatures import FORMATS
@@ -89,13 +90,15 @@ class Release:
     source: Path | None = field(default=None, repr=False)
     tell: Callable[[str], None] = field(default=lambda what: None, repr=False)
     check: CheckReport | None = None
+    keep_index: bool = field(default=False, repr=False)
 
     @property
     def table(self) -> Any:
-        """The protected table, of the kind, order and index of the input.
+        """The protected table, of the kind and order of the input.
 
         A table of the engine's own, a DuckDB relation or a Spark DataFrame, where rows are not in
-        memory. Records that are left out of the written file are rows of nulls in it.
+        memory. Records that are left out of the written file are rows of nulls in it. Neither an
+        index, unless `protect` was told to keep it, nor unused categories nor metadata are in it.
         """
         if self.check is None:
             self.verify()
@@ -112,7 +115,7 @@ class Release:
         # Null markers became nulls, so columns that no step treats may have changed too.
         arrow = to_arrow(given)
         changed |= {c for c in arrow.column_names if before[c].null_count != arrow[c].null_count}
-        return like(given, shown, changed)
+        return bare(like(given, shown, changed), self.keep_index)
 
     @cached_property
     def finished(self) -> Frame:
