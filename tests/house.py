@@ -24,7 +24,7 @@ LAYERS = [
     ["engines", "parameters"],
     ["table", "datasets"],
     ["draws"],
-    ["kernels", "clock", "errors", "threads", "trace", "_estimator"],
+    ["kernels", "clock", "errors", "private", "threads", "trace", "_estimator"],
 ]
 Graph = Mapping[str, Mapping[str, set[str]]]
 

@@ -139,3 +139,19 @@ def test_engines_find_the_same_input_and_draw_the_same(wave, suffix, tmp_path):
             )
             assert report.ok
             assert any("the one that was protected" in f.promise for f in report.having("verified"))
+
+
+@pytest.mark.parametrize("edit", [np.sort, lambda rows: np.roll(rows, 1)])
+def test_rows_in_another_order_than_the_seeds_are_found(wave, edit, tmp_path):
+    release = discreet.protect(wave, recipe())
+    release.save(tmp_path / "release")
+    internal, table = tmp_path / "release" / "internal", tmp_path / "release" / "public/table.csv"
+    rows = pd.read_parquet(internal / "rows.parquet")["original_row"].to_numpy()
+    place = {row: at for at, row in enumerate(rows)}
+    new = edit(rows)
+    header, *lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join([header, *(lines[place[row]] for row in new)]))
+    pd.DataFrame({"original_row": new}).to_parquet(internal / "rows.parquet")
+    report = discreet.check_release(table, internal / "recipe.toml", internal)
+    broken = [found.promise for found in report.having("broken")]
+    assert "the rows are in the random order of the seed" in broken

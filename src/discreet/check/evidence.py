@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.errors import BadInput
+from discreet.private import make_private, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.table.files import parquet_files
 
@@ -110,6 +111,11 @@ class Evidence:
     def seed(self) -> int:
         """What the draws went by."""
         return self.recipe.seeds_for(self.log["input"]["hmac"])[0]
+
+    @property
+    def order_seed(self) -> int:
+        """What the order of the rows, and the household numbers, went by."""
+        return self.recipe.seeds_for(self.log["input"]["hmac"])[1]
 
     @cached_property
     def rows(self) -> np.ndarray | None:
@@ -223,14 +229,16 @@ def save_plan(plan: Plan, folder: Path) -> None:
         if isinstance(value, list):
             return [plain(item, f"{name}-{i + 1}") for i, item in enumerate(value)]
         if isinstance(value, np.ndarray) and (len(value) > LONGEST_JSON_ARRAY or _has_nan(value)):
-            parquet.write_table(pa.table({"value": value}), folder / f"{name}.parquet")
+            parquet.write_table(
+                pa.table({"value": value}), make_private(folder / f"{name}.parquet")
+            )
             return {FILE_KEY: f"{name}.parquet"}
         if isinstance(value, np.ndarray):
             return value.tolist()
         return value
 
     text = json.dumps(plain(plan, "plan"), indent=1, ensure_ascii=False, allow_nan=False)
-    (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
+    write_private(folder / "plan.json", text + "\n")
 
 
 def _has_nan(array: np.ndarray) -> bool:

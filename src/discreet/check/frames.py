@@ -24,6 +24,7 @@ from discreet.check.leaks import NOTHING, leaks
 from discreet.check.levels import drawn_once
 from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
+from discreet.check.order import row_order
 from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
 from discreet.check.promises import PROMISES
 from discreet.check.shown import Shown
@@ -65,7 +66,7 @@ def check_frames(
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += [*as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
-    findings += linked_rows(shown, recipe)
+    findings += [*linked_rows(shown, recipe), *row_order(evidence)]
     shown.remove()
     return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed))
 

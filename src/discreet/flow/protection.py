@@ -8,10 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from narwhals.dependencies import is_pandas_dataframe
+
 from discreet.assessment import Assessment
 from discreet.check.folders import is_file_target
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
+from discreet.errors import BadInput
 from discreet.flow.deciding import Tell, decide
 from discreet.flow.finishing import count_changes, finish
 from discreet.flow.log import timed
@@ -19,6 +22,11 @@ from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_name
 from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
+
+_INDEX_KEPT = (
+    "release.table keeps the index of the input, which may say who the records are; the written "
+    "file does not hold it"
+)
 
 
 def protect(
@@ -28,6 +36,7 @@ def protect(
     *,
     memory: str | None = None,
     master: str | None = None,
+    keep_index: bool = False,
 ) -> Release:
     """Protect a table by a recipe, and verify what the recipe promises.
 
@@ -45,6 +54,9 @@ def protect(
         DuckDB's or Spark's limit, such as "4GB".
     master : str, optional
         Of Spark; this machine by default. A session that runs already is used as it is.
+    keep_index : bool
+        Keep the index of a pandas table, which often says who the records are, in `Release.table`.
+        By default rows are numbered anew; a written file never holds it.
 
     Returns
     -------
@@ -71,7 +83,12 @@ def protect(
     >>> release.check.ok
     True
     """
+    if keep_index and not is_pandas_dataframe(table):
+        raise BadInput("keep_index is for pandas tables, the only ones with an index")
     release = prepare(table, as_recipe(recipe), choose(engine, table), memory=memory, master=master)
+    if keep_index:
+        release.keep_index = True
+        release.log["warnings"].append(_INDEX_KEPT)
     try:
         release.verify()
     except BaseException:

@@ -26,6 +26,7 @@ from pydantic import (
 from discreet.draws import PREDICTABLE_BELOW, SEED_BITS, derived
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
+from discreet.private import write_private
 from discreet.recipe.roles import Roles
 from discreet.recipe.wording import say
 from discreet.registry import find_method, methods, parameters
@@ -381,10 +382,17 @@ class Recipe(BaseModel):
             raise BadInput(f"{source}: {say(error, cls)}") from None
 
     def dump(self, path: str | Path | None = None) -> str:
-        """Return the recipe as TOML text, every parameter spelt out; write it if given a path."""
+        """Return the recipe as TOML text, every parameter spelt out; write it if given a path.
+
+        A file with a seed or a key can be read by its owner only.
+        """
         text = tomli_w.dumps(self.model_dump(exclude_none=True))
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            secret = (self.seed, self.order_seed, self.pseudonym_key)
+            if any(value is not None for value in secret):
+                write_private(path, text)
+            else:
+                Path(path).write_text(text, encoding="utf-8")
         return text
 
     @classmethod
