@@ -60,6 +60,8 @@ from discreet.utility.structure import (
 
 # Records to link, and to draw distributions from, where they are not in memory.
 LINKED = 5_000
+# Records in memory among which each is looked for one by one; of more, a sample is linked.
+MOST_LINKED = 100_000
 DRAWN = 100_000
 # Distinct tuples that come to memory for one measure.
 MOST_TUPLES = 1 << 21
@@ -81,6 +83,12 @@ class Facts:
         self.whole = before.whole and after.whole
         self._labels: dict[str, bool] = {}
         self._sizes: dict[tuple[int, tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
+
+    @cached_property
+    def drawn_columns(self) -> set[str]:
+        """Columns in which a seed decided."""
+        random = [step for step in self.recipe.steps if step.build().is_random]
+        return {column for step in random for column in step.columns}
 
     # What is known from the schemas
 
@@ -338,10 +346,20 @@ class Facts:
         """The records among which linkage is tried."""
         return self.drawn if self.whole else self._sample(LINKED)
 
+    @cached_property
+    def few_to_link(self) -> Rows:
+        """The same, or a sample also where too many are in memory."""
+        return self.to_link if self.to_link.num_rows <= MOST_LINKED else self._smallest(LINKED)
+
     def _sample(self, m: int) -> Rows:
-        found = self.seen.sample[0]
         if not self.whole:
-            found = with_smallest(self.seen.sample, m, self._draws)
+            return self._smallest(m)
+        found = self.seen.sample[0]
+        found.of = self
+        return found
+
+    def _smallest(self, m: int) -> Rows:
+        found = with_smallest(self.seen.sample, m, self._draws)
         found.of = self
         return found
 
@@ -349,9 +367,9 @@ class Facts:
     def _draws(self) -> Draws:
         return Draws(self.recipe.order_seed or 0, "sample")
 
-    def sampled(self, share: float) -> dict[str, Any]:
+    def sampled(self, share: float, n: int | None = None) -> dict[str, Any]:
         """Tell of a sample in which a share was found, with Wilson's 95 % interval."""
-        n = self.to_link.num_rows
+        n = self.to_link.num_rows if n is None else n
         if n == self.num_rows:
             return {}
         return {"sample": n, "of": self.num_rows, "interval": list(wilson(share, n))}
