@@ -253,18 +253,19 @@ def test_a_suppressed_record_takes_its_household_along(people, tmp_path):
 
 def test_a_household_that_is_left_out_in_part_is_found_out(people, monkeypatch):
     given = recipe(GENERALIZE, quasi=["region", "age"], household_suppression="whole")
-    from discreet.flow import deciding
+    from discreet.flow import remaining
 
-    whole = deciding._whole_households
+    whole = remaining._with_households
+    home = people["household"].to_pylist()
 
-    def in_part(*given):
-        outcome = whole(*given)
-        # The rows of the first that is left out, but for one of several.
-        object.__setattr__(outcome, "excluded", outcome.excluded[1:])
-        return outcome
+    def in_part(decided, gone):
+        rows = whole(decided, gone)
+        # One of several rows of a household stays.
+        left = next(row for row in rows if row not in gone and home.count(home[row]) > 1)
+        return rows[rows != left]
 
-    monkeypatch.setattr(deciding, "_whole_households", in_part)
-    with pytest.raises(BrokenPromise):
+    monkeypatch.setattr(remaining, "_with_households", in_part)
+    with pytest.raises(BrokenPromise, match="a household is left out in part"):
         discreet.protect(people, given)
 
 
