@@ -253,18 +253,16 @@ def test_a_suppressed_record_takes_its_household_along(people, tmp_path):
 
 def test_a_household_that_is_left_out_in_part_is_found_out(people, monkeypatch):
     given = recipe(GENERALIZE, quasi=["region", "age"], household_suppression="whole")
-    from discreet.flow import remaining
+    from discreet.flow import protection
 
-    whole = remaining._with_households
-    home = people["household"].to_pylist()
+    whole, asked = protection.to_leave_out, []
 
-    def in_part(decided, gone):
-        rows = whole(decided, gone)
-        # One of several rows of a household stays.
-        left = next(row for row in rows if row not in gone and home.count(home[row]) > 1)
-        return rows[rows != left]
+    def in_part(*given):
+        asked.append(given)
+        # The rows of all that are left out, but for one.
+        return whole(*given)[1:] if len(asked) == 1 else None
 
-    monkeypatch.setattr(remaining, "_with_households", in_part)
+    monkeypatch.setattr(protection, "to_leave_out", in_part)
     with pytest.raises(BrokenPromise, match="a household is left out in part"):
         discreet.protect(people, given)
 
