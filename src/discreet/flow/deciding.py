@@ -229,7 +229,8 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     for number, step in enumerate(recipe.steps, start=1):
         method = step.build()
         by_unit = method.draws_by_unit and (recipe.roles.unit or recipe.roles.household)
-        if method.is_random and not by_unit and not frame.positioned and key is None:
+        by_row = method.is_random and not method.alike and not by_unit
+        if by_row and not frame.positioned and key is None:
             raise BadInput(
                 f"step {number} ({step.method}) draws by row, but the rows of this table have no "
                 "fixed place; give a column with a value of its own in each row the role row_key"
