@@ -253,6 +253,12 @@ def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
         bound = f"found {figure(search['optimum'])}, nothing is below {figure(search['bound'])}"
         of = f"certificate ({search['group']}, round {search['round']})"
         part.facts.append((of, f"{proven}: {bound}; {work}"))
+        if "drawn" in search:
+            said = f"levels were drawn that cost {figure(search['drawn'])}, and the best "
+            said += f"{figure(search['optimum'])}"
+            part.facts.append(
+                (f"paid for the draw ({search['group']}, round {search['round']})", said)
+            )
     _suppressed(part, done)
 
 

@@ -309,7 +309,7 @@ def _counted_on_engine(t: Facts, name: str) -> tuple[pa.Array, np.ndarray]:
 
 def _take(t: Facts) -> Entry:
     steps = _steps(t.recipe)
-    rows = t.few
+    rows = t.few_to_link
     if t.whole:
         whole = t.rows()
         at = np.searchsorted(whole.numbers, rows.numbers)
