@@ -41,6 +41,8 @@ from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise
 
 Value = TypeVar("Value")
+# Promises about classes of records.
+JUDGED = ("privacy-models", "wildcard-k")
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -33,7 +33,6 @@ class ByRow(TypedDict, total=False):
 
     results: dict[str, np.ndarray]  # by column, where a later step went on from them
     disclosed: np.ndarray  # rows that are outside the promise
-    excluded: np.ndarray  # rows that it leaves out, since one of their household is suppressed
 
 
 class StepPlan(ByRow):
@@ -59,6 +58,8 @@ class Plan(TypedDict):
     steps: list[StepPlan]
     suppressed: NotRequired[dict[str, Any]]  # `records`, `left_out`, and by column `blanked`
     households: NotRequired[dict[str, Any]]  # the `column` with new numbers, and how many `ids`
+    # Rows that are left out before any step, in order; what steps list by row is by the others.
+    excluded: NotRequired[np.ndarray]
 
 
 class Log(TypedDict):
@@ -134,8 +135,19 @@ class Evidence:
 
     @property
     def suppressed(self) -> dict[str, Any]:
-        """What the plan says of suppression: `records`, `left_out`, and by column `blanked`."""
-        return {"records": 0, "left_out": 0, "blanked": {}} | self.plan.get("suppressed", {})
+        """What the plan says of suppression: `records`, `left_out`, and by column `blanked`.
+
+        Among the records that steps look at, which the excluded ones are not.
+        """
+        found: dict[str, Any] = {"records": 0, "left_out": 0, "blanked": {}}
+        found |= self.plan.get("suppressed", {})
+        gone = len(self.excluded)
+        return found | {key: found[key] - gone for key in ("records", "left_out")}
+
+    @property
+    def excluded(self) -> np.ndarray:
+        """The rows that all steps do without."""
+        return np.asarray(self.plan.get("excluded", ()), dtype=np.int64)
 
     @classmethod
     def load(cls, folder: str | Path) -> Evidence:
@@ -167,12 +179,25 @@ class Evidence:
             if not isinstance(files, dict):
                 raise TypeError("a part of it is no table of names")
         gone = self.suppressed
+        if (np.diff(self.excluded) <= 0).any():
+            raise ValueError("the rows that it leaves out are not in order")
         numbers = (gone["records"], gone["left_out"], *gone["blanked"].values())
         if not all(isinstance(number, int) for number in numbers):
             raise TypeError("what it says of suppressed records are no numbers")
         for step in self.plan["steps"]:
             for plan in step["columns"].values():
                 _ = step["step"], step["method"], plan["kind"]
+
+
+def places(excluded: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the places of rows among those that are not excluded.
+
+    Examples
+    --------
+    >>> places(np.array([1, 3]), np.array([0, 2, 4, 5])).tolist()
+    [0, 1, 2, 3]
+    """
+    return rows - np.searchsorted(excluded, rows)
 
 
 def _read_json(path: Path) -> Any:

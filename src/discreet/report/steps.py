@@ -166,6 +166,10 @@ def _sources(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     if "window" in plan:
         window = f"{counted(int(plan['window']), 'rank')} at most ({figure(float(plan['p']))} %)"
         part.facts.append((f"swapping in {column}", f"values moved by {window}"))
+    elif "jump" in plan:
+        ranks = f"any number of ranks, {round(plan['jump']):,} on average"
+        said = f"values moved by {ranks} ({figure(float(plan['p']))} %)"
+        part.facts.append((f"swapping in {column}", said))
 
 
 _Told = Callable[[StepPart, str, Plan, Plan], None]
