@@ -75,6 +75,7 @@ def compare(
 ) -> None:
     """Compare releases of one table, and mark those that no other one beats."""
     from discreet.assessment import compare as compared
+    from discreet.private import write_private
 
     if file is not None:
         _check(file, force, original, releases)
@@ -83,7 +84,7 @@ def compare(
             original, releases, risk=risk, loss=loss, engine=engine, memory=memory, **dialect
         )
     if file is not None and file.suffix == ".json":
-        file.write_text(found.to_json() + "\n", encoding="utf-8")
+        write_private(file, found.to_json() + "\n")
     elif file is not None:
         found.to_html(file)
     if as_json:

@@ -19,6 +19,7 @@ from discreet.check.folders import (
     siblings,
 )
 from discreet.errors import BadInput
+from discreet.private import make_private, make_private_folder
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def written_whole(target: Path, force: bool, source: Path | None = None) -> Iter
     part = beside(target, "part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        part.mkdir(mode=0o700)
+        make_private_folder(part)
         yield part
         _publish(part, target, force)
     except OSError as error:
@@ -80,7 +81,7 @@ def _publish(part: Path, target: Path, force: bool) -> None:
         _remove_old(target)
         return
     internal = internal_of(target)
-    (part / "internal" / UNFINISHED).touch()
+    make_private(part / "internal" / UNFINISHED)
     _put_in_place(part / "internal", internal, force)
     (table,) = (part / "public").iterdir()
     _put_in_place(table, target, force)

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import feather, parquet
 
 from discreet.errors import BadInput, nearest
+from discreet.table.bare import bare
 from discreet.table.cells import plain
 from discreet.table.csv import cast, read_csv
 from discreet.table.dialect import Marks, packing
@@ -215,7 +215,7 @@ def write_table(table: Any, path: str | Path) -> None:
             if target == "parquet":
                 parquet.write_table(whole, file, compression="zstd")
             else:
-                feather.write_feather(_nothing_under_nulls(whole), file, compression="zstd")
+                feather.write_feather(bare(whole), file, compression="zstd")
     elif target == "xlsx":
         from discreet.table.excel import write_excel
 
@@ -246,21 +246,6 @@ def table_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table],
         yield lambda piece: csv.write_table(
             pa.table({c: for_csv(c, _nan_to_null(piece[c])) for c in schema.names})
         )
-
-
-def _nothing_under_nulls(table: pa.Table) -> pa.Table:
-    """Rebuild the columns with nulls, so that no memory behind a null is written.
-
-    An Arrow file holds whole buffers, and a cell that was made null often still has its value
-    there. Taking rows copies only valid cells.
-    """
-    rows = pa.array(np.arange(table.num_rows))
-    columns = []
-    for column in table.columns:
-        if column.null_count:
-            column = column.take(pc.if_else(column.is_valid(), rows, pa.scalar(None, pa.int64())))
-        columns.append(column)
-    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def _csv_stream(path: Path) -> Any:
