@@ -55,6 +55,7 @@ def internal_report(facts: Facts) -> str:
         steps=_steps(facts, drawn),
         suppressed=log.get("suppressed") if log else None,
         risk=measures.risk_table(assessment) if assessment else None,
+        informed=measures.informed_table(assessment) if assessment else None,
         riskiest=_riskiest(drawn),
         no_riskiest=_no_riskiest(drawn),
         attacks=_attacks(log) if log else None,
