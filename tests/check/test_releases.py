@@ -12,6 +12,7 @@ from pyarrow import parquet
 import discreet
 from discreet import check_release, read_table, write_table
 from discreet.check.evidence import Evidence
+from discreet.check.manifest import Seal
 from discreet.check.rows import comparing_of
 from discreet.recipe.recipe import as_recipe
 
@@ -455,6 +456,7 @@ def test_another_original(releases, tmp_path, hashed, same):
         log["input"]["file_hmac"] = source_hmac(place / "original.parquet", key)
         del log["input"]["hmac"]
         (place / "release" / "internal" / "log.json").write_text(json.dumps(log))
+        Seal.of().put(place / "release", log["release"])
         assert same(place, rules("generalize")).verified
     original = parquet.read_table(place / "original.parquet")
     rooms = pa.array([*original["rooms"].to_pylist()[:-1], 77])

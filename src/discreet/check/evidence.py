@@ -6,11 +6,11 @@ import hashlib
 import hmac
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +86,6 @@ class Log(TypedDict):
     suppressed: NotRequired[dict[str, Any]]
     engine: NotRequired[str]
     output: NotRequired[dict[str, Any]]
-    files: NotRequired[dict[str, str]]
     usage: NotRequired[dict[str, Any]]
 
 
@@ -145,19 +144,16 @@ class Evidence:
             )
             evidence._check_shape()
         except (*UNREADABLE, OSError, pa.ArrowException) as error:
-            raise BadInput(f"{folder} is not the internal folder of a release: {error}") from None
+            said = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise BadInput(f"{folder} is not the internal folder of a release: {said}") from None
         return evidence
 
     def _check_shape(self) -> None:
-        """Raise where the files do not have the parts that the check looks at."""
-        _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"], self.mapped
+        """Raise where the files do not have the parts that are looked at."""
+        _check_log(self.log)
+        _ = self.key, self.mapped
         if self.schema is not None and len(set(self.schema.names)) < len(self.schema):
             raise ValueError("its schema names a column twice")
-        if not {"hmac", "file_hmac"} & self.log["input"].keys():
-            raise KeyError("hmac")
-        for files in (self.log["files"], self.plan):
-            if not isinstance(files, dict):
-                raise TypeError("a part of it is no table of names")
         gone = self.suppressed
         numbers = (gone["records"], gone["left_out"], *gone["blanked"].values())
         if not all(isinstance(number, int) for number in numbers):
@@ -168,20 +164,33 @@ class Evidence:
 
 
 def _read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
-    """Tell whether an internal folder is that of a released file, by its name and its hash."""
+    """Read a JSON file that holds a table of names."""
     try:
-        log = _read_json(internal / "log.json")
-        named = f"public/{table.name}"
-        if not unchanged:
-            return named in log["files"]
-        key = bytes.fromhex(log["hash_key"])
-        return file_hmac(table, key) == log["files"][named]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path.name} is not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} does not hold a table of names")
+    return found
+
+
+def _check_log(log: Mapping[str, Any]) -> None:
+    """Raise where a log does not have its parts, each of its kind."""
+    for name, hint in get_type_hints(Log, include_extras=True).items():
+        optional = get_origin(hint) is NotRequired
+        kind = get_args(hint)[0] if optional else hint
+        if not optional or name in log:
+            _check_kind(f"'{name}' of log.json", log[name], get_origin(kind) or kind)
+    for part in ("input", "output"):
+        _check_kind(f"'rows' of '{part}' of log.json", log[part]["rows"], int)
+    _check_kind("'columns' of 'input' of log.json", log["input"]["columns"], list)
+    if not {"hmac", "file_hmac"} & log["input"].keys():
+        raise KeyError("hmac")
+
+
+def _check_kind(what: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} is not a {kind.__name__}")
 
 
 # Hashes
@@ -227,17 +236,6 @@ def source_hmac(source: Path, key: bytes) -> str:
     for path in parquet_files(source):
         digest.update(file_hmac(path, key).encode())
     return digest.hexdigest()
-
-
-def folder_hmacs(folder: Path, key: bytes) -> dict[str, str]:
-    """Hash all files of a release's two folders, but the log, which holds the hashes."""
-    parts = (folder / "public", folder / "internal")
-    files = sorted(path for part in parts for path in part.rglob("*") if path.is_file())
-    return {
-        path.relative_to(folder).as_posix(): file_hmac(path, key)
-        for path in files
-        if path.name != "log.json"
-    }
 
 
 # Plans

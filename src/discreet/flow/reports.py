@@ -10,6 +10,7 @@ from typing import Any
 from discreet.assessment.opened import opened
 from discreet.check.evidence import Evidence
 from discreet.check.folders import find_release
+from discreet.check.manifest import Manifest
 from discreet.engines.choice import free_memory, memory_needed
 from discreet.engines.memory import Memory
 from discreet.errors import BadInput
@@ -38,7 +39,11 @@ def saved_facts(
         with opened(original, [release], engine=engine, memory=memory, dialect=dialect) as [both]:
             found = both.assess().to_dict()
     check = _read(folder / "check.json")
-    return internal_facts(evidence.recipe, evidence.plan, evidence.log, check, found)
+    try:
+        files = Manifest.read(folder).files
+    except ValueError:
+        files = None  # The check tells that; the report can do without.
+    return internal_facts(evidence.recipe, evidence.plan, evidence.log, check, found, files)
 
 
 def saved_report(
