@@ -158,9 +158,12 @@ class Evidence:
         numbers = (gone["records"], gone["left_out"], *gone["blanked"].values())
         if not all(isinstance(number, int) for number in numbers):
             raise TypeError("what it says of suppressed records are no numbers")
-        for step in self.plan["steps"]:
-            for plan in step["columns"].values():
-                _ = step["step"], step["method"], plan["kind"]
+        try:
+            for step in self.plan["steps"]:
+                for plan in step["columns"].values():
+                    _ = step["step"], step["method"], plan["kind"]
+        except (TypeError, AttributeError, IndexError):
+            raise ValueError("plan.json does not hold steps and their columns") from None
 
 
 def _read_json(path: Path) -> Any:

@@ -12,8 +12,6 @@ from discreet.check.evidence import UNREADABLE, Evidence
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
 from discreet.check.manifest import (
     AUTHENTIC,
-    MANIFEST,
-    SIGNATURE,
     Manifest,
     differing,
     printable,
@@ -96,14 +94,10 @@ def _same_file(path: Path | None, internal: Path, manifest: Manifest) -> Finding
 
 def _same_proof(recipe: Recipe, evidence: Evidence, manifest: Manifest) -> Finding:
     assert evidence.folder is not None
-    wanted, there = manifest.wanted("internal"), dict(under("internal", evidence.folder))
-    # The code and the signature tell whether these are right.
-    names = (MANIFEST, SIGNATURE) if manifest.signer else (MANIFEST,)
-    own = dict.fromkeys(f"internal/{name}" for name in names)
-    problem = differing("internal", wanted | own, there)
+    problem = manifest.edited(evidence.folder)
     if recipe.without_seeds() != evidence.recipe.without_seeds():
         problem = "the recipe that it is checked by is another"
-    return finding(SAME_PROOF, problem, _files(len(wanted)))
+    return finding(SAME_PROOF, problem, _files(len(manifest.wanted("internal"))))
 
 
 def _files(number: int) -> str:

@@ -93,6 +93,16 @@ class Manifest(Listing):
         """Return what it lists of a half, or of a file or folder there."""
         return {n: entry for n, entry in self.files.items() if f"{n}/".startswith(f"{part}/")}
 
+    def edited(self, internal: Path) -> str | None:
+        """Say where the files of an internal folder are not those that it lists, if they are not.
+
+        Of its own files the code and the signature tell that.
+        """
+        names = (MANIFEST, SIGNATURE) if self.signer else (MANIFEST,)
+        own = dict.fromkeys(f"internal/{name}" for name in names)
+        there = dict(under("internal", internal))
+        return differing("internal", self.wanted("internal") | own, there)
+
     def code(self, secret: bytes) -> str:
         """Return the authentication code of what the manifest says."""
         said = self.model_dump(exclude={"key", "mac"}, exclude_none=True)
