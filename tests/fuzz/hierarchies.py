@@ -33,7 +33,10 @@ def _for_numbers(draw: Any, column: Any) -> dict[str, Any]:
     values = column.drop_null().cast("float64").to_numpy()
     span = float(values.max() - values.min()) or 1.0
     width = 10.0 ** np.floor(np.log10(span / 5))
-    widths = [int(width) * times if width >= 1 else float(width * times) for times in (1, 2, 10)[: draw.one(1, 2, 3)]]
+    widths = [
+        int(width) * times if width >= 1 else float(width * times)
+        for times in (1, 2, 10)[: draw.one(1, 2, 3)]
+    ]
     made: dict[str, Any] = {"kind": "intervals", "widths": widths}
     if draw.chance(0.2):
         made["upper"] = float(np.floor(values.mean() / width) * width)

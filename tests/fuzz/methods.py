@@ -301,8 +301,8 @@ def noise(look: Look, step: Step) -> Iterator[str]:
 
 
 def date_shift(look: Look, step: Step) -> Iterator[str]:
-    """All dates of a person move by one number of days, back or forth, and none stays."""
-    by = look.roles.get("unit") or look.roles.get("household")
+    """All dates of a household, or else of a person, move by one number of days, back or forth, and none stays."""
+    by = look.roles.get("household") or look.roles.get("unit")
     moved: dict[Any, float] = {}
     for name in step["columns"]:
         if len(look.treating(name)) > 1:

@@ -290,7 +290,9 @@ def _rank_swap(draw: _Drawing, kinds: Kinds) -> Step | None:
 
 def _shuffle(draw: _Drawing, kinds: Kinds) -> Step | None:
     names = draw.alike(list(kinds))
-    return draw.maybe({"method": "shuffle", "columns": names}, 0.4, together=True) if names else None
+    return (
+        draw.maybe({"method": "shuffle", "columns": names}, 0.4, together=True) if names else None
+    )
 
 
 def _pram(draw: _Drawing, kinds: Kinds) -> Step | None:

@@ -19,6 +19,7 @@ from tests.fuzz.looks import K_PER_VALUE, SUPPRESSING, Look, Step
 from tests.fuzz.methods import METHODS
 from tests.fuzz.models import breaks, counts, rare_combination
 
+DRAWN = ("shuffle", "rank-swap", "noise", "porop", "lirop", "ipso", "pram")
 _HEX = set("0123456789abcdef")
 
 
@@ -45,7 +46,7 @@ def verify(
         return [f"columns {list(released.columns)}, not {look.expected}"]
     if len(released) != len(original):
         return [f"{len(released)} rows, not {len(original)}"]
-    problems = [*_identifiers(look), *_cells(look), *_renamed(look)]
+    problems = [*_identifiers(look), *_cells(look), *_levels(look), *_renamed(look)]
     for step in look.steps:
         if step["method"] in SUPPRESSING:
             problems += [*_labels(look, step), *_classes(look, step), *_linked(look, step)]
@@ -92,12 +93,13 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
-    """Mask the cells that may be empty: of records left out, of links, and of too rare values."""
+    """Mask the cells that may be empty: of records left out, of what leads back to suppressed
+    ones, and of too rare values."""
     may = look.gone.copy()
     roles = look.roles
     links = [roles.get("household"), roles.get("unit")]
     within = any(by is not None and (name == by or look._constant(name, by)) for by in links)
-    if within and look.lost:
+    if within or name in roles.get("quasi", ()):
         may |= look.starred
     methods = {step["method"] for step in steps}
     if "microaggregation" in methods:
@@ -107,6 +109,17 @@ def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
     if "generalize-items" in methods:
         may |= True
     return may
+
+
+def _levels(look: Look) -> Iterator[str]:
+    """What all members of a household share is drawn once, so that they still share it."""
+    for step in look.steps:
+        role = look.level(step["columns"]) if step["method"] in DRAWN else None
+        for name in step["columns"] if role is not None else ():
+            members = zip(look.before[look.roles[role]], look.after[name], strict=True)
+            held = {(text_of(who), cell) for who, cell in members if cell is not None}
+            if len(look.treating(name)) == 1 and len({who for who, _ in held}) < len(held):
+                yield f"{name}: members of one {role} have different values"
 
 
 def _renamed(look: Look) -> Iterator[str]:
