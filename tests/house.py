@@ -22,8 +22,9 @@ LAYERS = [
     [*FAMILIES, "risk", "utility", "report"],
     ["measure", "method", "outcome", "plan", "unchanged"],
     ["engines", "parameters"],
-    ["table", "draws", "datasets"],
-    ["kernels", "clock", "errors", "threads", "trace", "_estimator"],
+    ["table", "datasets"],
+    ["draws"],
+    ["kernels", "clock", "errors", "private", "threads", "trace", "_estimator"],
 ]
 Graph = Mapping[str, Mapping[str, set[str]]]
 

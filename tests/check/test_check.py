@@ -18,6 +18,7 @@ FIGURES = "released values and their counts are the plan's"
 INPUT = "the original is the one that was protected"
 CELLS = "every treated cell equals the plan applied, nulls in place"
 OTHERS = "every other cell equals the original"
+ORDER = "the rows are in the random order of the seed"
 LEAKS = "nothing released gives a treated column away"
 IDENTIFIERS = "no identifier is released"
 ROLES = "every released column has a role"
@@ -89,7 +90,7 @@ def test_an_untouched_release_is_verified_throughout(place, check):
     assert set(check(place).values()) == {"verified"}
     assert set(check(place)) == {
         IDENTIFIERS, ROLES, TOP, K, K.replace("income", "assets"), FILE, PROOF, ROWS, FIGURES,
-        INPUT, CELLS, OTHERS, HOUSEHOLDS, LEAKS,
+        INPUT, CELLS, OTHERS, HOUSEHOLDS, LEAKS, ORDER,
     }  # fmt: skip
 
 
@@ -210,14 +211,14 @@ def test_a_row_map_edited(place, broken):
     path = place / "release" / "internal" / "rows.parquet"
     rows = parquet.read_table(path)["original_row"].to_numpy()
     parquet.write_table(pa.table({"original_row": np.roll(rows, 1)}), path)
-    assert broken(place, original=False) == {PROOF}
+    assert broken(place, original=False) == {PROOF, ORDER}
     assert broken(place) >= {PROOF, CELLS, OTHERS, HOUSEHOLDS}
 
 
 def test_a_recipe_edited(place, broken):
     path = place / "release" / "internal" / "recipe.toml"
     path.write_text(path.read_text().replace("k = 5", "k = 4"))
-    assert broken(place, original=False) == {PROOF, FIGURES}
+    assert broken(place, original=False) == {PROOF, FIGURES, ORDER}
 
 
 def test_another_recipe_is_not_taken_for_the_one_that_was_used(place, recipe_text, checked):

@@ -112,7 +112,7 @@ def test_a_pandas_index_is_not_written(tmp_path):
         "steps": [{"method": "oma", "columns": ["x"], "k": 2}],
     }
     release = protect(frame, recipe)
-    assert release.table.index.equals(frame.index)
+    assert release.table.index.equals(pd.RangeIndex(4))
     release.save(tmp_path / "out")
     assert read_table(tmp_path / "out" / "public" / "table.csv").column_names == ["x"]
 
@@ -188,7 +188,7 @@ def test_labels_that_no_row_holds_are_not_written(tmp_path):
     path = release.save(tmp_path / "out", format="parquet")
     assert b"Zoe" not in path.read_bytes()
     assert parquet.read_table(path)["d"].chunk(0).dictionary.to_pylist() == ["cold", "flu"]
-    assert release.table["d"].dtype == labels
+    assert release.table["d"].cat.categories.tolist() == ["cold", "flu"]
 
 
 def test_an_index_that_came_through_parquet_is_not_written(tmp_path):

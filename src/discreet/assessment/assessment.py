@@ -16,6 +16,7 @@ from discreet.assessment.figures import figures_of
 from discreet.engines import Frame
 from discreet.errors import BadInput, nearest
 from discreet.measure import NEEDS, Entry, Figure, LeftOut, Measure, in_units
+from discreet.private import write_private
 from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles
 from discreet.report import internal_report, summary_html
@@ -69,7 +70,7 @@ class Assessment:
         """Return the assessment as an HTML page with pictures; write it to a path if given."""
         page = internal_report({"assessment": self.to_dict()})
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
+            write_private(path, page)
         return page
 
     def _repr_html_(self) -> str:

@@ -14,6 +14,7 @@ from discreet.assessment.opened import Opened, opened
 from discreet.check.folders import find_release
 from discreet.errors import BadInput
 from discreet.measure import Figure
+from discreet.private import write_private
 from discreet.recipe.recipe import Recipe
 from discreet.report.compare import VERDICTS
 from discreet.utility import information_loss
@@ -105,7 +106,7 @@ class Comparison:
         from discreet.report.compare import comparison_page
 
         path = Path(path)
-        path.write_text(comparison_page(self.to_dict()), encoding="utf-8")
+        write_private(path, comparison_page(self.to_dict()))
         return path
 
     def rows(self) -> Iterator[tuple[str, list[str]]]:

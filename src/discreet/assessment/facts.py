@@ -243,16 +243,19 @@ class Facts:
     def _beside(self, side: int) -> Frequencies:
         """Count classes with what only the original has: weights, units."""
         unit, weight = self.recipe.counted, self.roles.weight
-        found = self._pairs(side, self.quasi, weight)
-        sums = found["w"].to_numpy()
+        tuples, f, sums = self._pairs(side, self.quasi, weight)
         if unit is None:
-            f = found["n"].to_numpy()
             return Frequencies(f, sums, None, np.ones_like(f))
-        means = None if weight is None else sums / found["n"].to_numpy()
-        return frequencies(found, self.quasi, weight=means, units=unit)
+        means = None if weight is None else sums / f
+        return frequencies(tuples, self.quasi, weight=means, units=unit)
 
-    def _pairs(self, side: int, columns: list[str], weight: str | None = None) -> pa.Table:
-        """Return distinct tuples, with the units that have them where units are counted."""
+    def _pairs(
+        self, side: int, columns: list[str], weight: str | None = None
+    ) -> tuple[pa.Table, np.ndarray, np.ndarray]:
+        """Return distinct tuples, with the units that have them where units are counted.
+
+        Beside them the rows of each, and the sum of their weights.
+        """
         unit = self.recipe.counted
         if unit is None:
             self._refuse_many(side, [columns], "to sum weights over")
@@ -317,7 +320,7 @@ class Facts:
             tuples, counts = self.tuples(side, [self.quasi, [column]], "to look at the values of")
             units = self.frequencies[side].units
         else:
-            tuples, counts = self._pairs(side, [*self.quasi, column]), None
+            tuples, counts = self._pairs(side, [*self.quasi, column])[0], None
             units = unit_ids(tuples, self.recipe.counted)
         groups = self.frequencies[side].classes if self.whole else None
         if groups is None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import io
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +12,12 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from discreet.errors import BadInput
+from discreet.private import make_private, write_private
 from discreet.recipe.recipe import Recipe
-from discreet.table.files import for_csv, parquet_files
+from discreet.table.files import parquet_files
 
 LONGEST_JSON_ARRAY = 10_000
 # Marks an internal folder whose table is not in its place yet.
@@ -35,7 +33,6 @@ class ByRow(TypedDict, total=False):
 
     results: dict[str, np.ndarray]  # by column, where a later step went on from them
     disclosed: np.ndarray  # rows that are outside the promise
-    excluded: np.ndarray  # rows that it leaves out, since one of their household is suppressed
 
 
 class StepPlan(ByRow):
@@ -61,6 +58,8 @@ class Plan(TypedDict):
     steps: list[StepPlan]
     suppressed: NotRequired[dict[str, Any]]  # `records`, `left_out`, and by column `blanked`
     households: NotRequired[dict[str, Any]]  # the `column` with new numbers, and how many `ids`
+    # Rows that are left out before any step, in order; what steps list by row is by the others.
+    excluded: NotRequired[np.ndarray]
 
 
 class Log(TypedDict):
@@ -74,7 +73,7 @@ class Log(TypedDict):
     packages: dict[str, str]
     started: str
     hash_key: str
-    input: dict[str, Any]  # rows, columns, hmac or file_hmac, source, dialect
+    input: dict[str, Any]  # rows, columns, hmac, whether rows are placed, source, dialect
     roles: dict[str, str]
     dropped: list[str]
     nulls: dict[str, Any]  # the policy, and the null cells of each released column
@@ -82,6 +81,7 @@ class Log(TypedDict):
     steps: list[dict[str, Any]]
     changed_cells: dict[str, int]
     warnings: list[str]
+    attacks: NotRequired[list[dict[str, Any]]]  # what an intruder could try, and what is done
     seconds: dict[str, float]
     suppressed: NotRequired[dict[str, Any]]
     engine: NotRequired[str]
@@ -106,8 +106,18 @@ class Evidence:
 
     @property
     def key(self) -> bytes:
-        """The key of the hashes."""
+        """The key of the files' hashes."""
         return bytes.fromhex(self.log["hash_key"])
+
+    @property
+    def seed(self) -> int:
+        """What the draws went by."""
+        return self.recipe.seeds_for(self.log["input"]["hmac"])[0]
+
+    @property
+    def order_seed(self) -> int:
+        """What the order of the rows, and the household numbers, went by."""
+        return self.recipe.seeds_for(self.log["input"]["hmac"])[1]
 
     @cached_property
     def rows(self) -> np.ndarray | None:
@@ -125,8 +135,19 @@ class Evidence:
 
     @property
     def suppressed(self) -> dict[str, Any]:
-        """What the plan says of suppression: `records`, `left_out`, and by column `blanked`."""
-        return {"records": 0, "left_out": 0, "blanked": {}} | self.plan.get("suppressed", {})
+        """What the plan says of suppression: `records`, `left_out`, and by column `blanked`.
+
+        Among the records that steps look at, which the excluded ones are not.
+        """
+        found: dict[str, Any] = {"records": 0, "left_out": 0, "blanked": {}}
+        found |= self.plan.get("suppressed", {})
+        gone = len(self.excluded)
+        return found | {key: found[key] - gone for key in ("records", "left_out")}
+
+    @property
+    def excluded(self) -> np.ndarray:
+        """The rows that all steps do without."""
+        return np.asarray(self.plan.get("excluded", ()), dtype=np.int64)
 
     @classmethod
     def load(cls, folder: str | Path) -> Evidence:
@@ -151,20 +172,32 @@ class Evidence:
     def _check_shape(self) -> None:
         """Raise where the files do not have the parts that the check looks at."""
         _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"], self.mapped
+        _ = self.seed, self.log["input"]["placed"]
         if self.schema is not None and len(set(self.schema.names)) < len(self.schema):
             raise ValueError("its schema names a column twice")
-        if not {"hmac", "file_hmac"} & self.log["input"].keys():
-            raise KeyError("hmac")
         for files in (self.log["files"], self.plan):
             if not isinstance(files, dict):
                 raise TypeError("a part of it is no table of names")
         gone = self.suppressed
+        if (np.diff(self.excluded) <= 0).any():
+            raise ValueError("the rows that it leaves out are not in order")
         numbers = (gone["records"], gone["left_out"], *gone["blanked"].values())
         if not all(isinstance(number, int) for number in numbers):
             raise TypeError("what it says of suppressed records are no numbers")
         for step in self.plan["steps"]:
             for plan in step["columns"].values():
                 _ = step["step"], step["method"], plan["kind"]
+
+
+def places(excluded: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the places of rows among those that are not excluded.
+
+    Examples
+    --------
+    >>> places(np.array([1, 3]), np.array([0, 2, 4, 5])).tolist()
+    [0, 1, 2, 3]
+    """
+    return rows - np.searchsorted(excluded, rows)
 
 
 def _read_json(path: Path) -> Any:
@@ -187,45 +220,12 @@ def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
 # Hashes
 
 
-def content_hmac(table: pa.Table, key: bytes) -> str:
-    """Hash a table's content with a key: the same however it is stored or chunked."""
-    return pieces_hmac(([table.select([name])] for name in table.column_names), key)
-
-
-def pieces_hmac(columns: Iterable[Iterable[pa.Table]], key: bytes) -> str:
-    """Hash a table's content with a key, column after column, each in pieces of its rows."""
-    digest = hmac.new(key, digestmod=hashlib.sha256)
-    for pieces in columns:
-        options = arrow_csv.WriteOptions(include_header=True)
-        for column in pieces:
-            (name,) = column.column_names
-            sink = io.BytesIO()
-            try:
-                arrow_csv.write_csv(pa.table({name: for_csv(name, column[name])}), sink, options)
-            except BadInput:
-                with pa.ipc.new_stream(sink, column.schema) as stream:
-                    stream.write_table(column.combine_chunks())
-            digest.update(sink.getbuffer())
-            options = arrow_csv.WriteOptions(include_header=False)
-    return digest.hexdigest()
-
-
 def file_hmac(path: Path, key: bytes) -> str:
     """Hash a file with a key."""
     digest = hmac.new(key, digestmod=hashlib.sha256)
     with path.open("rb") as file:
         while piece := file.read(1 << 22):
             digest.update(piece)
-    return digest.hexdigest()
-
-
-def source_hmac(source: Path, key: bytes) -> str:
-    """Hash an input with a key: a file, or the Parquet files of a folder."""
-    if source.is_file():
-        return file_hmac(source, key)
-    digest = hmac.new(key, digestmod=hashlib.sha256)
-    for path in parquet_files(source):
-        digest.update(file_hmac(path, key).encode())
     return digest.hexdigest()
 
 
@@ -255,14 +255,16 @@ def save_plan(plan: Plan, folder: Path) -> None:
         if isinstance(value, list):
             return [plain(item, f"{name}-{i + 1}") for i, item in enumerate(value)]
         if isinstance(value, np.ndarray) and (len(value) > LONGEST_JSON_ARRAY or _has_nan(value)):
-            parquet.write_table(pa.table({"value": value}), folder / f"{name}.parquet")
+            parquet.write_table(
+                pa.table({"value": value}), make_private(folder / f"{name}.parquet")
+            )
             return {FILE_KEY: f"{name}.parquet"}
         if isinstance(value, np.ndarray):
             return value.tolist()
         return value
 
     text = json.dumps(plain(plan, "plan"), indent=1, ensure_ascii=False, allow_nan=False)
-    (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
+    write_private(folder / "plan.json", text + "\n")
 
 
 def _has_nan(array: np.ndarray) -> bool:

@@ -34,6 +34,7 @@ def as_kept(
         ]
         # In memory, those left out are rows of nulls.
         rows = evidence.log["input" if shown.complete else "output"]["rows"]
+        rows -= len(evidence.excluded) if shown.complete else 0
         there = shown.frame.num_rows
         problem = None if there == rows else f"{there:,}, but {rows:,} written"
         findings.append(finding("no row was added or lost", problem, f"{rows:,} rows"))

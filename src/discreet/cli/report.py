@@ -41,6 +41,7 @@ def report(
 ) -> None:
     """Write the report for the review board, or with --external for users of the data."""
     from discreet.flow.reports import saved_facts, saved_report
+    from discreet.private import write_private
 
     if external and (original is not None or compared is not None):
         raise BadInput(
@@ -68,7 +69,10 @@ def report(
             **dialect,
         )
     try:
-        file.write_text(page, encoding="utf-8")
+        if external:
+            file.write_text(page, encoding="utf-8")
+        else:
+            write_private(file, page)
     except OSError as error:
         raise BadInput(f"cannot write to {file}: {error.strerror}") from None
     if as_json:

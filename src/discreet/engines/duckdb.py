@@ -22,6 +22,7 @@ from discreet.engines.files import open_parquet, schema_of
 from discreet.engines.frame import Engine, Finish, Frame, Numbered, Reading, plain_type
 from discreet.engines.pieces import PieceFrame, same_rows
 from discreet.errors import BadInput
+from discreet.private import make_private
 from discreet.table.files import table_writer
 from discreet.table.native import marker_values, normalise
 from discreet.threads import cores, spread
@@ -104,7 +105,7 @@ class Session(Engine):
         kind = pa.schema([("original_row", pa.int64())])
         with (
             table_writer(table, finish(ordered.schema.empty_table(), np.empty(0)).schema) as write,
-            parquet.ParquetWriter(rows, kind, compression="zstd") as numbers,
+            parquet.ParquetWriter(make_private(rows), kind, compression="zstd") as numbers,
         ):
             for made, taken in spread(partial(same_rows, finish), ordered.pieces()):
                 write(made)

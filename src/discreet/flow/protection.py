@@ -8,19 +8,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from narwhals.dependencies import is_pandas_dataframe
+
 from discreet.assessment import Assessment
-from discreet.check.evidence import content_hmac, source_hmac
 from discreet.check.folders import is_file_target
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
-from discreet.engines.memory import MemoryFrame
-from discreet.flow.deciding import Tell, decide
+from discreet.errors import BadInput
+from discreet.flow.deciding import Tell, decide, decide_without
 from discreet.flow.finishing import count_changes, finish
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_name
+from discreet.flow.remaining import to_leave_out
 from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
+
+_INDEX_KEPT = (
+    "release.table keeps the index of the input, which may say who the records are; the written "
+    "file does not hold it"
+)
 
 
 def protect(
@@ -30,6 +37,7 @@ def protect(
     *,
     memory: str | None = None,
     master: str | None = None,
+    keep_index: bool = False,
 ) -> Release:
     """Protect a table by a recipe, and verify what the recipe promises.
 
@@ -47,6 +55,9 @@ def protect(
         DuckDB's or Spark's limit, such as "4GB".
     master : str, optional
         Of Spark; this machine by default. A session that runs already is used as it is.
+    keep_index : bool
+        Keep the index of a pandas table, which often says who the records are, in `Release.table`.
+        By default rows are numbered anew; a written file never holds it.
 
     Returns
     -------
@@ -73,7 +84,12 @@ def protect(
     >>> release.check.ok
     True
     """
+    if keep_index and not is_pandas_dataframe(table):
+        raise BadInput("keep_index is for pandas tables, the only ones with an index")
     release = prepare(table, as_recipe(recipe), choose(engine, table), memory=memory, master=master)
+    if keep_index:
+        release.keep_index = True
+        release.log["warnings"].append(_INDEX_KEPT)
     try:
         release.verify()
     except BaseException:
@@ -148,26 +164,25 @@ def prepare(
 
 def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Tell) -> Release:
     """Decide, apply what was decided to all rows, and see what becomes of rare values."""
+    source = Path(table) if isinstance(table, str | Path) else None
     decided = decide(original, recipe, worker.name, tell)
-    log, source = decided.log, Path(table) if isinstance(table, str | Path) else None
-    tell("treating the rows")
-    with timed(log, "apply"):
-        treated = decided.treated()
-    tell("looking for rare values")
-    with timed(log, "rare"):
-        finished = finish(decided, original, treated)
+    while True:
+        log = decided.log
+        tell("treating the rows")
+        with timed(log, "apply"):
+            treated = decided.treated()
+        tell("looking for rare values")
+        with timed(log, "rare"):
+            finished = finish(decided, original, treated)
+        gone = to_leave_out(decided, treated, finished)
+        if gone is None:
+            break
+        treated.remove()
+        decided = decide_without(decided, gone, tell)
     tell("counting the cells that changed")
     with timed(log, "compare"):
         count_changes(decided, original, treated, finished)
-    key = bytes.fromhex(log["hash_key"])
-    with timed(log, "hash"):
-        hashed = _hash(original, source, key)
-    log["input"] = {
-        "rows": original.num_rows,
-        "columns": original.schema.names,
-        **hashed,
-        "source": None if source is None else source.name,
-    }
+    log["input"]["source"] = None if source is None else source.name
     return Release(
         plan=decided.plan,
         log=log,
@@ -180,10 +195,3 @@ def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Te
         source=source,
         tell=tell,
     )
-
-
-def _hash(original: Frame, source: Path | None, key: bytes) -> dict[str, str | None]:
-    """Hash the input: its content where it is at hand, else its file."""
-    if isinstance(original, MemoryFrame):
-        return {"hmac": content_hmac(original.table, key)}
-    return {"file_hmac": None if source is None else source_hmac(source, key)}

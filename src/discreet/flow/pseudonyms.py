@@ -6,7 +6,6 @@ values, and the pseudonyms of two keys cannot be matched.
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from discreet.errors import BadInput
+from discreet.private import write_private
 from discreet.recipe.recipe import Recipe
 from discreet.table.cells import plain
 
@@ -111,6 +111,4 @@ def save_key(recipe: Recipe, folder: Path) -> None:
     """Write the key of a recipe's pseudonyms to a file that nobody else can read."""
     if not recipe.roles.pseudonyms or recipe.pseudonym_key is None:
         return
-    file = os.open(folder / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(file, "w") as opened:
-        opened.write(f"{recipe.pseudonym_key}\n")
+    write_private(folder / KEY_FILE, f"{recipe.pseudonym_key}\n")

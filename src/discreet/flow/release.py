@@ -32,9 +32,11 @@ from discreet.flow.output import written_whole
 from discreet.flow.pseudonyms import kept_recipe, save_key
 from discreet.flow.publication import internal_facts, public_facts
 from discreet.flow.told import Told, first_rows
+from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.report import external_report, internal_report, summary_html
 from discreet.table import like, to_arrow
+from discreet.table.bare import bare
 from discreet.table.files import format_of
 from discreet.table.labels import carried, public_field
 from discreet.table.signatures import FORMATS
@@ -88,13 +90,15 @@ class Release:
     source: Path | None = field(default=None, repr=False)
     tell: Callable[[str], None] = field(default=lambda what: None, repr=False)
     check: CheckReport | None = None
+    keep_index: bool = field(default=False, repr=False)
 
     @property
     def table(self) -> Any:
-        """The protected table, of the kind, order and index of the input.
+        """The protected table, of the kind and order of the input.
 
         A table of the engine's own, a DuckDB relation or a Spark DataFrame, where rows are not in
-        memory. Records that are left out of the written file are rows of nulls in it.
+        memory. Records that are left out of the written file are rows of nulls in it. Neither an
+        index, unless `protect` was told to keep it, nor unused categories nor metadata are in it.
         """
         if self.check is None:
             self.verify()
@@ -111,7 +115,7 @@ class Release:
         # Null markers became nulls, so columns that no step treats may have changed too.
         arrow = to_arrow(given)
         changed |= {c for c in arrow.column_names if before[c].null_count != arrow[c].null_count}
-        return like(given, shown, changed)
+        return bare(like(given, shown, changed), self.keep_index)
 
     @cached_property
     def finished(self) -> Frame:
@@ -197,7 +201,7 @@ class Release:
         """
         public, internal, log = part / "public", part / "internal", self.log
         public.mkdir()
-        internal.mkdir(mode=0o700)
+        make_private_folder(internal)
         self.tell("writing the rows in random order")
         with timed(log, "write"):
             rows = self.engine.write(
@@ -230,7 +234,7 @@ class Release:
         write_json(internal / "check.json", self.check.to_dict())
         written["files"]["internal/check.json"] = file_hmac(internal / "check.json", key)
         report = internal / "report.html"
-        report.write_text(internal_report(self._facts(written, assessment)), "utf-8")
+        write_private(report, internal_report(self._facts(written, assessment)))
         # The report tells the hashes of all files but its own.
         written["files"]["internal/report.html"] = file_hmac(report, key)
         write_json(internal / "log.json", written)
@@ -248,11 +252,11 @@ class Release:
         (public / "report.html").write_text(external_report(facts), "utf-8")
 
     def _save_internal(self, folder: Path, schema: pa.Schema, assessment: Assessment) -> None:
-        (folder / "README.txt").write_text(README, encoding="utf-8")
+        write_private(folder / "README.txt", README)
         kept_recipe(self.recipe).dump(folder / "recipe.toml")
         save_key(self.recipe, folder)
         save_plan(self.plan, folder)
-        (folder / "schema.arrow").write_bytes(schema.serialize().to_pybytes())
+        write_private(folder / "schema.arrow", schema.serialize().to_pybytes())
         write_json(folder / "assessment.json", assessment.to_dict())
 
     def _facts(
@@ -324,6 +328,6 @@ def _default_format(given: Any) -> str:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write plain data as a JSON file."""
+    """Write plain data as a JSON file that only its owner can read."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_private(path, text + "\n")

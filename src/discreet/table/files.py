@@ -7,19 +7,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import feather, parquet
 
 from discreet.errors import BadInput, nearest
+from discreet.table.bare import bare
 from discreet.table.cells import plain
 from discreet.table.csv import cast, read_csv
 from discreet.table.dialect import Marks, packing
 from discreet.table.labels import is_text, public_field, replaced
 from discreet.table.native import normalise, tidy_dictionary, to_arrow
-from discreet.table.signatures import FORMATS, NAMES, READ_ONLY, check_content, suffix_of
+from discreet.table.signatures import (
+    FORMATS,
+    NAMES,
+    READ_ONLY,
+    check_content,
+    check_path,
+    suffix_of,
+)
 
 
 def format_of(path: Path, write: bool = False) -> str:
@@ -91,15 +98,9 @@ def read_table(
     [{'zip': '01234', 'height': 1.8}, {'zip': '20095', 'height': None}]
     """
     path = Path(path)
-    try:
-        if not path.exists():
-            raise BadInput(f"{path} does not exist")
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    check_path(path)
     if path.is_dir():
         return _finished(_read_folder(path), path, null_markers, schema)
-    if not path.is_file():
-        raise BadInput(f"{path} is not a file")
     kind = format_of(path)
     check_content(path, kind)
     if sheet is not None and kind != "xlsx":
@@ -146,6 +147,10 @@ def parquet_files(folder: Path) -> list[Path]:
     paths = sorted(p for p in found if not p.name.startswith(hidden))
     if not paths:
         raise BadInput(f"{folder} is a folder without Parquet files")
+    for path in paths:
+        check_path(path)
+        if path.is_dir():
+            raise BadInput(f"{path} is a folder, though its suffix says that it is a file")
     return paths
 
 
@@ -215,7 +220,7 @@ def write_table(table: Any, path: str | Path) -> None:
             if target == "parquet":
                 parquet.write_table(whole, file, compression="zstd")
             else:
-                feather.write_feather(_nothing_under_nulls(whole), file, compression="zstd")
+                feather.write_feather(bare(whole), file, compression="zstd")
     elif target == "xlsx":
         from discreet.table.excel import write_excel
 
@@ -246,21 +251,6 @@ def table_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table],
         yield lambda piece: csv.write_table(
             pa.table({c: for_csv(c, _nan_to_null(piece[c])) for c in schema.names})
         )
-
-
-def _nothing_under_nulls(table: pa.Table) -> pa.Table:
-    """Rebuild the columns with nulls, so that no memory behind a null is written.
-
-    An Arrow file holds whole buffers, and a cell that was made null often still has its value
-    there. Taking rows copies only valid cells.
-    """
-    rows = pa.array(np.arange(table.num_rows))
-    columns = []
-    for column in table.columns:
-        if column.null_count:
-            column = column.take(pc.if_else(column.is_valid(), rows, pa.scalar(None, pa.int64())))
-        columns.append(column)
-    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def _csv_stream(path: Path) -> Any:

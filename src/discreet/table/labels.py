@@ -74,8 +74,17 @@ def with_labels(field: pa.Field, labels: Labels) -> pa.Field:
 
 def public_field(field: pa.Field) -> pa.Field:
     """Return a field with its labels and none of its other metadata."""
-    kept = (field.metadata or {}).get(_LABELS)
-    return field.remove_metadata() if kept is None else field.with_metadata({_LABELS: kept})
+    return _with_only(field, _LABELS)
+
+
+def own_field(field: pa.Field) -> pa.Field:
+    """Return a field with its labels and the codes of its nulls, and no other metadata."""
+    return _with_only(field, _LABELS, _CODES)
+
+
+def _with_only(field: pa.Field, *keys: bytes) -> pa.Field:
+    kept = {key: value for key, value in (field.metadata or {}).items() if key in keys}
+    return field.with_metadata(kept) if kept else field.remove_metadata()
 
 
 def with_null_codes(field: pa.Field, column: pa.ChunkedArray, codes: pa.Array | None) -> pa.Field:

@@ -12,6 +12,7 @@ from pyarrow import parquet
 from discreet.engines.duckdb import Session as DuckDB
 from discreet.engines.frame import Reading
 from discreet.engines.released import streamed_csv
+from discreet.private import make_private
 from discreet.table.files import table_writer
 from discreet.table.native import normalise, to_arrow
 
@@ -43,6 +44,8 @@ def join_parts(parts: Path, maps: Path, table: Path, rows: Path) -> None:
     for folder, target in ((parts, table), (maps, rows)):
         files = sorted(folder.glob("part-*.parquet"))
         schema = parquet.read_schema(files[0])
+        if target is rows:
+            make_private(target)
         with table_writer(target, schema) as write:
             for file in files:
                 for batch in parquet.ParquetFile(file).iter_batches():
