@@ -12,8 +12,8 @@ from discreet.flow.reports import saved_report
 from discreet.report import internal_report
 from tests.report.pages import is_self_contained
 
-SECTIONS = ["summary", "contents", "release", "roles", "nulls", "recipe", "steps", "risk", "utility",
-            "distributions", "checks", "warnings", "alternatives", "decision"]  # fmt: skip
+SECTIONS = ["summary", "contents", "release", "roles", "nulls", "recipe", "steps", "risk", "attacks",
+            "utility", "distributions", "checks", "warnings", "alternatives", "decision"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,16 @@ def test_roles_and_the_recipe(page, everything):
     assert "household_id household replaced by random numbers" in page.text
     assert 'kind = "intervals"' in page.text
     assert "The policy: in step 11 (generalize), records with and without nulls" in page.text
+
+
+def test_attacks_that_apply_are_listed(page, everything):
+    assert everything.log["attacks"]
+    for attack in everything.log["attacks"]:
+        for told in (attack["why"], attack["done"], attack["remains"]):
+            assert told in page.text, told
+    assert "minimality (step 11)" in page.text
+    assert "known members (step 1, 6)" in page.text
+    assert "docs/threats.md" in page.text
 
 
 def test_each_step_tells_what_it_decided(page, everything):

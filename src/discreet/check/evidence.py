@@ -81,6 +81,7 @@ class Log(TypedDict):
     steps: list[dict[str, Any]]
     changed_cells: dict[str, int]
     warnings: list[str]
+    attacks: NotRequired[list[dict[str, Any]]]  # what an intruder could try, and what is done
     seconds: dict[str, float]
     suppressed: NotRequired[dict[str, Any]]
     engine: NotRequired[str]

@@ -45,7 +45,8 @@ def main() -> None:
     except BrokenPromise as error:
         sys.exit(_fail(str(error), 1))
     except (BadInput, OSError) as error:
-        sys.exit(_fail(str(error), 2))
+        # Names of files may have line ends.
+        sys.exit(_fail("\\n".join(str(error).splitlines()), 2))
 
 
 def _fail(message: str, code: int) -> int:

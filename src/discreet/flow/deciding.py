@@ -43,6 +43,7 @@ from discreet.flow.refusals import (
     refuse_rare_point,
     refuse_units,
 )
+from discreet.flow.threats import attacks_on
 from discreet.method import Method
 from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, together
 from discreet.recipe.recipe import Recipe, Step, needed_columns
@@ -143,6 +144,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     look, hashed = _look_at(frame, recipe, released)
     log["nulls"]["cells"] = look.nulls
     log["engine"] = engine
+    log["attacks"] = attacks_on(recipe)
     log["seconds"]["look"] = round(time.perf_counter() - started, 4)
     deficient = {name: look.ends[name] for name in look.ends if look.nulls[name]}
     log["warnings"] += doubtful(deficient, recipe)
@@ -229,7 +231,8 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     for number, step in enumerate(recipe.steps, start=1):
         method = step.build()
         by_unit = method.draws_by_unit and (recipe.roles.unit or recipe.roles.household)
-        if method.is_random and not by_unit and not frame.positioned and key is None:
+        by_row = method.is_random and not method.alike and not by_unit
+        if by_row and not frame.positioned and key is None:
             raise BadInput(
                 f"step {number} ({step.method}) draws by row, but the rows of this table have no "
                 "fixed place; give a column with a value of its own in each row the role row_key"

@@ -29,6 +29,7 @@ class Recoding(Method):
     published: ClassVar[tuple[str, ...]] = ("privacy",)
     suppresses: ClassVar[bool] = True
     alike: ClassVar[bool] = True
+    minimal: ClassVar[bool] = True
     privacy: Any
     null_policy: str
     small_group: str
@@ -69,7 +70,8 @@ class Recoding(Method):
         """Treat the columns together."""
         if given.linked is not None:
             return self._recode_linked(given).outcome()
-        return self._recode(given.columns, given.others, units=given.units).outcome()
+        recoded = self._recode(given.columns, given.others, None, given.units, given.draws)
+        return recoded.outcome()
 
     def _recode_linked(self, given: Given) -> Recoded:
         """Decide on the columns of rows that can be seen to belong together."""
@@ -100,14 +102,15 @@ class Recoding(Method):
         treated = {name: table[name] for name in columns}
         others = {name: table[name] for name in self.reads}
         units = encode(table[unit[0]], unit[0])[0] if unit else None
-        return self._recode(treated, others, counts, units).decision(treated)
+        return self._recode(treated, others, counts, units, draws).decision(treated)
 
     def _recode(
         self,
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
-        weights: np.ndarray | None = None,
-        units: np.ndarray | None = None,
+        weights: np.ndarray | None,
+        units: np.ndarray | None,
+        draws: Callable[[str], Draws],
     ) -> Recoded:
         """Decide on the columns.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.report import measures, pictures
 from discreet.report.compare import alternatives
-from discreet.report.page import MOST_DRAWN, Table, named, render
+from discreet.report.page import MOST_DRAWN, Table, figure, named, render
 from discreet.report.pictures import Picture
 from discreet.report.steps import step_parts
 from discreet.report.summary import key_figures, sentences, title_of
@@ -55,8 +55,10 @@ def internal_report(facts: Facts) -> str:
         steps=_steps(facts, drawn),
         suppressed=log.get("suppressed") if log else None,
         risk=measures.risk_table(assessment) if assessment else None,
+        informed=measures.informed_table(assessment) if assessment else None,
         riskiest=_riskiest(drawn),
         no_riskiest=_no_riskiest(drawn),
+        attacks=_attacks(log) if log else None,
         utility=measures.utility_table(assessment) if assessment else None,
         columns=_columns(assessment, log) if assessment else None,
         moments=measures.moment_table(assessment) if assessment else None,
@@ -158,6 +160,25 @@ def _no_riskiest(drawn: Facts) -> str:
         "there is no quasi column, or one was perturbed, so that classes of equal values mean "
         "nothing"
     )
+
+
+def _attacks(log: Facts) -> Table | None:
+    rows = [
+        (
+            one["attack"] + (f" (step {figure(one['steps'])})" if one["steps"] else ""),
+            one["why"],
+            one["done"],
+            figure(one["measured"]) or "–",
+            one["remains"],
+        )
+        for one in log.get("attacks", ())
+    ]
+    head = ("attack", "why it applies", "what is done", "measured by", "what remains")
+    reading = (
+        "The attacks that apply to this recipe. Who the intruder is, what is public, and all "
+        "attacks are in the threat model, docs/threats.md."
+    )
+    return Table(head, rows, 0, reading) if rows else None
 
 
 def _warnings(facts: Facts) -> list[str]:
