@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as parquet
@@ -17,7 +18,7 @@ from discreet.generalization import AlphaKAnonymity, Generalize, Hierarchy, KAno
 from tests.examples import examples
 from tests.generalization.plain import Plain
 from tests.generalization.test_privacy import models
-from tests.generalization.test_search import QUALITIES, as_method, as_table, tables
+from tests.generalization.test_search import QUALITIES, adult, as_method, as_table, tables
 
 # Ratios are compared of what these models measure, and differences of the others.
 BY_RATIO = ("discernibility", "ambiguity", "average-class")
@@ -237,6 +238,17 @@ def test_seeds_draw_different_levels_and_the_price_is_told(people):
     )
 
 
+def test_seconds_are_replayed_by_evaluations(people):
+    given = recipe(seed=2**100 + 3)
+    given["steps"][0]["time_limit"] = 0.002
+    one = discreet.protect(people, given)
+    again = discreet.protect(people, one.recipe)
+    assert one.recipe.steps[0].evaluations
+    assert again.table.equals(one.table)
+    before, after = (release.log["steps"][0]["searches"][0] for release in (one, again))
+    assert before["drawn"] == after["drawn"]
+
+
 def test_a_predictable_seed_is_refused(people):
     with pytest.raises(BadInput, match="seed = 7 can be found by trying"):
         discreet.protect(people, recipe(seed=7))
@@ -258,3 +270,21 @@ def test_the_certificate_says_that_it_was_drawn(example):
     method.fit(as_table(columns, records, ill))
     proof = method.certificate_
     assert str(proof).startswith(f"{method.quality_:.6g} was drawn; {proof.optimum:.6g} is the opt")
+
+
+def test_the_certificate_of_the_docs():
+    drawn = adult("loss", 0.05, publish_minimal=False, random_state=1)
+    said = (Path(__file__).parents[2] / "docs" / "generalization.md").read_text("utf-8")
+    assert str(drawn.certificate_) in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("limit", "best", "mean", "distinct"), [(0, 592, 609, 6), (0.05, 252, 297, 17)]
+)
+def test_what_a_draw_costs_on_adult(limit, best, mean, distinct):
+    """The figures of docs/threats.md."""
+    drawn = [adult("loss", limit, publish_minimal=False, random_state=seed) for seed in range(20)]
+    assert round(1000 * drawn[0].certificate_.optimum) == best
+    assert round(50 * sum(one.quality_ for one in drawn)) == mean
+    assert len({node_of(one) for one in drawn}) == distinct

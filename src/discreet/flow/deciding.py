@@ -43,6 +43,7 @@ from discreet.flow.refusals import (
     refuse_rare_point,
     refuse_units,
 )
+from discreet.flow.threats import attacks_on
 from discreet.method import Method
 from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, together
 from discreet.recipe.recipe import Recipe, Step, needed_columns
@@ -143,6 +144,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     look, hashed = _look_at(frame, recipe, released)
     log["nulls"]["cells"] = look.nulls
     log["engine"] = engine
+    log["attacks"] = attacks_on(recipe)
     log["seconds"]["look"] = round(time.perf_counter() - started, 4)
     deficient = {name: look.ends[name] for name in look.ends if look.nulls[name]}
     log["warnings"] += doubtful(deficient, recipe)

@@ -176,6 +176,11 @@ class Generalize(Recoding):
         self.random_state = random_state
 
     @property
+    def minimal(self) -> bool:
+        """True where the best levels are taken."""
+        return self.publish_minimal
+
+    @property
     def is_random(self) -> bool:
         """True where levels are drawn."""
         return not self.publish_minimal
