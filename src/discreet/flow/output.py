@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.check.evidence import UNFINISHED, belongs_to
+from discreet.check.evidence import UNFINISHED
 from discreet.check.folders import (
     beside,
     clear_leftovers,
@@ -18,6 +18,7 @@ from discreet.check.folders import (
     is_release,
     siblings,
 )
+from discreet.check.manifest import belongs_to
 from discreet.errors import BadInput
 from discreet.private import make_private, make_private_folder
 from discreet.table.signatures import check_name

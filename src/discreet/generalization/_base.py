@@ -29,11 +29,15 @@ class Recoding(Method):
     published: ClassVar[tuple[str, ...]] = ("privacy",)
     suppresses: ClassVar[bool] = True
     alike: ClassVar[bool] = True
-    minimal: ClassVar[bool] = True
     privacy: Any
     null_policy: str
     small_group: str
     allow_disclosure: bool
+
+    @property
+    def minimal(self) -> bool:
+        """Generalizing further than the models need is never done."""
+        return True
 
     @property
     def promise(self) -> str | None:
