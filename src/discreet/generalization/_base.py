@@ -29,7 +29,6 @@ class Recoding(Method):
     published: ClassVar[tuple[str, ...]] = ("privacy",)
     suppresses: ClassVar[bool] = True
     alike: ClassVar[bool] = True
-    minimal: ClassVar[bool] = True
     privacy: Any
     null_policy: str
     small_group: str
