@@ -56,7 +56,6 @@ def outcome(table, content, engine):
     try:
         release = protect(table, content, engine)
     except BadInput as error:
-        assert "\n" not in str(error)
         return str(error)
     try:
         risk = release.assess().risk["class_sizes"]

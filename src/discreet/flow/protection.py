@@ -20,7 +20,7 @@ from discreet.flow.finishing import count_changes, finish
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
-from discreet.flow.release import Release, released_name
+from discreet.flow.release import Release, released_name, seal_for
 from discreet.flow.remaining import to_leave_out
 from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
 
@@ -106,6 +106,7 @@ def protect_to(
     *,
     format: str | None = None,
     force: bool = False,
+    sign: Path | None = None,
     tell: Tell = lambda what: None,
     **options: Any,
 ) -> tuple[Release, Assessment, Path]:
@@ -116,12 +117,13 @@ def protect_to(
     """
     engine = choose(engine, table)
     name = released_name(out, format, engine, table)
+    seal = seal_for(out, sign)
     with written_whole(out, force, table) as part:
         work = part / "work"
         work.mkdir()
         release = prepare(table, recipe, engine, folder=work, tell=tell, **options)
         try:
-            assessment = release.write(part, name, is_file_target(out))
+            assessment = release.write(part, name, is_file_target(out), seal)
         finally:
             release.close()
         # Rows of the original must not be published with the rest; what fails here is told.

@@ -35,6 +35,11 @@ class Recoding(Method):
     allow_disclosure: bool
 
     @property
+    def minimal(self) -> bool:
+        """Generalizing further than the models need is never done."""
+        return True
+
+    @property
     def promise(self) -> str | None:
         """Every class keeps the privacy models, or every record matches k others."""
         return "wildcard-k" if self.null_policy == "match" else "privacy-models"

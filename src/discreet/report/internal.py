@@ -48,13 +48,14 @@ def internal_report(facts: Facts) -> str:
         sentences=sentences(facts),
         key=[measures.cells(row) for row in key_figures(facts)],
         released=_identity(log, facts.get("recipe")) if log else None,
-        files=_files(log) if log else None,
+        files=_files(facts.get("files", {})),
         roles=_roles(log, facts.get("recipe")) if log else None,
         nulls=log["nulls"] if log else None,
         recipe=facts.get("recipe_text"),
         steps=_steps(facts, drawn),
         suppressed=log.get("suppressed") if log else None,
         risk=measures.risk_table(assessment) if assessment else None,
+        informed=measures.informed_table(assessment) if assessment else None,
         riskiest=_riskiest(drawn),
         no_riskiest=_no_riskiest(drawn),
         attacks=_attacks(log) if log else None,
@@ -98,15 +99,11 @@ def figure_seed(seed: int | None) -> str:
     return "–" if seed is None else str(seed)
 
 
-def _files(log: Facts) -> Table | None:
+def _files(files: Mapping[str, str]) -> Table | None:
     # Of itself a page cannot tell the hash.
-    files = {name: h for name, h in log.get("files", {}).items() if name != "internal/report.html"}
-    rows = list(files.items())
-    reading = (
-        "HMAC-SHA-256 with the key in internal/log.json; `discreet check` compares them with the "
-        "files."
-    )
-    return Table(("file", "keyed hash"), rows, 0, reading) if rows else None
+    rows = [(name, h) for name, h in files.items() if name != "internal/report.html"]
+    reading = "SHA-256; internal/manifest.json lists them, and `discreet check` compares them."
+    return Table(("file", "hash"), rows, 0, reading) if rows else None
 
 
 def _roles(log: Facts, recipe: Facts | None) -> Table:

@@ -213,7 +213,8 @@ def _learned(order: np.ndarray, asked: np.ndarray, others: int) -> list[tuple[np
     first = np.zeros(n, dtype=bool)
     first[order[::2]] = True
     halves = (asked[first[asked]], order[1::2]), (asked[~first[asked]], order[::2])
-    return [(some, Cells(np.zeros(len(rows), np.int64), rows)) for some, rows in halves]
+    none = np.zeros(n, np.int64)
+    return [(some, Cells(none[: len(rows)], rows)) for some, rows in halves if len(some)]
 
 
 def _hits(told: list[Tells], rows: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -47,12 +47,11 @@ def shift(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[s
         column = columns.arrow(name)
         drawn = draws(next(iter(step["columns"]))).uniform(np.arange(len(column)))
         days = choices[(drawn * len(choices)).astype(np.int64)]
-        # In seconds, since Arrow adds no days to days.
+        # In seconds, since Arrow adds no days to days. Unchecked, as what is behind a null may be
+        # the least number that there is, which pandas writes there.
         moment = column.cast(pa.timestamp("s")) if pa.types.is_date(column.type) else column
         unit = moment.type.unit
-        moved = pc.add_checked(
-            moment, pa.array(days * 86_400, pa.duration("s")).cast(pa.duration(unit))
-        )
+        moved = pc.add(moment, pa.array(days * 86_400, pa.duration("s")).cast(pa.duration(unit)))
         new[name] = moved.cast(column.type)
     return new
 
