@@ -24,6 +24,7 @@ from discreet.check.nulls import models_within_groups
 from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
 from discreet.check.promises import PROMISES
 from discreet.check.shown import Shown
+from discreet.check.weak import weaknesses
 from discreet.engines import Frame
 from discreet.recipe.recipe import Recipe, Step
 from discreet.recipe.roles import USES
@@ -62,7 +63,7 @@ def check_frames(
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += [*as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
-    findings += linked_rows(shown, recipe)
+    findings += [*linked_rows(shown, recipe), *weaknesses(shown, recipe, evidence)]
     shown.remove()
     return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed))
 
