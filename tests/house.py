@@ -22,7 +22,8 @@ LAYERS = [
     [*FAMILIES, "risk", "utility", "report"],
     ["measure", "method", "outcome", "plan", "unchanged"],
     ["engines", "parameters"],
-    ["table", "draws", "datasets"],
+    ["table", "datasets"],
+    ["draws"],
     ["kernels", "clock", "errors", "private", "threads", "trace", "_estimator"],
 ]
 Graph = Mapping[str, Mapping[str, set[str]]]

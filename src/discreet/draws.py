@@ -1,8 +1,8 @@
-"""Random draws that depend on a secret, a step, a column and a row number, and on nothing else.
+"""Random draws that depend on a key, a step, a column and a row number, and on nothing else.
 
-Every random method gets its numbers here. Because a draw is a function of the row's number
-and not of earlier draws, the result is the same on any engine, with any number of threads
-and in any order of work.
+Every random method gets its numbers here. A release's key is derived from its secret seed, its
+input and its recipe. Because a draw is a function of the row's number and not of earlier draws, the
+result is the same on any engine, with any number of threads and in any order of work.
 """
 
 from __future__ import annotations
@@ -26,6 +26,24 @@ def secret_seed() -> int:
     return secrets.randbits(SEED_BITS - 1) | 1 << (SEED_BITS - 1)
 
 
+def derived(seed: int, *of: str) -> int:
+    """Return a seed of 128 bits for one use of a secret; other uses tell nothing of it.
+
+    Examples
+    --------
+    >>> derived(2024, "one table") == derived(2024, "another table")
+    False
+    """
+    return int.from_bytes(_digest(b"discreet seed", seed, *of), "big")
+
+
+def _digest(use: bytes, *parts: int | str) -> bytes:
+    # Length-prefixed parts: ("1", "2x") and ("12", "x") must not give the same key.
+    said = [str(part).encode() for part in parts]
+    text = b"".join(len(part).to_bytes(8, "big") + part for part in said)
+    return hashlib.blake2b(text, digest_size=16, person=use).digest()
+
+
 class Draws:
     """The draws of one step and column.
 
@@ -47,11 +65,7 @@ class Draws:
     """
 
     def __init__(self, seed: int, *scope: int | str) -> None:
-        # Length-prefixed parts: ("1", "2x") and ("12", "x") must not give the same key.
-        parts = [str(part).encode() for part in (seed, *scope)]
-        text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
-        digest = hashlib.blake2b(text, digest_size=16, person=b"discreet draws").digest()
-        self._key = np.frombuffer(digest, dtype="<u8")
+        self._key = np.frombuffer(_digest(b"discreet draws", seed, *scope), dtype="<u8")
         self._rows: np.ndarray | None = None
 
     def at(self, rows: np.ndarray) -> Draws:

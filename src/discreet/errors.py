@@ -27,3 +27,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
     known = list(known)
     close = difflib.get_close_matches(str(word), known, n=1)
     return f"did you mean '{close[0]}'?" if close else "known: " + ", ".join(known)
+
+
+def one_line(error: BaseException) -> str:
+    r"""Return the first line of what a library says, since our messages are one sentence.
+
+    Examples
+    --------
+    >>> one_line(OSError("the page is damaged\nIn file.cc, line 12"))
+    'the page is damaged'
+    """
+    return (str(error).splitlines() or [type(error).__name__])[0]

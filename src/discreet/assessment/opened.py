@@ -128,17 +128,20 @@ def _reader(working: Engine, original: Any, dialect: Dialect) -> Read:
         known = {} if evidence is None else evidence.log["input"]
         how = {name: value for name, value in dialect.items() if value is not None}
         how = known.get("dialect", {}) | how
-        # A hash of the content is of all columns in their types.
-        all_of_them = known.get("hmac") is not None
-        roles = None if all_of_them else recipe.roles.model_dump_json()
-        key = (*recipe.null_markers, None, *recipe.numeric, None, *how.items(), roles)
+        # The keyed hash is of what the release was made from, whatever roles it is now measured by.
+        wanted = [recipe] if evidence is None else [recipe, evidence.recipe]
+        roles = [one.roles.model_dump_json() for one in wanted]
+        key = (*recipe.null_markers, None, *recipe.numeric, None, *how.items(), *roles)
         if key not in kept:
-            needed = list if all_of_them else partial(needed_columns, recipe)
             markers, numeric = recipe.null_markers, recipe.numeric
-            kept[key] = working.read(original, needed, markers, numeric, how)
+            kept[key] = working.read(original, partial(_needed, wanted), markers, numeric, how)
         return kept[key]
 
     return read
+
+
+def _needed(recipes: Sequence[Recipe], names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(name for one in recipes for name in needed_columns(one, names)))
 
 
 def _written(
@@ -161,9 +164,9 @@ def _written(
         after = working.read(table, list, (), rules.numeric)
         check_lengths(before.num_rows, after.num_rows)
         return Opened(before, after, rules)
-    file = Path(original) if isinstance(original, str | Path) else None
-    if same_input(evidence, before, file).status == "broken":
-        raise BadInput(f"{file or 'the original'} is not the table that {release} was made from")
+    if same_input(evidence, before).status == "broken":
+        named = original if isinstance(original, str | Path) else "the original"
+        raise BadInput(f"{named} is not the table that {release} was made from")
     assert evidence.schema is not None  # What was written has these two.
     assert evidence.row_map is not None
     after = working.released(table, evidence.row_map, evidence.schema)

@@ -26,7 +26,6 @@ def check_release(
     recipe: Recipe | Mapping[str, Any] | str | Path,
     internal: Evidence | str | Path | None = None,
     original: Any = None,
-    source: str | Path | None = None,
     *,
     engine: str = "auto",
     memory: str | None = None,
@@ -44,9 +43,6 @@ def check_release(
         Adds: the file's hash, the plan's figures.
     original : table, Frame or path, optional
         Adds, together with `internal`: every cell equals the plan applied.
-    source : path, optional
-        The file that the original was read from, where that is a table: a release that was made
-        on an engine has the file's hash.
     engine : {"auto", "memory", "duckdb"}
         Where files are checked. `"auto"`: on DuckDB where the release was made on an engine or the
         files do not fit in memory, and else in memory.
@@ -76,7 +72,6 @@ def check_release(
     recipe = as_recipe(recipe)
     evidence = internal if isinstance(internal, Evidence | None) else Evidence.load(internal)
     path = Path(protected) if isinstance(protected, str | Path) else None
-    source = original if isinstance(original, str | Path) else source
     name = engine_for(engine, (protected, original), evidence)
     with open_engine(name, memory=memory) as session:
         tell("reading the release")
@@ -84,13 +79,10 @@ def check_release(
         before = original
         if not isinstance(original, Frame | None):
             tell("opening the original")
-            # A hash of the content is one of all columns in their types.
-            by_content = evidence is not None and "hmac" in evidence.log["input"]
-            needed = list if by_content else partial(needed_columns, recipe)
+            needed = partial(needed_columns, recipe)
             before = session.read(original, needed, recipe.null_markers, recipe.numeric, dialect)
         tell("checking")
-        file = None if source is None else Path(source)
-        reports = (check_frames(one, recipe, evidence, before, path, file) for one in released)
+        reports = (check_frames(one, recipe, evidence, before, path) for one in released)
         first = next(reports)
         return first if first.ok else next((other for other in reports if other.ok), first)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import io
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +12,12 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from discreet.errors import BadInput
 from discreet.private import make_private, write_private
 from discreet.recipe.recipe import Recipe
-from discreet.table.files import for_csv, parquet_files
+from discreet.table.files import parquet_files
 
 LONGEST_JSON_ARRAY = 10_000
 # Marks an internal folder whose table is not in its place yet.
@@ -75,7 +72,7 @@ class Log(TypedDict):
     packages: dict[str, str]
     started: str
     hash_key: str
-    input: dict[str, Any]  # rows, columns, hmac or file_hmac, source, dialect
+    input: dict[str, Any]  # rows, columns, hmac, whether rows are placed, source, dialect
     roles: dict[str, str]
     dropped: list[str]
     nulls: dict[str, Any]  # the policy, and the null cells of each released column
@@ -107,8 +104,18 @@ class Evidence:
 
     @property
     def key(self) -> bytes:
-        """The key of the hashes."""
+        """The key of the files' hashes."""
         return bytes.fromhex(self.log["hash_key"])
+
+    @property
+    def seed(self) -> int:
+        """What the draws went by."""
+        return self.recipe.seeds_for(self.log["input"]["hmac"])[0]
+
+    @property
+    def order_seed(self) -> int:
+        """What the order of the rows, and the household numbers, went by."""
+        return self.recipe.seeds_for(self.log["input"]["hmac"])[1]
 
     @cached_property
     def rows(self) -> np.ndarray | None:
@@ -152,10 +159,9 @@ class Evidence:
     def _check_shape(self) -> None:
         """Raise where the files do not have the parts that the check looks at."""
         _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"], self.mapped
+        _ = self.seed, self.log["input"]["placed"]
         if self.schema is not None and len(set(self.schema.names)) < len(self.schema):
             raise ValueError("its schema names a column twice")
-        if not {"hmac", "file_hmac"} & self.log["input"].keys():
-            raise KeyError("hmac")
         for files in (self.log["files"], self.plan):
             if not isinstance(files, dict):
                 raise TypeError("a part of it is no table of names")
@@ -188,45 +194,12 @@ def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
 # Hashes
 
 
-def content_hmac(table: pa.Table, key: bytes) -> str:
-    """Hash a table's content with a key: the same however it is stored or chunked."""
-    return pieces_hmac(([table.select([name])] for name in table.column_names), key)
-
-
-def pieces_hmac(columns: Iterable[Iterable[pa.Table]], key: bytes) -> str:
-    """Hash a table's content with a key, column after column, each in pieces of its rows."""
-    digest = hmac.new(key, digestmod=hashlib.sha256)
-    for pieces in columns:
-        options = arrow_csv.WriteOptions(include_header=True)
-        for column in pieces:
-            (name,) = column.column_names
-            sink = io.BytesIO()
-            try:
-                arrow_csv.write_csv(pa.table({name: for_csv(name, column[name])}), sink, options)
-            except BadInput:
-                with pa.ipc.new_stream(sink, column.schema) as stream:
-                    stream.write_table(column.combine_chunks())
-            digest.update(sink.getbuffer())
-            options = arrow_csv.WriteOptions(include_header=False)
-    return digest.hexdigest()
-
-
 def file_hmac(path: Path, key: bytes) -> str:
     """Hash a file with a key."""
     digest = hmac.new(key, digestmod=hashlib.sha256)
     with path.open("rb") as file:
         while piece := file.read(1 << 22):
             digest.update(piece)
-    return digest.hexdigest()
-
-
-def source_hmac(source: Path, key: bytes) -> str:
-    """Hash an input with a key: a file, or the Parquet files of a folder."""
-    if source.is_file():
-        return file_hmac(source, key)
-    digest = hmac.new(key, digestmod=hashlib.sha256)
-    for path in parquet_files(source):
-        digest.update(file_hmac(path, key).encode())
     return digest.hexdigest()
 
 

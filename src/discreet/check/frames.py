@@ -9,25 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from operator import add
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from discreet.check.evidence import UNREADABLE, Evidence, pieces_hmac, source_hmac
+from discreet.check.evidence import UNREADABLE, Evidence
 from discreet.check.findings import NEEDS_ORIGINAL, CheckReport, Finding, finding
 from discreet.check.kept import as_kept
 from discreet.check.leaks import NOTHING, leaks
 from discreet.check.levels import drawn_once
 from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
+from discreet.check.order import row_order
 from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
 from discreet.check.promises import PROMISES
 from discreet.check.shown import Shown
 from discreet.check.weak import weaknesses
 from discreet.engines import Frame
-from discreet.recipe.recipe import Recipe, Step
+from discreet.recipe.recipe import Recipe, Step, needed_columns
 from discreet.recipe.roles import USES
+from discreet.table.fingerprint import Fingerprint
 
 SAME_INPUT = "the original is the one that was protected"
 
@@ -38,13 +43,12 @@ def check_frames(
     evidence: Evidence | None,
     original: Frame | None,
     path: Path | None = None,
-    source: Path | None = None,
 ) -> CheckReport:
     """Verify what a release promises, as far as the evidence goes.
 
     With evidence, the release has the rows' numbers of the original: as `Engine.released` gives
     it, or all of them, those that are left out as rows of nulls. In the original, null markers are
-    nulls. `path` and `source` are the files, or folders of files, of the two.
+    nulls. `path` is the release's file, or folder of files.
     """
     shown, left_out = Shown.of(released, recipe, evidence, path), None
     narrowed: list[str] = []
@@ -54,7 +58,7 @@ def check_frames(
         cells = [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
     else:
         cells, left_out = against_original(shown, recipe, evidence, original)
-        cells = [same_input(evidence, original, source), *cells]
+        cells = [same_input(evidence, original), *cells]
         cells += _drawn_once(recipe, evidence, original)
         if left_out is not None:
             found, narrowed = leaks(released, original, recipe, left_out)
@@ -63,7 +67,8 @@ def check_frames(
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
     findings += [*as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
-    findings += [*linked_rows(shown, recipe), *weaknesses(shown, recipe, evidence)]
+    findings += [*linked_rows(shown, recipe), *row_order(evidence)]
+    findings += weaknesses(shown, recipe, evidence)
     shown.remove()
     return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed))
 
@@ -181,21 +186,18 @@ def _notes(shown: Shown, recipe: Recipe) -> list[str]:
 # The original
 
 
-def same_input(evidence: Evidence, original: Frame, source: Path | None) -> Finding:
-    """Find out whether a table is the one that was protected, by its keyed hash.
-
-    That is one of its content, column after column, or of its file.
-    """
-    known, same = evidence.log["input"], None
-    # Of a frame whose pieces come here, one after the other in the order of rows.
-    pieces = getattr(original, "pieces", None)
-    if evidence.original is original:
-        same = True
-    elif known.get("hmac") is not None and pieces is not None:
-        columns = ((p for p, _ in pieces([name])) for name in original.schema.names)
-        same = pieces_hmac(columns, evidence.key) == known["hmac"]
-    elif known.get("file_hmac") is not None and source is not None:
-        same = source_hmac(source, evidence.key) == known["file_hmac"]
-    if same is None:
-        return Finding(SAME_INPUT, "not verifiable", "needs the file that was protected")
+def same_input(evidence: Evidence, original: Frame) -> Finding:
+    """Find out whether a table is the one that was protected, by the keyed hash of its rows."""
+    known = evidence.log["input"]["hmac"]
+    same = evidence.original is original or _hash(evidence, original) == known
     return finding(SAME_INPUT, None if same else "its keyed hash differs", "hash equal")
+
+
+def _hash(evidence: Evidence, original: Frame) -> str:
+    seed, placed = evidence.recipe.seed or 0, evidence.log["input"]["placed"]
+    columns = needed_columns(evidence.recipe, original.schema.names)
+    return original.fold(partial(_hashed, seed, placed), add, columns).hexdigest(seed)
+
+
+def _hashed(seed: int, placed: bool, piece: pa.Table, rows: np.ndarray) -> Fingerprint:
+    return Fingerprint.of(seed, piece, rows if placed else None)

@@ -455,4 +455,4 @@ def final_plans(plan: Plan) -> list[tuple[str, dict[str, Any]]]:
 
 def comparing_of(evidence: Evidence, recipe: Recipe, **more: Any) -> Comparing:
     """Take what a comparison needs from the evidence."""
-    return Comparing(evidence.plan, recipe, evidence.recipe.seed or 0, **more)
+    return Comparing(evidence.plan, recipe, evidence.seed, **more)

@@ -30,7 +30,7 @@ from discreet.flow.applying import (
 from discreet.flow.counting import Counting, refuse_too_many
 from discreet.flow.identifiers import refuse_identifiers
 from discreet.flow.levels import Part, find_levels, find_links, find_shared, parts_of
-from discreet.flow.log import begin_log, tell_null_policy, with_seeds
+from discreet.flow.log import begin_log, tell_null_policy, tell_reuse, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
 from discreet.flow.pseudonyms import pseudonyms_of, with_key
 from discreet.flow.refusals import (
@@ -42,11 +42,12 @@ from discreet.flow.refusals import (
 )
 from discreet.method import Method
 from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, together
-from discreet.recipe.recipe import Recipe, Step
+from discreet.recipe.recipe import Recipe, Step, needed_columns
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
 from discreet.table.classes import first_rows
 from discreet.table.columns import finer, numbers_like, sources_of
+from discreet.table.fingerprint import Fingerprint
 from discreet.table.keys import row_numbers
 
 Tell = Callable[[str], None]
@@ -121,19 +122,24 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     _refuse_rows(frame, recipe)
     tell("looking at the columns")
     started = time.perf_counter()
-    look = _look_at(frame, recipe, released)
-    log = begin_log(recipe, roles, released, look.nulls)
+    log = begin_log(recipe, roles, released)
+    recipe = with_key(with_seeds(recipe))
+    look, hashed = _look_at(frame, recipe, released)
+    log["nulls"]["cells"] = look.nulls
     log["engine"] = engine
     log["seconds"]["look"] = round(time.perf_counter() - started, 4)
     deficient = {name: look.ends[name] for name in look.ends if look.nulls[name]}
     log["warnings"] += doubtful(deficient, recipe)
-    recipe = with_key(with_seeds(recipe))
-    assert recipe.seed is not None
-    assert recipe.order_seed is not None
+    log["input"] = {
+        "rows": frame.num_rows,
+        "columns": names,
+        "hmac": hashed,
+        "placed": _is_placed(frame, recipe),
+    }
+    recipe = tell_reuse(log, recipe)
     key = recipe.roles.row_key
     applying = Applying(
-        recipe.seed,
-        recipe.order_seed,
+        *recipe.seeds_for(hashed),
         sources=look.sources,
         key=key,
         pseudonyms=pseudonyms_of(recipe),
@@ -206,20 +212,28 @@ class _Look:
     nulls: dict[str, int]
     ends: dict[str, Range | None]
     sources: dict[str, Numbers]
+    rows: Fingerprint
 
 
-def _look_at(frame: Frame, recipe: Recipe, released: list[str]) -> _Look:
-    """Count nulls, and find the decimals and units of the columns that are treated as numbers."""
+def _is_placed(frame: Frame, recipe: Recipe) -> bool:
+    """Tell whether the rows' places are part of the input, and not only what they hold."""
+    return frame.positioned and recipe.roles.row_key is None
+
+
+def _look_at(frame: Frame, recipe: Recipe, released: list[str]) -> tuple[_Look, str]:
+    """Count nulls, find decimals and units of what is treated as numbers, and hash the rows."""
+    assert recipe.seed is not None
     numeric = [column for column in recipe.treated if _is_number(frame, recipe, column)]
-    ranged = tuple(released) if recipe.null_markers else ()
-    function = partial(_look, tuple(released), ranged, () if frame.whole else tuple(numeric))
-    look = frame.fold(function, _two_looks, released)
+    ranged = released if recipe.null_markers else []
+    given = recipe.seed, _is_placed(frame, recipe)
+    function = partial(_look, given, released, ranged, [] if frame.whole else numeric)
+    look = frame.fold(function, _two_looks, needed_columns(recipe, frame.schema.names))
     if isinstance(frame, MemoryFrame):
         look.sources.update({name: numbers(frame.table[name], name) for name in numeric})
     for name in numeric:
         if name not in look.sources:
             raise BadInput(f"column '{name}' holds only nulls")
-    return look
+    return look, look.rows.hexdigest(recipe.seed)
 
 
 def _is_number(frame: Frame, recipe: Recipe, column: str) -> bool:
@@ -229,16 +243,19 @@ def _is_number(frame: Frame, recipe: Recipe, column: str) -> bool:
 
 
 def _look(
-    released: tuple[str, ...],
-    ranged: tuple[str, ...],
-    numeric: tuple[str, ...],
+    hashed: tuple[int, bool],
+    released: list[str],
+    ranged: list[str],
+    numeric: list[str],
     piece: pa.Table,
     rows: np.ndarray,
 ) -> _Look:
+    seed, placed = hashed
     return _Look(
         {name: piece[name].null_count for name in released},
         {name: plain_range(piece[name], name) for name in ranged},
         sources_of(numeric, piece, rows),
+        Fingerprint.of(seed, piece, rows if placed else None),
     )
 
 
@@ -247,6 +264,7 @@ def _two_looks(one: _Look, other: _Look) -> _Look:
         {name: one.nulls[name] + other.nulls[name] for name in one.nulls},
         {name: _wider(one.ends[name], other.ends[name]) for name in one.ends},
         finer(one.sources, other.sources),
+        one.rows + other.rows,
     )
 
 

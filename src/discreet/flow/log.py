@@ -18,10 +18,8 @@ from discreet.recipe.recipe import Recipe, Step
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic", "duckdb")
 
 
-def begin_log(
-    recipe: Recipe, roles: Mapping[str, str], released: list[str], nulls: Mapping[str, int]
-) -> Log:
-    """Begin a log, with a key for hashes; `nulls` are null cells of the released columns."""
+def begin_log(recipe: Recipe, roles: Mapping[str, str], released: list[str]) -> Log:
+    """Begin a log."""
     log: Log = {
         "release": secrets.token_hex(6),
         "discreet": __version__,
@@ -34,7 +32,7 @@ def begin_log(
         "dropped": [name for name in roles if name not in released],
         "nulls": {
             "policy": "nulls stay in place; they are not imputed, dropped or matched",
-            "cells": dict(nulls),
+            "cells": {},
         },
         "seed": {"drawn": recipe.seed is None, "predictable": recipe.has_predictable_seed},
         "steps": [],
@@ -62,6 +60,20 @@ def with_seeds(recipe: Recipe) -> Recipe:
     secret = {"seed": secret_seed(), "order_seed": secret_seed()}
     drawn = {name: seed for name, seed in secret.items() if getattr(recipe, name) is None}
     return recipe.model_copy(update=drawn)
+
+
+def tell_reuse(log: Log, recipe: Recipe) -> Recipe:
+    """Say where the seeds were drawn for something else, and note what they are now used for."""
+    used = recipe.drawn_for(log["input"]["hmac"])
+    before = used if recipe.seed_for is None or log["seed"]["drawn"] else recipe.seed_for
+    what = {"input": "another table", "recipe": "other roles or parameters"}
+    other = [what[part] for part in used if before.get(part) != used[part]]
+    if other:
+        log["warnings"].append(
+            f"the recipe's seed was drawn for {' and '.join(other)}, so all draws, the order of "
+            "the rows and the household numbers are new ones"
+        )
+    return recipe.model_copy(update={"seed_for": used})
 
 
 def tell_null_policy(log: Log, number: int, step: Step) -> None:

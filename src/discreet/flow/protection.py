@@ -11,11 +11,9 @@ from typing import Any
 from narwhals.dependencies import is_pandas_dataframe
 
 from discreet.assessment import Assessment
-from discreet.check.evidence import content_hmac, source_hmac
 from discreet.check.folders import is_file_target
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
-from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput
 from discreet.flow.deciding import Tell, decide
 from discreet.flow.finishing import count_changes, finish
@@ -176,15 +174,7 @@ def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Te
     tell("counting the cells that changed")
     with timed(log, "compare"):
         count_changes(decided, original, treated, finished)
-    key = bytes.fromhex(log["hash_key"])
-    with timed(log, "hash"):
-        hashed = _hash(original, source, key)
-    log["input"] = {
-        "rows": original.num_rows,
-        "columns": original.schema.names,
-        **hashed,
-        "source": None if source is None else source.name,
-    }
+    log["input"]["source"] = None if source is None else source.name
     return Release(
         plan=decided.plan,
         log=log,
@@ -197,10 +187,3 @@ def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Te
         source=source,
         tell=tell,
     )
-
-
-def _hash(original: Frame, source: Path | None, key: bytes) -> dict[str, str | None]:
-    """Hash the input: its content where it is at hand, else its file."""
-    if isinstance(original, MemoryFrame):
-        return {"hmac": content_hmac(original.table, key)}
-    return {"file_hmac": None if source is None else source_hmac(source, key)}

@@ -81,7 +81,7 @@ def _identity(log: Facts, recipe: Facts | None) -> list[tuple[str, str]]:
         ("protected", log["started"]),
         ("input", f"{given.get('source') or 'a table in memory'}, {given['rows']:,} rows, "
                   f"{len(given['columns'])} columns"),
-        ("keyed hash of the input", given.get("hmac") or given.get("file_hmac") or "–"),
+        ("keyed hash of the input", given.get("hmac") or "–"),
         ("engine", log.get("engine", "memory")),
         ("output", f"{output.get('format', 'not written yet')}" + (
             "" if rows is None else f", {rows:,} rows in random order")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv as python_csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,17 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, one_line
 from discreet.table.columns import LARGEST_EXACT_INTEGER
-from discreet.table.dialect import Dialect, Marks, contents, find_dialect, open_bytes
+from discreet.table.dialect import LONGEST_LINE, Dialect, Marks, find_dialect, open_bytes
 from discreet.threads import over_ranges
 
 _TEXT = pa.large_string()
 Parsed = TypeVar("Parsed")
 # Not the names of units: a first row may have no values in its columns of numbers.
 MISSING_WORDS = frozenset(("na", "n/a", "nan", "nil", "none", "null", "missing", "unknown", "nd"))
-# What is read at a time; a line must fit in it.
-_BLOCK = 1 << 23
 
 
 def read_csv(
@@ -82,6 +80,8 @@ def _read(
     table = _parse(arrow_csv.read_csv, path, dialect, null_markers, kind, dialect.header)
     if table.num_rows == 0:
         raise BadInput(f"{path} has a header but no rows")
+    for column in table.columns:
+        _refuse_long_cells(path, column.chunks)
     return table, dialect
 
 
@@ -123,7 +123,7 @@ def _parse(
     try:
         parsed = read(
             open_bytes(path),
-            read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=_BLOCK),
+            read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=LONGEST_LINE),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=dialect.separator,
                 quote_char=dialect.quote,
@@ -139,13 +139,30 @@ def _parse(
                 strings_can_be_null=True,
             ),
         )
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except (pa.ArrowException, UnicodeError) as error:
         if "straddling" in str(error) or "block" in str(error):
-            raise BadInput(_say_long_line(path, contents(path))) from None
-        raise BadInput(f"{path} cannot be read as CSV: {error}") from None
+            raise _long_cell(path) from None
+        raise BadInput(f"{path} cannot be read as CSV: {one_line(error)}") from None
     if ragged:
         raise BadInput(_say_ragged(path, dialect))
     return parsed
+
+
+def _refuse_long_cells(path: Path, arrays: Iterable[pa.Array]) -> None:
+    """Refuse cells longer than a line may be; Arrow does so only where they fill a whole block."""
+    for array in arrays:
+        if array.nbytes > LONGEST_LINE:
+            texts = array.dictionary if pa.types.is_dictionary(array.type) else array
+            if (pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST_LINE:
+                raise _long_cell(path)
+
+
+def _long_cell(path: Path) -> BadInput:
+    """Say what is wrong where all lines are short enough."""
+    return BadInput(
+        f"{path}: a cell in quotes is longer than {LONGEST_LINE >> 20} MB; a closing quote is "
+        "missing, or the file uses another quote character"
+    )
 
 
 def stream_text(
@@ -160,6 +177,7 @@ def stream_text(
     def read(file: Any, **options: Any) -> int:
         rows = 0
         for batch in arrow_csv.open_csv(file, **options):
+            _refuse_long_cells(path, batch.columns)
             write(batch)
             rows += len(batch)
         return rows
@@ -171,11 +189,13 @@ def stream_text(
 def header_of(path: Path, known: Marks) -> Dialect:
     """Detect how a CSV file is written, and check the names of its columns."""
     dialect = find_dialect(path, known)
+    seen: set[str] = set()
     for position, name in enumerate(dialect.header, start=1):
         if not name.strip():
             raise BadInput(f"{path}: column {position} has no name in the header")
-        if dialect.header.index(name) != position - 1:
+        if name in seen:
             raise BadInput(f"{path}: the header names column '{name}' twice")
+        seen.add(name)
     return dialect
 
 
@@ -205,24 +225,6 @@ def parse_text(column: pa.ChunkedArray, kind: pa.DataType, comma: bool) -> pa.Ch
         return column.cast(kind)
     parsed = pc.utf8_trim_whitespace(column).cast(kind)
     return pc.if_else(pc.is_nan(parsed), None, parsed)
-
-
-def _say_long_line(path: Path, content: memoryview) -> str:
-    """Find the line that is too long: one without an end, or one whose quote is not closed."""
-    start, lines, size = 0, 1, _BLOCK >> 20
-    while start + _BLOCK < len(content):
-        block = bytes(content[start : start + _BLOCK])
-        if b"\n" not in block and b"\r" not in block:
-            return (
-                f"{path}: line {lines} is longer than {size} MB; are its line ends missing, or is "
-                "it not a CSV?"
-            )
-        lines += block.count(b"\n")
-        start += max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
-    return (
-        f"{path}: a cell in quotes is longer than {size} MB; a closing quote is missing, or the "
-        "file uses another quote character"
-    )
 
 
 def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> None:

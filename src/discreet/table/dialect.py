@@ -7,17 +7,20 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice, product
 from pathlib import Path
 
 import pyarrow as pa
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, one_line
 
 SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 1000
+# In bytes, of UTF-8 where it is decoded on the way: readers hold a whole line in memory.
+LONGEST_LINE = 1 << 23
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -54,19 +57,6 @@ class Dialect:
     decimal: str | None
 
 
-def contents(path: Path) -> memoryview:
-    """Return a file's bytes: mapped into memory, or unpacked where its suffix is .gz or .zst."""
-    if path.stat().st_size == 0:
-        raise BadInput(f"{path} is empty: it has no header and no rows")
-    if packing(path) is None:
-        return memoryview(pa.memory_map(str(path)).read_buffer()).cast("B")
-    try:
-        with open_bytes(path) as stream:
-            return memoryview(stream.read_buffer()).cast("B")
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path} cannot be unpacked as {packing(path)}: {error}") from None
-
-
 def packing(path: Path) -> str | None:
     """Name how a file is packed, by its suffix."""
     return {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
@@ -77,28 +67,41 @@ def open_bytes(path: Path) -> pa.NativeFile:
     return pa.input_stream(str(path), compression=packing(path))
 
 
+def pieces(path: Path) -> Iterator[bytes]:
+    """Read a file's bytes, unpacked, some at a time."""
+    try:
+        with open_bytes(path) as stream:
+            while piece := stream.read(LONGEST_LINE):
+                yield piece
+    except (OSError, pa.ArrowException) as error:
+        how = f"unpacked as {packing(path)}" if packing(path) else "read"
+        raise BadInput(f"{path} cannot be {how}: {one_line(error)}") from None
+
+
 def find_dialect(path: Path, known: Marks) -> Dialect:
     """Detect how a file that exists is written, as far as the caller does not know."""
-    separator, quote = known.separator, known.quote
     if known.decimal not in (None, ".", ","):
         raise BadInput(f"the decimal mark must be a point or a comma, not {known.decimal!r}")
-    for name, mark in (("separator", separator), ("quote", quote)):
+    for name, mark in (("separator", known.separator), ("quote", known.quote)):
         if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in "\r\n"):
             raise BadInput(f"the {name} must be one character, not {mark!r}")
-    content = contents(path)
-    encoding = known.encoding or _find_encoding(path, content)
-    raw = bytes(content[:_SAMPLE_BYTES])
-    text = _decode(path, raw, encoding).removeprefix("\ufeff")
-    if not text.strip():
-        raise BadInput(f"{path} is empty: it has no header and no rows")
-    whole = len(raw) < _SAMPLE_BYTES
+    encoding = _find_encoding(path, known.encoding)
     # Cells may be as long as they like.
     csv.field_size_limit(1 << 31)
     try:
+        text, whole = _sample(path, encoding, known)
+        quote = known.quote
         if quote is None:
-            quote = "'" if _quotes_with_apostrophes(text, separator, whole) else '"'
-        separator = separator or max(SEPARATORS, key=lambda s: _fit(text, s, quote, whole))
-        header = next(_rows(text, separator, quote))
+            quote = "'" if _quotes_with_apostrophes(text, known.separator, whole) else '"'
+        separator = known.separator or max(
+            SEPARATORS, key=lambda mark: _fit(text, mark, quote, whole)
+        )
+        header = next(rows := _rows(text, separator, quote))
+        if not whole and next(rows, None) is None:
+            raise BadInput(
+                f"{path}: the header is longer than {LONGEST_LINE >> 20} MB; a closing quote is "
+                "missing, or the file uses another quote character"
+            )
     except csv.Error as error:
         raise BadInput(
             f"{path} cannot be read as CSV: {error}; does it lack a closing quote, or end its "
@@ -107,19 +110,82 @@ def find_dialect(path: Path, known: Marks) -> Dialect:
     return Dialect(encoding, separator, quote, tuple(header), known.decimal)
 
 
-def _decode(path: Path, raw: bytes, encoding: str) -> str:
+def _sample(path: Path, encoding: str, known: Marks) -> tuple[str, bool]:
+    """Read the beginning of a file, with the whole header; also tells whether that is all of it.
+
+    Where the header ends depends on the quote and the separator, which are not known yet: so much
+    is read that it ends in whichever way it is read.
+    """
+    raw, stream, size = b"", pieces(path), _SAMPLE_BYTES
+    while True:
+        while len(raw) < size and (piece := next(stream, b"")):
+            raw += piece
+        whole = len(raw) < size
+        text = _decode(path, raw[:size], encoding, _decoder(encoding)).removeprefix("\ufeff")
+        if not text.strip():
+            raise BadInput(f"{path} is empty: it has no header and no rows")
+        if whole:
+            return text, True
+        if _header_ends(text, known) or size > LONGEST_LINE:
+            # Without the line that is cut off.
+            return text[: text.rfind("\n") + 1] or text, False
+        size *= 2
+
+
+def _header_ends(text: str, known: Marks) -> bool:
+    """Tell whether a second row begins in a text, whatever its marks are."""
+    separators = [known.separator] if known.separator else SEPARATORS
+    quotes = [known.quote] if known.quote else ['"', "'"]
+    return all(
+        sum(1 for _ in islice(_rows(text, separator, quote), 2)) == 2
+        for separator, quote in product(separators, quotes)
+    )
+
+
+def _short_lines(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
+    """Read a file in pieces, and refuse a line that is longer than a piece."""
+    decoder, like_ascii = _decoder(encoding), _like_ascii(encoding)
+    held, line = 0, 1
+    for piece in pieces(path):
+        if not like_ascii:
+            piece = _decode(path, piece, encoding, decoder).encode("utf-8", "surrogatepass")
+        ends = [end for end in (piece.find(b"\n"), piece.find(b"\r")) if end >= 0]
+        if held + min(ends, default=len(piece)) > LONGEST_LINE:
+            raise BadInput(
+                f"{path}: line {line} is longer than {LONGEST_LINE >> 20} MB; are its line ends "
+                "missing, or is it not a CSV?"
+            )
+        line += piece.count(b"\n")
+        last = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+        held = len(piece) - last - 1 + (held if last < 0 else 0)
+        yield piece
+
+
+def _like_ascii(encoding: str) -> bool:
+    """Tell whether an encoding writes line ends as ASCII does."""
+    try:
+        return _decoder(encoding).decode(b"\r\n") == "\r\n"
+    except UnicodeError:
+        return False
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
     try:
         decoder = codecs.getincrementaldecoder(encoding)()
-        text = decoder.decode(raw)
-        if isinstance(text, str):
-            return text
-    except (UnicodeDecodeError, ValueError) as error:
-        if isinstance(error, UnicodeDecodeError):
-            raise BadInput(f"{path} cannot be read as {encoding}: {error.reason}") from None
+        if isinstance(decoder.decode(b""), str):
+            return decoder
     except Exception:
         # Codecs that are no encodings of text fail in many ways.
         pass
     raise BadInput(f"'{encoding}' is not a text encoding that Python knows")
+
+
+def _decode(path: Path, raw: bytes, encoding: str, decoder: codecs.IncrementalDecoder) -> str:
+    try:
+        return decoder.decode(raw)
+    except UnicodeError as error:
+        why = getattr(error, "reason", error)
+        raise BadInput(f"{path} cannot be read as {encoding}: {why}") from None
 
 
 def _rows(text: str, separator: str, quote: str) -> Iterator[list[str]]:
@@ -156,47 +222,53 @@ def _fit(text: str, separator: str, quote: str, whole: bool) -> tuple[float, int
     return (sum(length == columns for length in rows) / len(rows), columns)
 
 
-def _find_encoding(path: Path, content: memoryview) -> str:
-    """Choose UTF-8, or what a byte-order mark says, or cp1252 if all high bytes fit it."""
-    for mark, encoding in _MARKS:
-        if content[: len(mark)] == mark:
-            return encoding
-    broken = _broken_utf8(content)
+def _find_encoding(path: Path, known: str | None) -> str:
+    """Choose UTF-8, or what a byte-order mark says, or cp1252 if all high bytes fit it.
+
+    On the way the whole file is read, and refused if a line is too long.
+    """
+    start = next(pieces(path), b"")
+    known = known or next((code for mark, code in _MARKS if start.startswith(mark)), None)
+    if known is not None:
+        for _ in _short_lines(path, known):
+            pass
+        return known
+    broken = _broken_utf8(_short_lines(path))
     if broken is None:
         return "utf-8"
-    if _looks_like_cp1252(content):
+    if _looks_like_cp1252(path):
         warnings.warn(f"{path} is not UTF-8 and was read as cp1252", stacklevel=2)
         return "cp1252"
-    line = bytes(content[:broken]).count(b"\n") + 1
     raise BadInput(
-        f"{path} is not valid UTF-8: byte 0x{content[broken]:02x} in line {line}; "
-        "if it has another encoding, name it (for example cp1252)"
+        f"{path} is not valid UTF-8: {broken}; if it has another encoding, name it (for example "
+        "cp1252)"
     )
 
 
-_PIECE = 1 << 24
-
-
-def _broken_utf8(content: memoryview) -> int | None:
-    """Position of the first byte that is not UTF-8, reading in pieces."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(content), _PIECE):
-        piece = bytes(content[start : start + _PIECE])
-        held = len(decoder.getstate()[0])
+def _broken_utf8(parts: Iterable[bytes]) -> str | None:
+    """Say where the first byte is that is not UTF-8."""
+    decoder, held, line = codecs.getincrementaldecoder("utf-8")(), b"", 1
+    for part in chain(parts, [None]):
+        piece = held + (part or b"")
+        decoder.reset()
         try:
-            decoder.decode(piece, final=start + _PIECE >= len(content))
+            decoder.decode(piece, final=part is None)
         except UnicodeDecodeError as error:
-            return start - held + error.start
+            line += piece.count(b"\n", 0, error.start)
+            return f"byte 0x{piece[error.start]:02x} in line {line}"
+        line += piece.count(b"\n")
+        # A character that goes on in the next piece.
+        held = decoder.getstate()[0]
     return None
 
 
-def _looks_like_cp1252(content: memoryview) -> bool:
+def _looks_like_cp1252(path: Path) -> bool:
     """Tell whether every byte above 127 is a common cp1252 letter, and no two are a UTF-8 pair."""
-    if re.search(rb"[\xc2-\xdf][\x80-\xbf]", content):
-        return False
-    common = bytes(sorted(_CP1252))
-    for start in range(0, len(content), _PIECE):
-        high = bytes(content[start : start + _PIECE]).translate(None, bytes(range(128)))
-        if high.translate(None, common):
+    common, last = bytes(sorted(_CP1252)), b""
+    for piece in pieces(path):
+        if re.search(rb"[\xc2-\xdf][\x80-\xbf]", last + piece):
             return False
+        if piece.translate(None, bytes(range(128))).translate(None, common):
+            return False
+        last = piece[-1:]
     return True
