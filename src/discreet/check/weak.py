@@ -87,7 +87,10 @@ def _steps(shown: Shown, recipe: Recipe) -> Said:
             yield f"{where} keeps a promise", "promise = false: nothing is verified of its result"
         given = step.parameters()
         if given.get("suppression_limit") == 1:
-            yield f"{where} keeps most records", "suppression_limit = 1 lets it suppress all of them"
+            yield (
+                f"{where} keeps most records",
+                "suppression_limit = 1 lets it suppress all of them",
+            )
         yield from _faint(where, step, given)
         for model in given.get("privacy") or ():
             yield from _model(shown, where, model)

@@ -1,8 +1,8 @@
 """Direct identifiers: columns that name one person each, told from their names and values.
 
 A number that is different in nearly every row may be an amount, so numbers are identifiers only
-where their name says so, where they are consecutive, or where nearly all are long and of one length,
-as those of accounts and insurances are. Text that is different in nearly every row is an
+where their name says so, where they are consecutive, or where nearly all are long and of one
+length, as those of accounts and insurances are. Text that is different in nearly every row is an
 identifier.
 """
 
