@@ -16,6 +16,7 @@ from discreet.method import per_column
 
 # Released columns that a value is predicted from, those that tell most.
 MOST_PREDICTORS = 50
+EM_STEPS = 300
 
 
 def densest(values: np.ndarray, half: float) -> float:
@@ -120,9 +121,9 @@ def fitted(name: str, others: Sequence[str], released: Mapping[str, np.ndarray])
 def untangled(matrix: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Guess each category from the transition matrix and the released shares.
 
-    The shares before, which lead to the released ones by the matrix, are found by least squares;
-    with them a released category tells the chance of each that it may have been (Bayes). Also
-    marks the categories that only one can lead to.
+    The likeliest shares before, given the matrix and the released ones, are found by EM; with
+    them a released category tells the chance of each that it may have been (Bayes). Also marks the
+    categories that only one can lead to.
 
     Examples
     --------
@@ -131,9 +132,10 @@ def untangled(matrix: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.nd
     >>> untangled(np.array([[0.8, 0.2], [0.0, 1.0]]), np.array([0.72, 0.28]))
     (array([0, 0]), array([ True, False]))
     """
-    from scipy.optimize import nnls
-
-    before = nnls(matrix.T, shares)[0]
+    before = np.full(len(shares), 1 / len(shares))
+    for _ in range(EM_STEPS):
+        reached = before @ matrix
+        before *= matrix @ np.divide(shares, reached, out=np.zeros_like(shares), where=reached > 0)
     joint = before[:, None] * matrix
     return joint.argmax(axis=0), (matrix > 0).sum(axis=0) == 1
 
