@@ -52,6 +52,14 @@ def test_rank_swapping_is_undone_as_by_intersecting_windows(census, p, unique):
     assert found > (1 / candidates).mean() - 0.02
     naive = distance_linkage(x, y, known="all"), probabilistic_linkage(x, y, known="all")
     assert found > 1.3 * max(naive)
+    drawn = informed_linkage(x, RankSwap(p=p, window="drawn", random_state=1).fit_transform(census))
+    # A window that is drawn excludes nobody for certain.
+    assert drawn < found - 0.08
+    print(
+        f"Census, rank-swap p = {p}: informed {found:.1%}, with a drawn window {drawn:.1%}; "
+        f"windows intersected {(1 / candidates).mean():.1%}; distance {naive[0]:.1%}, "
+        f"probabilistic {naive[1]:.1%}"
+    )
 
 
 @pytest.mark.parametrize(
