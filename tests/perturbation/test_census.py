@@ -6,6 +6,7 @@ import pytest
 from discreet.datasets import load_census
 from discreet.microaggregation import Microaggregation
 from discreet.perturbation import Noise, RankSwap, Shuffle
+from discreet.regression import PoROP
 from discreet.risk import distance_linkage, informed_linkage
 from discreet.utility import il1s, score
 from tests.perturbation.windows import found_for_certain
@@ -61,6 +62,7 @@ INFORMED = {
     "additive 0.1": (99.4, 78.4, 99.2, 5.7, 0.6),
     "additive 0.5": (36.0, 6.4, 35.2, 28.4, 9.8),
     "correlated 0.5": (25.4, 6.6, 24.7, 28.1, 1.0),
+    "porop k = 7000": (97.8, 49.1, 63.8, 13.5, 6.7),
     "microaggregation k = 5": (19.7, 10.5, 18.3, 14.6, 2.6),
     "microaggregation k = 10": (8.6, 3.3, 8.7, 18.3, 4.2),
     "microaggregation k = 20": (3.5, 1.3, 4.4, 21.3, 5.6),
@@ -89,6 +91,8 @@ def _made(name, seed):
         return RankSwap(float(name.split()[3]), window=window, random_state=seed)
     if kind == "microaggregation":
         return Microaggregation(int(name.split()[-1]))
+    if kind == "porop":
+        return PoROP(int(name.split()[-1]), random_state=seed)
     return Noise(kind, float(name.split()[-1]), random_state=seed)
 
 
