@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.choice import megabytes
-from discreet.engines.files import open_parquet, schema_of
+from discreet.engines.files import as_schema, open_parquet, schema_of
 from discreet.engines.frame import Engine, Finish, Frame, Numbered, Reading, plain_type
 from discreet.engines.pieces import PieceFrame, same_rows
 from discreet.errors import BadInput
@@ -320,7 +320,7 @@ class DuckDBFrame(PieceFrame):
                 table = table.rename_columns(list(columns))
                 if not self.own:
                     table = normalise(table.replace_schema_metadata(None), self.markers)
-                yield table.cast(schema), rows
+                yield as_schema(table, schema), rows
 
     def _beside(
         self, after: DuckDBFrame, columns: Sequence[str], columns_after: Sequence[str]
