@@ -55,7 +55,7 @@ def test_attacks_that_apply_are_listed(page, everything):
         for told in (attack["why"], attack["done"], attack["remains"]):
             assert told in page.text, told
     assert "minimality (step 11)" in page.text
-    assert "known members (step 1, 6)" in page.text
+    assert "known members (steps 1 and 6)" in page.text
     assert "docs/threats.md" in page.text
 
 

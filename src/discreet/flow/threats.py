@@ -103,7 +103,7 @@ ATTACKS = (
         "good levels are released more often than bad ones",
         "levels were drawn by the secret seed among all that keep the models and the limit; the "
         "log tells the price",
-        "nothing is certain, but what would explain the levels best stays more likely",
+        "what explains the levels best stays more likely, and suppressed classes broke a model",
         on_step=_is_drawn,
     ),
     Attack(
