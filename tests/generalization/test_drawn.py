@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pyarrow.parquet as parquet
 import pytest
@@ -224,6 +225,19 @@ def test_it_is_the_same_again_and_on_every_engine(null_rate, tmp_path):
         again.log["steps"][0]["searches"][0]["drawn"]
         == (other.log["steps"][0]["searches"][0]["drawn"])
     )
+
+
+def test_rows_need_no_place_to_draw_levels(people):
+    """A relation has no order: the same rows in another one give the same levels."""
+    one = discreet.protect(duckdb.arrow(people), recipe())
+    backwards = people.take(list(reversed(range(len(people)))))
+    other = discreet.protect(duckdb.arrow(backwards), one.recipe)
+    levels = [r.plan["steps"][0]["columns"]["age"]["levels"] for r in (one, other)]
+    assert levels[0] == levels[1]
+    figures = [r.log["steps"][0]["searches"][0]["drawn"] for r in (one, other)]
+    assert figures[0] == figures[1]
+    one.close()
+    other.close()
 
 
 def test_seeds_draw_different_levels_and_the_price_is_told(people):
