@@ -7,7 +7,7 @@ import pytest
 import discreet
 from discreet.check.check import check_release
 from discreet.check.evidence import Evidence
-from discreet.errors import BadInput, BrokenPromise
+from discreet.errors import BrokenPromise
 from discreet.generalization import Generalize
 
 K = 3

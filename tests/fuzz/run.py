@@ -41,6 +41,11 @@ class Ended:
         return self.outcome in FAILURES
 
 
+def run_seed(seed: int, engine: str | None = None, most: int | None = None) -> Ended:
+    """Run the case of a seed; one in eight is run twice."""
+    return run_case(make_case(seed, engine, most), again=seed % 8 == 0)
+
+
 def run_case(case: Case, again: bool = False) -> Ended:
     """Protect a case's table and verify what came out; `again`, see that a rerun gives the same."""
     methods = tuple(step["method"] for step in case.recipe["steps"])

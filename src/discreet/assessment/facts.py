@@ -61,7 +61,7 @@ from discreet.utility.structure import (
 # Records to link, and to draw distributions from, where they are not in memory.
 LINKED = 5_000
 # Records in memory among which each is looked for one by one; of more, a sample is linked.
-MOST_LINKED = 100_000
+MOST_LINKED = 50_000
 DRAWN = 100_000
 # Distinct tuples that come to memory for one measure.
 MOST_TUPLES = 1 << 21

@@ -145,6 +145,13 @@ class Release:
             self.check = check_frames(self.finished, self.recipe, evidence, self.original)
         if not self.check.verified:
             raise BrokenPromise(f"the release does not pass its check:\n{self.check}")
+        self._warn_of_weak()
+
+    def _warn_of_weak(self) -> None:
+        """Put into the log what the check finds weak."""
+        assert self.check is not None
+        found = [f"weak: {one.promise}: {one.detail}" for one in self.check.having("weak")]
+        self.log["warnings"] += [said for said in found if said not in self.log["warnings"]]
 
     def assess(self) -> Assessment:
         """Measure risk and utility, before and after."""
@@ -238,6 +245,7 @@ class Release:
             self.check = check_frames(released, self.recipe, evidence, self.original, public / name)
         if not self.check.verified:
             raise BrokenPromise(f"the written release does not pass its check:\n{self.check}")
+        self._warn_of_weak()
         write_json(internal / "check.json", self.check.to_dict())
         write_json(internal / "log.json", log)
         del files["internal/log.json"]

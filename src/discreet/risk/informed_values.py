@@ -197,7 +197,8 @@ def _of_numbers(
         return None
     half = width * sd(y[both])
     released = {k: v[1] for k, v in pairs.items()}
-    guesses, sure, members = [y], None, None
+    # Whatever the method: the released value, or, whoever it is, where most released values are.
+    guesses, sure, members = [y, np.full(len(y), densest(y[both], half))], None, None
     if len(by) == 1:
         [(method, of)] = by
         kind = method.recipe_name
@@ -208,13 +209,11 @@ def _of_numbers(
             guess, sure = np.full(len(y), np.nan), np.zeros(len(y), dtype=bool)
             guess[both], sure[both] = unswapped(y[both], p, half, fixed)
             guesses.append(guess)
-        elif kind == "shuffle":
-            guesses = [np.full(len(y), densest(y[both], half))]
         elif kind == "ipso":
             guesses.append(fitted(name, method.confidential, released))
         members = known.members(method, of, name, half)
     slack = half + 1e-9 * max(half, float(np.abs(x[both]).max()) * 1e-6)
-    # Who knows the method can try which of the guesses serves better, on data of his own.
+    # Who knows the method can try which of the guesses serves best, on data of his own.
     right = max((np.abs(guess - x)[both] <= slack for guess in guesses), key=np.count_nonzero)
     without = float((np.abs(x[both] - densest(x[both], half)) <= slack).mean())
     certain = np.zeros(1, dtype=bool) if sure is None else sure[both] & right
