@@ -105,6 +105,7 @@ def protect_to(
     *,
     format: str | None = None,
     force: bool = False,
+    csv_safe: bool = False,
     tell: Tell = lambda what: None,
     **options: Any,
 ) -> tuple[Release, Assessment, Path]:
@@ -114,13 +115,13 @@ def protect_to(
     becomes the release, or is removed by the next run.
     """
     engine = choose(engine, table)
-    name = released_name(out, format, engine, table)
+    name = released_name(out, format, engine, table, csv_safe)
     with written_whole(out, force, table) as part:
         work = part / "work"
         work.mkdir()
         release = prepare(table, recipe, engine, folder=work, tell=tell, **options)
         try:
-            assessment = release.write(part, name, is_file_target(out))
+            assessment = release.write(part, name, is_file_target(out), csv_safe=csv_safe)
         finally:
             release.close()
         # Rows of the original must not be published with the rest; what fails here is told.
