@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -78,11 +79,11 @@ def _formulas(chunk: pa.Array) -> int:
         looks = pc.match_substring_regex(chunk.dictionary, _FORMULA)
         return pc.sum(looks.take(chunk.indices)).as_py() or 0
     # The first byte of each cell, which is quicker than a pattern.
-    wide = np.int64 if pa.types.is_large_string(chunk.type) else np.int32
+    wide: Any = np.int64 if pa.types.is_large_string(chunk.type) else np.int32
     _, ends, text = chunk.buffers()
     if text is None or not len(chunk):
         return 0
-    ends = np.frombuffer(ends, wide)[chunk.offset : chunk.offset + len(chunk) + 1]
+    ends = np.frombuffer(ends, dtype=wide)[chunk.offset : chunk.offset + len(chunk) + 1]
     some = ends[1:] > ends[:-1]
     if chunk.null_count:
         some &= chunk.is_valid().to_numpy(zero_copy_only=False)
