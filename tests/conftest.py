@@ -1,3 +1,4 @@
+import os
 import sys
 from pathlib import Path
 
@@ -36,6 +37,14 @@ method = "oma"
 columns = ["income", "assets"]
 k = 5
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def key_store(tmp_path_factory) -> Path:
+    """The secret of manifests, made by the first release; never the user's own."""
+    path = tmp_path_factory.mktemp("keys") / "key"
+    os.environ["DISCREET_KEY_FILE"] = str(path)
+    return path
 
 
 @pytest.fixture(scope="session")

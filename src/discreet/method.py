@@ -41,6 +41,8 @@ from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise
 
 Value = TypeVar("Value")
+# Promises about classes of records.
+JUDGED = ("privacy-models", "wildcard-k")
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -80,6 +82,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     published_with_noise: ClassVar[tuple[str, ...]] = ()
     # It may suppress records, which get `*` in its columns.
     suppresses: ClassVar[bool] = False
+    # A released value is the centre of a group's values: who knows the others can tell the last.
+    averages: ClassVar[bool] = False
     # What its parameters must be, beyond those of its bases.
     constraints: ClassVar[Constraints] = {}
 
@@ -91,6 +95,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def is_random(self) -> bool:
         """True where the result depends on a seed."""
+        return False
+
+    @property
+    def minimal(self) -> bool:
+        """True where it is known to release the best there is: all better would break a promise."""
         return False
 
     @property

@@ -94,25 +94,6 @@ class Outcome:
     fixed: dict[str, Any] = field(default_factory=dict)
     # Marks records that are released as they are, outside all promises, as the recipe allows.
     disclosed: np.ndarray | None = None
-    # Rows that were left out as a whole, and that the plan says nothing of.
-    excluded: np.ndarray | None = None
-
-    def among(self, kept: np.ndarray, n: int) -> Outcome:
-        """Put what was made of some of n rows among the others, which are left out."""
-        gone = np.full(n, True)
-        gone[kept] = False
-        place = np.zeros(n, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        columns = {name: _take(column, place) for name, column in self.columns.items()}
-        shown = self.disclosed
-        return replace(
-            self,
-            columns=columns,
-            suppressed=gone | (False if self.suppressed is None else self.suppressed[place]),
-            unsafe=gone | (False if self.unsafe is None else self.unsafe[place]),
-            disclosed=None if shown is None else shown[place] & ~gone,
-            excluded=np.flatnonzero(gone),
-        )
 
     def at(self, codes: np.ndarray, first: np.ndarray) -> Outcome:
         """Give all rows of a household what one got, `first[code]` being the row it was of."""

@@ -48,11 +48,13 @@ class ColumnPlan(TypedDict, total=False):
     # `pram`: sorted categories and their transition matrix, row after row.
     categories: list[Any]
     matrix: np.ndarray
-    # `sources`: the row that each row's value came from; `window` are the ranks that it may go.
+    # `sources`: the row that each row's value came from; `window` are the ranks that it may go,
+    # `jump` those that it goes on average where it may go any number.
     rows: np.ndarray
     first: np.ndarray  # the first row of each household or unit, where it is treated once for each
     p: float
     window: int
+    jump: float
     # `microaggregation`: the centre of each group of records.
     centres: np.ndarray
     # `porop`: the least standard deviation of the noise.

@@ -11,6 +11,7 @@ from pyarrow import parquet
 from discreet import Recipe, check_release, protect, read_table, write_table
 from discreet.errors import BadInput
 
+MANIFEST = "the manifest of all files is authentic"
 FILE = "the released file is the one that was written"
 PROOF = "plan, recipe, row map and what else is kept are those that were written"
 ROWS = "no row was added or lost"
@@ -18,6 +19,7 @@ FIGURES = "released values and their counts are the plan's"
 INPUT = "the original is the one that was protected"
 CELLS = "every treated cell equals the plan applied, nulls in place"
 OTHERS = "every other cell equals the original"
+ORDER = "the rows are in the random order of the seed"
 LEAKS = "nothing released gives a treated column away"
 IDENTIFIERS = "no identifier is released"
 ROLES = "every released column has a role"
@@ -88,8 +90,8 @@ def with_cells(name, change):
 def test_an_untouched_release_is_verified_throughout(place, check):
     assert set(check(place).values()) == {"verified"}
     assert set(check(place)) == {
-        IDENTIFIERS, ROLES, TOP, K, K.replace("income", "assets"), FILE, PROOF, ROWS, FIGURES,
-        INPUT, CELLS, OTHERS, HOUSEHOLDS, LEAKS,
+        IDENTIFIERS, ROLES, TOP, K, K.replace("income", "assets"), MANIFEST, FILE, PROOF, ROWS,
+        FIGURES, INPUT, CELLS, OTHERS, HOUSEHOLDS, LEAKS, ORDER,
     }  # fmt: skip
 
 
@@ -99,7 +101,7 @@ def test_without_evidence_what_needs_it_is_not_verifiable(place, check):
         IDENTIFIERS, ROLES, TOP, K, K.replace("income", "assets"),
     }  # fmt: skip
     assert {p for p, s in alone.items() if s == "not verifiable"} == {
-        FILE, PROOF, FIGURES, INPUT, CELLS, OTHERS, LEAKS,
+        MANIFEST, FILE, PROOF, FIGURES, INPUT, CELLS, OTHERS, LEAKS,
     }  # fmt: skip
     some = check(place, original=False)
     assert {p for p, s in some.items() if s == "not verifiable"} == {INPUT, CELLS, OTHERS, LEAKS}
@@ -188,8 +190,8 @@ def test_a_plan_edited(place, figure, broken):
 
 
 def test_a_plan_edited_together_with_its_hash(place, broken):
-    """Whoever has the key can forge hashes, but not the original."""
-    from discreet.check.evidence import file_hmac
+    """Whoever has the key can forge a manifest, but not the original."""
+    from discreet.check.manifest import Seal
 
     internal = place / "release" / "internal"
     plan = json.loads((internal / "plan.json").read_text())
@@ -199,9 +201,7 @@ def test_a_plan_edited_together_with_its_hash(place, broken):
     counts[1], counts[2] = counts[2], counts[1]
     (internal / "plan.json").write_text(json.dumps(plan))
     log = json.loads((internal / "log.json").read_text())
-    key = bytes.fromhex(log["hash_key"])
-    log["files"]["internal/plan.json"] = file_hmac(internal / "plan.json", key)
-    (internal / "log.json").write_text(json.dumps(log))
+    Seal.of().put(place / "release", log["release"])
     assert broken(place, original=False) == set()
     assert broken(place) == {CELLS}
 
@@ -210,14 +210,14 @@ def test_a_row_map_edited(place, broken):
     path = place / "release" / "internal" / "rows.parquet"
     rows = parquet.read_table(path)["original_row"].to_numpy()
     parquet.write_table(pa.table({"original_row": np.roll(rows, 1)}), path)
-    assert broken(place, original=False) == {PROOF}
+    assert broken(place, original=False) == {PROOF, ORDER}
     assert broken(place) >= {PROOF, CELLS, OTHERS, HOUSEHOLDS}
 
 
 def test_a_recipe_edited(place, broken):
     path = place / "release" / "internal" / "recipe.toml"
     path.write_text(path.read_text().replace("k = 5", "k = 4"))
-    assert broken(place, original=False) == {PROOF, FIGURES}
+    assert broken(place, original=False) == {PROOF, FIGURES, ORDER}
 
 
 def test_another_recipe_is_not_taken_for_the_one_that_was_used(place, recipe_text, checked):

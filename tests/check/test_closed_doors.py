@@ -85,4 +85,6 @@ def test_a_row_map_of_unsigned_numbers_is_read(tmp_path):
         tmp_path / "out/public/table.csv", RECIPE, tmp_path / "out/internal", PEOPLE
     )
     # The file is not the one that was written, and its rows are.
-    assert [f.detail for f in found.having("broken")] == ["the keyed hash of rows.parquet differs"]
+    assert [f.detail for f in found.having("broken")] == [
+        "the hash of internal/rows.parquet differs"
+    ]

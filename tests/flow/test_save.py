@@ -40,10 +40,12 @@ def test_a_folder_to_share_and_one_to_keep(release, tmp_path):
         "out/internal",
         *(f"out/internal/{name}" for name in (
             "README.txt", "recipe.toml", "plan.json", "log.json", "rows.parquet", "schema.arrow",
-            "check.json", "assessment.json", "report.html",
+            "check.json", "assessment.json", "report.html", "manifest.json",
         )),
     ])  # fmt: skip
     assert stat.S_IMODE((tmp_path / "out" / "internal").stat().st_mode) == 0o700
+    for kept in (tmp_path / "out" / "internal").iterdir():
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600, kept
     assert "Never share" in (tmp_path / "out" / "internal" / "README.txt").read_text()
 
 
@@ -91,8 +93,10 @@ def test_nothing_in_public_tells_of_seed_plan_hashes_or_identifiers(
         p.read_bytes() for p in sorted((tmp_path / "out" / "public").iterdir())
     ).decode()
     seeds = (release.recipe.seed, release.recipe.order_seed)
-    secret = [text for seed in seeds for text in (str(seed), f"{seed:x}")] + [log["hash_key"]]
-    secret += [log["input"]["hmac"], *log["files"].values(), "seed", "hmac"]
+    secret = [text for seed in seeds for text in (str(seed), f"{seed:x}")]
+    manifest = json.loads((tmp_path / "out" / "internal" / "manifest.json").read_text())
+    secret += [one["sha256"] for one in manifest["files"].values()] + [manifest["mac"]]
+    secret += [log["input"]["hmac"], manifest["key"], "seed", "hmac"]
     released = {
         f"{x:g}" for c in ("income", "assets") for x in release.finished.table[c].to_numpy()
     }

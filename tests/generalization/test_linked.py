@@ -118,6 +118,20 @@ def test_the_levels_are_the_best_of_all():
     assert found["quality"]["value"] == pytest.approx(min(qualities), rel=1e-12)
 
 
+def test_levels_that_are_drawn_keep_it_too():
+    table, drawn = episodes(120, 3), set()
+    for seed in range(4):
+        given = recipe(2, suppression_limit=0.15, publish_minimal=False) | {"seed": 2**100 + seed}
+        release = discreet.protect(table, given)
+        items, units = shown(release, table)
+        assert not failed(items, units, 3, 2)
+        (search,) = release.log["steps"][0]["searches"]
+        assert release.log["steps"][0]["quality"]["value"] == search["drawn"] >= search["optimum"]
+        assert sum(item is None for item in items) <= 0.15 * len(items)
+        drawn.add(search["drawn"])
+    assert len(drawn) > 1
+
+
 def test_members_of_a_household_that_is_released():
     table = episodes(150, 4).rename_columns({"patient": "home"})
     given = recipe(2)

@@ -1,12 +1,14 @@
 """Rank swapping against a walk over lists of free ranks."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.draws import Draws
-from discreet.kernels.swapping import swap_partners, swap_rows
+from discreet.kernels.swapping import drawn_partners, swap_partners, swap_rows
 
 
 def plain_partners(n, window, draws):
@@ -60,6 +62,49 @@ def test_a_later_rank_draws_uniformly_among_the_free_ones():
     assert set(found) == pairings
     for pairing in pairings:
         assert abs(found.count(pairing) - trials / 3) < 5 * np.sqrt(trials * 2 / 9)
+
+
+def plain_drawn(n, m, draws):
+    partner, free = list(range(n)), list(range(n))
+    while len(free) > 1:
+        i = free.pop(0)
+        u = draws.uniform(np.array([i]))[0]
+        k = int(-m * math.log(u + (1 - u) * math.exp(-len(free) / m)))
+        j = free.pop(min(k, len(free) - 1))
+        partner[i], partner[j] = j, i
+    return partner
+
+
+@given(n=st.integers(0, 60), m=st.floats(0.1, 200), seed=st.integers(0, 2**32))
+def test_drawn_windows_equal_the_plain_walk(n, m, seed):
+    draws = Draws(seed, "a")
+    assert drawn_partners(n, m, *draws.key).tolist() == plain_drawn(n, m, draws)
+
+
+def test_with_drawn_windows_any_ranks_may_be_swapped_the_near_ones_most():
+    n, m, trials = 6, 1.5, 20_000
+    found = np.array([drawn_partners(n, m, *Draws(s, "a").key) for s in range(trials)])
+    # All 15 pairings of six.
+    assert len(np.unique(found, axis=0)) == 15
+    expected = np.exp(-np.arange(1, n) / m)
+    shares = np.bincount(found[:, 0], minlength=n)[1:] / trials
+    assert np.abs(shares - expected / expected.sum()).max() < 0.02
+
+
+def test_moves_with_drawn_windows_are_logistic_and_as_long_as_with_fixed_ones():
+    n, window = 200_001, 2_000
+    m = (2 - 1 / math.log(2)) / (2 * math.log(2)) * window
+    partner = drawn_partners(n, m, *Draws(5, "a").key)
+    moves = partner - np.arange(n)
+    assert (partner[partner] == np.arange(n)).all()
+    assert (moves == 0).sum() == 1
+    for share in (0.05, 0.25, 0.75, 0.99):
+        assert np.quantile(moves, share) == pytest.approx(
+            m * math.log(share / (1 - share)), rel=0.05
+        )
+    fixed = swap_partners(n, window, *Draws(5, "a").key) - np.arange(n)
+    assert np.abs(moves).mean() == pytest.approx(np.abs(fixed).mean(), rel=0.02)
+    assert np.abs(moves).max() > 3 * window
 
 
 @pytest.mark.parametrize("share", [0.001, 0.15, 1.0])

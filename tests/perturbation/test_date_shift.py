@@ -196,6 +196,16 @@ def test_a_cell_that_was_tampered_with_is_found():
     assert "column 'born', row 4" in str(report)
 
 
+def test_missing_dates_of_pandas_are_verified():
+    # Behind a null pandas has the least number that there is, and a day less is none.
+    days = pd.Series(pd.date_range("2020-01-01", periods=60)).where(np.arange(60) % 2 == 0)
+    step = {"method": "date-shift", "columns": ["a"], "days": 5}
+    release = discreet.protect(
+        pd.DataFrame({"a": days}), {"roles": {"insensitive": ["a"]}, "steps": [step]}
+    )
+    assert release.table["a"].isna().tolist() == days.isna().tolist()
+
+
 def test_a_plan_that_was_edited_is_found():
     report = checked(episodes(), recipe(), plan=lambda step: step["joint"].update(days=61))
     assert "the plan's days in column 'admitted' is 61, the recipe's 60" in str(report)

@@ -9,6 +9,7 @@ from discreet.check.check import check_release
 from discreet.check.evidence import Evidence
 from discreet.errors import BadInput
 from discreet.perturbation import RankSwap
+from tests.perturbation.windows import found_for_certain, intersected
 
 # Small tables have small windows, and equal values: both warnings have their own tests.
 small = pytest.mark.filterwarnings(
@@ -82,6 +83,94 @@ def test_columns_draw_apart_and_rows_of_the_table_do_not_matter():
     # Draws belong to ranks: without ties another order of rows gives the same swaps of values.
     order = np.random.default_rng(4).permutation(100)
     assert (RankSwap(20, random_state=3).fit_transform(x[order]) == out[order]).all()
+
+
+def people(n=400):
+    common = np.random.default_rng(5).normal(size=(n, 1))
+    return np.exp(common + np.random.default_rng(6).normal(size=(n, 10)))
+
+
+def test_who_knows_the_window_finds_most_records_and_fewer_where_it_is_drawn():
+    x = people()
+    fixed = RankSwap(10, random_state=0).fit_transform(x)
+    drawn = RankSwap(10, window="drawn", random_state=0).fit_transform(x)
+    # Nobody's own record is ruled out by a fixed window, so that what is left alone is certain.
+    assert intersected(x, fixed, 10).diagonal().all()
+    assert found_for_certain(x, fixed, 10) > 0.9
+    # With a drawn one most records are ruled out as their own, and a wider look leaves no one alone.
+    assert intersected(x, drawn, 10).diagonal().mean() < 0.4
+    assert found_for_certain(x, drawn, 10) < 0.4
+    assert found_for_certain(x, drawn, 80) < 0.02
+    # At about the same loss; near the ends jumps are shorter.
+    moved = [np.abs(np.log(out) - np.log(x)).mean() for out in (fixed, drawn)]
+    assert moved[1] == pytest.approx(moved[0], rel=0.1)
+
+
+@small
+@given(cells=columns, p=st.floats(2, 100), seed=st.integers(0, 2**32))
+def test_with_drawn_windows_values_stay_in_the_column_and_nulls_in_place(cells, p, seed):
+    x = np.array(cells)
+    present = ~np.isnan(x)
+    if int(p * present.sum() / 100) < 2 or present.sum() < 3:
+        with pytest.raises(BadInput, match=r"needed to swap at random|can undo a swap"):
+            RankSwap(p, window="drawn").fit(x.reshape(-1, 1))
+        return
+    method = RankSwap(p, window="drawn", random_state=seed)
+    out = method.fit_transform(x.reshape(-1, 1)).ravel()
+    assert (np.isnan(out) == np.isnan(x)).all()
+    rows = method.plan_["columns"]["x0"]["rows"]
+    assert (rows[rows] == np.arange(len(x))).all()
+    assert (rows == np.arange(len(x)))[present].sum() == present.sum() % 2
+    assert (out[present] == x[rows[present]]).all()
+
+
+def _drawn_release():
+    table = pa.table({"x": [*np.random.default_rng(0).normal(size=300), None]})
+    recipe = {
+        "seed": 2**100 + 1,
+        "roles": {"confidential": ["x"]},
+        "steps": [{"method": "rank-swap", "columns": ["x"], "p": 20, "window": "drawn"}],
+    }
+    return table, discreet.protect(table, recipe), recipe
+
+
+def _swapped(rows, a, b):
+    """Other pairs: what a and b had as partners they exchange."""
+    new = rows.copy()
+    new[[a, b, rows[a], rows[b]]] = rows[b], rows[a], b, a
+    return new
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda plan: plan | {"rows": _swapped(plan["rows"], 0, 1)}, "as far as was drawn"),
+        (lambda plan: plan | {"rows": [*np.roll(plan["rows"][:300], 1).tolist(), 300]}, "in pairs"),
+        (lambda plan: plan | {"rows": np.arange(301)}, "in pairs"),
+        (lambda plan: plan | {"jump": 5.0}, "5 ranks on average, not"),
+        (lambda plan: plan | {"p": 10.0}, "ranks on average, not 16.7"),
+    ],
+)
+def test_the_check_repeats_swaps_that_were_drawn(change, message):
+    table, release, recipe = _drawn_release()
+    assert not release.check.having("broken")
+    assert not any("moved farther" in f.promise for f in release.check.findings)
+    step = release.plan["steps"][0]
+    [column] = step["columns"].values()
+    forged = release.plan | {"steps": [step | {"columns": {"x": change(column)}}]}
+    evidence = Evidence(forged, release.log, release.recipe)
+    broken = check_release(release.table, recipe, evidence, original=table).having("broken")
+    assert any(message in f.detail for f in broken), [f.detail for f in broken]
+
+
+def test_the_check_compares_the_kind_of_window_with_the_recipe():
+    _, release, recipe = _drawn_release()
+    recipe["steps"][0]["window"] = "fixed"
+    evidence = Evidence(release.plan, release.log, release.recipe)
+    broken = check_release(release.table, recipe, evidence).having("broken")
+    assert "the plan's window in column 'x' is drawn, the recipe's fixed" in [
+        f.detail for f in broken
+    ]
 
 
 def test_the_plan_says_how_far():

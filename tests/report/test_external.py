@@ -49,7 +49,9 @@ def test_each_secret_is_searched_for(html, everything, everything_folder):
     log = json.loads((everything_folder / "internal" / "log.json").read_text())
     seeds = (everything.recipe.seed, everything.recipe.order_seed)
     secrets = [text for seed in seeds for text in (str(seed), f"{seed:x}", f"{seed:,}")]
-    secrets += [log["hash_key"], log["input"]["hmac"], *log["files"].values()]
+    manifest = json.loads((everything_folder / "internal" / "manifest.json").read_text())
+    secrets += [one["sha256"] for one in manifest["files"].values()] + [manifest["mac"]]
+    secrets += [log["input"]["hmac"], manifest["key"]]
     secrets += [f"{value:g}" for value in SECRETS.values() if isinstance(value, float)]
     secrets += ["hmac", "seed", "riskiest", "row of the original", "before and after"]
     assert len(secrets) > 20
@@ -98,9 +100,7 @@ def test_secrets_do_not_move_a_byte(everything):
     given["steps"][8]["retention"] = 0.77
     other = Recipe.from_dict(given | {"seed": 2**100 + 17, "order_seed": 2**90 + 3})
     log = everything.log | {
-        "hash_key": "00" * 32,
         "input": everything.log["input"] | {"hmac": "1" * 64, "source": "secret-source.csv"},
-        "files": {"public/table.csv": "2" * 64},
         "warnings": ["a warning that names row 77"],
     }
     one = external_report(

@@ -12,8 +12,8 @@ from discreet.flow.reports import saved_report
 from discreet.report import internal_report
 from tests.report.pages import is_self_contained
 
-SECTIONS = ["summary", "contents", "release", "roles", "nulls", "recipe", "steps", "risk", "utility",
-            "distributions", "checks", "warnings", "alternatives", "decision"]  # fmt: skip
+SECTIONS = ["summary", "contents", "release", "roles", "nulls", "recipe", "steps", "risk", "attacks",
+            "utility", "distributions", "checks", "warnings", "alternatives", "decision"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +35,28 @@ def test_sections_in_order(page, everything):
 def test_identity_hashes_versions_and_seeds(page, everything, everything_folder):
     log = json.loads((everything_folder / "internal" / "log.json").read_text())
     seeds = [str(everything.recipe.seed), str(everything.recipe.order_seed)]
-    hashes = [h for name, h in log["files"].items() if name != "internal/report.html"]
+    manifest = json.loads((everything_folder / "internal" / "manifest.json").read_text())
+    files = manifest["files"].items()
+    hashes = [one["sha256"] for name, one in files if name != "internal/report.html"]
     versions = [f"discreet {log['discreet']}", f"numpy {log['packages']['numpy']}"]
     for told in (log["release"], log["input"]["hmac"], *hashes, *seeds, *versions):
         assert told in page.text, told
-    assert log["hash_key"] not in page.text
 
 
 def test_roles_and_the_recipe(page, everything):
     assert "household_id household replaced by random numbers" in page.text
     assert 'kind = "intervals"' in page.text
     assert "The policy: in step 11 (generalize), records with and without nulls" in page.text
+
+
+def test_attacks_that_apply_are_listed(page, everything):
+    assert everything.log["attacks"]
+    for attack in everything.log["attacks"]:
+        for told in (attack["why"], attack["done"], attack["remains"]):
+            assert told in page.text, told
+    assert "minimality (step 11)" in page.text
+    assert "known members (steps 1 and 6)" in page.text
+    assert "docs/threats.md" in page.text
 
 
 def test_each_step_tells_what_it_decided(page, everything):

@@ -60,6 +60,8 @@ from discreet.utility.structure import (
 
 # Records to link, and to draw distributions from, where they are not in memory.
 LINKED = 5_000
+# Records in memory among which each is looked for one by one; of more, a sample is linked.
+MOST_LINKED = 50_000
 DRAWN = 100_000
 # Distinct tuples that come to memory for one measure.
 MOST_TUPLES = 1 << 21
@@ -81,6 +83,12 @@ class Facts:
         self.whole = before.whole and after.whole
         self._labels: dict[str, bool] = {}
         self._sizes: dict[tuple[int, tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
+
+    @cached_property
+    def drawn_columns(self) -> set[str]:
+        """Columns in which a seed decided."""
+        random = [step for step in self.recipe.steps if step.build().is_random]
+        return {column for step in random for column in step.columns}
 
     # What is known from the schemas
 
@@ -235,16 +243,19 @@ class Facts:
     def _beside(self, side: int) -> Frequencies:
         """Count classes with what only the original has: weights, units."""
         unit, weight = self.recipe.counted, self.roles.weight
-        found = self._pairs(side, self.quasi, weight)
-        sums = found["w"].to_numpy()
+        tuples, f, sums = self._pairs(side, self.quasi, weight)
         if unit is None:
-            f = found["n"].to_numpy()
             return Frequencies(f, sums, None, np.ones_like(f))
-        means = None if weight is None else sums / found["n"].to_numpy()
-        return frequencies(found, self.quasi, weight=means, units=unit)
+        means = None if weight is None else sums / f
+        return frequencies(tuples, self.quasi, weight=means, units=unit)
 
-    def _pairs(self, side: int, columns: list[str], weight: str | None = None) -> pa.Table:
-        """Return distinct tuples, with the units that have them where units are counted."""
+    def _pairs(
+        self, side: int, columns: list[str], weight: str | None = None
+    ) -> tuple[pa.Table, np.ndarray, np.ndarray]:
+        """Return distinct tuples, with the units that have them where units are counted.
+
+        Beside them the rows of each, and the sum of their weights.
+        """
         unit = self.recipe.counted
         if unit is None:
             self._refuse_many(side, [columns], "to sum weights over")
@@ -309,7 +320,7 @@ class Facts:
             tuples, counts = self.tuples(side, [self.quasi, [column]], "to look at the values of")
             units = self.frequencies[side].units
         else:
-            tuples, counts = self._pairs(side, [*self.quasi, column]), None
+            tuples, counts = self._pairs(side, [*self.quasi, column])[0], None
             units = unit_ids(tuples, self.recipe.counted)
         groups = self.frequencies[side].classes if self.whole else None
         if groups is None:
@@ -338,10 +349,20 @@ class Facts:
         """The records among which linkage is tried."""
         return self.drawn if self.whole else self._sample(LINKED)
 
+    @cached_property
+    def few_to_link(self) -> Rows:
+        """The same, or a sample also where too many are in memory."""
+        return self.to_link if self.to_link.num_rows <= MOST_LINKED else self._smallest(LINKED)
+
     def _sample(self, m: int) -> Rows:
-        found = self.seen.sample[0]
         if not self.whole:
-            found = with_smallest(self.seen.sample, m, self._draws)
+            return self._smallest(m)
+        found = self.seen.sample[0]
+        found.of = self
+        return found
+
+    def _smallest(self, m: int) -> Rows:
+        found = with_smallest(self.seen.sample, m, self._draws)
         found.of = self
         return found
 
@@ -349,9 +370,9 @@ class Facts:
     def _draws(self) -> Draws:
         return Draws(self.recipe.order_seed or 0, "sample")
 
-    def sampled(self, share: float) -> dict[str, Any]:
+    def sampled(self, share: float, n: int | None = None) -> dict[str, Any]:
         """Tell of a sample in which a share was found, with Wilson's 95 % interval."""
-        n = self.to_link.num_rows
+        n = self.to_link.num_rows if n is None else n
         if n == self.num_rows:
             return {}
         return {"sample": n, "of": self.num_rows, "interval": list(wilson(share, n))}

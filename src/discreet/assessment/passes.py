@@ -286,17 +286,22 @@ class Beside:
         return [*self.columns, *([] if self.unit is None else [self.unit])]
 
 
-def counted_beside(before: Frame, after: Frame, wanted: Beside) -> pa.Table:
-    """Count the rows of each distinct tuple and unit in `n`, and sum their weights in `w`.
+def counted_beside(
+    before: Frame, after: Frame, wanted: Beside
+) -> tuple[pa.Table, np.ndarray, np.ndarray]:
+    """Return the distinct tuples, with their units, the rows of each, and the sum of their weights.
 
     Rows of both count, and units and weights are the original's.
     """
     columns = list(wanted.columns)
-    of_before = wanted.own if wanted.side == 1 else list(dict.fromkeys([*wanted.own, *columns]))
+    # A column may have several roles.
+    of_before = list(dict.fromkeys([*wanted.own, *(columns if wanted.side == 0 else [])]))
     of_after = columns if wanted.side == 1 else []
     function = partial(_beside, wanted)
     parts = before.fold_pairs(after, function, _both_beside, of_before, of_after)
-    return _grouped(parts, len(wanted.names)).rename_columns([*wanted.names, "n", "w"])
+    found = _grouped(parts, len(wanted.names))
+    tuples = found.select(range(len(wanted.names))).rename_columns(wanted.names)
+    return tuples, found["n"].to_numpy(), found["w"].to_numpy()
 
 
 def _beside(

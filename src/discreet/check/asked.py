@@ -90,7 +90,9 @@ def _multiples(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
 
 
 def _swap(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
-    yield "p", float(given["p"]), plan["columns"][name]["p"]
+    column = plan["columns"][name]
+    yield "p", float(given["p"]), column["p"]
+    yield "window", given["window"], "drawn" if "jump" in column else "fixed"
 
 
 def _shuffle(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:

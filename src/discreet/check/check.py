@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from discreet.check.evidence import Evidence
 from discreet.check.findings import CheckReport
 from discreet.check.frames import check_frames
+from discreet.check.manifest import AUTHENTIC
+from discreet.check.signatures import signatures
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import free_memory, memory_needed, open_engine
 from discreet.engines.memory import placed
@@ -30,6 +33,7 @@ def check_release(
     engine: str = "auto",
     memory: str | None = None,
     dialect: Mapping[str, str | None] | None = None,
+    public_key: str | Path | None = None,
     tell: Callable[[str], None] = lambda what: None,
 ) -> CheckReport:
     """Verify what a release promises, as far as the evidence goes.
@@ -40,7 +44,7 @@ def check_release(
         A table may be in the original's order, as `Release.table` is, or in the written file's.
     recipe : Recipe, dict or path
     internal : path of the internal folder, optional
-        Adds: the file's hash, the plan's figures.
+        Adds: the files' hashes and the manifest's code, the plan's figures.
     original : table, Frame or path, optional
         Adds, together with `internal`: every cell equals the plan applied.
     engine : {"auto", "memory", "duckdb"}
@@ -51,6 +55,8 @@ def check_release(
     dialect : mapping, optional
         How the original is written, where it is a CSV: separator, decimal, quote, encoding; the
         sheet of a workbook.
+    public_key : path, optional
+        An Ed25519 public key (PEM): adds that the files are those that its owner signed.
     tell : callable
         Is told what is under way.
 
@@ -84,7 +90,11 @@ def check_release(
         tell("checking")
         reports = (check_frames(one, recipe, evidence, before, path) for one in released)
         first = next(reports)
-        return first if first.ok else next((other for other in reports if other.ok), first)
+        found = first if first.ok else next((other for other in reports if other.ok), first)
+    authentic = AUTHENTIC in {one.promise for one in found.having("verified")}
+    folder = None if evidence is None else evidence.folder
+    signed = signatures(path, folder, public_key, authentic)
+    return replace(found, findings=(*found.findings, *signed))
 
 
 def engine_for(engine: str, tables: Sequence[Any], evidence: Evidence | None) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +32,6 @@ class ByRow(TypedDict, total=False):
 
     results: dict[str, np.ndarray]  # by column, where a later step went on from them
     disclosed: np.ndarray  # rows that are outside the promise
-    excluded: np.ndarray  # rows that it leaves out, since one of their household is suppressed
 
 
 class StepPlan(ByRow):
@@ -59,6 +57,8 @@ class Plan(TypedDict):
     steps: list[StepPlan]
     suppressed: NotRequired[dict[str, Any]]  # `records`, `left_out`, and by column `blanked`
     households: NotRequired[dict[str, Any]]  # the `column` with new numbers, and how many `ids`
+    # Rows that are left out before any step, in order; what steps list by row is by the others.
+    excluded: NotRequired[np.ndarray]
 
 
 class Log(TypedDict):
@@ -71,7 +71,6 @@ class Log(TypedDict):
     python: str
     packages: dict[str, str]
     started: str
-    hash_key: str
     input: dict[str, Any]  # rows, columns, hmac, whether rows are placed, source, dialect
     roles: dict[str, str]
     dropped: list[str]
@@ -80,11 +79,11 @@ class Log(TypedDict):
     steps: list[dict[str, Any]]
     changed_cells: dict[str, int]
     warnings: list[str]
+    attacks: NotRequired[list[dict[str, Any]]]  # what an intruder could try, and what is done
     seconds: dict[str, float]
     suppressed: NotRequired[dict[str, Any]]
     engine: NotRequired[str]
     output: NotRequired[dict[str, Any]]
-    files: NotRequired[dict[str, str]]
     usage: NotRequired[dict[str, Any]]
 
 
@@ -101,11 +100,6 @@ class Evidence:
     folder: Path | None = None  # where it was read from
     # The input itself, a Frame, in the process that protects it: no need to hash it again.
     original: Any = None
-
-    @property
-    def key(self) -> bytes:
-        """The key of the files' hashes."""
-        return bytes.fromhex(self.log["hash_key"])
 
     @property
     def seed(self) -> int:
@@ -133,8 +127,19 @@ class Evidence:
 
     @property
     def suppressed(self) -> dict[str, Any]:
-        """What the plan says of suppression: `records`, `left_out`, and by column `blanked`."""
-        return {"records": 0, "left_out": 0, "blanked": {}} | self.plan.get("suppressed", {})
+        """What the plan says of suppression: `records`, `left_out`, and by column `blanked`.
+
+        Among the records that steps look at, which the excluded ones are not.
+        """
+        found: dict[str, Any] = {"records": 0, "left_out": 0, "blanked": {}}
+        found |= self.plan.get("suppressed", {})
+        gone = len(self.excluded)
+        return found | {key: found[key] - gone for key in ("records", "left_out")}
+
+    @property
+    def excluded(self) -> np.ndarray:
+        """The rows that all steps do without."""
+        return np.asarray(self.plan.get("excluded", ()), dtype=np.int64)
 
     @classmethod
     def load(cls, folder: str | Path) -> Evidence:
@@ -153,65 +158,69 @@ class Evidence:
             )
             evidence._check_shape()
         except (*UNREADABLE, OSError, pa.ArrowException) as error:
-            raise BadInput(f"{folder} is not the internal folder of a release: {error}") from None
+            said = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise BadInput(f"{folder} is not the internal folder of a release: {said}") from None
         return evidence
 
     def _check_shape(self) -> None:
-        """Raise where the files do not have the parts that the check looks at."""
-        _ = self.key, self.log["input"]["rows"], self.log["output"]["rows"], self.mapped
-        _ = self.seed, self.log["input"]["placed"]
+        """Raise where the files do not have the parts that are looked at."""
+        _check_log(self.log)
+        _ = self.seed, self.mapped
         if self.schema is not None and len(set(self.schema.names)) < len(self.schema):
             raise ValueError("its schema names a column twice")
-        for files in (self.log["files"], self.plan):
-            if not isinstance(files, dict):
-                raise TypeError("a part of it is no table of names")
         gone = self.suppressed
+        if (np.diff(self.excluded) <= 0).any():
+            raise ValueError("the rows that it leaves out are not in order")
         numbers = (gone["records"], gone["left_out"], *gone["blanked"].values())
         if not all(isinstance(number, int) for number in numbers):
             raise TypeError("what it says of suppressed records are no numbers")
-        for step in self.plan["steps"]:
-            for plan in step["columns"].values():
-                _ = step["step"], step["method"], plan["kind"]
+        try:
+            for step in self.plan["steps"]:
+                for plan in step["columns"].values():
+                    _ = step["step"], step["method"], plan["kind"]
+        except (TypeError, AttributeError, IndexError):
+            raise ValueError("plan.json does not hold steps and their columns") from None
+
+
+def places(excluded: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the places of rows among those that are not excluded.
+
+    Examples
+    --------
+    >>> places(np.array([1, 3]), np.array([0, 2, 4, 5])).tolist()
+    [0, 1, 2, 3]
+    """
+    return rows - np.searchsorted(excluded, rows)
 
 
 def _read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
-    """Tell whether an internal folder is that of a released file, by its name and its hash."""
+    """Read a JSON file that holds a table of names."""
     try:
-        log = _read_json(internal / "log.json")
-        named = f"public/{table.name}"
-        if not unchanged:
-            return named in log["files"]
-        key = bytes.fromhex(log["hash_key"])
-        return file_hmac(table, key) == log["files"][named]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path.name} is not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} does not hold a table of names")
+    return found
 
 
-# Hashes
+def _check_log(log: Mapping[str, Any]) -> None:
+    """Raise where a log does not have its parts, each of its kind."""
+    for name, hint in get_type_hints(Log, include_extras=True).items():
+        optional = get_origin(hint) is NotRequired
+        kind = get_args(hint)[0] if optional else hint
+        if not optional or name in log:
+            _check_kind(f"'{name}' of log.json", log[name], get_origin(kind) or kind)
+    for part in ("input", "output"):
+        _check_kind(f"'rows' of '{part}' of log.json", log[part]["rows"], int)
+    _check_kind("'columns' of 'input' of log.json", log["input"]["columns"], list)
+    _check_kind("'hmac' of 'input' of log.json", log["input"]["hmac"], str)
+    _check_kind("'placed' of 'input' of log.json", log["input"]["placed"], bool)
 
 
-def file_hmac(path: Path, key: bytes) -> str:
-    """Hash a file with a key."""
-    digest = hmac.new(key, digestmod=hashlib.sha256)
-    with path.open("rb") as file:
-        while piece := file.read(1 << 22):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
-def folder_hmacs(folder: Path, key: bytes) -> dict[str, str]:
-    """Hash all files of a release's two folders, but the log, which holds the hashes."""
-    parts = (folder / "public", folder / "internal")
-    files = sorted(path for part in parts for path in part.rglob("*") if path.is_file())
-    return {
-        path.relative_to(folder).as_posix(): file_hmac(path, key)
-        for path in files
-        if path.name != "log.json"
-    }
+def _check_kind(what: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} is not a {kind.__name__}")
 
 
 # Plans

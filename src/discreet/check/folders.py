@@ -9,7 +9,8 @@ import secrets
 import shutil
 from pathlib import Path
 
-from discreet.check.evidence import UNFINISHED, belongs_to
+from discreet.check.evidence import UNFINISHED
+from discreet.check.manifest import MANIFEST, belongs_to
 from discreet.errors import BadInput
 from discreet.table.signatures import FORMATS, READ_ONLY, suffix_of
 
@@ -38,7 +39,10 @@ def is_release(folder: Path) -> bool:
 
 
 def find_release(target: str | Path) -> tuple[Path, Path]:
-    """Find the table and the internal folder of a release folder or of a released file."""
+    """Find the table and the internal folder of a release folder or of a released file.
+
+    Of a release that is signed, the public half alone will do.
+    """
     target = Path(target)
     clear_leftovers(target)
     if not target.exists():
@@ -46,7 +50,10 @@ def find_release(target: str | Path) -> tuple[Path, Path]:
     if is_file_target(target):
         inside = target.parent.name == "public"
         return target, target.parent.parent / "internal" if inside else internal_of(target)
-    tables = sorted((target / "public").glob("table.*"))
+    alone = (target / MANIFEST).is_file() and not (target / "public").exists()
+    tables = sorted((target if alone else target / "public").glob("table.*"))
+    if alone and tables:
+        return find_release(tables[0])
     if not tables:
         raise BadInput(f"{target} is not a release: it has no public/table.csv or the like")
     return tables[0], target / "internal"

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.check.evidence import UNREADABLE, Evidence
+from discreet.check.excluded import without_excluded
 from discreet.check.findings import NEEDS_ORIGINAL, CheckReport, Finding, finding
 from discreet.check.kept import as_kept
 from discreet.check.leaks import NOTHING, leaks
@@ -50,6 +51,10 @@ def check_frames(
     it, or all of them, those that are left out as rows of nulls. In the original, null markers are
     nulls. `path` is the release's file, or folder of files.
     """
+    everyone = original
+    excluded: list[Finding] = []
+    if evidence is not None and len(evidence.excluded):
+        released, original, excluded = without_excluded(released, original, recipe, evidence)
     shown, left_out = Shown.of(released, recipe, evidence, path), None
     narrowed: list[str] = []
     if evidence is None or original is None:
@@ -58,14 +63,15 @@ def check_frames(
         cells = [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
     else:
         cells, left_out = against_original(shown, recipe, evidence, original)
-        cells = [same_input(evidence, original), *cells]
+        assert everyone is not None
+        cells = [same_input(evidence, everyone), *cells]
         cells += _drawn_once(recipe, evidence, original)
         if left_out is not None:
             found, narrowed = leaks(released, original, recipe, left_out)
             cells += found
     shown = shown.counting(recipe, original, left_out)
     findings = [*_roles(shown.column_names, recipe), *_promises(shown, recipe, evidence)]
-    findings += [*as_kept(shown, path, recipe, evidence), *cells]
+    findings += [*excluded, *as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
     findings += [*linked_rows(shown, recipe), *row_order(evidence)]
     findings += weaknesses(shown, recipe, evidence)

@@ -8,32 +8,38 @@ from typing import Any
 import numpy as np
 
 from discreet.check.asked import not_as_asked
-from discreet.check.evidence import UNREADABLE, Evidence, file_hmac
+from discreet.check.evidence import UNREADABLE, Evidence
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
+from discreet.check.manifest import (
+    AUTHENTIC,
+    Manifest,
+    differing,
+    printable,
+    under,
+)
 from discreet.check.rows import final_plans
 from discreet.check.shown import Shown
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values
 
+SAME_FILE = "the released file is the one that was written"
+SAME_PROOF = "plan, recipe, row map and what else is kept are those that were written"
+
 
 def as_kept(
     shown: Shown, path: Path | None, recipe: Recipe, evidence: Evidence | None
 ) -> list[Finding]:
-    """Verify that hashes of released files, numbers of rows and values are as they were kept."""
-    same_file = "the released file is the one that was written"
-    same_proof = "plan, recipe, row map and what else is kept are those that were written"
+    """Verify that files, numbers of rows and values are as they were kept."""
     figures = "released values and their counts are the plan's"
     if evidence is None:
-        names = (same_file, same_proof, figures)
+        names = (AUTHENTIC, SAME_FILE, SAME_PROOF, figures)
         return [Finding(name, "not verifiable", NEEDS_INTERNAL) for name in names]
     findings = []
     if evidence.folder is not None:
-        findings = [
-            _same_file(same_file, path, evidence),
-            _same_proof(same_proof, recipe, evidence),
-        ]
+        findings = _same_files(path, recipe, evidence)
         # In memory, those left out are rows of nulls.
         rows = evidence.log["input" if shown.complete else "output"]["rows"]
+        rows -= len(evidence.excluded) if shown.complete else 0
         there = shown.frame.num_rows
         problem = None if there == rows else f"{there:,}, but {rows:,} written"
         findings.append(finding("no row was added or lost", problem, f"{rows:,} rows"))
@@ -60,47 +66,43 @@ def _other_steps(recipe: Recipe, evidence: Evidence) -> str | None:
     return next(filter(None, (not_as_asked(step, plan) for step, plan in pairs)), None)
 
 
-def _same_file(promise: str, path: Path | None, evidence: Evidence) -> Finding:
+def _same_files(path: Path | None, recipe: Recipe, evidence: Evidence) -> list[Finding]:
+    """Compare the files of both halves with the manifest, and that with its code."""
+    assert evidence.folder is not None
+    try:
+        manifest = Manifest.read(evidence.folder)
+    except ValueError as error:
+        names = (SAME_FILE, SAME_PROOF)
+        needs = [Finding(one, "not verifiable", "needs the manifest") for one in names]
+        return [Finding(AUTHENTIC, "broken", str(error)), *needs]
+    return [
+        manifest.authentic(evidence.log["release"]),
+        _same_file(path, evidence.folder, manifest),
+        _same_proof(recipe, evidence, manifest),
+    ]
+
+
+def _same_file(path: Path | None, internal: Path, manifest: Manifest) -> Finding:
     if path is None:
-        return Finding(promise, "not verifiable", "needs the file, not a table in memory")
+        return Finding(SAME_FILE, "not verifiable", "needs the file, not a table in memory")
+    # A released file that is not in a release's folder is the only one that is public.
+    alone = path.parent.resolve() != internal.resolve().parent / "public"
+    named, place = (f"public/{printable(path.name)}", path) if alone else ("public", path.parent)
+    wanted = manifest.wanted(named)
+    problem = differing("public", wanted, dict(under(named, place)), path.name)
+    return finding(SAME_FILE, problem, _files(len(wanted)))
+
+
+def _same_proof(recipe: Recipe, evidence: Evidence, manifest: Manifest) -> Finding:
     assert evidence.folder is not None
-    files = evidence.log["files"]
-    inside = path.parent == evidence.folder.parent / "public"
-    there = _hashed(path.parent if inside else path, path.parent, evidence)
-    other = dict(set(there.items()) ^ {item for item in files.items() if item[0][:7] == "public/"})
-    problem = None
-    if not path.exists() or any(_in(name, path) for name in other):
-        problem = "its keyed hash differs"
-    elif inside and other:
-        problem = f"{min(other)} is not as it was written"
-    return finding(promise, problem, "keyed hash equal")
-
-
-def _hashed(path: Path, public: Path, evidence: Evidence) -> dict[str, str]:
-    """Hash a file, or the files of a folder, under the names that they were written by."""
-    found = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
-    return {
-        f"public/{one.relative_to(public).as_posix()}": file_hmac(one, evidence.key)
-        for one in found
-    }
-
-
-def _in(name: str, path: Path) -> bool:
-    """Tell whether a written name is the table's, or of a file in the table's folder."""
-    return name == f"public/{path.name}" or name.startswith(f"public/{path.name}/")
-
-
-def _same_proof(promise: str, recipe: Recipe, evidence: Evidence) -> Finding:
-    assert evidence.folder is not None
-    problem = None
+    problem = manifest.edited(evidence.folder)
     if recipe.without_seeds() != evidence.recipe.without_seeds():
         problem = "the recipe that it is checked by is another"
-    for name, known in evidence.log["files"].items():
-        if name.startswith("internal/"):
-            path = evidence.folder / name.removeprefix("internal/")
-            if not path.is_file() or file_hmac(path, evidence.key) != known:
-                problem = f"the keyed hash of {path.name} differs"
-    return finding(promise, problem, "keyed hashes equal")
+    return finding(SAME_PROOF, problem, _files(len(manifest.wanted("internal"))))
+
+
+def _files(number: int) -> str:
+    return f"{number} file{'s' * (number != 1)} with their hashes"
 
 
 def _differing_count(shown: Shown, name: str, plan: dict[str, Any], other: bool) -> str | None:

@@ -50,7 +50,8 @@ def against_original(
     where records cannot be found in the original.
     """
     released = shown.frame
-    pairs = shown.mapped and _is_map(released, original.num_rows)
+    everyone = original.num_rows + len(evidence.excluded)
+    pairs = shown.mapped and _is_map(released, everyone)
     problem = _cannot_compare(shown, evidence, original) or (None if pairs else NOT_ONCE)
     if problem is not None:
         broken = [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
@@ -209,7 +210,7 @@ def _other_suppression(comparing: Comparing, seen: Seen) -> str | None:
     """Compare how many records are suppressed with what the plan's classes give."""
     planned = comparing.plan.get("suppressed", {})
     for key, found in (("records", seen.suppressed), ("left_out", seen.left_out)):
-        number = planned.get(key, 0)
+        number = planned.get(key, 0) - len(comparing.plan.get("excluded", ()))
         if number != found:
             does = "suppresses" if key == "records" else "leaves out"
             return f"the plan {does} {number:,} records, but its classes {found:,}"

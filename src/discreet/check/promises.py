@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.evidence import StepPlan
+from discreet.check.evidence import StepPlan, places
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
 from discreet.check.items import k_per_combination
 from discreet.check.privacy import privacy_models
@@ -108,15 +108,16 @@ def _rank_window(shown: Shown, step: Step, plan: StepPlan | None) -> list[Findin
             continue
         sources = np.asarray(plan["columns"][name]["rows"])
         values, rows = shown.frame.fold(partial(_column, name), _never, [name])
+        rows = places(shown.excluded, rows)
         first = plan["columns"][name].get("first")
         if first is not None:
             # Of each household the first row, as the plan numbers them.
             there = np.isin(rows, first)
             values, rows = values[there], np.searchsorted(first, rows[there])
         farthest, n = _farthest(values, rows, sources)
-        # Records that were suppressed since had ranks too.
-        allowed = int(p * (n + len(sources) - shown.num_rows) / 100)
-        if first is not None:
+        allowed = int(p * (n + len(sources) - len(rows)) / 100)
+        if first is not None or shown.suppression:
+            # Records that are suppressed had ranks too: those that remain are no farther apart.
             # Whoever applies the plan to the original finds out whether this is p %.
             allowed = plan["columns"][name]["window"]
         problem = f"a value moved by {farthest:,} ranks of {n:,}" if farthest > allowed else None

@@ -19,7 +19,7 @@ from discreet.check.shown import UNIT, all_null
 from discreet.recipe.recipe import Recipe
 from discreet.table import Numbers, float_values
 from discreet.table.cells import blank, equal_cells, plain
-from discreet.table.classes import encode, in_order
+from discreet.table.classes import in_order
 from discreet.table.summary import Tuples
 
 # Columns whose values must be shared by some records, each by itself or all together.
@@ -151,11 +151,6 @@ class Comparing:
         return self.recipe.roles.row_key
 
     @property
-    def unlinks(self) -> bool:
-        """Whether suppressed records lose the number of their household."""
-        return self.recipe.household_suppression == "unlink"
-
-    @property
     def others(self) -> list[str]:
         """The columns that no step treats."""
         treated = {name for name, _ in final_plans(self.plan)} | set(self.renamed)
@@ -208,27 +203,12 @@ class _Rows:
         given = self.comparing
         piece = None if given.sources is None else Piece(self.rows, given.sources)
         self.applied, columns = replay(given.plan, given.seed, self.before, given.key, piece)
-        for step in given.plan["steps"]:
-            self._whole_households(step.get("excluded"))
         self._suppressed(columns)
         self._note(columns)
         emptied = self._emptied()
         for name, plan in final_plans(given.plan):
             if name in given.released and name not in columns.unknown:
                 self._treated(name, plan, emptied.get(name, False))
-
-    def _whole_households(self, excluded: np.ndarray | None) -> None:
-        """Refuse rows that a step leaves out, unless they are all rows of their households."""
-        name = self.comparing.recipe.roles.household
-        if excluded is None:
-            return
-        if name is None or self.comparing.unlinks:
-            raise ValueError("households are left out, which the recipe does not say")
-        gone = np.zeros(len(self.before), dtype=bool)
-        gone[excluded] = True
-        codes = encode(self.before[name], name)[0]
-        if np.isin(codes[gone], codes[~gone]).any():
-            raise ValueError("a household is left out in part")
 
     def _suppressed(self, columns: Columns) -> None:
         """Find out which cells and rows are gone, and compare the rows."""
@@ -255,11 +235,7 @@ class _Rows:
             if step.promise and "privacy" in step.parameters():
                 for name in plan["joint"].get("confidential", {}):
                     if name not in seen.spreads and name not in columns.unknown:
-                        # Rows of households that are left out as a whole are not looked at.
-                        gone = np.zeros(columns.num_rows, dtype=bool)
-                        gone[plan.get("excluded", [])] = True
-                        column = blank(plain(columns.arrow(name)), gone)
-                        seen.spreads[name] = self._spread(name, column)
+                        seen.spreads[name] = self._spread(name, plain(columns.arrow(name)))
 
     def _spread(self, name: str, column: pa.ChunkedArray) -> Tuples:
         """Count the values of a column as text, or the units that hold them."""

@@ -68,6 +68,8 @@ class Shown:
     hidden: RowNumbers = ()  # rows of the original that are not shown
     known: dict[tuple[Any, ...], Counted] = field(default_factory=dict)
     promised: tuple[str, ...] = ()  # columns that promises are about
+    # Rows of the original that all steps do without, and that are none of the table's.
+    excluded: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     units: Units | None = None
     at_most: bool = False  # records are counted, as the most units that there can be
     # By the rows that are not shown, a frame with units beside.
@@ -86,7 +88,7 @@ class Shown:
             empty = _empty_rows(frame)
             return cls(frame, empty=empty, suppression=suppression, promised=promised)
         gone = evidence.suppressed
-        rows = evidence.log["input"]["rows"]
+        rows = evidence.log["input"]["rows"] - len(evidence.excluded)
         complete = path is None and gone["left_out"] > 0 and frame.num_rows == rows
         return cls(
             frame,
@@ -96,6 +98,7 @@ class Shown:
             min(gone["left_out"], _empty_rows(frame)) if complete else 0,
             gone["records"] > 0,
             promised=promised,
+            excluded=evidence.excluded,
         )
 
     def counting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -32,11 +33,6 @@ def assess(
 
     rules = Recipe.load(recipe)
     _, internal = find_release(protected)
-    if not internal.is_dir():
-        print(
-            f"discreet: {internal} is not there, so rows are taken to be in the original's order",
-            file=sys.stderr,
-        )
     with show.progress("assessing"):
         found = measured(
             original,
@@ -47,6 +43,11 @@ def assess(
             engine=engine,
             memory=memory,
             dialect=dialect,
+        )
+    if not internal.is_dir():
+        print(
+            f"discreet: {internal} is not there, so rows are taken to be in the original's order",
+            file=sys.stderr,
         )
     if as_json:
         show.print_json(found.to_dict())
@@ -103,8 +104,9 @@ def _check(file: Path, force: bool, original: Path, releases: list[Path]) -> Non
         raise BadInput(f"{file} exists; choose another place, or replace it with --force")
     if not file.absolute().parent.is_dir():
         raise BadInput(f"{file}: the folder {file.parent} does not exist")
-    if file.resolve() == original.resolve():
+    place, table, *folders = map(os.path.realpath, (file, original, *releases))
+    if place == table:
         raise BadInput(f"{file} would replace the input {original}; choose another place")
-    for release in releases:
-        if release.resolve() in file.resolve().parents:
+    for release, folder in zip(releases, folders, strict=True):
+        if Path(folder) in Path(place).parents:
             raise BadInput(f"{file} is inside the release {release}; choose another place")

@@ -105,6 +105,8 @@ def _figures(step: dict[str, Any]) -> Iterator[str]:
         yield f"{step['quality']['model']} {step['quality']['value']:.6g}"
     for search in step.get("searches", ()):
         gap = "the optimum" if search["gap"] == 0 else f"within {search['gap']:.1%} of the optimum"
+        if "drawn" in search:
+            gap = f"drawn at {search['drawn']:.6g}, where the best is {search['optimum']:.6g}"
         of = "" if search["group"] == "all" else f" {search['group']}"
         yield (
             f"{search['rows']:,} records{of}, round {search['round']}: {gap}, "

@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.engines.frame import Engine
 from discreet.errors import BadInput, nearest
+from discreet.table.signatures import check_path
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
 # A table is copied and sorted on the way, so that it needs about three times its size.
@@ -32,6 +33,8 @@ def choose(engine: str, table: Any) -> str:
     if engine not in ENGINES:
         raise BadInput(f"there is no engine '{engine}'; {nearest(engine, ENGINES)}")
     home = home_of(table)
+    if isinstance(table, str | Path):
+        check_path(Path(table))
     if engine == "auto":
         if home is not None:
             return home
@@ -111,7 +114,7 @@ def memory_needed(path: Path) -> int:
         return _SHARE * _parquet_size(path)
     # Unpacked, the file is about five times as large.
     packed = path.suffix.lower() in (".gz", ".zst")
-    return _SHARE * (path.stat().st_size if path.exists() else 0) * (5 if packed else 1)
+    return _SHARE * path.stat().st_size * (5 if packed else 1)
 
 
 def _parquet_size(path: Path) -> int:

@@ -307,6 +307,13 @@ def _nulls(column: str, piece: pa.Table, rows: np.ndarray) -> int:
     return piece[column].null_count
 
 
+def remaining(gone: np.ndarray, piece: pa.Table, rows: np.ndarray) -> Numbered:
+    """Return the rows whose numbers are not among some, in ascending order, with theirs."""
+    place = np.minimum(np.searchsorted(gone, rows), max(len(gone) - 1, 0))
+    there = gone[place] != rows if len(gone) else np.full(len(rows), True)
+    return piece.filter(pa.array(there)), rows[there]
+
+
 def in_rows(after: pa.Table, there: np.ndarray) -> list[pa.ChunkedArray]:
     """Return the columns of a pair's second table by the rows of the first; null if missing there.
 

@@ -20,7 +20,7 @@ from discreet.table.csv import header_of, parse_text, stream_text, text_types
 from discreet.table.dialect import Marks
 from discreet.table.files import format_of
 from discreet.table.native import check_names, normalise, to_arrow
-from discreet.table.signatures import check_content
+from discreet.table.signatures import check_content, check_path
 
 # Distinct cells of a CSV's column that its type is found by.
 MOST_CELLS = 4_000_000
@@ -34,8 +34,7 @@ def duckdb_frame(session: Session, table: Any, how: Reading) -> DuckDBFrame:
     if not isinstance(table, str | Path):
         return _of_table(session, normalise(to_arrow(table), null_markers))
     path = Path(table)
-    if not path.exists():
-        raise BadInput(f"{path} does not exist")
+    check_path(path)
     if path.is_dir():
         return _of_parquet(session, path, plain_files(path), null_markers)
     kind = format_of(path)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.draws import Draws
+from discreet.engines.frame import in_rows
 from discreet.errors import BadInput
 from discreet.flow.pseudonyms import Pseudonyms
 from discreet.method import Method
@@ -30,6 +31,17 @@ SUPPRESSED, LEFT_OUT, ORDER, UNIT = "\0suppressed", "\0left out", "\0order", "\0
 def beside(number: int, column: str) -> str:
     """Name the column beside the others that holds what a step made by sorting."""
     return f"\0{number} {column}"
+
+
+def among_all(
+    schema: pa.Schema, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
+) -> pa.Table:
+    """Put treated rows among all of a table, whose others are suppressed and left out."""
+    columns = dict(zip(schema.names, in_rows(after, there), strict=True))
+    for mark in (SUPPRESSED, LEFT_OUT):
+        columns[mark] = columns[mark].fill_null(True)
+    columns[ORDER] = columns[ORDER].fill_null(0)
+    return pa.table(columns, schema=schema)
 
 
 def as_computed_before(columns: Mapping[str, Any], draws: Any, rounded: Any) -> Outcome:
@@ -153,6 +165,8 @@ class Rows:
     ) -> None:
         self.plan, self.piece, self.numbers, self.whole = plan, piece, rows, whole
         self.start = int(rows[0]) if len(rows) else 0
+        # Of all rows, some are not there: those that are keep their numbers.
+        self.parted = whole and len(rows) > 0 and int(rows[-1]) >= len(rows)
         self.keys = None if plan.key is None else row_numbers(piece[plan.key], plan.key)
         self.values: dict[str, np.ndarray] = {}
         self.precision: dict[str, str] = {}
@@ -236,7 +250,7 @@ class Rows:
             return draws.at(self.groups(levels[column]))
         if self.keys is not None:
             return draws.at(self.keys)
-        return draws if self.whole else draws.at(self.numbers)
+        return draws if self.whole and not self.parted else draws.at(self.numbers)
 
     def rounded(self, precision: str, column: str, values: np.ndarray) -> np.ndarray:
         """Round a column's numbers to what may be released."""
@@ -252,7 +266,7 @@ class Rows:
         if lost.any():
             row = int(np.argmax(lost))
             raise BadInput(
-                f"step {number} ({step.method}): column '{name}', row {self.start + row + 1}: "
+                f"step {number} ({step.method}): column '{name}', row {self.numbers[row] + 1}: "
                 f"{before[row]:g} came out as no number; its values are too large to compute "
                 "with, so divide them first"
             )

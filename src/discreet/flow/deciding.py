@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -16,7 +18,7 @@ import pyarrow.compute as pc
 from discreet.check.evidence import ByRow, Log, Plan, StepPlan
 from discreet.draws import Draws
 from discreet.engines import Frame
-from discreet.engines.frame import OfPiece, joined
+from discreet.engines.frame import OfPiece, joined, remaining
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput
 from discreet.flow.applying import (
@@ -24,6 +26,7 @@ from discreet.flow.applying import (
     Households,
     Rows,
     Treatment,
+    among_all,
     as_computed_before,
     beside,
 )
@@ -40,13 +43,14 @@ from discreet.flow.refusals import (
     refuse_rare_point,
     refuse_units,
 )
+from discreet.flow.threats import attacks_on
 from discreet.method import Method
 from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, together
 from discreet.recipe.recipe import Recipe, Step, needed_columns
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
 from discreet.table.classes import first_rows
-from discreet.table.columns import finer, numbers_like, sources_of
+from discreet.table.columns import finer, numbers_like, refuse_huge, sources_of
 from discreet.table.fingerprint import Fingerprint
 from discreet.table.keys import row_numbers
 
@@ -66,6 +70,10 @@ class Decided:
     released: list[str]
     frame: Frame  # the original, with what was sorted beside it
     rows: Rows | None = None  # all of them as the steps have left them, where they are in memory
+    # The records that the steps are not decided on, since they are suppressed: their row numbers.
+    gone: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    why: str = ""  # what would become of a promise if they stayed
+    begun: Decided | None = None  # as it was before any step
     # Columns that are still the same in all rows of a household or person, and the column of these.
     levels: dict[str, str] = field(default_factory=dict)
     shared: dict[str, str] = field(default_factory=dict)  # those that are so but for nulls
@@ -73,7 +81,8 @@ class Decided:
     def columns(self, names: Sequence[str]) -> Frame:
         """Return some columns as the steps so far leave them."""
         if self.rows is not None:
-            return MemoryFrame(pa.table({name: self.rows.current(name) for name in names}))
+            table = pa.table({name: self.rows.current(name) for name in names})
+            return MemoryFrame(table, self.rows.numbers)
         needed = self.applying.needed(names)
         return applied(self.frame, needed, partial(self.applying.columns, tuple(names)))
 
@@ -81,22 +90,30 @@ class Decided:
         """Return what is released of all rows, and of each what becomes of it."""
         applying = replace(self.applying, blanked=tuple(self.blanked()))
         if self.rows is not None:
-            return MemoryFrame(applying.released(self.released, self.rows))
-        needed = applying.needed(self.released)
-        return applied(self.frame, needed, partial(applying.release, tuple(self.released)))
+            found: Frame = MemoryFrame(
+                applying.released(self.released, self.rows), self.rows.numbers
+            )
+        else:
+            needed = applying.needed(self.released)
+            found = applied(self.frame, needed, partial(applying.release, tuple(self.released)))
+        if self.begun is None or not len(self.gone):
+            return found
+        return self.begun.frame.map_pairs(found, partial(among_all, found.schema), found.schema)
 
     @cached_property
     def _links(self) -> list[str]:
         return find_links(self.frame, self.recipe, self.released)
 
+    @property
+    def suppressing(self) -> set[int]:
+        """The numbers of the steps that suppress records."""
+        done = self.applying.treatments
+        return {one.number for one in done if one.decision.figures.get("suppressed")}
+
     def blanked(self) -> list[str]:
         """Name the columns that suppressed records must not tell and have no stars in."""
-        starred = {
-            column
-            for one in self.applying.treatments
-            if one.decision.figures.get("suppressed")
-            for column in one.step.columns
-        }
+        steps = self.recipe.steps
+        starred = {c for number in self.suppressing for c in steps[number - 1].columns}
         if not starred:
             return [name for name in self.released if name in self.recipe.roles.quasi]
         hidden = {*self.recipe.roles.quasi, *self._links} - starred
@@ -127,6 +144,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     look, hashed = _look_at(frame, recipe, released)
     log["nulls"]["cells"] = look.nulls
     log["engine"] = engine
+    log["attacks"] = attacks_on(recipe)
     log["seconds"]["look"] = round(time.perf_counter() - started, 4)
     deficient = {name: look.ends[name] for name in look.ends if look.nulls[name]}
     log["warnings"] += doubtful(deficient, recipe)
@@ -145,15 +163,43 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
         pseudonyms=pseudonyms_of(recipe),
         unit=recipe.counted if recipe.steps else None,
     )
-    decided = Decided({"steps": []}, log, recipe, applying, released, frame)
+    begun = Decided({"steps": []}, log, recipe, applying, released, frame)
+    return _decide_on(frame, begun, recipe, begun.gone, tell)
+
+
+def decide_without(decided: Decided, gone: np.ndarray, tell: Tell) -> Decided:
+    """Decide on all steps anew, on the records that remain without some that are suppressed."""
+    begun = decided.begun
+    assert begun is not None
+    if len(gone) == begun.frame.num_rows:
+        raise BadInput("all records would be suppressed; weaken what the steps must keep")
+    frame = begun.frame.flat_map(partial(remaining, gone), begun.frame.schema)
+    again = _decide_on(frame, begun, decided.recipe, gone, tell)
+    again.why = decided.why
+    return again
+
+
+def _decide_on(
+    frame: Frame, begun: Decided, recipe: Recipe, gone: np.ndarray, tell: Tell
+) -> Decided:
+    applying, log = begun.applying, deepcopy(begun.log)
+    decided = replace(begun, plan={"steps": []}, log=log, recipe=recipe, frame=frame, gone=gone)
+    decided.begun = begun
     decided.levels = find_levels(frame, recipe)
     decided.shared = find_shared(frame, recipe, decided.levels)
     _tell_levels(log, recipe, decided.levels)
     if isinstance(frame, MemoryFrame):
+        if len(gone):
+            known = applying.sources.items()
+            some = {name: replace(one, values=one.values[frame.rows]) for name, one in known}
+            applying = replace(applying, sources=some)
+        decided.applying = applying
         decided.rows = Rows(applying, frame.table, frame.rows, whole=True)
     for number, step in enumerate(recipe.steps, start=1):
         tell(f"step {number}: {step.method} decides on {', '.join(step.columns)}")
         _decide_step(decided, number, step)
+    if len(gone):
+        decided.plan["excluded"] = gone
     _number_households(decided)
     return decided
 
@@ -185,7 +231,8 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     for number, step in enumerate(recipe.steps, start=1):
         method = step.build()
         by_unit = method.draws_by_unit and (recipe.roles.unit or recipe.roles.household)
-        if method.is_random and not by_unit and not frame.positioned and key is None:
+        by_row = method.is_random and not method.alike and not by_unit
+        if by_row and not frame.positioned and key is None:
             raise BadInput(
                 f"step {number} ({step.method}) draws by row, but the rows of this table have no "
                 "fixed place; give a column with a value of its own in each row the role row_key"
@@ -251,6 +298,8 @@ def _look(
     rows: np.ndarray,
 ) -> _Look:
     seed, placed = hashed
+    for name in released:
+        refuse_huge(piece[name], name, rows)
     return _Look(
         {name: piece[name].null_count for name in released},
         {name: plain_range(piece[name], name) for name in ranged},
@@ -288,7 +337,7 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
         warnings.simplefilter("always", UserWarning)
         try:
             parts = _parts(decided, number, step, method)
-            decision, more = _decision(decided, number, step, parts)
+            decision, more = _decided_step(decided, number, step, parts)
         except BadInput as error:
             named = str(error) if str(error).startswith(where) else f"{where}: {error}"
             raise BadInput(named) from None
@@ -330,6 +379,21 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
         steps = list(decided.recipe.steps)
         steps[number - 1] = step.model_copy(update=decision.fixed)
         decided.recipe = decided.recipe.model_copy(update={"steps": steps})
+
+
+def _decided_step(
+    decided: Decided, number: int, step: Step, parts: Sequence[Part]
+) -> tuple[Decision, ByRow]:
+    """Decide on a step; where suppressed records are gone already, without more of them if it can.
+
+    Each time that records may be suppressed anew, other steps would have to be decided anew.
+    """
+    local = step.parameters().get("local")
+    if len(decided.gone) and "suppression_limit" in step.parameters() and not local:
+        none = step.model_copy(update={"suppression_limit": 0.0})
+        with suppress(BadInput):
+            return _decision(decided, number, none, parts)
+    return _decision(decided, number, step, parts)
 
 
 def _parts(decided: Decided, number: int, step: Step, method: Method) -> list[Part]:
@@ -397,7 +461,7 @@ def _from_rows(
     decision = Decision(
         outcome.plans, as_computed_before, outcome.joint, outcome.figures, outcome.fixed
     )
-    return decision, _by_row(decided.recipe, number, outcome)
+    return decision, _by_row(decided.recipe, number, outcome, rows)
 
 
 def _part_from_rows(decided: Decided, rows: Rows, number: int, step: Step, part: Part) -> Outcome:
@@ -413,8 +477,6 @@ def _part_from_rows(decided: Decided, rows: Rows, number: int, step: Step, part:
         _units(recipe, rows),
         _linked(recipe, rows),
     )
-    if level is None and method.suppresses and recipe.household_suppression == "whole":
-        return _whole_households(recipe, rows, method, given)
     if level is None or not part.once:
         return method.run(*vars(given).values())
     codes = rows.codes(level)
@@ -422,39 +484,6 @@ def _part_from_rows(decided: Decided, rows: Rows, number: int, step: Step, part:
     unit = _counted_at(recipe, level)
     given = replace(given.at(first), units=None if unit is None else rows.codes(unit)[first])
     return method.run(*vars(given).values()).at(codes, first)
-
-
-def _whole_households(recipe: Recipe, rows: Rows, method: Method, given: Given) -> Outcome:
-    """Suppress the households of suppressed records, and treat the rows of the others anew.
-
-    Without them, other classes may be too small, so that this goes on until none is suppressed.
-    """
-    household = recipe.roles.household
-    if household is None:
-        return method.run(*vars(given).values())
-    codes = rows.codes(household)
-    kept = np.arange(len(codes))
-    while True:
-        outcome = method.run(*vars(given.at(kept)).values())
-        suppressed = outcome.suppressed
-        if suppressed is None or not suppressed.any():
-            _warn_beyond(method, 1 - len(kept) / len(codes))
-            return outcome.among(kept, len(codes))
-        gone = np.unique(codes[kept[suppressed]])
-        kept = kept[~np.isin(codes[kept], gone)]
-        if not len(kept):
-            raise BadInput("all records would be suppressed; weaken what the steps must keep")
-
-
-def _warn_beyond(method: Method, share: float) -> None:
-    """Warn where whole households are more than the records that may be suppressed."""
-    limit = getattr(method, "suppression_limit", 1.0)
-    if share > limit:
-        warnings.warn(
-            f"{share:.1%} of the records are left out with their households, beyond "
-            f"suppression_limit = {limit:g}, which counts the records that need it",
-            stacklevel=2,
-        )
 
 
 def _units(recipe: Recipe, rows: Rows) -> np.ndarray | None:
@@ -469,7 +498,7 @@ def _linked(recipe: Recipe, rows: Rows) -> Linked | None:
     return Linked(rows.codes(recipe.linked), recipe.known_rows).several
 
 
-def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> ByRow:
+def _by_row(recipe: Recipe, number: int, outcome: Outcome, rows: Rows) -> ByRow:
     found: ByRow = {}
     again = {column for later in recipe.steps[number:] for column in looked_at(later)}
     if outcome.joint and again:
@@ -478,10 +507,8 @@ def _by_row(recipe: Recipe, number: int, outcome: Outcome) -> ByRow:
         kept = {c: values for c, values in kept.items() if isinstance(values, np.ndarray)}
         if kept:
             found["results"] = kept
-    if outcome.excluded is not None and len(outcome.excluded):
-        found["excluded"] = outcome.excluded
     if outcome.disclosed is not None and outcome.disclosed.any():
-        found["disclosed"] = np.flatnonzero(outcome.disclosed)
+        found["disclosed"] = rows.numbers[outcome.disclosed]
     return found
 
 

@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 from discreet.engines import Frame
 from discreet.engines.frame import plain_type
 from discreet.engines.memory import MemoryFrame
+from discreet.errors import BadInput
 from discreet.flow.applying import LEFT_OUT, SUPPRESSED, UNIT
 from discreet.flow.deciding import Decided
-from discreet.flow.refusals import looked_at, refuse_suppression
+from discreet.flow.refusals import looked_at
 from discreet.recipe.recipe import Recipe
 from discreet.table.cells import blank, differing, plain
 from discreet.table.classes import classes_of, encode_columns
@@ -95,7 +96,8 @@ def _rare_after_suppression(
     gone = int(numbers[states[LEFT_OUT].to_numpy()].sum())
     if not suppressed:
         return ()
-    refuse_suppression(decided.recipe, suppressed, gone == original.num_rows)
+    if gone == original.num_rows:
+        raise BadInput("all records would be suppressed; weaken what the steps must keep")
     rare = []
     hidden = decided.blanked()
     blanked = dict.fromkeys(hidden, suppressed - gone)

@@ -26,7 +26,6 @@ def begin_log(recipe: Recipe, roles: Mapping[str, str], released: list[str]) -> 
         "python": platform.python_version(),
         "packages": {name: version(name) for name in _PACKAGES},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "hash_key": secrets.token_bytes(32).hex(),
         "input": {},
         "roles": dict(roles),
         "dropped": [name for name in roles if name not in released],

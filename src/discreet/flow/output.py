@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.check.evidence import UNFINISHED, belongs_to
+from discreet.check.evidence import UNFINISHED
 from discreet.check.folders import (
     beside,
     clear_leftovers,
@@ -18,8 +18,10 @@ from discreet.check.folders import (
     is_release,
     siblings,
 )
+from discreet.check.manifest import belongs_to
 from discreet.errors import BadInput
 from discreet.private import make_private, make_private_folder
+from discreet.table.signatures import check_name
 
 
 @contextmanager
@@ -48,12 +50,15 @@ def written_whole(target: Path, force: bool, source: Path | None = None) -> Iter
 
 def check_target(target: Path, force: bool, source: Path | None = None) -> None:
     """Refuse a target that cannot be written, before any work is done."""
+    check_name(target)
     if target.name in ("", "..") or target.is_symlink():
         raise BadInput(f"{target} cannot be written; name a folder or file that is to be made")
     clear_leftovers(target)
     if source is not None:
-        for goal in (target.resolve(), internal_of(target).resolve()):
-            if goal == source.resolve() or goal in source.resolve().parents:
+        # `Path.resolve` raises where links lead to each other.
+        place, *wanted = (Path(os.path.realpath(p)) for p in (source, target, internal_of(target)))
+        for goal in wanted:
+            if goal == place or goal in place.parents:
                 raise BadInput(f"{target} would replace the input {source}; choose another place")
     parent = next(path for path in target.absolute().parents if path.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):

@@ -15,12 +15,13 @@ from discreet.check.folders import is_file_target
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
 from discreet.errors import BadInput
-from discreet.flow.deciding import Tell, decide
+from discreet.flow.deciding import Tell, decide, decide_without
 from discreet.flow.finishing import count_changes, finish
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
-from discreet.flow.release import Release, released_name
+from discreet.flow.release import Release, released_name, seal_for
+from discreet.flow.remaining import to_leave_out
 from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
 
 _INDEX_KEPT = (
@@ -106,6 +107,7 @@ def protect_to(
     format: str | None = None,
     force: bool = False,
     csv_safe: bool = False,
+    sign: Path | None = None,
     tell: Tell = lambda what: None,
     **options: Any,
 ) -> tuple[Release, Assessment, Path]:
@@ -116,12 +118,13 @@ def protect_to(
     """
     engine = choose(engine, table)
     name = released_name(out, format, engine, table, csv_safe)
+    seal = seal_for(out, sign)
     with written_whole(out, force, table) as part:
         work = part / "work"
         work.mkdir()
         release = prepare(table, recipe, engine, folder=work, tell=tell, **options)
         try:
-            assessment = release.write(part, name, is_file_target(out), csv_safe=csv_safe)
+            assessment = release.write(part, name, is_file_target(out), seal, csv_safe=csv_safe)
         finally:
             release.close()
         # Rows of the original must not be published with the rest; what fails here is told.
@@ -164,14 +167,21 @@ def prepare(
 
 def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Tell) -> Release:
     """Decide, apply what was decided to all rows, and see what becomes of rare values."""
+    source = Path(table) if isinstance(table, str | Path) else None
     decided = decide(original, recipe, worker.name, tell)
-    log, source = decided.log, Path(table) if isinstance(table, str | Path) else None
-    tell("treating the rows")
-    with timed(log, "apply"):
-        treated = decided.treated()
-    tell("looking for rare values")
-    with timed(log, "rare"):
-        finished = finish(decided, original, treated)
+    while True:
+        log = decided.log
+        tell("treating the rows")
+        with timed(log, "apply"):
+            treated = decided.treated()
+        tell("looking for rare values")
+        with timed(log, "rare"):
+            finished = finish(decided, original, treated)
+        gone = to_leave_out(decided, treated, finished)
+        if gone is None:
+            break
+        treated.remove()
+        decided = decide_without(decided, gone, tell)
     tell("counting the cells that changed")
     with timed(log, "compare"):
         count_changes(decided, original, treated, finished)

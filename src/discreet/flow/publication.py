@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.assessment.figures import is_null, released_figures
+from discreet.check.manifest import Entry
 from discreet.flow.codebook import describe
 from discreet.flow.pseudonyms import kept_recipe
 from discreet.recipe.recipe import Recipe, Step
@@ -97,6 +98,7 @@ def internal_facts(
     log: Mapping[str, Any],
     check: Mapping[str, Any],
     assessment: Mapping[str, Any] | None,
+    files: Mapping[str, Entry] | None = None,
 ) -> dict[str, Any]:
     """Gather what the internal report, and its summary, tell."""
     recipe = kept_recipe(recipe)
@@ -108,4 +110,5 @@ def internal_facts(
         "log": log,
         "check": check,
         "assessment": assessment,
+        "files": {name: one.sha256 for name, one in sorted((files or {}).items())},
     }

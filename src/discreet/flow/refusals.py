@@ -127,19 +127,3 @@ def refuse_rare_point(where: str, column: str, smallest: int, counted: str) -> N
             f"min_count = {FEWEST_PER_POINT} or more to merge such parts, or min_count = 1 to "
             "release them knowingly"
         )
-
-
-def refuse_suppression(recipe: Recipe, suppressed: int, all_gone: bool) -> None:
-    """Refuse suppressed records where the promise of another step would not outlive it."""
-    if all_gone:
-        raise BadInput("all records would be suppressed; weaken what the steps must keep")
-    others = [
-        f"step {number} ({step.method})"
-        for number, step in enumerate(recipe.steps, start=1)
-        if step.promise and step.build().promise in ("privacy-models", "wildcard-k")
-    ]
-    if len(others) > 1:
-        raise BadInput(
-            f"{suppressed:,} records are suppressed, which the classes of {' and '.join(others)} "
-            "then lack; put the columns into one step, or allow no suppression"
-        )

@@ -17,9 +17,10 @@ from discreet.assessment import Assessment
 from discreet.assessment.assessment import assess_frames
 from discreet.assessment.opened import suppressed_records
 from discreet.check import CheckReport
-from discreet.check.evidence import Evidence, Log, Plan, file_hmac, folder_hmacs, save_plan
+from discreet.check.evidence import Evidence, Log, Plan, save_plan
 from discreet.check.folders import is_file_target
 from discreet.check.frames import check_frames
+from discreet.check.manifest import Entry, Seal, entries
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import home_of
 from discreet.engines.memory import MemoryFrame
@@ -55,12 +56,14 @@ recipe.toml      the recipe with its seeds; a rerun with it gives the same table
 pseudonyms.key   the key of the pseudonyms, if there are any; name it as pseudonym_key in another
                  recipe to give the same value the same pseudonym there
 plan.json        what each step decided
-log.json         versions, keyed hashes, timings, warnings, cells changed
+log.json         versions, keyed hash of the input, timings, warnings, cells changed
 rows.parquet     the original row (from 0) of each released row
 schema.arrow     the types of the released columns
 check.json       what the independent check found
 assessment.json  risk and utility before and after, and the figures of the pictures
 report.html      all of this for the review board; `discreet report` makes it again
+manifest.json    size, hash and mode of every file, with a code by the key of whoever made it
+manifest.sig     the signature of the manifest, if it is signed
 """
 
 
@@ -167,6 +170,7 @@ class Release:
         force: bool = False,
         assessment: Assessment | None = None,
         csv_safe: bool = False,
+        sign: str | Path | None = None,
     ) -> Path:
         """Write the release: `public/` to share, `internal/` to keep.
 
@@ -186,6 +190,9 @@ class Release:
         csv_safe : bool
             Put a single quote before text that a spreadsheet would take for a formula, and before
             such names of columns, of a CSV. The log and the codebook say so, and the check knows.
+        sign : str or Path, optional
+            An Ed25519 private key (PEM) to sign a release folder with, so that others can verify
+            its files without a secret.
 
         Returns
         -------
@@ -200,8 +207,9 @@ class Release:
         target = Path(folder)
         given = self.source if self.source is not None else self.given
         name = released_name(target, format, self.engine.name, given, csv_safe)
+        seal = seal_for(target, sign)
         with written_whole(target, force, self.source) as part:
-            self.write(part, name, is_file_target(target), assessment, csv_safe)
+            self.write(part, name, is_file_target(target), seal, assessment, csv_safe)
         return target if is_file_target(target) else target / "public" / name
 
     def write(
@@ -209,6 +217,7 @@ class Release:
         part: Path,
         name: str,
         alone: bool,
+        seal: Seal,
         assessment: Assessment | None = None,
         csv_safe: bool = False,
     ) -> Assessment:
@@ -243,9 +252,8 @@ class Release:
         self._save_internal(internal, schema, assessment)
         log["output"] = {"format": format_of(Path(name)), "rows": rows, "csv_safe": csv_safe}
         log |= {"usage": used} if (used := self.engine.usage()) else {}
-        key = bytes.fromhex(log["hash_key"])
-        written = log | {"files": folder_hmacs(part, key)}
-        write_json(internal / "log.json", written)
+        write_json(internal / "log.json", log)
+        files = seal.put(part, log["release"])
         self.tell("checking what was written")
         with timed(log, "check"):
             evidence = replace(Evidence.load(internal), original=self.original)
@@ -254,12 +262,12 @@ class Release:
             raise BrokenPromise(f"the written release does not pass its check:\n{self.check}")
         self._warn_of_weak()
         write_json(internal / "check.json", self.check.to_dict())
-        written["files"]["internal/check.json"] = file_hmac(internal / "check.json", key)
-        report = internal / "report.html"
-        write_private(report, internal_report(self._facts(written, assessment)))
-        # The report tells the hashes of all files but its own.
-        written["files"]["internal/report.html"] = file_hmac(report, key)
-        write_json(internal / "log.json", written)
+        write_json(internal / "log.json", log)
+        del files["internal/log.json"]
+        files = entries(part, files)
+        page = internal_report(self._facts(files, assessment))
+        write_private(internal / "report.html", page)
+        seal.put(part, log["release"], files)
         return assessment
 
     def _describe(self, public: Path, name: str, released: Frame, schema: pa.Schema) -> None:
@@ -283,13 +291,13 @@ class Release:
         write_json(folder / "assessment.json", assessment.to_dict())
 
     def _facts(
-        self, log: Log | None = None, assessment: Assessment | None = None
+        self, files: Mapping[str, Entry] | None = None, assessment: Assessment | None = None
     ) -> dict[str, Any]:
-        """Return what a report tells, with the log as it is written and the assessment, if made."""
+        """Return what a report tells, with the files that were written and the assessment."""
         assert self.check is not None
         measured = None if assessment is None else assessment.to_dict()
         found = self.check.to_dict()
-        return internal_facts(self.recipe, self.plan, log or self.log, found, measured)
+        return internal_facts(self.recipe, self.plan, self.log, found, measured, files)
 
     def close(self) -> None:
         """Let go of the engine and of what it holds in temporary files."""
@@ -365,6 +373,13 @@ def released_name(
             "--engine memory for it"
         )
     return name
+
+
+def seal_for(target: Path, sign: str | Path | None) -> Seal:
+    """Get the keys for a release, or refuse what cannot be sealed, before any work is done."""
+    if sign is not None and is_file_target(target):
+        raise BadInput(f"a release that is signed is a folder; give one instead of {target}")
+    return Seal.of(sign)
 
 
 def _default_format(given: Any) -> str:

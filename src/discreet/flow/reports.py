@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
+
 from discreet.assessment.opened import opened
-from discreet.check.evidence import Evidence
+from discreet.check.evidence import UNREADABLE, Evidence
 from discreet.check.folders import find_release
+from discreet.check.manifest import Manifest
 from discreet.engines.choice import free_memory, memory_needed
 from discreet.engines.memory import Memory
 from discreet.errors import BadInput
@@ -38,7 +42,11 @@ def saved_facts(
         with opened(original, [release], engine=engine, memory=memory, dialect=dialect) as [both]:
             found = both.assess().to_dict()
     check = _read(folder / "check.json")
-    return internal_facts(evidence.recipe, evidence.plan, evidence.log, check, found)
+    try:
+        files = Manifest.read(folder).files
+    except ValueError:
+        files = None  # The check tells that; the report can do without.
+    return internal_facts(evidence.recipe, evidence.plan, evidence.log, check, found, files)
 
 
 def saved_report(
@@ -70,6 +78,27 @@ def saved_report(
             )
         comparison = {**comparison, "reported": number}
     return internal_report(facts | {"comparison": comparison})
+
+
+@contextmanager
+def damage_told(release: str | Path) -> Iterator[None]:
+    """Say in one sentence that files were edited, where no report can be made for that reason."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except (*UNREADABLE, TemplateError):
+        internal = find_release(release)[1]
+        try:
+            intact = Manifest.read(internal).edited(internal) is None
+        except ValueError:
+            intact = False
+        if intact:
+            raise
+        raise BadInput(
+            f"{internal} was edited or is damaged, so no report can be made of it; `discreet "
+            f"check {release}` says where"
+        ) from None
 
 
 def _written(table: Path) -> str:

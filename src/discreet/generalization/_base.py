@@ -35,6 +35,11 @@ class Recoding(Method):
     allow_disclosure: bool
 
     @property
+    def minimal(self) -> bool:
+        """Generalizing further than the models need is never done."""
+        return True
+
+    @property
     def promise(self) -> str | None:
         """Every class keeps the privacy models, or every record matches k others."""
         return "wildcard-k" if self.null_policy == "match" else "privacy-models"
@@ -69,7 +74,8 @@ class Recoding(Method):
         """Treat the columns together."""
         if given.linked is not None:
             return self._recode_linked(given).outcome()
-        return self._recode(given.columns, given.others, units=given.units).outcome()
+        recoded = self._recode(given.columns, given.others, None, given.units, given.draws)
+        return recoded.outcome()
 
     def _recode_linked(self, given: Given) -> Recoded:
         """Decide on the columns of rows that can be seen to belong together."""
@@ -100,14 +106,15 @@ class Recoding(Method):
         treated = {name: table[name] for name in columns}
         others = {name: table[name] for name in self.reads}
         units = encode(table[unit[0]], unit[0])[0] if unit else None
-        return self._recode(treated, others, counts, units).decision(treated)
+        return self._recode(treated, others, counts, units, draws).decision(treated)
 
     def _recode(
         self,
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
-        weights: np.ndarray | None = None,
-        units: np.ndarray | None = None,
+        weights: np.ndarray | None,
+        units: np.ndarray | None,
+        draws: Callable[[str], Draws],
     ) -> Recoded:
         """Decide on the columns.
 

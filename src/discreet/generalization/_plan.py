@@ -19,6 +19,7 @@ from discreet.generalization._recode import Round
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP, Ladder
+from discreet.generalization.search import Certificate
 from discreet.plan import JointPlan
 
 
@@ -70,8 +71,14 @@ def _describe_round(
         "rows": int(tuples.table.counts[one.members].sum()),
         "classes": codes,
         "sizes": one.classes.counts,
-        "certificate": asdict(one.certificate) | {"gap": one.certificate.gap},
+        "certificate": _proof(one.certificate),
     }
+
+
+def _proof(certificate: Certificate) -> dict[str, Any]:
+    """Tell what a search proved, and what was drawn if it was."""
+    said = asdict(certificate) | {"gap": certificate.gap}
+    return {name: figure for name, figure in said.items() if figure is not None}
 
 
 def levels_of(plan: JointPlan) -> list[dict[str, Any]]:

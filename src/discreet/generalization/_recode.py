@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._match import Matching
 from discreet.generalization._tuples import Tuples
@@ -88,6 +89,7 @@ class Settings:
     hi: Sequence[int]
     local: bool
     matching: Matching | None = None
+    draws: Draws | None = None  # where the best node is not simply taken
 
     def search(self, tuples: Tuples, rules: Rules, quality: Quality, allowed: int) -> Search:
         """Return the search for the best node that suppresses no more records than are allowed."""
@@ -134,7 +136,8 @@ def _round(
     n = tuples.n
     quality = Quality(settings.quality, tuples, settings.aggregate, settings.weights)
     allowed = math.floor(limit * n + 1e-9)
-    found = settings.search(tuples, rules, quality, allowed).run(*budget.share())
+    draws = settings.draws, len(budget.spent)
+    found = settings.search(tuples, rules, quality, allowed).run(*budget.share(), *draws)
     if found is None:
         raise _infeasible(tuples, rules, settings, who)
     budget.spent.append(found.certificate.evaluations)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._alike import Alike, may_break
 from discreet.generalization._by_tuple import Recoded
@@ -47,8 +48,9 @@ class Treatment:
     """What `Generalize` does to one table, given by its records or by its distinct tuples.
 
     `others` are the columns that the privacy models read; `weights` are the records of each row,
-    one each by default, and `units` the unit of each, where k counts these. The masks `suppressed`
-    and `unsafe` are by row, and `hierarchies` have what depends on the column settled.
+    one each by default, and `units` the unit of each, where k counts these; with `draws`, nodes are
+    drawn. The masks `suppressed` and `unsafe` are by row, and `hierarchies` have what depends on
+    the column settled.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Treatment:
         others: Mapping[str, pa.ChunkedArray],
         weights: np.ndarray | None = None,
         units: np.ndarray | None = None,
+        draws: Draws | None = None,
     ) -> None:
         # Distinct values are looked for several times, which is quick where they are listed.
         columns = {name: _listed(column) for name, column in columns.items()}
@@ -66,7 +69,7 @@ class Treatment:
                 raise BadInput(f"column '{name}' holds only nulls")
         if weights is not None:
             weights = np.ascontiguousarray(weights, np.int64)
-        self.method, self.columns, self.others = method, columns, others
+        self.method, self.columns, self.others, self.draws = method, columns, others, draws
         self.weights, self.units = weights, with_several(units, weights)
         self.names = list(columns)
         self.rows = len(next(iter(columns.values())))
@@ -125,6 +128,7 @@ class Treatment:
             Matching([bool(null.any()) for null in nulls], k, self.bound.rules.units)
             if method.null_policy == "match"
             else None,
+            self.draws,
         )
         if method.time_limit is not None:
             self._warm_up(searched[0])
@@ -246,7 +250,7 @@ class Treatment:
     def quality(self) -> float:
         """Return the quality of the whole table."""
         if len(self.certificates) == 1 and len(self.done) == 1:
-            return self.certificates[0].optimum
+            return self.certificates[0].taken
         pieces = [piece for done in self.done for piece in done.pieces()]
         settings = self.settings
         return united_quality(settings.quality, pieces, settings.aggregate, settings.weights)

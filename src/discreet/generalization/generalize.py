@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.generalization._base import Recoding
 from discreet.generalization._by_tuple import Recoded
@@ -72,6 +73,13 @@ class Generalize(Recoding):
         What becomes of a group that has fewer records than k: suppressed, or released as it is.
     allow_disclosure : bool
         Must be True for `"append"`.
+    publish_minimal : bool
+        False: the node is drawn among all that keep the models and the limit, with a chance that
+        falls as exp(-quality / scale). Who knows that the best node is published also knows that
+        all better ones break a model, and may learn from that; the certificate tells what the
+        draw costs. The scale is a third of what one level costs on average.
+    random_state : int, RandomState instance or None
+        Of the draw; None takes a fresh secret.
 
     Attributes
     ----------
@@ -147,6 +155,8 @@ class Generalize(Recoding):
         evaluations: int | list[int] | None = None,
         small_group: SmallGroup = "suppress",
         allow_disclosure: bool = False,
+        publish_minimal: bool = True,
+        random_state: Any = None,
     ) -> None:
         self.hierarchies = hierarchies
         self.privacy = privacy
@@ -162,6 +172,18 @@ class Generalize(Recoding):
         self.evaluations = evaluations
         self.small_group = small_group
         self.allow_disclosure = allow_disclosure
+        self.publish_minimal = publish_minimal
+        self.random_state = random_state
+
+    @property
+    def minimal(self) -> bool:
+        """True where the best levels are taken."""
+        return self.publish_minimal
+
+    @property
+    def is_random(self) -> bool:
+        """True where levels are drawn."""
+        return not self.publish_minimal
 
     def check_params(self) -> None:
         """Refuse weights where no loss is minimised."""
@@ -238,7 +260,8 @@ class Generalize(Recoding):
         self._check_columns(names)
         codes = unit_codes(units, table.num_rows)
         columns = {name: table[name] for name in names}
-        treatment = Treatment(self, columns, others, units=codes)
+        draws = self._levels_drawn_by(self._draws)
+        treatment = Treatment(self, columns, others, None, codes, draws)
         outcome = treatment.recoded().outcome()
         self.plan_ = outcome.joint
         self._settled, self._by_unit = treatment.hierarchies, codes is not None
@@ -255,15 +278,21 @@ class Generalize(Recoding):
         self,
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
-        weights: np.ndarray | None = None,
-        units: np.ndarray | None = None,
+        weights: np.ndarray | None,
+        units: np.ndarray | None,
+        draws: Callable[[str], Draws],
     ) -> Recoded:
         self._check_columns(list(columns))
-        return Treatment(self, columns, others, weights, units).recoded()
+        by = self._levels_drawn_by(draws)
+        return Treatment(self, columns, others, weights, units, by).recoded()
 
     def _recode_linked(self, given: Given) -> Recoded:
         self._check_columns(list(given.columns))
         return LinkedTreatment(self, given).recoded()
+
+    def _levels_drawn_by(self, draws: Callable[[str], Draws]) -> Draws | None:
+        """Return what levels are drawn by; None where the best are taken."""
+        return draws("levels") if self.is_random else None
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters."""

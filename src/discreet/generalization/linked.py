@@ -141,7 +141,8 @@ class LinkedTreatment(Treatment):
             )
         self.linked = given.linked
         self.dropped = np.empty(0, np.int64)
-        super().__init__(method, given.columns, given.others, None, given.units)
+        draws = method._levels_drawn_by(given.draws)
+        super().__init__(method, given.columns, given.others, None, given.units, draws)
 
     def _group(self, group: Group, k: int) -> _Done:
         """Search with all rows, and suppress single ones where that is needed."""
@@ -225,8 +226,8 @@ class _Search(Search):
     ids: Any
 
     def _judged(self, levels: Levels, node: Node) -> Node:
-        """Suppress rows at a node, unless it is worse than the best without that already."""
-        if not self._is_best(levels, node):
+        """Suppress rows at a node, unless it cannot be taken without that already."""
+        if node.suppressed > self.allowed or not (self.drawn or self._is_best(levels, node)):
             return node
         quality, lattice, target = self.quality, self.tuples.lattice, np.array(levels, np.int64)
         table, above, broken = _at(target, self.tuples, self.rules)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._axes import Axis, in_order, in_tree
 from discreet.generalization._base import Recoding
@@ -114,6 +115,7 @@ class Mondrian(Recoding):
     """
 
     recipe_name: ClassVar[str] = "mondrian"
+    minimal: ClassVar[bool] = True
     in_words: ClassVar[str] = (
         "values are replaced by ranges and sets that a class of records shares"
     )
@@ -203,8 +205,9 @@ class Mondrian(Recoding):
         self,
         columns: Mapping[str, Any],
         others: Mapping[str, pa.ChunkedArray],
-        weights: np.ndarray | None = None,
-        units: np.ndarray | None = None,
+        weights: np.ndarray | None,
+        units: np.ndarray | None,
+        draws: Callable[[str], Draws],
     ) -> Recoded:
         self._check_columns(list(columns))
         units = with_several(units, weights)

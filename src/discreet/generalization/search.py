@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.draws import Draws
+from discreet.generalization._drawn import Race
 from discreet.generalization._match import Matching
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.quality import Quality
@@ -25,6 +27,7 @@ from discreet.kernels.privacy import Rules
 from discreet.trace import Trace
 
 Levels = tuple[int, ...]
+Box = tuple[Levels, Levels]
 # Rows of all tables that are kept to roll up from, in multiples of the distinct tuples.
 _KEPT_TABLES = 20
 _KEPT_ROWS = 4_000_000
@@ -41,15 +44,23 @@ class Certificate:
     evaluations : int
         Nodes whose classes were formed.
     optimum : float
-        Quality of the node that was chosen.
+        Quality of the best node that was found.
     bound : float
         No feasible node has a lower quality.
+    drawn : float, optional
+        Quality of the node that was taken instead, where it was drawn and not the best.
     """
 
     nodes: int
     evaluations: int
     optimum: float
     bound: float
+    drawn: float | None = None
+
+    @property
+    def taken(self) -> float:
+        """Quality of the node that was taken."""
+        return self.optimum if self.drawn is None else self.drawn
 
     @property
     def gap(self) -> float:
@@ -66,10 +77,11 @@ class Certificate:
     def __str__(self) -> str:
         """Say what was proved."""
         looked = f"{self.evaluations:,} of {self.nodes:,} nodes evaluated"
+        drawn = "" if self.drawn is None else f"{self.drawn:.6g} was drawn; "
         if self.proven:
-            return f"{self.optimum:.6g} is the optimum, proven with {looked}"
+            return f"{drawn}{self.optimum:.6g} is the optimum, proven with {looked}"
         return (
-            f"{self.optimum:.6g} was found and nothing is below {self.bound:.6g} "
+            f"{drawn}{self.optimum:.6g} was found and nothing is below {self.bound:.6g} "
             f"(gap {self.gap:.2%}), with {looked}"
         )
 
@@ -118,13 +130,22 @@ class Search:
         self.tables = _Tables(tuples)
         self.known: dict[Levels, Node] = {}
         self.best: tuple[float, int, Levels] | None = None
+        self.drawn = False
         self.trace = Trace("evaluations", "quality")
 
-    def run(self, time_limit: float | None = None, evaluations: int | None = None) -> Found | None:
+    def run(
+        self,
+        time_limit: float | None = None,
+        evaluations: int | None = None,
+        draws: Draws | None = None,
+        stream: int = 0,
+    ) -> Found | None:
         """Find the best feasible node, or None where there is none.
 
         The best so far is taken after so many seconds, or evaluations, which a rerun can repeat.
+        With `draws`, of which a step's searches have a `stream` each, another may be taken.
         """
+        self.drawn = draws is not None
         end = math.inf if time_limit is None else time.perf_counter() + time_limit
         most = math.inf if evaluations is None else evaluations
         heap: list[tuple[float, int, Levels, Levels, float]] = []
@@ -136,27 +157,46 @@ class Search:
             if lo == hi:
                 heapq.heappop(heap)
                 continue
-            a, level = self._cut(lo, hi)
-            below, above = (*hi[:a], level, *hi[a + 1 :]), (*lo[:a], level + 1, *lo[a + 1 :])
+            below, above = self.halves(lo, hi)
             # What needs no evaluation is done in any case: a rerun by evaluations ends here too.
-            free = below in self.known and (self.quality.by_column or above in self.known)
-            over = len(self.known) >= most or time.perf_counter() > end
-            if self.best and over and not free:
+            if self.best and self._over(end, most) and not self.are_known(below, above):
                 break
             heapq.heappop(heap)
-            self._push(heap, lo, below)
-            self._push(heap, above, hi)
+            self._push(heap, *below)
+            self._push(heap, *above)
         if self.best is None:
             return None
         levels = self.best[2]
         node = self.known[levels]
-        bound = node.value
+        bound = optimum = node.value
         if heap and heap[0][:3] < self.best:
             bound = min(bound, heap[0][4])
-        sizes = [h - low + 1 for low, h in zip(self.lo, self.hi, strict=True)]
-        certificate = Certificate(math.prod(sizes), len(self.known), node.value, bound)
         self.trace.add(len(self.known), node.value)
+        drawn = None
+        if draws is not None:
+            levels = Race(self, draws, stream).first(lambda: self._over(end, most))
+            node = self.known[levels]
+            drawn = node.value
+        sizes = [h - low + 1 for low, h in zip(self.lo, self.hi, strict=True)]
+        certificate = Certificate(math.prod(sizes), len(self.known), optimum, bound, drawn)
         return Found(levels, node.suppressed, certificate, self.trace.to_dict())
+
+    def _over(self, end: float, most: float) -> bool:
+        return len(self.known) >= most or time.perf_counter() > end
+
+    def halves(self, lo: Levels, hi: Levels) -> tuple[Box, Box]:
+        """Cut a box in two."""
+        a, level = self._cut(lo, hi)
+        return (lo, (*hi[:a], level, *hi[a + 1 :])), ((*lo[:a], level + 1, *lo[a + 1 :]), hi)
+
+    def are_known(self, below: Box, above: Box) -> bool:
+        """Tell whether the bounds of two halves need no evaluation."""
+        return below[1] in self.known and (self.quality.by_column or above[0] in self.known)
+
+    def bound(self, lo: Levels, hi: Levels) -> float:
+        """Return what no node of a box is below."""
+        total = 0.0 if self.quality.by_column else self.look(lo).total
+        return self.quality.bound(lo, total, self.look(hi).least)
 
     def look(self, levels: Levels) -> Node:
         """Evaluate a node, once, and keep it where it is the best so far."""
@@ -209,8 +249,7 @@ class Search:
         top = self.look(hi)
         if top.barred > self.allowed:
             return
-        total = 0.0 if self.quality.by_column else self.look(lo).total
-        bound = self.quality.bound(lo, total, top.least)
+        bound = self.bound(lo, hi)
         entry = (self.quality.rank(bound), sum(lo), lo, hi, bound)
         if self.best is None or entry[:3] < self.best:
             heapq.heappush(heap, entry)
@@ -231,7 +270,7 @@ class Search:
         while True:
             before = self.best
             for a, level in enumerate(levels):
-                if len(self.known) >= most or time.perf_counter() > end:
+                if self._over(end, most):
                     return
                 if level > self.lo[a]:
                     self.look((*levels[:a], level - 1, *levels[a + 1 :]))

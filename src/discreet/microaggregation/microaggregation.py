@@ -116,6 +116,7 @@ class Microaggregation(RowBound):
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "mixed"
     budgets: ClassVar[tuple[str, ...]] = ("refine", "refine_moves")
     blanks: ClassVar[bool] = True
+    averages: ClassVar[bool] = True
     in_words: ClassVar[str] = "replaced by the centre of a group of similar records"
     caveat: ClassVar[str] = (
         "values are centres of groups of similar records: means are kept, variances come out too "

@@ -179,10 +179,11 @@ class PRAM(Method):
         counted = counted.take(pc.sort_indices(counted.field("values")))
         categories = counted.field("values").to_pylist()
         held = counted.field("counts").to_numpy()
-        matrix = self._transitions(name, categories, held / held.sum())
+        matrix = self.transitions(name, categories, held / held.sum())
         return {"kind": "pram", "categories": categories, "matrix": matrix.ravel()}
 
-    def _transitions(self, name: str, categories: list[Any], shares: np.ndarray) -> np.ndarray:
+    def transitions(self, name: str, categories: list[Any], shares: np.ndarray) -> np.ndarray:
+        """Return the matrix of a column, row after row; only an invariant one needs the shares."""
         if self.matrix is not None and name in self.matrix:
             given = _given(name, self.matrix[name], [_label(c) for c in categories])
             return _invariant(given, shares) if self.invariant else given

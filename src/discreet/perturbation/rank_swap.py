@@ -1,18 +1,18 @@
-"""Rank swapping (Moore 1996)."""
+"""Rank swapping (Moore 1996), and with windows that are drawn (Nin, Herranz and Torra 2008)."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.sorting import sort_rows
-from discreet.kernels.swapping import swap_partners, swap_rows
+from discreet.kernels.swapping import drawn_partners, swap_partners, swap_rows
 from discreet.method import RowBound, largest, per_column
 from discreet.outcome import Given, Outcome
 from discreet.parameters import Constraints, number
@@ -21,6 +21,10 @@ from discreet.unchanged import share_unchanged, warn_unchanged
 
 # Below this many ranks the partners of a value are so few that they can be tried.
 FEW = 10
+# Mean length of a jump within a fixed window, in windows, and of a drawn one, in its scale: see the
+# kernel.
+MEAN_JUMP = 2 - 1 / math.log(2)
+MEAN_DRAWN = 2 * math.log(2)
 _WHY = "swaps among equal values change nothing; raise p, or take another method, such as pram"
 
 
@@ -36,6 +40,11 @@ class RankSwap(RowBound):
     p : float or mapping of str to float
         How far a value may go, in percent of the n values that are not null; by column where a
         mapping.
+    window : {"fixed", "drawn"}
+        `"fixed"`: no value goes farther than p %. Who knows that, and the values of many columns,
+        rules out every record that is too far in one of them, and finds most owners.
+        `"drawn"`: how far a value may go is drawn for each swap, so that values go as far on
+        average and any value may come from any record.
     random_state : int, RandomState instance or None
         None draws a secret.
 
@@ -43,7 +52,8 @@ class RankSwap(RowBound):
     ----------
     plan_ : dict
         Under `columns`, for each column: `rows`, the row that each row's value came from, and
-        `window`, the ranks that it may have gone.
+        `window`, the ranks that it may have gone, or `jump`, the ranks that values go on average
+        where they may go any number.
 
     See Also
     --------
@@ -79,13 +89,20 @@ class RankSwap(RowBound):
         "values were exchanged between records of similar rank: the column by itself is exact, its "
         "relations to other columns come out too weak, in small subgroups most"
     )
-    published_with_noise: ClassVar[tuple[str, ...]] = ("p",)
+    published_with_noise: ClassVar[tuple[str, ...]] = ("p", "window")
     constraints: ClassVar[Constraints] = {
         "p": number(above=0, most=100, wanted="a percentage above 0 and up to 100", by_column=True)
     }
 
-    def __init__(self, p: float | Mapping[str, float], *, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        p: float | Mapping[str, float],
+        *,
+        window: Literal["fixed", "drawn"] = "fixed",
+        random_state: Any = None,
+    ) -> None:
         self.p = p
+        self.window = window
         self.random_state = random_state
 
     @property
@@ -95,8 +112,8 @@ class RankSwap(RowBound):
 
     @property
     def promise(self) -> str | None:
-        """No value goes farther than p % of the ranks."""
-        return "rank-window"
+        """No value goes farther than p % of the ranks, unless its window is drawn."""
+        return "rank-window" if self.window == "fixed" else None
 
     def _run(self, given: Given) -> Outcome:
         """Swap within each column."""
@@ -113,9 +130,15 @@ class RankSwap(RowBound):
         n, p = len(ordered), float(per_column(self.p, name, "p"))
         window = int(p * n / 100)
         _refuse_or_warn(name, n, p, window)
-        partner = swap_partners(n, window, *draws.key)
-        new, rows = swap_rows(ordered, in_order, partner, len(values))
-        return new, {"kind": "sources", "p": p, "window": window, "rows": rows}
+        plan: ColumnPlan = {"kind": "sources", "p": p}
+        if self.window == "fixed":
+            plan["window"] = window
+            partner = swap_partners(n, window, *draws.key)
+        else:
+            plan["jump"] = MEAN_JUMP * window
+            partner = drawn_partners(n, plan["jump"] / MEAN_DRAWN, *draws.key)
+        new, plan["rows"] = swap_rows(ordered, in_order, partner, len(values))
+        return new, plan
 
 
 def _refuse_or_warn(name: str, n: int, p: float, window: int) -> None:

@@ -360,8 +360,8 @@ class Recipe(BaseModel):
         draws that have nothing to do with the former ones: two releases with the same draws would
         give the original back.
         """
-        assert self.seed is not None
-        assert self.order_seed is not None
+        if self.seed is None or self.order_seed is None:
+            raise ValueError("the recipe has no seed yet")
         return derived(self.seed, given, self.asked), derived(self.order_seed, given, self.asked)
 
     def drawn_for(self, given: str) -> dict[Literal["input", "recipe"], str]:

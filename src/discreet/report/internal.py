@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.report import measures, pictures
 from discreet.report.compare import alternatives
-from discreet.report.page import MOST_DRAWN, Table, named, render
+from discreet.report.page import MOST_DRAWN, Table, figure, named, render
 from discreet.report.pictures import Picture
 from discreet.report.steps import step_parts
 from discreet.report.summary import key_figures, sentences, title_of
@@ -48,15 +48,17 @@ def internal_report(facts: Facts) -> str:
         sentences=sentences(facts),
         key=[measures.cells(row) for row in key_figures(facts)],
         released=_identity(log, facts.get("recipe")) if log else None,
-        files=_files(log) if log else None,
+        files=_files(facts.get("files", {})),
         roles=_roles(log, facts.get("recipe")) if log else None,
         nulls=log["nulls"] if log else None,
         recipe=facts.get("recipe_text"),
         steps=_steps(facts, drawn),
         suppressed=log.get("suppressed") if log else None,
         risk=measures.risk_table(assessment) if assessment else None,
+        informed=measures.informed_table(assessment) if assessment else None,
         riskiest=_riskiest(drawn),
         no_riskiest=_no_riskiest(drawn),
+        attacks=_attacks(log) if log else None,
         utility=measures.utility_table(assessment) if assessment else None,
         columns=_columns(assessment, log) if assessment else None,
         moments=measures.moment_table(assessment) if assessment else None,
@@ -97,15 +99,11 @@ def figure_seed(seed: int | None) -> str:
     return "–" if seed is None else str(seed)
 
 
-def _files(log: Facts) -> Table | None:
+def _files(files: Mapping[str, str]) -> Table | None:
     # Of itself a page cannot tell the hash.
-    files = {name: h for name, h in log.get("files", {}).items() if name != "internal/report.html"}
-    rows = list(files.items())
-    reading = (
-        "HMAC-SHA-256 with the key in internal/log.json; `discreet check` compares them with the "
-        "files."
-    )
-    return Table(("file", "keyed hash"), rows, 0, reading) if rows else None
+    rows = [(name, h) for name, h in files.items() if name != "internal/report.html"]
+    reading = "SHA-256; internal/manifest.json lists them, and `discreet check` compares them."
+    return Table(("file", "hash"), rows, 0, reading) if rows else None
 
 
 def _roles(log: Facts, recipe: Facts | None) -> Table:
@@ -158,6 +156,30 @@ def _no_riskiest(drawn: Facts) -> str:
         "there is no quasi column, or one was perturbed, so that classes of equal values mean "
         "nothing"
     )
+
+
+def _attacks(log: Facts) -> Table | None:
+    rows = [
+        (
+            one["attack"] + _where(one["steps"]),
+            one["why"],
+            one["done"],
+            figure(one["measured"]) or "–",
+            one["remains"],
+        )
+        for one in log.get("attacks", ())
+    ]
+    head = ("attack", "why it applies", "what is done", "measured by", "what remains")
+    reading = (
+        "The attacks that apply to this recipe. Who the intruder is, what is public, and all "
+        "attacks are in the threat model, docs/threats.md."
+    )
+    return Table(head, rows, 0, reading) if rows else None
+
+
+def _where(steps: Sequence[int]) -> str:
+    numbers = named([str(number) for number in steps])
+    return f" (step{'s' * (len(steps) > 1)} {numbers})" if steps else ""
 
 
 def _warnings(facts: Facts) -> list[str]:

@@ -12,7 +12,7 @@ Entry = Mapping[str, Any]
 Row = Mapping[str, Any]  # A figure, as `Assessment.shown` gives it.
 HEAD = ("measure", "how to read it", "guide value", "kept", "before", "after")
 # What these find of each column is in tables of their own.
-_BY_COLUMN = ("il1s", "interval_disclosure", "columns")
+_BY_COLUMN = ("il1s", "interval_disclosure", "informed_values", "columns")
 
 
 def measured(assessment: Entry, *families: str) -> list[Row]:
@@ -68,6 +68,25 @@ def risk_table(assessment: Entry) -> Table | None:
     own = "Guide values are this report's, for a first look; the board sets its own."
     reading = " ".join([own, *sources])
     return Table(HEAD, [cells(row) for row in rows], 2, reading) if rows else None
+
+
+def informed_table(assessment: Entry) -> Table | None:
+    """Lay out what one who knows the method makes of each column's single values."""
+    found = assessment["risk"].get("informed_values", {}).get("columns", {})
+    keys = ("without", "guessed", "certain", "members")
+    rows = [
+        (name, own["method"], own["knows"], *(share(own[key]) for key in keys))
+        for name, own in found.items()
+    ]
+    told = ("guessed without the release", "guessed with it", "for certain")
+    head = ("column", "method", "the intruder knows", *told, "known to fellow members")
+    reading = (
+        "An intruder who knows the method and its parameters, but not the seed, guesses single "
+        "values; a number is guessed right if it is within 5 % of a standard deviation. Fellow "
+        "members know the values of the k - 1 others of a group whose mean is released, or those "
+        "of all other records."
+    )
+    return Table(head, rows, 4, reading) if rows else None
 
 
 def utility_table(assessment: Entry) -> Table | None:

@@ -166,6 +166,10 @@ def _sources(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     if "window" in plan:
         window = f"{counted(int(plan['window']), 'rank')} at most ({figure(float(plan['p']))} %)"
         part.facts.append((f"swapping in {column}", f"values moved by {window}"))
+    elif "jump" in plan:
+        ranks = f"any number of ranks, {round(plan['jump']):,} on average"
+        said = f"values moved by {ranks} ({figure(float(plan['p']))} %)"
+        part.facts.append((f"swapping in {column}", said))
 
 
 _Told = Callable[[StepPart, str, Plan, Plan], None]
@@ -249,6 +253,12 @@ def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
         bound = f"found {figure(search['optimum'])}, nothing is below {figure(search['bound'])}"
         of = f"certificate ({search['group']}, round {search['round']})"
         part.facts.append((of, f"{proven}: {bound}; {work}"))
+        if "drawn" in search:
+            said = f"levels were drawn that cost {figure(search['drawn'])}, and the best "
+            said += f"{figure(search['optimum'])}"
+            part.facts.append(
+                (f"paid for the draw ({search['group']}, round {search['round']})", said)
+            )
     _suppressed(part, done)
 
 

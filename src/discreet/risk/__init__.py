@@ -15,6 +15,8 @@ from discreet.risk.frequency import frequencies as frequencies
 from discreet.risk.individual import global_risk as global_risk
 from discreet.risk.individual import household_risk as household_risk
 from discreet.risk.individual import individual_risk as individual_risk
+from discreet.risk.informed import informed_linkage as informed_linkage
+from discreet.risk.informed_values import informed_values as informed_values
 from discreet.risk.interval import interval_disclosure as interval_disclosure
 from discreet.risk.linked_rows import linked_rows as linked_rows
 from discreet.risk.probabilistic import probabilistic_linkage as probabilistic_linkage
@@ -23,5 +25,8 @@ from discreet.risk.suda import suda2 as suda2
 # What `assess` takes, in the order in which it is shown.
 MEASURES = [
     *measures_in(__name__, "frequency", "individual", "attacker", "composition", "linked_rows"),
-    *measures_in(__name__, "diversity", "suda", "distance", "probabilistic", "interval"),
+    *measures_in(
+        __name__, "diversity", "suda", "informed", "distance", "probabilistic", "interval"
+    ),
+    *measures_in(__name__, "informed_values"),
 ]

@@ -163,6 +163,7 @@ class Rounding(ColumnMethod):
 class GroupRounding(Rounding):
     """Base of the methods with a minimum group size k; a subclass writes `groups`."""
 
+    averages: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value is replaced by the centre of a group of similar values"
     published: ClassVar[tuple[str, ...]] = ("k",)
     published_with_noise: ClassVar[tuple[str, ...]] = ("k", "encoding")
@@ -282,6 +283,7 @@ class GroupRounding(Rounding):
 class PartRounding(Rounding):
     """Base of the methods without a minimum group size; a subclass writes `parts`."""
 
+    averages: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value is replaced by the centre of its interval"
     published: ClassVar[tuple[str, ...]] = ("min_count",)
     published_with_noise: ClassVar[tuple[str, ...]] = ("encoding",)

@@ -196,6 +196,8 @@ def header_of(path: Path, known: Marks) -> Dialect:
             raise BadInput(f"{path}: column {position} has no name in the header")
         if name in seen:
             raise BadInput(f"{path}: the header names column '{name}' twice")
+        if "\0" in name:
+            raise BadInput(f"{path}: the name of column {name!r} has a NUL character; rename it")
         seen.add(name)
     return dialect
 

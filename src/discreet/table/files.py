@@ -19,7 +19,14 @@ from discreet.table.csv import cast, read_csv
 from discreet.table.dialect import Marks, packing
 from discreet.table.labels import is_text, public_field, replaced
 from discreet.table.native import normalise, tidy_dictionary, to_arrow
-from discreet.table.signatures import FORMATS, NAMES, READ_ONLY, check_content, suffix_of
+from discreet.table.signatures import (
+    FORMATS,
+    NAMES,
+    READ_ONLY,
+    check_content,
+    check_path,
+    suffix_of,
+)
 
 
 def format_of(path: Path, write: bool = False) -> str:
@@ -91,15 +98,9 @@ def read_table(
     [{'zip': '01234', 'height': 1.8}, {'zip': '20095', 'height': None}]
     """
     path = Path(path)
-    try:
-        if not path.exists():
-            raise BadInput(f"{path} does not exist")
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    check_path(path)
     if path.is_dir():
         return _finished(_read_folder(path), path, null_markers, schema)
-    if not path.is_file():
-        raise BadInput(f"{path} is not a file")
     kind = format_of(path)
     check_content(path, kind)
     if sheet is not None and kind != "xlsx":
@@ -146,6 +147,10 @@ def parquet_files(folder: Path) -> list[Path]:
     paths = sorted(p for p in found if not p.name.startswith(hidden))
     if not paths:
         raise BadInput(f"{folder} is a folder without Parquet files")
+    for path in paths:
+        check_path(path)
+        if path.is_dir():
+            raise BadInput(f"{path} is a folder, though its suffix says that it is a file")
     return paths
 
 

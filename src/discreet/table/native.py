@@ -47,7 +47,7 @@ def to_arrow(table: Any) -> pa.Table:
 
 
 def check_names(names: Sequence[Any]) -> None:
-    """Refuse names that are not text, empty, or repeated."""
+    """Refuse names that are not text, empty, repeated, or unlike what files can hold."""
     seen = set()
     for name in names:
         if not isinstance(name, str):
@@ -56,6 +56,9 @@ def check_names(names: Sequence[Any]) -> None:
             raise BadInput("one column's name is empty; give it one")
         if name in seen:
             raise BadInput(f"the table has two columns named '{name}'")
+        if "\0" in name:
+            # Parquet files have none either, and names of our own begin with it.
+            raise BadInput(f"the name of column {name!r} has a NUL character; rename it")
         seen.add(name)
 
 

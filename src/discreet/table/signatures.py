@@ -67,6 +67,27 @@ def suffix_of(path: Path) -> str:
     return both if both in FORMATS else path.suffix.lower()
 
 
+def check_path(path: Path) -> None:
+    """Refuse a path that is neither a file nor a folder: reading a pipe could wait for ever."""
+    check_name(path)
+    try:
+        if not path.exists():
+            why = "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+            raise BadInput(f"{path} {why}")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    if not path.is_dir() and not path.is_file():
+        raise BadInput(f"{path} is not a file")
+
+
+def check_name(path: Path) -> None:
+    """Refuse a path that Arrow cannot open: its bytes are not UTF-8."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"the path {str(path)!r} is not valid UTF-8; rename it") from None
+
+
 def check_content(path: Path, format: str) -> None:
     """Refuse a file that is not what its suffix says, and say what it is."""
     try:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.evidence import Plan, StepPlan
+from discreet.check.evidence import Plan, StepPlan, places
 from discreet.check.replay.generalization import (
     generalize,
     prepare_generalize,
@@ -137,10 +137,16 @@ def replay(
 
     These are the treated columns, `Numeric` or as Arrow has them, and all columns after the last
     step, with what was counted for `verify_step`. Draws go by the column `key`, or else by the
-    rows' numbers. Of a piece, columns of steps that need more than a piece are left out.
+    rows' numbers. The original is without the rows that the plan excludes. Of a piece, columns of
+    steps that need more than a piece are left out.
     """
-    columns = Columns(original, piece)
+    gone = np.asarray(plan.get("excluded", ()), dtype=np.int64)
     rows = None if piece is None else piece.rows
+    if len(gone):
+        if rows is None:
+            rows = np.setdiff1d(np.arange(original.num_rows + len(gone)), gone)
+        piece = None if piece is None else replace(piece, rows=places(gone, rows))
+    columns = Columns(original, piece)
     rows = rows if key is None else row_numbers(original[key], key)
     treated: dict[str, Any] = {}
     for step in plan["steps"]:
@@ -176,9 +182,8 @@ def _at_levels(step: StepPlan, columns: Columns, draws: Callable[[str], Draws]) 
     to pieces goes by each value alone, and by the household's draws.
     """
     levels, drawn = step.get("levels", {}), step.get("drawn", {})
-    kept = _kept(step, columns)
     if not levels and not drawn:
-        return _step(step, columns, draws) if kept is None else _scattered(step, columns, kept)
+        return _step(step, columns, draws)
     new: dict[str, Any] = {}
     for once, by in dict.fromkeys((levels.get(n), drawn.get(n)) for n in step["columns"]):
         names = [n for n in step["columns"] if (levels.get(n), drawn.get(n)) == (once, by)]
@@ -201,30 +206,6 @@ def _at_levels(step: StepPlan, columns: Columns, draws: Callable[[str], Draws]) 
 
 def _by_group(draws: Callable[[str], Draws], numbers: np.ndarray, column: str) -> Draws:
     return draws(column).apart().at(numbers)
-
-
-def _kept(step: StepPlan, columns: Columns) -> np.ndarray | None:
-    """Return the rows that a step looks at, where those of some households are left out."""
-    if "excluded" not in step:
-        return None
-    if columns.rows is not None:
-        raise BadInput("households that are left out as a whole need all rows in memory")
-    kept = np.full(columns.num_rows, True)
-    kept[step["excluded"]] = False
-    return kept
-
-
-def _scattered(step: StepPlan, columns: Columns, kept: np.ndarray) -> dict[str, Any]:
-    """Apply a step to some rows; the others are left out."""
-    some = columns.chosen(np.flatnonzero(kept), columns)
-    # Without draws: steps that suppress records are not random.
-    made = _step(step, some, lambda column: Draws(0))
-    columns.tally |= some.tally
-    suppressed, left_out = ~kept, ~kept
-    suppressed[kept], left_out[kept] = some.suppressed, some.left_out
-    columns.suppress(suppressed, left_out)
-    place = np.maximum(np.cumsum(kept) - 1, 0)
-    return {name: _rows_of(values, place) for name, values in made.items()}
 
 
 def _rows_of(values: Any, rows: np.ndarray) -> Any:

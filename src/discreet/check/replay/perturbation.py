@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -46,12 +47,11 @@ def shift(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[s
         column = columns.arrow(name)
         drawn = draws(next(iter(step["columns"]))).uniform(np.arange(len(column)))
         days = choices[(drawn * len(choices)).astype(np.int64)]
-        # In seconds, since Arrow adds no days to days.
+        # In seconds, since Arrow adds no days to days. Unchecked, as what is behind a null may be
+        # the least number that there is, which pandas writes there.
         moment = column.cast(pa.timestamp("s")) if pa.types.is_date(column.type) else column
         unit = moment.type.unit
-        moved = pc.add_checked(
-            moment, pa.array(days * 86_400, pa.duration("s")).cast(pa.duration(unit))
-        )
+        moved = pc.add(moment, pa.array(days * 86_400, pa.duration("s")).cast(pa.duration(unit)))
         new[name] = moved.cast(column.type)
     return new
 
@@ -59,14 +59,68 @@ def shift(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[s
 def sources(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
     """Take each value from the row that the plan names; each is taken once, and none from afar."""
     taken = _permutation(plan, rows)
-    if "window" in plan and len(taken):
+    if len(taken) and ("window" in plan or "jump" in plan):
+        order = np.lexsort((rows, x))
         rank = np.empty(len(x), dtype=np.int64)
-        rank[np.lexsort((rows, x))] = np.arange(len(x))
-        farthest = int(np.abs(rank[taken] - rank).max())
+        rank[order] = np.arange(len(x))
+        partner = rank[taken[order]]
         window = int(plan["p"] * len(x) / 100)
+        if "jump" in plan:
+            _refuse_other_walk(plan, partner, window, draws.apart())
+            return x[taken]
+        farthest = int(np.abs(partner - np.arange(len(x))).max())
         if farthest > window or plan["window"] != window:
             raise BadInput(f"a value moves by {farthest} ranks, not {window} at most")
     return x[taken]
+
+
+def _refuse_other_walk(
+    plan: dict[str, Any], partner: np.ndarray, window: int, draws: Draws
+) -> None:
+    """Refuse swaps of ranks at drawn distances that are not those of the draws.
+
+    Going up the ranks, one that is free is swapped with the k-th of those that are still free, k
+    being 1 + the whole part of an exponential of mean m, cut off at their number F.
+    """
+    log2 = math.log(2)
+    jump = (2 - 1 / log2) * window
+    if not math.isclose(plan["jump"], jump):
+        raise BadInput(f"values move by {plan['jump']:g} ranks on average, not {jump:g}")
+    ranks = np.arange(len(partner))
+    starts = np.flatnonzero(partner > ranks)
+    ends = partner[starts]
+    stays = np.flatnonzero(partner == ranks)
+    if not np.array_equal(partner[partner], ranks) or len(stays) != len(ranks) % 2:
+        raise BadInput("values are not swapped in pairs")
+    # Before a rank starts, each one that did so before has taken two.
+    free = len(ranks) - 2 * np.arange(len(starts)) - 1
+    if len(stays) and stays[0] < starts.max(initial=-1):
+        raise BadInput("a value stays while others are free")
+    # Ranks from it to its partner, without those that earlier ones took there.
+    k = ends - starts - (_smaller_before(ends) - np.searchsorted(np.sort(ends), starts))
+    m = jump / (2 * log2)
+    u = draws.uniform(starts)
+    drawn = -m * np.log(u + (1 - u) * np.exp(-free / m))
+    slack = 1e-9 * (1 + drawn)
+    if ((k - 1 > drawn + slack) | ((k <= drawn - slack) & (k < free))).any():
+        raise BadInput("values are not swapped as far as was drawn")
+
+
+def _smaller_before(values: np.ndarray) -> np.ndarray:
+    """Count for each of some different values those before it that are smaller."""
+    found, index = np.zeros(len(values), dtype=np.int64), np.arange(len(values))
+    # Places in the order of their values, within blocks of places that are halved each time.
+    place = np.argsort(values)
+    for bit in reversed(range(len(values).bit_length())):
+        start = place >> (bit + 1) << (bit + 1)
+        second = (place >> bit & 1).astype(bool)
+        before = np.cumsum(~second) - ~second
+        before -= before[start]
+        found[place] += np.where(second, before, 0)
+        halved = np.empty_like(place)
+        halved[np.where(second, index - before + (1 << bit), start + before)] = place
+        place = halved
+    return found
 
 
 def shuffled(

@@ -34,6 +34,7 @@ from discreet.engines.spark.workers import ROW
 from discreet.errors import BadInput
 from discreet.table.files import format_of
 from discreet.table.native import check_names
+from discreet.table.signatures import check_path
 
 # Rows that one task sorts, that are put beside those of another table, and of a written file.
 SPAN = 1 << 20
@@ -423,8 +424,7 @@ def spark_frame(session: Session, table: Any, markers: Sequence[str] = ()) -> Sp
         frame = SparkFrame.of(session, table, markers)
     else:
         path = Path(table)
-        if not path.exists():
-            raise BadInput(f"{path} does not exist")
+        check_path(path)
         if path.is_file() and format_of(path) != "parquet":
             raise BadInput(
                 f"{path}: the engine spark reads CSV and Parquet, not {format_of(path)}; use "

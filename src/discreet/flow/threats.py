@@ -1,0 +1,192 @@
+"""The attacks that apply to a recipe; docs/threats.md tells of all of them.
+
+Each is declared once, by properties of methods and roles. What is said goes into the log and the
+internal report: it tells an intruder nothing new, but where to begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.method import Method
+from discreet.recipe.recipe import Recipe
+
+# Methods with these promises make classes of records that look the same.
+_CLASSES = ("privacy-models", "wildcard-k", "k-per-tuple")
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What an intruder could try, and what stands against it."""
+
+    name: str
+    why: str
+    done: str
+    remains: str
+    measured: tuple[str, ...] = ()  # names of measures that `assess` takes
+    on_step: Callable[[Method, Recipe], bool] = lambda method, recipe: False
+    on_table: Callable[[Recipe], bool] = lambda recipe: False
+
+
+def attacks_on(recipe: Recipe) -> list[dict[str, Any]]:
+    """List the attacks that apply to a recipe, each with the steps that it is on.
+
+    Examples
+    --------
+    >>> recipe = Recipe.from_dict({
+    ...     "roles": {"confidential": ["income"]},
+    ...     "steps": [{"method": "noise", "columns": ["income"], "scale": 0.2}],
+    ... })
+    >>> [one["attack"] for one in attacks_on(recipe)][:2]
+    ['linkage by an informed intruder', 'averaging over releases']
+    """
+    methods = [step.build() for step in recipe.steps]
+    found = []
+    for one in ATTACKS:
+        steps = [n for n, method in enumerate(methods, 1) if one.on_step(method, recipe)]
+        if steps or one.on_table(recipe):
+            said = {"attack": one.name, "steps": steps, "why": one.why, "done": one.done}
+            found.append(said | {"measured": list(one.measured), "remains": one.remains})
+    return found
+
+
+def _is_minimal(method: Method, recipe: Recipe) -> bool:
+    return method.minimal
+
+
+def _is_drawn(method: Method, recipe: Recipe) -> bool:
+    return method.suppresses and method.is_random
+
+
+def _perturbs(method: Method, recipe: Recipe) -> bool:
+    return method.effect == "perturbs"
+
+
+def _redraws(method: Method, recipe: Recipe) -> bool:
+    return method.effect == "perturbs" and method.is_random
+
+
+def _is_random(method: Method, recipe: Recipe) -> bool:
+    return method.is_random
+
+
+def _leaves_alike(method: Method, recipe: Recipe) -> bool:
+    """Tell whether a class may have one value of a confidential column."""
+    unread = set(recipe.roles.confidential) - set(method.reads)
+    return method.promise in _CLASSES and bool(unread)
+
+
+def _shows_households(recipe: Recipe) -> bool:
+    roles = recipe.roles
+    return roles.household is not None and roles.release_household
+
+
+ATTACKS = (
+    Attack(
+        "minimality",
+        "the best levels or classes are released, so that all better ones broke a privacy model",
+        "nothing; generalize with publish_minimal = false draws its levels",
+        "who knows everybody's quasi values may infer what a class must hold",
+        on_step=_is_minimal,
+    ),
+    Attack(
+        "downcoding",
+        "finer values would have been released had k allowed it",
+        "nothing; generalize with publish_minimal = false draws its levels",
+        "some released values can be narrowed down again",
+        on_step=_is_minimal,
+    ),
+    Attack(
+        "minimality and downcoding",
+        "good levels are released more often than bad ones",
+        "levels were drawn by the secret seed among all that keep the models and the limit; the "
+        "log tells the price",
+        "what explains the levels best stays more likely, and suppressed classes broke a model",
+        on_step=_is_drawn,
+    ),
+    Attack(
+        "homogeneity",
+        "no model asks that the people of a class differ in every confidential column",
+        "classes have k members; the check warns of classes with one value",
+        "who finds a class learns what its members have in common",
+        ("diversity",),
+        on_step=_leaves_alike,
+    ),
+    Attack(
+        "known members",
+        "a released value is the centre of a group's values",
+        "a group has k members, or units where these are counted",
+        "who knows all other members' values, or their sum, gets the last one",
+        ("informed_values",),
+        on_step=lambda method, recipe: method.averages,
+    ),
+    Attack(
+        "linkage by an informed intruder",
+        "values are changed one by one, and an intruder may know values and the method",
+        "parameters are not published, unless publish_noise says so",
+        "records that stand out can be found again: see the share found",
+        ("informed_linkage", "informed_values", "distance_linkage", "probabilistic_linkage"),
+        on_step=_perturbs,
+    ),
+    Attack(
+        "rank-swap windows",
+        "no value goes farther than a fixed window, so that windows of several columns intersect",
+        'nothing; window = "drawn" excludes no pair of records for certain',
+        "who knows p and enough columns finds most records",
+        ("informed_linkage",),
+        on_step=lambda method, recipe: method.promise == "rank-window",
+    ),
+    Attack(
+        "averaging over releases",
+        "noise that is drawn anew averages out over several releases of one table",
+        "draws are the same for the same table and recipe; household_level columns get one draw",
+        "release a table once: Discreet does not know what was released before",
+        on_step=_redraws,
+    ),
+    Attack(
+        "reused seeds",
+        "two releases with the same draws and other parameters give the original back",
+        "draws are keyed by the input and the recipe too, and a reused seed is told",
+        "none known",
+        on_step=_is_random,
+    ),
+    Attack(
+        "brute force of seeds",
+        "whoever finds the seed can repeat the draws",
+        "128 secret bits; less than 64 are refused unless allow_predictable_seed says otherwise",
+        "internal/ must stay secret",
+        on_step=_is_random,
+    ),
+    Attack(
+        "differencing",
+        "a release of nearly the same people with other groups or levels can be subtracted",
+        "one release of one table is consistent in itself",
+        "compare with earlier releases: Discreet does not know them",
+        on_step=lambda method, recipe: method.effect == "coarsens",
+    ),
+    Attack(
+        "household composition",
+        "the released household number shows who lives together",
+        "k counts households by default; what leads a suppressed record back is blanked",
+        "unusual households are found by their members: see composition",
+        ("composition", "linked_rows"),
+        on_table=_shows_households,
+    ),
+    Attack(
+        "linking releases by pseudonyms",
+        "tables with the same pseudonym_key can be joined, and more columns tell more",
+        "pseudonyms are keyed, and rows of one unit are protected together",
+        "the joined table was never checked as one",
+        ("linked_rows",),
+        on_table=lambda recipe: bool(recipe.roles.pseudonyms),
+    ),
+    Attack(
+        "reconstruction from many tables",
+        "exact tables made from the original narrow the protected values down",
+        "nothing: Discreet sees this release alone",
+        "publish tables from the protected file, or protect them too",
+        on_table=lambda recipe: bool(recipe.steps),
+    ),
+)

@@ -1,0 +1,99 @@
+"""The log lists the attacks that apply to a recipe, the docs tell of all, and nothing is published."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.assessment.catalogue import measures
+from discreet.datasets import make_households
+from discreet.flow.threats import ATTACKS
+
+DOCS = Path(__file__).parents[2] / "docs"
+ALWAYS = {"reconstruction from many tables"}
+DRAWN = {"reused seeds", "brute force of seeds"}
+PERTURBED = {"linkage by an informed intruder", "averaging over releases"} | DRAWN
+GENERALIZE = {
+    "method": "generalize",
+    "columns": ["age", "sex"],
+    "privacy": [{"model": "k-anonymity", "k": 5}],
+    "hierarchies": {"age": {"kind": "intervals", "widths": [10, 20]}, "sex": {"kind": "flat"}},
+}
+DIVERSE = [*GENERALIZE["privacy"], {"model": "l-diversity", "l": 2, "column": "disease"}]
+OMA = {"method": "oma", "columns": ["income"], "k": 5}
+NOISE = {"method": "noise", "columns": ["income"], "scale": 0.3}
+SWAP = {"method": "rank-swap", "columns": ["income"], "p": 10.0}
+
+
+def protected(steps, confidential, **roles):
+    quasi = [c for step in steps for c in step["columns"] if c in ("age", "sex")]
+    roles = {"quasi": quasi, "confidential": [confidential], "rest": "drop"} | roles
+    recipe = {"roles": roles, "steps": steps, "counts": "rows"}
+    return discreet.protect(make_households(600, seed=2), recipe)
+
+
+@pytest.mark.parametrize(
+    ("steps", "confidential", "expected"),
+    [
+        ([OMA], "income", {"known members", "differencing"}),
+        ([NOISE], "income", PERTURBED),
+        ([SWAP], "income", PERTURBED | {"rank-swap windows"}),
+        ([GENERALIZE], "disease", {"minimality", "downcoding", "homogeneity", "differencing"}),
+        (
+            [GENERALIZE | {"privacy": DIVERSE}],
+            "disease",
+            {"minimality", "downcoding", "differencing"},
+        ),
+        (
+            [GENERALIZE | {"privacy": DIVERSE, "publish_minimal": False}],
+            "disease",
+            {"minimality and downcoding", "differencing"} | DRAWN,
+        ),
+    ],
+)
+def test_attacks_by_what_the_steps_are(steps, confidential, expected):
+    log = protected(steps, confidential).log
+    assert {one["attack"] for one in log["attacks"]} == expected | ALWAYS
+    on_steps = [one for one in log["attacks"] if one["attack"] in expected]
+    assert all(one["steps"] == [1] for one in on_steps)
+
+
+def test_attacks_by_roles():
+    log = protected([GENERALIZE | {"privacy": DIVERSE}], "disease", household="household_id").log
+    assert "household composition" in {one["attack"] for one in log["attacks"]}
+    hidden = {"household": "household_id", "release_household": False}
+    log = protected([GENERALIZE | {"privacy": DIVERSE}], "disease", **hidden).log
+    assert "household composition" not in {one["attack"] for one in log["attacks"]}
+
+
+def test_the_steps_of_each_attack():
+    log = protected([GENERALIZE, OMA], "income").log
+    steps = {one["attack"]: one["steps"] for one in log["attacks"]}
+    assert steps["minimality"] == [1]
+    assert steps["known members"] == [2]
+    assert steps["differencing"] == [1, 2]
+
+
+def test_what_is_measured_is_a_measure():
+    named = {measure for one in ATTACKS for measure in one.measured}
+    assert named <= measures("risk").keys()
+
+
+def test_the_threat_model_tells_of_each_attack():
+    text = (DOCS / "threats.md").read_text("utf-8")
+    assert [one.name for one in ATTACKS if one.name not in text.lower()] == []
+    linked = re.findall(r"\]\((\w+\.md)\)", text)
+    assert linked
+    assert all((DOCS / name).exists() for name in linked)
+    assert "docs/threats.md" in (DOCS.parent / "README.md").read_text("utf-8")
+
+
+def test_public_files_name_the_threat_model_and_no_attack(tmp_path):
+    release = protected([GENERALIZE, NOISE], "income")
+    release.save(tmp_path / "out")
+    texts = {p.name: p.read_text("utf-8") for p in (tmp_path / "out" / "public").iterdir()}
+    assert "docs/threats.md" in texts["report.html"]
+    for one in release.log["attacks"]:
+        for told in (one["attack"], one["why"], one["done"], one["remains"]):
+            assert not any(told in text for text in texts.values()), told

@@ -1,0 +1,152 @@
+"""A release beside its original: what the recipe says of columns and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tests.fuzz.cells import nulls, numbers, tolerance, without_markers
+
+Step = dict[str, Any]
+SUPPRESSING = ("generalize", "mondrian")
+K_PER_VALUE = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency", "resampling")
+K_PER_VALUE += ("mdlp", "chimerge", "base")
+
+
+class Look:
+    """An original, a recipe as a plain dict, and what was released; nothing else is known."""
+
+    def __init__(
+        self,
+        original: pd.DataFrame,
+        recipe: dict[str, Any],
+        released: pd.DataFrame,
+        kinds: dict[str, str] | None = None,
+    ) -> None:
+        self.before = without_markers(original, recipe.get("null_markers", []))
+        self.after, self.recipe, self.kinds = released, recipe, kinds or {}
+        self.roles, self.steps = recipe["roles"], recipe["steps"]
+
+    # Columns
+
+    @cached_property
+    def expected(self) -> list[str]:
+        """The columns that are to be released, in order."""
+        roles = self.roles
+        shown = {
+            c for role in ("quasi", "confidential", "insensitive") for c in roles.get(role, ())
+        }
+        shown |= set(roles.get("pseudonyms", ()))
+        if roles.get("household") and roles.get("release_household", True):
+            shown.add(roles["household"])
+        hidden = {*roles.get("identifiers", ()), roles.get("household"), roles.get("unit")}
+        hidden |= {roles.get(role) for role in ("weight", "target", "row_key")}
+        rest = roles.get("rest") == "insensitive"
+        return [c for c in self.before.columns if c in shown or (rest and c not in hidden)]
+
+    def treating(self, name: str) -> list[Step]:
+        """The steps that treat a column, in order."""
+        return [step for step in self.steps if name in step["columns"]]
+
+    def is_last(self, step: Step, name: str) -> bool:
+        """Tell whether the released column is what this step made."""
+        return self.treating(name)[-1] is step
+
+    def given(self, step: Step, name: str) -> np.ndarray | None:
+        """Return the numbers that a step was given, if they can be known."""
+        values = numbers(self.before[name])
+        for earlier in self.treating(name):
+            if earlier is step:
+                return values
+            if earlier["method"] != "top-bottom":
+                return None
+            values = np.clip(values, _of(earlier, "lower", name), _of(earlier, "upper", name))
+        return None
+
+    def tolerance(self, step: Step, name: str) -> float:
+        """How far rounding may move what a step makes of a column."""
+        precision = step.get("precision", "input")
+        once = len(self.treating(name)) == 1
+        near = tolerance(self.before[name], precision, self.kinds.get(name, ""))
+        return near if once else 2 * near
+
+    def level(self, names: list[str]) -> str | None:
+        """The role, household or unit, within which all of some columns are the same."""
+        for role in ("household", "unit"):
+            by = self.roles.get(role)
+            if by is not None and all(self._constant(name, by) for name in names):
+                return role
+        return None
+
+    def _constant(self, name: str, by: str) -> bool:
+        pairs = set(zip(self.before[by].map(repr), self.before[name].map(repr), strict=True))
+        return len(pairs) == self.before[by].map(repr).nunique()
+
+    # Rows
+
+    @cached_property
+    def gone(self) -> np.ndarray:
+        """The rows that are left out: blank in every column."""
+        if not self.suppressing:
+            return np.zeros(len(self.after), bool)
+        return np.all([nulls(self.after[name]) for name in self.after.columns], axis=0)
+
+    @cached_property
+    def suppressing(self) -> list[Step]:
+        """The steps that may suppress records."""
+        return [step for step in self.steps if step["method"] in SUPPRESSING]
+
+    @cached_property
+    def starred(self) -> np.ndarray:
+        """The rows that are stars in all the columns of a step: suppressed, or coarse as can be."""
+        found = np.zeros(len(self.after), bool)
+        for step in self.suppressing:
+            found |= np.all([self.after[name] == "*" for name in step["columns"]], axis=0)
+        return found
+
+    @property
+    def lost(self) -> bool:
+        """True if some record is, or may be, suppressed."""
+        return bool(self.gone.any() or self.starred.any())
+
+    @cached_property
+    def counted(self) -> str | None:
+        """The column of what k counts; None for rows."""
+        roles, counts = self.roles, self.recipe.get("counts")
+        if counts == "rows":
+            return None
+        if counts == "units":
+            return roles.get("unit")
+        return roles.get("household") or (None if counts else roles.get("unit"))
+
+    @cached_property
+    def units(self) -> list[Hashable]:
+        """What each row counts for."""
+        if self.counted is None:
+            return list(range(len(self.before)))
+        return [repr(cell) for cell in self.before[self.counted]]
+
+    def count(self, rows: Any) -> int:
+        """Count what k counts among some rows."""
+        return len({self.units[row] for row in rows})
+
+    def firsts(self, step: Step) -> list[np.ndarray]:
+        """Rows that a step may have been decided on: all, or one for each household or unit."""
+        every = [np.arange(len(self.before))]
+        for role in ("household", "unit"):
+            if self.roles.get(role) is not None:
+                cells = self.before[self.roles[role]].map(repr)
+                every.append(np.flatnonzero(~cells.duplicated().to_numpy()))
+        return every
+
+
+def _of(step: Step, key: str, name: str) -> Any:
+    value = step.get(key)
+    return value.get(name) if isinstance(value, dict) else value
+
+
+parameter = _of

@@ -1,0 +1,395 @@
+"""Violations planted into releases that were right, to see that the verifier finds them.
+
+Each takes an original, a recipe and a released table, and returns the table with one thing made
+wrong, or None where it does not apply. No code is shared with the verifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+ROUNDING = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency")
+Table = pd.DataFrame
+
+
+class Planter:
+    """A release that is to be made wrong."""
+
+    def __init__(
+        self, rng: np.random.Generator, original: Table, recipe: dict[str, Any], released: Table
+    ) -> None:
+        self.rng, self.original, self.recipe, self.released = rng, original, recipe, released
+        self.roles, self.steps = recipe["roles"], recipe["steps"]
+        treated = [name for step in self.steps for name in step["columns"]]
+        self.once = [name for name in treated if treated.count(name) == 1]
+        renamed = {self.roles.get("household"), *self.roles.get("pseudonyms", ())}
+        self.untouched = [c for c in released.columns if c not in treated and c not in renamed]
+        self.suppresses = any("privacy" in step for step in self.steps)
+
+    def copy(self) -> Table:
+        return self.released.copy()
+
+    def pick(self, options: Any) -> Any:
+        options = list(options)
+        return options[int(self.rng.integers(len(options)))] if options else None
+
+    def shown(self, name: str) -> list[int]:
+        """The rows that show a value in a column."""
+        return [i for i, cell in enumerate(self.released[name]) if cell is not None]
+
+    def step(self, *methods: str) -> tuple[dict[str, Any], str] | None:
+        """A step that keeps its promise, and a column that no other step treats."""
+        found = [
+            (step, name)
+            for step in self.steps
+            if step["method"] in methods and step.get("promise", True)
+            for name in step["columns"]
+            if name in self.once and self.shown(name)
+        ]
+        return self.pick(found)
+
+    def with_cell(self, name: str, row: int, cell: Any) -> Table:
+        table = self.copy()
+        table.at[row, name] = cell
+        return table
+
+
+# Tables
+
+
+def identifier_back(p: Planter) -> Table | None:
+    """A column that was dropped is there again."""
+    name = p.pick(p.roles.get("identifiers", ()))
+    return None if name is None else p.copy().assign(**{name: p.original[name]})
+
+
+def row_dropped(p: Planter) -> Table | None:
+    """A record is missing."""
+    return p.copy().drop(index=p.pick(range(len(p.released)))).reset_index(drop=True)
+
+
+def row_twice(p: Planter) -> Table | None:
+    """A record is there twice."""
+    row = p.released.iloc[[p.pick(range(len(p.released)))]]
+    return pd.concat([p.copy(), row], ignore_index=True)
+
+
+def columns_exchanged(p: Planter) -> Table | None:
+    """Two columns have each other's name."""
+    names = list(p.released.columns)
+    if len(names) < 2 or p.released[names[0]].equals(p.released[names[1]]):
+        return None
+    return p.copy()[[names[1], names[0], *names[2:]]]
+
+
+# Cells
+
+
+def cell_changed(p: Planter) -> Table | None:
+    """A cell that nothing treats holds another record's value."""
+    name = p.pick(p.untouched)
+    row = p.pick(p.shown(name)) if name else None
+    if row is None:
+        return None
+    others = [
+        cell for cell in p.original[name] if cell is not None and cell != p.original[name][row]
+    ]
+    return p.with_cell(name, row, p.pick(others)) if others else None
+
+
+def cell_emptied(p: Planter) -> Table | None:
+    """A value is missing though no record was suppressed."""
+    blank = ("microaggregation", "generalize-items")
+    fine = [c for s in p.steps if s["method"] not in blank for c in s["columns"]]
+    name = None if p.suppresses else p.pick([*p.untouched, *fine])
+    rows = p.shown(name) if name else []
+    return p.with_cell(name, p.pick(rows), None) if rows else None
+
+
+def null_filled(p: Planter) -> Table | None:
+    """A null holds a value."""
+    found = [
+        (name, row)
+        for name in p.released.columns
+        if p.shown(name)
+        for row, cell in enumerate(p.original[name])
+        if cell is None and p.released[name][row] is None and not p.released.loc[row].isna().all()
+    ]
+    if not found:
+        return None
+    name, row = p.pick(found)
+    values = [cell for cell in p.released[name] if cell is not None and cell != "*"]
+    return p.with_cell(name, row, p.pick(values)) if values else None
+
+
+def rows_exchanged(p: Planter) -> Table | None:
+    """Two records have changed places."""
+    name = p.pick(p.untouched)
+    if name is None:
+        return None
+    one, other = (p.pick(p.shown(name)) for _ in range(2))
+    if one is None or p.original[name][one] == p.original[name][other]:
+        return None
+    table = p.copy()
+    table.iloc[[one, other]] = p.released.iloc[[other, one]].to_numpy()
+    return table
+
+
+# Promises of k
+
+
+def rare_value(p: Planter) -> Table | None:
+    """A value of its own, between two others, where k must share each."""
+    found = p.step("oma", "mdav", "vmdav")
+    if found is None or found[0].get("encoding", "group") != "group":
+        return None
+    _step, name = found
+    cells = sorted({cell for cell in p.released[name] if cell is not None})
+    if len(cells) < 2:
+        return None
+    new = cells[0] + (cells[1] - cells[0]) / 3
+    return p.with_cell(name, p.pick(p.shown(name)), new) if new not in cells else None
+
+
+def other_group(p: Planter) -> Table | None:
+    """One of several equal values has the point of another group."""
+    found = p.step(*ROUNDING)
+    if found is None or found[0].get("encoding", "group") != "group":
+        return None
+    step, name = found
+    if not step.get("keep_ties", True):
+        return None
+    rows = p.shown(name)
+    often = [r for r in rows if sum(p.original[name][s] == p.original[name][r] for s in rows) > 1]
+    row = p.pick(often)
+    others = [
+        c
+        for c in p.released[name]
+        if c is not None and row is not None and c != p.released[name][row]
+    ]
+    return p.with_cell(name, row, p.pick(others)) if others else None
+
+
+def mean_moved(p: Planter) -> Table | None:
+    """A group's point is not its mean."""
+    found = p.step("oma", "mdav", "vmdav", "kmeans", "microaggregation")
+    if found is None or p.suppresses:
+        return None
+    step, name = found
+    plain = step.get("encoding", "group") == "group" and step.get("spikes", "group") == "group"
+    point = p.pick(cell for cell in p.released[name] if isinstance(cell, float))
+    if point is None or step.get("representative", "mean") != "mean" or not plain:
+        return None
+    values = [cell for cell in p.original[name] if cell is not None]
+    table, moved = p.copy(), point + 0.3 * (max(values) - min(values)) + 2
+    table[name] = pd.Series([moved if c == point else c for c in p.released[name]], dtype=object)
+    return table
+
+
+def rare_tuple(p: Planter) -> Table | None:
+    """A microaggregated record has another value than those of its group."""
+    found = p.step("microaggregation")
+    if found is None:
+        return None
+    _step, name = found
+    row = p.pick(p.shown(name))
+    cell = p.released[name][row]
+    if not isinstance(cell, float):
+        return None
+    return p.with_cell(name, row, cell + 0.37 * (abs(cell) + 1))
+
+
+# Privacy models
+
+
+def _judged(p: Planter) -> tuple[dict[str, Any], str] | None:
+    found = p.step("generalize", "mondrian")
+    strict = found and found[0].get("null_policy") != "match"
+    return found if strict and any(m.get("k", 1) > 1 for m in found[0]["privacy"]) else None
+
+
+def small_class(p: Planter) -> Table | None:
+    """A record has a label that nobody else has."""
+    found = _judged(p)
+    return found and p.with_cell(found[1], p.pick(p.shown(found[1])), "nobody else's")
+
+
+def shown_again(p: Planter) -> Table | None:
+    """A suppressed record shows one of its values."""
+    found = _judged(p)
+    if found is None:
+        return None
+    step, name = found
+    stars = [r for r in p.shown(name) if all(p.released[c][r] == "*" for c in step["columns"])]
+    row = p.pick(r for r in stars if p.original[name][r] is not None)
+    if row is None:
+        return None
+    said = p.original[name][row]
+    said = str(int(said)) if isinstance(said, float) and said == int(said) else str(said)
+    others = [c for c in step["columns"] if c != name]
+    alike = [r for r in p.shown(name) if p.released[name][r] == said]
+    if any(all(p.released[c][r] == "*" for c in others) for r in alike):
+        return None
+    return p.with_cell(name, row, said)
+
+
+def wrong_label(p: Planter) -> Table | None:
+    """A record has a label of another class that its value is not among."""
+    found = p.step("generalize")
+    if found is None:
+        return None
+    step, name = found
+    if step["hierarchies"][name]["kind"] != "flat":
+        return None
+    row = p.pick(r for r in p.shown(name) if p.released[name][r] != "*")
+    if row is None:
+        return None
+    own = p.released[name][row]
+    new = p.pick(c for c in p.released[name] if c not in (None, "*", own))
+    return None if new is None else p.with_cell(name, row, new)
+
+
+def one_value(p: Planter) -> Table | None:
+    """All of a class have one confidential value."""
+    for step in p.steps:
+        for model in step.get("privacy", ()):
+            strict = step.get("promise", True) and step.get("null_policy") != "match"
+            name = model.get("column")
+            if model["model"] != "l-diversity" or not strict or model["l"] < 2:
+                continue
+            row = p.pick(p.shown(name))
+            own = p.released.loc[row, step["columns"]].tolist()
+            table = p.copy()
+            for other in p.shown(name):
+                if p.released.loc[other, step["columns"]].tolist() == own:
+                    table.at[other, name] = p.released[name][row]
+            return None if table[name].equals(p.released[name]) else table
+    return None
+
+
+# Perturbation
+
+
+def beyond_window(p: Planter) -> Table | None:
+    """The smallest value's record has the largest value, and the other way round."""
+    found = p.step("rank-swap")
+    if found is None:
+        return None
+    step, name = found
+    rows = sorted(p.shown(name), key=lambda row: p.original[name][row])
+    low, high = rows[0], rows[-1]
+    values = [p.original[name][row] for row in rows]
+    near = int(len(rows) * (step["p"] / 100 + 0.1)) + 2
+    if near >= len(rows) or values[near] == values[-1] or p.suppresses:
+        return None
+    where = next(r for r in rows if p.released[name][r] == values[-1])
+    table = p.copy()
+    table.at[where, name] = p.released[name][low]
+    table.at[low, name] = values[-1]
+    return None if where in (low, high) or values[0] == values[-1] else table
+
+
+def foreign_value(p: Planter) -> Table | None:
+    """A value that no record had, where values are only exchanged."""
+    found = p.step("rank-swap", "shuffle", "pram")
+    if found is None:
+        return None
+    name = found[1]
+    row = p.pick(p.shown(name))
+    cell = p.released[name][row]
+    if isinstance(cell, bool):
+        return None
+    new = (
+        "nobody's"
+        if isinstance(cell, str)
+        else p.original[name].dropna().max()
+        + (pd.Timedelta(days=1) if isinstance(cell, pd.Timestamp) else 1 + abs(cell))
+    )
+    return p.with_cell(name, row, new)
+
+
+def beyond_bound(p: Planter) -> Table | None:
+    """A value is beyond its bound."""
+    found = p.step("top-bottom")
+    if found is None:
+        return None
+    step, name = found
+    upper = step.get("upper")
+    new = upper + abs(upper) + 1 if upper is not None else step["lower"] - abs(step["lower"]) - 1
+    return p.with_cell(name, p.pick(p.shown(name)), new)
+
+
+def much_noise(p: Planter) -> Table | None:
+    """A value is so far from its own that no draw of noise does it."""
+    found = p.step("noise")
+    if found is None or found[0]["kind"] == "multiplicative":
+        return None
+    _step, name = found
+    row = p.pick(p.shown(name))
+    cell = p.released[name][row]
+    if not isinstance(cell, float):
+        return None
+    values = [c for c in p.original[name] if c is not None]
+    return p.with_cell(name, row, cell + 100 * (max(values) - min(values)) + 10)
+
+
+def other_shift(p: Planter) -> Table | None:
+    """A date moved farther than it may."""
+    found = p.step("date-shift")
+    if found is None:
+        return None
+    step, name = found
+    row = p.pick(p.shown(name))
+    return p.with_cell(name, row, p.original[name][row] + pd.Timedelta(days=step["days"] + 1))
+
+
+def other_item(p: Planter) -> Table | None:
+    """A set has an item that it did not have."""
+    found = p.step("generalize-items")
+    return found and p.with_cell(found[1], p.pick(p.shown(found[1])), "nobody's")
+
+
+# Names
+
+
+def joined_households(p: Planter) -> Table | None:
+    """A record has the number, or the pseudonym, of another household or person."""
+    names = {p.roles.get("household"), *p.roles.get("pseudonyms", ())} & set(p.released.columns)
+    name = p.pick(sorted(names))
+    row = p.pick(p.shown(name)) if name else None
+    if row is None:
+        return None
+    others = [c for c in p.released[name] if c is not None and c != p.released[name][row]]
+    return None if not others else p.with_cell(name, row, p.pick(others))
+
+
+def own_pseudonym(p: Planter) -> Table | None:
+    """A value is its own pseudonym."""
+    name = p.pick(c for c in p.roles.get("pseudonyms", ()) if c in p.released)
+    row = p.pick(p.shown(name)) if name else None
+    return None if row is None else p.with_cell(name, row, str(p.original[name][row]))
+
+
+PLANTS: tuple[Callable[[Planter], Table | None], ...] = (
+    identifier_back, row_dropped, row_twice, columns_exchanged, cell_changed, cell_emptied,
+    null_filled, rows_exchanged, rare_value, other_group, mean_moved, rare_tuple, small_class,
+    shown_again, wrong_label, one_value, beyond_window, foreign_value, beyond_bound, much_noise,
+    other_shift, other_item, joined_households, own_pseudonym,
+)  # fmt: skip
+
+
+def planted(p: Planter, most: int) -> list[tuple[str, Table]]:
+    """Plant some violations, each into a copy of its own; those of the recipe's methods first."""
+    order = [*p.rng.permutation(np.arange(8, len(PLANTS))), *p.rng.permutation(8)]
+    found: list[tuple[str, Table]] = []
+    for number in order:
+        table = PLANTS[number](p)
+        if table is not None and not table.equals(p.released):
+            found.append((PLANTS[number].__name__, table))
+        if len(found) == most:
+            break
+    return found

@@ -1,0 +1,181 @@
+"""Runs cases and says how each ends."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import tomllib
+import traceback
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from discreet import protect
+from tests.fuzz.cases import Case, make_case
+from tests.fuzz.cells import frame, plain
+from tests.fuzz.verifier import verify
+
+VERIFIED, REFUSED, LEAK = "verified", "refused before work", "refused for a leak"
+SILENT, CRASHED, BROKEN = "silent violation", "traceback", "BrokenPromise"
+FAILURES = (SILENT, CRASHED, BROKEN)
+_PUBLIC = re.compile(r"(table\..*|codebook\.md|report\.html)")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a case ended."""
+
+    seed: int
+    outcome: str
+    said: str = ""
+    methods: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """True if the case must not have ended so."""
+        return self.outcome in FAILURES
+
+
+def run_seed(seed: int, engine: str | None = None, most: int | None = None) -> Ended:
+    """Run the case of a seed; one in eight is run twice."""
+    return run_case(make_case(seed, engine, most), again=seed % 8 == 0)
+
+
+def run_case(case: Case, again: bool = False) -> Ended:
+    """Protect a case's table and verify what came out; `again`, see that a rerun gives the same."""
+    methods = tuple(step["method"] for step in case.recipe["steps"])
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            problems = list(_problems(case, Path(folder), again))
+        except Exception as error:
+            return Ended(case.seed, _outcome(error), _said(error), methods)
+    return Ended(case.seed, SILENT if problems else VERIFIED, "; ".join(problems[:3]), methods)
+
+
+def _outcome(error: Exception) -> str:
+    kind = type(error).__name__
+    if kind == "BadInput":
+        return REFUSED
+    if kind != "BrokenPromise":
+        return CRASHED
+    broken = [line for line in str(error).splitlines() if "broken" in line]
+    told = broken and all("gives" in line and "away" in line for line in broken)
+    return LEAK if told else BROKEN
+
+
+def _said(error: Exception) -> str:
+    if type(error).__name__ == "BadInput":
+        return str(error)
+    if type(error).__name__ == "BrokenPromise":
+        lines = [line.strip() for line in str(error).splitlines()]
+        return "; ".join(line for line in lines if "verified" not in line)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+
+
+def _problems(case: Case, folder: Path, again: bool) -> Iterator[str]:
+    release = protect(case.handed_over(folder), case.recipe, engine=case.engine)
+    try:
+        released = frame(release.table)
+        yield from verify(case.original(), case.recipe, released, case.kinds)
+        if case.format is not None:
+            yield from _written(case, release, released, folder)
+        if again:
+            other = protect(case.handed_over(folder), release.recipe, engine=case.engine)
+            if not frame(other.table).equals(released):
+                yield "the same recipe on the same table gave another table"
+            other.close()
+    finally:
+        release.close()
+
+
+# Files
+
+
+def _written(case: Case, release: Any, released: pd.DataFrame, folder: Path) -> Iterator[str]:
+    """What is written is what is released, in another order, and tells no secret."""
+    path = release.save(folder / "out", format=case.format)
+    internal = folder / "out" / "internal"
+    rows = pd.read_parquet(internal / "rows.parquet").iloc[:, 0].to_numpy()
+    shown = np.flatnonzero(~released.isna().all(axis=1).to_numpy())
+    if len(set(rows)) < len(rows) or set(shown) - set(rows):
+        yield f"{len(rows)} rows are written, not {len(shown)}"
+        return
+    written = _read(path)
+    if list(written.columns) != list(released.columns) or len(written) != len(rows):
+        yield f"the file has {written.shape}, not {(len(rows), released.shape[1])}"
+        return
+    for name in released.columns:
+        for cell, row in zip(written[name], rows, strict=True):
+            if not _is_written(released[name].iat[row], cell, case.kinds.get(name) == "single"):
+                yield f"{name}, row {row}: the file has {cell!r}, not {released[name].iat[row]!r}"
+                break
+    yield from _secrets(folder / "out" / "public", internal)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    if ".csv" in path.name:
+        return pd.read_csv(path, dtype=str, keep_default_na=False)
+    if path.suffix == ".xlsx":
+        return pd.read_excel(path, dtype=object, keep_default_na=False, na_values=[""])
+    return pd.read_feather(path) if path.suffix == ".feather" else pd.read_parquet(path)
+
+
+def _is_written(cell: Any, found: Any, single: bool) -> bool:
+    """Compare a cell with what a file holds, as text where the format has nothing else."""
+    if cell is None:
+        return found == "" or plain(found) is None
+    if isinstance(found, str) and not isinstance(cell, str):
+        if isinstance(cell, bool):
+            return found.lower() == str(cell).lower()
+        found = float(found) if isinstance(cell, float) else plain(pd.Timestamp(found))
+    if isinstance(cell, str):
+        return str(found) == cell
+    if single:
+        return bool(np.float32(found) == np.float32(cell))
+    return bool(plain(found) == cell)
+
+
+def _secrets(public: Path, internal: Path) -> Iterator[str]:
+    """No file to share holds a seed, and there is none but those that should be."""
+    recipe = tomllib.loads((internal / "recipe.toml").read_text())
+    for path in public.rglob("*"):
+        if not _PUBLIC.fullmatch(path.name):
+            yield f"public/{path.name} should not be there"
+        content = path.read_bytes() if path.is_file() else b""
+        for name in ("seed", "order_seed"):
+            if str(recipe[name]).encode() in content:
+                yield f"public/{path.name} tells the {name}"
+    if internal.stat().st_mode & 0o077:
+        yield "internal/ can be read by others"
+
+
+# Failures
+
+
+def shrunk(ended: Ended, engine: str | None) -> tuple[int | None, Ended]:
+    """Return the smallest number of rows tried at which a case still ends so."""
+    best: tuple[int | None, Ended] = (None, ended)
+    for most in (200, 80, 30, 12, 6, 3):
+        found = run_case(make_case(ended.seed, engine, most))
+        if found.outcome == ended.outcome:
+            best = (most, found)
+    return best
+
+
+def snippet(seed: int, engine: str | None, most: int | None) -> str:
+    """Return what to type to see a case again."""
+    options = f"--seed {seed} --cases 1" + (f" --engine {engine}" if engine else "")
+    return f"python -m tests.fuzz {options}" + (f" --rows {most}" if most else "")
+
+
+def message_class(said: str) -> str:
+    """Return a message without what is different from case to case."""
+    said = re.sub(r"'[^']*'", "'..'", said.splitlines()[0] if said else "")
+    return re.sub(r"-?\d[\d.,e+-]*", "#", said)[:150]

@@ -1,0 +1,259 @@
+"""Verifies a release from the original, the recipe as a plain dict and the released table alone.
+
+It is written from the definitions of methods and models, and shares no code with the package; the
+package's own check is neither called nor read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tests.fuzz.cells import nulls
+from tests.fuzz.labels import covers, text_of
+from tests.fuzz.looks import K_PER_VALUE, SUPPRESSING, Look, Step
+from tests.fuzz.methods import METHODS
+from tests.fuzz.models import breaks, counts, rare_combination
+
+DRAWN = ("shuffle", "rank-swap", "noise", "porop", "lirop", "ipso", "pram")
+_HEX = set("0123456789abcdef")
+
+
+def verify(
+    original: pd.DataFrame,
+    recipe: dict[str, Any],
+    released: pd.DataFrame,
+    kinds: dict[str, str] | None = None,
+) -> list[str]:
+    """Return what is wrong with a release: promises of its recipe that it does not keep.
+
+    Parameters
+    ----------
+    original, released : DataFrame
+        With plain cells (`cells.frame`), the same rows in the same order; a record that is left
+        out is a row of nulls.
+    recipe : dict
+        As `discreet.protect` takes it.
+    kinds : dict of str to str
+        The columns that are "decimal", or numbers of "single" precision.
+    """
+    look = Look(original, recipe, released, kinds)
+    if list(released.columns) != look.expected:
+        return [f"columns {list(released.columns)}, not {look.expected}"]
+    if len(released) != len(original):
+        return [f"{len(released)} rows, not {len(original)}"]
+    problems = [*_identifiers(look), *_cells(look), *_levels(look), *_renamed(look)]
+    for step in look.steps:
+        if step["method"] in SUPPRESSING:
+            problems += [*_labels(look, step), *_classes(look, step), *_linked(look, step)]
+        else:
+            problems += METHODS[step["method"]](look, step)
+    return problems
+
+
+# Cells
+
+
+def _identifiers(look: Look) -> Iterator[str]:
+    """No value of an identifier shows anywhere."""
+    for name in look.roles.get("identifiers", ()):
+        known = {cell for cell in look.before[name] if isinstance(cell, str)}
+        for other in look.after.columns:
+            if known & set(filter(None, look.after[other].astype(str))):
+                yield f"{other} shows values of {name}"
+
+
+def _cells(look: Look) -> Iterator[str]:
+    """Nulls are where they were, and what no step treats is as it was."""
+    renamed = {*look.roles.get("pseudonyms", ()), look.roles.get("household")}
+    for name in look.after.columns:
+        steps = look.treating(name)
+        old, new = look.before[name], look.after[name]
+        if not steps and name not in renamed:
+            same = np.array([_same(a, b) for a, b in zip(old, new, strict=True)])
+            if not (same | _may_be_blank(look, name, steps)).all():
+                row = int(np.argmin(same | _may_be_blank(look, name, steps)))
+                yield f"{name}, row {row}: {new.iat[row]!r}, not {old.iat[row]!r}"
+        filled = nulls(old) & ~nulls(new)
+        if steps and steps[-1]["method"] in SUPPRESSING:
+            filled &= (new != "*").to_numpy()
+        if filled.any():
+            yield f"{name}, row {int(np.argmax(filled))}: a null was filled"
+        emptied = nulls(new) & ~nulls(old) & ~_may_be_blank(look, name, steps)
+        if emptied.any():
+            yield f"{name}, row {int(np.argmax(emptied))}: a value is missing"
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and one == other)
+
+
+def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
+    """Mask the cells that may be empty: of records left out, of what leads back to suppressed
+    ones, and of too rare values."""
+    may = look.gone.copy()
+    roles = look.roles
+    links = [roles.get("household"), roles.get("unit")]
+    within = any(by is not None and (name == by or look._constant(name, by)) for by in links)
+    if within or name in roles.get("quasi", ()):
+        may |= look.starred
+    methods = {step["method"] for step in steps}
+    if "microaggregation" in methods:
+        may |= True
+    if methods & {*K_PER_VALUE} and look.lost:
+        may |= True
+    if "generalize-items" in methods:
+        may |= True
+    return may
+
+
+def _levels(look: Look) -> Iterator[str]:
+    """What all members of a household share is drawn once, so that they still share it."""
+    for step in look.steps:
+        role = look.level(step["columns"]) if step["method"] in DRAWN else None
+        for name in step["columns"] if role is not None else ():
+            members = zip(look.before[look.roles[role]], look.after[name], strict=True)
+            held = {(text_of(who), cell) for who, cell in members if cell is not None}
+            if len(look.treating(name)) == 1 and len({who for who, _ in held}) < len(held):
+                yield f"{name}: members of one {role} have different values"
+
+
+def _renamed(look: Look) -> Iterator[str]:
+    """Household numbers and pseudonyms are one to one with what they stand for."""
+    roles = look.roles
+    for name in {*roles.get("pseudonyms", ()), roles.get("household")} & set(look.after.columns):
+        pairs = {
+            (text_of(old), new)
+            for old, new in zip(look.before[name], look.after[name], strict=True)
+            if old is not None and new is not None
+        }
+        if len({old for old, _ in pairs}) < len(pairs) or len({new for _, new in pairs}) < len(
+            pairs
+        ):
+            yield f"{name}: the new names are not one to one"
+        if name not in roles.get("pseudonyms", ()):
+            if any(new < 1 or new > len(look.before) for _, new in pairs):
+                yield f"{name}: a number that no household has"
+        elif any(len(new) != 32 or set(new) - _HEX for _, new in pairs):
+            yield f"{name}: a pseudonym that no key gives"
+
+
+# Generalization
+
+
+def _labels(look: Look, step: Step) -> Iterator[str]:
+    """A label stands for the value; without local recoding equal values have one label a group."""
+    groups = _groups(look, step)
+    for name in filter(lambda name: look.is_last(step, name), step["columns"]):
+        if len(look.treating(name)) > 1:
+            continue
+        spec = step.get("hierarchies", {}).get(name)
+        domain = [str(x) for x in (spec or {}).get("values", ())] or _domain(look.before[name])
+        labels = defaultdict(set)
+        for row in np.flatnonzero(~look.gone):
+            old, new = look.before[name].iat[row], look.after[name].iat[row]
+            if old is None or new is None:
+                continue
+            if not isinstance(new, str) or not covers(
+                new, old, spec, domain, 1e-6 if look.kinds.get(name) else 1e-9
+            ):
+                yield f"{name}, row {row}: {new!r} does not stand for {old!r}"
+            if not look.starred[row]:
+                labels[groups[row], old].add(new)
+        full_domain = step["method"] == "generalize" and not step.get("local")
+        if full_domain and step.get("segregate") != "pattern":
+            mixed = next((key for key, found in labels.items() if len(found) > 1), None)
+            if mixed is not None:
+                yield f"{name}: {mixed[1]!r} has labels of several levels"
+
+
+def _domain(cells: pd.Series) -> list[str]:
+    present = {cell for cell in cells if cell is not None}
+    return [text_of(cell) for cell in sorted(present)]
+
+
+def _groups(look: Look, step: Step) -> list[Hashable]:
+    """Within what classes are counted: records with, and without nulls, where these are apart."""
+    if step.get("null_policy", "segregate") != "segregate":
+        return [False] * len(look.before)
+    return np.any([nulls(look.before[name]) for name in step["columns"]], axis=0).tolist()
+
+
+def _classes(look: Look, step: Step) -> Iterator[str]:
+    """Every class keeps every model, the class of suppressed records too."""
+    names, policy = step["columns"], step.get("null_policy", "segregate")
+    if not step.get("promise", True) or not all(look.is_last(step, name) for name in names):
+        return
+    rows = np.flatnonzero(~look.gone)
+    if policy == "suppress":
+        for name in names:
+            if (nulls(look.before[name]) & ~look.starred & ~look.gone).any():
+                yield f"{name}: a record with a null was not suppressed"
+    if policy == "match":
+        yield from _wildcard(look, step, rows)
+        return
+    groups, classes = _groups(look, step), defaultdict(list)
+    for row in rows:
+        classes[groups[row], tuple(look.after.loc[row, names])].append(row)
+    for model in step["privacy"]:
+        cells, whole = _confidential(look, model)
+        if cells is None:
+            continue
+        for key, held in classes.items():
+            problem = breaks(model, [(cells[row], look.units[row]) for row in held], whole)
+            if problem is not None:
+                yield f"{model['model']} over {names}: {key[1]} is {problem}"
+
+
+def _confidential(look: Look, model: dict[str, Any]) -> tuple[list[Any] | None, Counter[Any]]:
+    """Return what a model judges classes by, and how often each value is held by all records."""
+    if "column" not in model:
+        return [None] * len(look.after), Counter()
+    name = model["column"]
+    treated = bool(look.treating(name))
+    if treated and look.lost and model["model"] in ("t-closeness", "beta-likeness"):
+        return None, Counter()
+    source = look.after if treated else look.before
+    whole = counts(list(zip(source[name], look.units, strict=True)))
+    return look.after[name].tolist(), whole
+
+
+def _wildcard(look: Look, step: Step, rows: np.ndarray) -> Iterator[str]:
+    """Each record matches k, if a null equals anything."""
+    k = max(model.get("k", 1) for model in step["privacy"])
+    tuples: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for row in rows:
+        tuples[tuple(look.after.loc[row, step["columns"]])].append(row)
+    for one in tuples:
+        same = [
+            row
+            for other, held in tuples.items()
+            if all(None in (a, b) or a == b for a, b in zip(one, other, strict=True))
+            for row in held
+        ]
+        if look.count(same) < k:
+            yield f"{step['columns']}: {one} matches {look.count(same)}, not {k}"
+
+
+def _linked(look: Look, step: Step) -> Iterator[str]:
+    """K units share what may be known of the rows of one, where users see which belong to it."""
+    roles, most = look.roles, look.recipe.get("known_rows")
+    unit = roles.get("unit") if roles.get("unit") in roles.get("pseudonyms", ()) else None
+    if unit is None and most is not None and roles.get("release_household", True):
+        unit = roles.get("household")
+    if unit is None or unit not in look.after.columns or not step.get("promise", True):
+        return
+    held: dict[Hashable, set[Any]] = defaultdict(set)
+    for row in np.flatnonzero(~look.gone & ~look.starred):
+        shown = look.after[unit].iat[row]
+        held[("row", row) if shown is None else shown].add(
+            tuple(look.after.loc[row, step["columns"]])
+        )
+    k = max(model.get("k", 1) for model in step["privacy"])
+    rare = rare_combination(held, most, k)
+    if rare is not None:
+        yield f"fewer than {k} of {unit} share {rare}"
