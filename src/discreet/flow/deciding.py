@@ -50,7 +50,7 @@ from discreet.recipe.recipe import Recipe, Step, needed_columns
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
 from discreet.table.classes import first_rows
-from discreet.table.columns import finer, numbers_like, sources_of
+from discreet.table.columns import finer, numbers_like, refuse_huge, sources_of
 from discreet.table.fingerprint import Fingerprint
 from discreet.table.keys import row_numbers
 
@@ -298,6 +298,8 @@ def _look(
     rows: np.ndarray,
 ) -> _Look:
     seed, placed = hashed
+    for name in released:
+        refuse_huge(piece[name], name, rows)
     return _Look(
         {name: piece[name].null_count for name in released},
         {name: plain_range(piece[name], name) for name in ranged},
