@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.choice import megabytes
-from discreet.engines.files import open_parquet, schema_of
+from discreet.engines.files import as_schema, open_parquet, schema_of
 from discreet.engines.frame import Engine, Finish, Frame, Numbered, Reading, plain_type
 from discreet.engines.pieces import PieceFrame, same_rows
 from discreet.errors import BadInput
@@ -214,6 +214,19 @@ class DuckDBFrame(PieceFrame):
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         return int(self.session.table(f"SELECT count(*) AS n FROM ({query})")["n"][0].as_py())
 
+    def one_valued(self, columns: Sequence[str], of: Sequence[str]) -> list[tuple[int, int]]:
+        """Compare the ends of each column where the tuples are."""
+        read = [*columns, *of]
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(read))
+        keys = ", ".join(f"c{i}" for i in range(len(columns)))
+        others = range(len(columns), len(read))
+        ends = ", ".join(f"count(c{i}) AS n{i}, min(c{i}) = max(c{i}) AS one{i}" for i in others)
+        wanted = ", ".join(f"count(*) FILTER (one{i}), sum(n{i}) FILTER (one{i})" for i in others)
+        tuples = f"SELECT {ends} FROM ({self.sql(read)}) GROUP BY {keys}"
+        found = self.session.table(f"SELECT {wanted} FROM ({tuples})")
+        numbers = [int(column[0].as_py() or 0) for column in found.columns]
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
+
     def sizes(
         self, columns: Sequence[str], without: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -307,7 +320,7 @@ class DuckDBFrame(PieceFrame):
                 table = table.rename_columns(list(columns))
                 if not self.own:
                     table = normalise(table.replace_schema_metadata(None), self.markers)
-                yield table.cast(schema), rows
+                yield as_schema(table, schema), rows
 
     def _beside(
         self, after: DuckDBFrame, columns: Sequence[str], columns_after: Sequence[str]

@@ -50,7 +50,7 @@ from discreet.recipe.recipe import Recipe, Step, needed_columns
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
 from discreet.table.classes import first_rows
-from discreet.table.columns import finer, numbers_like, sources_of
+from discreet.table.columns import finer, numbers_like, refuse_huge, sources_of
 from discreet.table.fingerprint import Fingerprint
 from discreet.table.keys import row_numbers
 
@@ -171,10 +171,17 @@ def decide_without(decided: Decided, gone: np.ndarray, tell: Tell) -> Decided:
     """Decide on all steps anew, on the records that remain without some that are suppressed."""
     begun = decided.begun
     assert begun is not None
-    if len(gone) == begun.frame.num_rows:
-        raise BadInput("all records would be suppressed; weaken what the steps must keep")
-    frame = begun.frame.flat_map(partial(remaining, gone), begun.frame.schema)
-    again = _decide_on(frame, begun, decided.recipe, gone, tell)
+    try:
+        if len(gone) == begun.frame.num_rows:
+            raise BadInput("all records would be suppressed; weaken what the steps must keep")
+        frame = begun.frame.flat_map(partial(remaining, gone), begun.frame.schema)
+        again = _decide_on(frame, begun, decided.recipe, gone, tell)
+    except BadInput as error:
+        raise BadInput(
+            f"{error}; before that, {len(gone):,} suppressed records were left out, since "
+            f"{decided.why}: put the columns into one step, or set suppression_limit = 0 or "
+            "promise = false in one of them"
+        ) from None
     again.why = decided.why
     return again
 
@@ -298,6 +305,8 @@ def _look(
     rows: np.ndarray,
 ) -> _Look:
     seed, placed = hashed
+    for name in released:
+        refuse_huge(piece[name], name, rows)
     return _Look(
         {name: piece[name].null_count for name in released},
         {name: plain_range(piece[name], name) for name in ranged},

@@ -97,6 +97,8 @@ def _regressed(
 ) -> np.ndarray:
     """Predict a column without its noise, whose covariances with released columns are given."""
     names = [k for k, v in released.items() if np.nanstd(v) > 0]
+    if name not in names:
+        return released[name]
     values = np.column_stack([released[k] for k in names])
     centre, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     # A null says as much as the mean.
@@ -136,19 +138,6 @@ def untangled(matrix: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.nd
     before = nnls(matrix.T, shares)[0]
     joint = before[:, None] * matrix
     return joint.argmax(axis=0), (matrix > 0).sum(axis=0) == 1
-
-
-def near_sum(n: np.ndarray, decimals: int | None, half: float) -> np.ndarray:
-    """Return the chance that n times a rounded mean is within `half` of the sum that it stands for.
-
-    Examples
-    --------
-    >>> near_sum(np.array([3, 4, 20]), decimals=0, half=2.0)
-    array([1. , 1. , 0.2])
-    """
-    unit = 0.0 if decimals is None else 10.0**-decimals
-    with np.errstate(divide="ignore"):
-        return np.minimum(1.0, half / (n * unit / 2))
 
 
 def is_mean(method: Any) -> bool:

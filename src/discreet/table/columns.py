@@ -19,6 +19,8 @@ from discreet.errors import BadInput
 from discreet.table.ranges import LARGEST_EXACT_INTEGER, limits, nanoseconds, say_outside
 
 _MOST_DECIMALS = 12
+# Ten million times less than float64 can hold: room for sums and for noise.
+_LARGEST = 1e300
 
 
 def kind_of(kind: pa.DataType) -> str:
@@ -97,7 +99,10 @@ class Numbers:
         """Round to the input's decimals, half to even; `"full"` leaves plain numbers alone."""
         if self.decimals is not None and (precision == "input" or self._always_rounds):
             # Adding 0.0 turns -0.0, as of a small negative number, into 0.0.
-            values = np.round(values, self.decimals) + 0.0
+            with np.errstate(over="ignore"):
+                rounded = np.round(values, self.decimals)
+            # What is too large to be rounded is whole.
+            values = np.where(np.isinf(rounded), values, rounded) + 0.0
         return _narrowed(values, self.type) if pa.types.is_floating(self.type) else values
 
     @property
@@ -280,7 +285,8 @@ def _coarsest(integers: pa.ChunkedArray, kind: pa.DataType) -> int:
 
 def _decimals(values: np.ndarray, kind: pa.DataType) -> int | None:
     """Smallest number of decimals that holds every value exactly; None past 12."""
-    present = values[np.isfinite(values)]
+    # Larger ones are whole, and need not be multiplied by powers of ten.
+    present = values[np.abs(values) < LARGEST_EXACT_INTEGER]
     for decimals in range(_MOST_DECIMALS + 1):
         # A short look first: most columns are settled by it.
         if all(
@@ -303,6 +309,23 @@ def _refuse(bad: np.ndarray, column: pa.ChunkedArray, name: str, why: str, start
     if bad.any():
         row = int(np.argmax(bad))
         raise BadInput(f"column '{name}', row {start + row + 1}: {column[row].as_py()} {why}")
+
+
+def refuse_huge(column: pa.ChunkedArray, name: str, rows: np.ndarray) -> None:
+    """Refuse numbers so large that differences and sums of a few would be infinite."""
+    if not pa.types.is_floating(column.type) or column.type.bit_width < 64:
+        return
+    ends = pc.min_max(column).as_py().values()
+    if all(end is None or abs(end) <= _LARGEST for end in ends):
+        return
+    values = column.to_numpy()
+    bad = (np.abs(values) > _LARGEST) & np.isfinite(values)
+    why = (
+        "is too large to compute with; if it stands for a missing value, list it in null_markers, "
+        "else divide the column by a power of ten"
+    )
+    row = int(np.argmax(bad))
+    _refuse(bad, column, name, why, int(rows[row]) - row)
 
 
 def _refuse_large(large: np.ndarray, column: pa.ChunkedArray, name: str, start: int) -> None:

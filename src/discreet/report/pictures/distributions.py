@@ -15,6 +15,7 @@ from discreet.report.pictures.words import BELOW, clipped, number, percent
 
 # Bins that a description tells one by one.
 _TOLD = 60
+_HIGHEST = 1e100
 _OPEN = "The outermost bins are open and drawn as wide as their neighbours."
 
 
@@ -163,13 +164,15 @@ class Bins:
         widths = np.diff(inner) if len(inner) > 1 else np.ones(1)
         self.unit = float(np.median(widths))
         self.drawn = np.array([0.0, 1.0])
-        # The outermost have no width of their own.
+        # The outermost have no width of their own, and get one that float64 can tell.
         if len(inner):
-            self.drawn = np.concatenate([[inner[0] - widths[0]], inner, [inner[-1] + widths[-1]]])
+            first, last = np.maximum(widths[[0, -1]], 8 * np.spacing(np.abs(inner[[0, -1]])))
+            self.drawn = np.concatenate([[inner[0] - first], inner, [inner[-1] + last]])
 
     def heights(self, parts: np.ndarray) -> np.ndarray:
         """Return bars whose areas are the shares: percent per the usual width."""
-        return 100 * parts * self.unit / np.diff(self.drawn)
+        # Bars beside others that are 300 powers of ten as wide have no end.
+        return 100 * parts * np.minimum(self.unit / np.diff(self.drawn), _HIGHEST)
 
     def plot(self, canvas: Canvas, column: str, *sides: np.ndarray, under: float = 0.0) -> Plot:
         """Return axes for sides, with some part of their height left below 0."""
