@@ -1,7 +1,7 @@
 """Linkage by an intruder who knows the recipe, and not the seed.
 
-The strongest intruder that can be measured without guessing seeds: of every column he knows how
-likely a released value is for each original one, adds that up, and takes the most likely record.
+An intruder who can run the recipe with other seeds learns for every column how likely a released
+value is for each original one, adds that up, and takes the most likely record.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def informed_linkage(
     Such an intruder can run the recipe too, with other seeds, and so learns how a record and its
     released one differ: a rank swap never goes beyond its window, noise has a size, PRAM keeps a
     category with a certain probability. For each released record the intruder adds up over the
-    columns how much likelier its cells are for one original than for any, and takes the most likely.
+    columns how much likelier its cells are for one original than for any, and takes the likeliest.
 
     Parameters
     ----------
