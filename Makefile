@@ -20,8 +20,10 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser and not spark'
 
-# Draws new examples at length; a failure says how to repeat it.
+# Random releases first (ARGS='--cases 10000 --seed 1'), then new examples for the tests that draw
+# them; a failure says how to repeat it.
 fuzz: setup
+	$(BIN)/python -m tests.fuzz $(ARGS)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'hypothesis and not spark' --hypothesis-profile fuzz tests
 
 # The slow tests of the flow: 200,000 rows on engines, and kills at random moments.

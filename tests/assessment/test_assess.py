@@ -201,8 +201,9 @@ def test_every_measure_can_be_asked_for_by_name():
         "household": "home", "target": "ill",
     }  # fmt: skip
     result = assess(before, after, roles, measures=list(names))
-    # No number is predicted, and no released column shows which rows belong together.
-    assert set(result.left_out) == {"regression_utility", "linked_rows"}
+    # No number is predicted, no released column shows which rows belong together, and no step is
+    # known of whose values could be guessed.
+    assert set(result.left_out) == {"regression_utility", "linked_rows", "informed_values"}
     assert set(result.risk) | set(result.utility) == names - set(result.left_out)
     assert result.risk["individual_risk"]["basis"] == "sampling weights"
     assert result.risk["individual_risk"]["after"]["household"] > 0
@@ -250,3 +251,73 @@ def test_tiny_tables_give_no_nan(rows):
     for measures in (None, ["propensity_mse", "suda2", "diversity", "eigen"]):
         result = assess(ORIGINAL.slice(0, rows), PROTECTED.slice(0, rows), ROLES, measures=measures)
         json.loads(result.to_json())
+
+
+def swapped(rows=400, **more):
+    """A recipe that swaps two quasi columns and changes a third, and what it gave."""
+    rng = np.random.default_rng(3)
+    table = pa.table(
+        {
+            "age": rng.normal(50, 10, rows).round(1),
+            "pay": rng.lognormal(10, 1, rows).round(),
+            "job": rng.choice(list("abcd"), rows),
+        }
+    )
+    steps = [
+        {"method": "rank-swap", "columns": ["age", "pay"], "p": 10},
+        {"method": "pram", "columns": ["job"], "retention": 0.8},
+    ]
+    recipe = Recipe.from_dict({"roles": {"quasi": table.column_names}, "steps": steps} | more)
+    return protect(table, recipe)
+
+
+def test_the_informed_intruder_is_faced_whenever_a_step_perturbs():
+    result = swapped().assess()
+    entry = result.risk["informed_linkage"]
+    assert entry["before"] == 1
+    assert entry["after"] > 1.2 * result.risk["distance_linkage"]["after"]
+    assert entry["largest"] == 1
+    assert entry["bits"].keys() == {"age", "pay", "job"}
+    [row] = [row for row in result.shown() if row["name"] == "informed_linkage"]
+    assert row["headline"]
+    assert row["guide"]["value"] == 0.05
+    assert "knows the methods and their settings, but not the seed" in row["reading"]
+    assert "linkage by an informed intruder" in result._repr_html_()
+    coarse = assess(ORIGINAL, PROTECTED, ROLES)
+    assert coarse.left_out["informed_linkage"] == (
+        "no step perturbs, so that classes of equal values tell as much; ask for it by name: "
+        "measures=['informed_linkage']"
+    )
+    asked = assess(ORIGINAL, PROTECTED, ROLES, measures=["informed_linkage"])
+    assert 0 < asked.risk["informed_linkage"]["after"] <= 1
+
+
+def test_many_records_in_memory_are_linked_in_a_sample(monkeypatch):
+    release = swapped(order_seed=2**80)
+    whole = release.assess().risk["informed_linkage"]
+    assert "sample" not in whole
+    assert "queries" not in whole
+    monkeypatch.setattr("discreet.risk.informed.QUERIES", 100)
+    some = release.assess().risk["informed_linkage"]
+    assert some["queries"] == 100
+    assert some["after"] == pytest.approx(whole["after"], abs=0.15)
+    monkeypatch.setattr("discreet.assessment.facts.MOST_LINKED", 300)
+    monkeypatch.setattr("discreet.assessment.facts.LINKED", 80)
+    few = release.assess().risk["informed_linkage"]
+    assert (few["sample"], few["of"]) == (80, 400)
+    assert "looked for among a sample of 80 of 400" in few["means"]
+    assert few["after"] > whole["after"]
+
+
+def test_columns_without_a_seed_are_known_exactly():
+    table = pa.table({"age": np.arange(60.0), "pay": np.arange(60.0)[::-1]})
+    recipe = {
+        "roles": {"quasi": ["age", "pay"]},
+        "steps": [
+            {"method": "oma", "columns": ["age"], "k": 6},
+            {"method": "noise", "columns": ["pay"], "scale": 1.0},
+        ],
+    }
+    entry = protect(table, Recipe.from_dict(recipe)).assess().risk["informed_linkage"]
+    assert entry["bits"]["age"] == pytest.approx(np.log2(10), abs=0.3)
+    assert entry["after"] >= 1 / 6 - 0.05

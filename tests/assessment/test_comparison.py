@@ -76,7 +76,7 @@ def test_each_has_the_measures_that_assess_gives(people, releases):
     fine, coarse, swapped, general = found.releases
     assert fine.risk > coarse.risk
     assert fine.loss < coarse.loss
-    assert swapped.risk_by in ("distance_linkage", "probabilistic_linkage")
+    assert swapped.risk_by == "informed_linkage"
     assert general.risk_by == "attackers.marketer"
     assert general.risk == general.assessment.risk["attackers"]["after"]["marketer"]
     assert found.front

@@ -456,3 +456,21 @@ def test_any_numbers_in_any_pieces(tmp_path_factory, data):
     with pytest.MonkeyPatch.context() as patch, Session(tmp_path_factory.mktemp("s")) as opened:
         patch.setattr("discreet.engines.duckdb.PIECE", data.draw(st.integers(1, 9)))
         compare(opened, before, after.take(pa.array(rows)), recipe_of(["a"], []), rows)
+
+
+def test_the_informed_intruder_finds_the_same_on_every_engine(session, monkeypatch):
+    monkeypatch.setattr("discreet.assessment.facts.LINKED", 250)
+    monkeypatch.setattr("discreet.assessment.facts.MOST_LINKED", 250)
+    table = people(600, nulls=True).select(["age", "pay", "sex"])
+    steps = [{"method": "noise", "columns": ["age", "pay"], "scale": 0.3}]
+    roles = {"quasi": ["age", "pay", "sex"], "untouched": ["sex"]}
+    recipe = Recipe.from_dict({"roles": roles, "steps": steps, "order_seed": 2**80})
+    after = protect(table, recipe).table
+    gone = np.arange(600) % 7 == 0
+    kept, rows = after.filter(pa.array(~gone)), np.flatnonzero(~gone)
+    engine = assess_frames(frame(session, table), frame(session, kept, rows), recipe)
+    memory = assess_frames(MemoryFrame(normalise(table, ())), MemoryFrame(kept, rows), recipe)
+    assert engine.risk["informed_linkage"] == memory.risk["informed_linkage"]
+    entry = engine.risk["informed_linkage"]
+    assert (entry["sample"], entry["of"]) == (250, len(rows))
+    assert 0.05 < entry["after"] < 1

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 from tests.fuzz.cases import make_case
-from tests.fuzz.run import LEAK, REFUSED, VERIFIED, Ended, message_class, run_case, shrunk, snippet
+from tests.fuzz.run import LEAK, REFUSED, VERIFIED, Ended, message_class, run_seed, shrunk, snippet
 
-_AGAIN = 8  # One case in so many is run twice.
 _TOLD = 25
-
-
-def one(seed: int, engine: str | None, most: int | None) -> Ended:
-    """Run the case of a seed."""
-    return run_case(make_case(seed, engine, most), again=seed % _AGAIN == 0)
 
 
 def main() -> int:
@@ -25,9 +20,12 @@ def main() -> int:
     given = _arguments()
     seeds = range(given.seed, given.seed + given.cases)
     started = time.monotonic()
-    with ProcessPoolExecutor(given.jobs) as pool:
+    # Not forked: that stops where Arrow and DuckDB have threads.
+    with ProcessPoolExecutor(given.jobs, multiprocessing.get_context("spawn")) as pool:
         width = len(seeds)
-        results = pool.map(one, seeds, [given.engine] * width, [given.rows] * width, chunksize=20)
+        results = pool.map(
+            run_seed, seeds, [given.engine] * width, [given.rows] * width, chunksize=20
+        )
         ended = list(_followed(results, width))
     seconds = time.monotonic() - started
     _print_counts(ended, seconds)

@@ -280,12 +280,9 @@ def _rank_swap(draw: _Drawing, kinds: Kinds) -> Step | None:
     if not names:
         return None
     fewest = min(draw.values(c) for c in names)
-    least = 300.0 / min(fewest, draw.counted)
-    return {
-        "method": "rank-swap",
-        "columns": names,
-        "p": float(min(100, least * draw.one(1, 2, 4))),
-    }
+    p = 300.0 / min(fewest, draw.counted) * draw.one(1, 2, 4)
+    step: Step = {"method": "rank-swap", "columns": names, "p": float(min(100, p))}
+    return draw.maybe(step, 0.3, window="drawn")
 
 
 def _shuffle(draw: _Drawing, kinds: Kinds) -> Step | None:
@@ -400,6 +397,7 @@ def _generalize(draw: _Drawing, kinds: Kinds) -> Step | None:
     if step["null_policy"] == "segregate":
         step = draw.maybe(step, 0.3, segregate="pattern")
     step = draw.maybe(step, 0.2, local=True)
+    step = draw.maybe(step, 0.15, publish_minimal=False)
     if (
         step["null_policy"] == "match"
         and len(step["privacy"]) + ("column" in step["privacy"][0]) > 1
@@ -422,7 +420,8 @@ def _mondrian(draw: _Drawing, kinds: Kinds) -> Step | None:
     with_tree = [c for c in names if draw.chance(0.3)]
     if with_tree:
         step["hierarchies"] = {c: hierarchy_for(draw, c) for c in with_tree}
-    step = draw.maybe(step, 0.3, strict=False)
+    if draw.engine == "memory":
+        step = draw.maybe(step, 0.3, strict=False)
     step = draw.maybe(step, 0.2, enhanced=True)
     policies = ["segregate", "segregate", "value", "suppress"]
     if not any("column" in model for model in step["privacy"]) and "enhanced" not in step:

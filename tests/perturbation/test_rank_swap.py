@@ -9,6 +9,7 @@ from discreet.check.check import check_release
 from discreet.check.evidence import Evidence
 from discreet.errors import BadInput
 from discreet.perturbation import RankSwap
+from tests.perturbation.windows import found_for_certain, intersected
 
 # Small tables have small windows, and equal values: both warnings have their own tests.
 small = pytest.mark.filterwarnings(
@@ -82,27 +83,6 @@ def test_columns_draw_apart_and_rows_of_the_table_do_not_matter():
     # Draws belong to ranks: without ties another order of rows gives the same swaps of values.
     order = np.random.default_rng(4).permutation(100)
     assert (RankSwap(20, random_state=3).fit_transform(x[order]) == out[order]).all()
-
-
-def intersected(original, released, p):
-    """For each original the released records within p % of the ranks in every column."""
-    possible = np.ones((len(original), len(original)), dtype=bool)
-    for x, y in zip(original.T, released.T, strict=True):
-        ordered = np.sort(x)
-        (x_low, x_high), (y_low, y_high) = (
-            (np.searchsorted(ordered, v, "left"), np.searchsorted(ordered, v, "right") - 1)
-            for v in (x, y)
-        )
-        # The ranks of equal values are not known, so that the nearest count.
-        gap = np.maximum(x_low[:, None] - y_high, y_low - x_high[:, None])
-        possible &= gap <= int(p * len(x) / 100)
-    return possible
-
-
-def found_for_certain(original, released, p):
-    """Share of the records that the intersection of windows leaves alone, and rightly so."""
-    possible = intersected(original, released, p)
-    return (possible.diagonal() & (possible.sum(axis=1) == 1)).mean()
 
 
 def people(n=400):

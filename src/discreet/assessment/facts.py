@@ -23,6 +23,7 @@ from discreet.assessment.passes import (
     counted_beside,
     look,
     share_below,
+    sums_by_value,
     with_smallest,
 )
 from discreet.assessment.rows import Rows
@@ -61,7 +62,7 @@ from discreet.utility.structure import (
 # Records to link, and to draw distributions from, where they are not in memory.
 LINKED = 5_000
 # Records in memory among which each is looked for one by one; of more, a sample is linked.
-MOST_LINKED = 100_000
+MOST_LINKED = 50_000
 DRAWN = 100_000
 # Distinct tuples that come to memory for one measure.
 MOST_TUPLES = 1 << 21
@@ -276,6 +277,16 @@ class Facts:
                 f"{doing} classes of {', '.join(columns)} it needs them in memory, and there are "
                 f"some {found:,}"
             )
+
+    def sums_by_value(
+        self, columns: list[str]
+    ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Return the released values of numbers, the rows of each, and the sum of its originals.
+
+        A column with too many of them is left out.
+        """
+        few = [c for c in columns if int(self.sizes(1, [c])[1].sum()) <= MOST_TUPLES]
+        return sums_by_value(self.before, self.after, few) if few else {}
 
     def household_risk(self, risk: np.ndarray) -> float | None:
         """Mean risk that some member of a record's household is found; None where not taken."""

@@ -319,6 +319,39 @@ def _beside(
     return [_grouped([table], len(names))]
 
 
+def sums_by_value(
+    before: Frame, after: Frame, columns: Sequence[str]
+) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the released values of numbers, the rows of each, and the sum of its originals.
+
+    Values are sorted; rows count that have one on both sides.
+    """
+    function = partial(_summed, tuple(columns))
+    found = before.fold_pairs(after, function, _both_summed, columns, columns)
+    tables = (_grouped(parts, 1).sort_by("c0") for parts in found)
+    return {
+        name: (table["c0"].to_numpy(), table["n"].to_numpy(), table["w"].to_numpy())
+        for name, table in zip(columns, tables, strict=True)
+    }
+
+
+def _summed(
+    columns: tuple[str, ...], before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
+) -> list[list[pa.Table]]:
+    before = before.filter(pa.array(there))
+    found = []
+    for name in columns:
+        x, y = float_values(before[name], name), float_values(after[name], name)
+        both = ~(np.isnan(x) | np.isnan(y))
+        cells = {"c0": y[both], "n": np.ones(both.sum(), np.int64), "w": x[both]}
+        found.append([_grouped([pa.table(cells)], 1)])
+    return found
+
+
+def _both_summed(one: list[list[pa.Table]], other: list[list[pa.Table]]) -> list[list[pa.Table]]:
+    return [_both_beside(a, b) for a, b in zip(one, other, strict=True)]
+
+
 def _both_beside(one: list[pa.Table], other: list[pa.Table]) -> list[pa.Table]:
     """Keep pieces until they outgrow what is put together already."""
     first, *pieces = [*one, *other]
@@ -343,7 +376,8 @@ def with_smallest(sample: Sequence[Rows], m: int, draws: Draws) -> Rows:
     """Return the rows with the m smallest words, in the order of the table."""
     before, after = (pa.concat_tables([getattr(part, s) for part in sample]) for s in _SIDES)
     numbers = np.concatenate([part.numbers for part in sample])
-    at = np.argsort(draws.words(numbers), kind="stable")[:m]
+    words = draws.words(numbers)
+    at = np.argpartition(words, m)[:m] if m < len(words) else np.arange(len(words))
     # Pieces may have come in any order.
     at = at[np.argsort(numbers[at])]
     return Rows(before, after, numbers, sample[0].numeric).take(at)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Status = Literal["verified", "broken", "not verifiable"]
+Status = Literal["verified", "broken", "not verifiable", "weak"]
 NEEDS_INTERNAL = "needs the internal folder of the release"
 NEEDS_ORIGINAL = "needs the internal folder and the original table"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One promise, and what became of it."""
+    """One promise, and what became of it; or what is weak, though no promise is about it."""
 
     promise: str
     status: Status
@@ -40,8 +40,8 @@ class CheckReport:
 
     @property
     def verified(self) -> bool:
-        """True where every promise is verified: what `protect` demands."""
-        return all(finding.status == "verified" for finding in self.findings)
+        """True where every promise is verified: what `protect` demands; weak ones are none."""
+        return all(finding.status in ("verified", "weak") for finding in self.findings)
 
     def having(self, status: Status) -> list[Finding]:
         """Return the findings with one status."""
@@ -50,7 +50,7 @@ class CheckReport:
     @property
     def summary(self) -> str:
         """Count the findings, in a few words."""
-        statuses: tuple[Status, ...] = ("verified", "broken", "not verifiable")
+        statuses: tuple[Status, ...] = ("verified", "broken", "not verifiable", "weak")
         return ", ".join(f"{len(self.having(s))} {s}" for s in statuses if self.having(s))
 
     def to_dict(self) -> dict[str, Any]:

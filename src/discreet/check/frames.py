@@ -29,6 +29,7 @@ from discreet.check.order import row_order
 from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
 from discreet.check.promises import PROMISES
 from discreet.check.shown import Shown
+from discreet.check.weak import weaknesses
 from discreet.engines import Frame
 from discreet.recipe.recipe import Recipe, Step, needed_columns
 from discreet.recipe.roles import USES
@@ -73,6 +74,7 @@ def check_frames(
     findings += [*excluded, *as_kept(shown, path, recipe, evidence), *cells]
     findings += _within_groups(shown, recipe, evidence, original, left_out)
     findings += [*linked_rows(shown, recipe), *row_order(evidence)]
+    findings += weaknesses(shown, recipe, evidence)
     shown.remove()
     return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.check.evidence import Evidence
@@ -40,4 +41,5 @@ def _pieces(evidence: Evidence) -> Iterator[np.ndarray]:
     for file in [path] if path.is_file() else parquet_files(path):
         for batch in parquet.ParquetFile(file).iter_batches(1 << 20, columns=["original_row"]):
             if len(batch):
-                yield batch["original_row"].fill_null(-1).to_numpy(zero_copy_only=False)
+                rows = batch["original_row"].cast(pa.int64(), safe=False)
+                yield rows.fill_null(-1).to_numpy()

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from discreet.flow import Release
     from discreet.method import Method
 
-_COLOURS = {"verified": "green", "broken": "bold red", "not verifiable": "yellow"}
+_COLOURS = {
+    "verified": "green",
+    "broken": "bold red",
+    "not verifiable": "yellow",
+    "weak": "magenta",
+}
 
 out = Console(highlight=False)
 

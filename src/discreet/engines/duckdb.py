@@ -215,6 +215,19 @@ class DuckDBFrame(PieceFrame):
         self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(columns))
         return int(self.session.table(f"SELECT count(*) AS n FROM ({query})")["n"][0].as_py())
 
+    def one_valued(self, columns: Sequence[str], of: Sequence[str]) -> list[tuple[int, int]]:
+        """Compare the ends of each column where the tuples are."""
+        read = [*columns, *of]
+        self.session.used(rows_read=self.num_rows, bytes_read=self._bytes(read))
+        keys = ", ".join(f"c{i}" for i in range(len(columns)))
+        others = range(len(columns), len(read))
+        ends = ", ".join(f"count(c{i}) AS n{i}, min(c{i}) = max(c{i}) AS one{i}" for i in others)
+        wanted = ", ".join(f"count(*) FILTER (one{i}), sum(n{i}) FILTER (one{i})" for i in others)
+        tuples = f"SELECT {ends} FROM ({self.sql(read)}) GROUP BY {keys}"
+        found = self.session.table(f"SELECT {wanted} FROM ({tuples})")
+        numbers = [int(column[0].as_py() or 0) for column in found.columns]
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
+
     def sizes(
         self, columns: Sequence[str], without: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:

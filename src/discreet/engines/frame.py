@@ -168,6 +168,13 @@ class Frame(ABC):
         return int((self.counts(columns)[1] == 1).sum())
 
     @abstractmethod
+    def one_valued(self, columns: Sequence[str], of: Sequence[str]) -> list[tuple[int, int]]:
+        """Count, for each column in `of`, the distinct tuples that hold one value of it alone.
+
+        And the rows that hold it there; nulls aside.
+        """
+
+    @abstractmethod
     def about_how_many(self, columns: Sequence[str]) -> int:
         """Estimate the number of distinct tuples, within a few percent."""
 

@@ -78,6 +78,14 @@ def placed(table: pa.Table, rows: np.ndarray | None) -> MemoryFrame:
     return frame
 
 
+def _comparable(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return an array that differs where cells do, and which of them are not null."""
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return column.fill_null(0).to_numpy(), column.is_valid().to_numpy()
+    codes, _ = encode(column, name)
+    return codes, codes >= 0
+
+
 def _row_map(path: Path) -> np.ndarray:
     with reading_as(path, "parquet"):
         found = parquet.read_table(path)
@@ -139,6 +147,21 @@ class MemoryFrame(PieceFrame):
             self._encoded[of] = encode(self.table[of], of)
         codes, size = self._encoded[of]
         return in_order((ids * size + codes)[codes >= 0]) // max(size, 1)
+
+    def one_valued(self, columns: Sequence[str], of: Sequence[str]) -> list[tuple[int, int]]:
+        """Compare each row's value with that of the last row of its class."""
+        ids, n = classes_of(*encode_columns(self.table, columns))
+        found = []
+        for name in of:
+            values, there = _comparable(self.table[name], name)
+            own = ids if there.all() else ids[there]
+            values = values if there.all() else values[there]
+            last = np.zeros(n, values.dtype)
+            last[own] = values
+            records = np.bincount(own, minlength=n)
+            records[own[last[own] != values]] = 0
+            found.append((int((records > 0).sum()), int(records.sum())))
+        return found
 
     def values(self, column: str) -> Iterator[tuple[pa.ChunkedArray, np.ndarray]]:
         """Count all of them at once."""

@@ -171,10 +171,17 @@ def decide_without(decided: Decided, gone: np.ndarray, tell: Tell) -> Decided:
     """Decide on all steps anew, on the records that remain without some that are suppressed."""
     begun = decided.begun
     assert begun is not None
-    if len(gone) == begun.frame.num_rows:
-        raise BadInput("all records would be suppressed; weaken what the steps must keep")
-    frame = begun.frame.flat_map(partial(remaining, gone), begun.frame.schema)
-    again = _decide_on(frame, begun, decided.recipe, gone, tell)
+    try:
+        if len(gone) == begun.frame.num_rows:
+            raise BadInput("all records would be suppressed; weaken what the steps must keep")
+        frame = begun.frame.flat_map(partial(remaining, gone), begun.frame.schema)
+        again = _decide_on(frame, begun, decided.recipe, gone, tell)
+    except BadInput as error:
+        raise BadInput(
+            f"{error}; before that, {len(gone):,} suppressed records were left out, since "
+            f"{decided.why}: put the columns into one step, or set suppression_limit = 0 or "
+            "promise = false in one of them"
+        ) from None
     again.why = decided.why
     return again
 

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines import Frame
-from discreet.errors import BadInput
 from discreet.flow.applying import SUPPRESSED
 from discreet.flow.deciding import Decided
 from discreet.flow.finishing import Finish
@@ -31,12 +30,6 @@ def to_leave_out(decided: Decided, treated: Frame, finished: Finish) -> np.ndarr
     why = decided.why or _why(decided, told["records"] > told["left_out"], finished)
     if why is None:
         return None
-    if not treated.positioned:
-        raise BadInput(
-            f"{told['records']:,} records are suppressed, and {why}; but the rows of this table "
-            "have no fixed place, so that the steps cannot be decided without them: put the "
-            "columns into one step, set suppression_limit = 0, or use --engine memory"
-        )
     decided.why = why
     gone = np.sort(treated.fold(_suppressed, np.append, [SUPPRESSED]))
     return _with_households(decided, gone)

@@ -103,7 +103,7 @@ ATTACKS = (
         "good levels are released more often than bad ones",
         "levels were drawn by the secret seed among all that keep the models and the limit; the "
         "log tells the price",
-        "nothing is certain, but what would explain the levels best stays more likely",
+        "what explains the levels best stays more likely, and suppressed classes broke a model",
         on_step=_is_drawn,
     ),
     Attack(
@@ -134,7 +134,7 @@ ATTACKS = (
         "rank-swap windows",
         "no value goes farther than a fixed window, so that windows of several columns intersect",
         'nothing; window = "drawn" excludes no pair of records for certain',
-        "who knows p and enough columns finds most records",
+        "who knows p and many columns finds most records; drawn windows only make it less certain",
         ("informed_linkage",),
         on_step=lambda method, recipe: method.promise == "rank-window",
     ),

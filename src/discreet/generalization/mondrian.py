@@ -115,6 +115,7 @@ class Mondrian(Recoding):
     """
 
     recipe_name: ClassVar[str] = "mondrian"
+    minimal: ClassVar[bool] = True
     in_words: ClassVar[str] = (
         "values are replaced by ranges and sets that a class of records shares"
     )

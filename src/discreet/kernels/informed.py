@@ -8,9 +8,11 @@ codes of the original's values, in one of two ways:
   ends[k] - 1 and the score scores[k].
 - a row of a table, with a score for each code.
 
-The originals are gone through in the order given, columns in the order given. One that cannot
-reach the sum of the record's own original even with the highest scores of the remaining columns is
-left at once, and the record is given up as soon as another original has a higher sum.
+The originals are gone through from the record's own one on, columns in the order given. One that
+cannot reach the sum of the own one even with the highest scores of the remaining columns is left at
+once, and the record is given up as soon as another original has a higher sum. That is fast where
+the originals are in the order of the first column, and that one tells most: neighbours are likely,
+and scores are read one after the other.
 """
 
 import numpy as np
@@ -48,7 +50,7 @@ def own_is_best(codes, own, sizes, ends, scores, starts, table, first, last, hit
         target = np.int64(0)
         for c in range(p):
             target += rows[c, codes[c, own[q]]]
-        ties = _ties(codes, rows, rest, target, n, p)
+        ties = _ties(codes, rows, rest, target, own[q], n, p)
         hits[q] = 1.0 / ties if ties else 0.0
 
 
@@ -61,21 +63,23 @@ def _fill(row, size, ends, scores, start, table):
             row[code] = table[start + code]
             best = max(best, row[code])
         return np.int64(best)
-    code = 0
+    first = 0
     for k in range(len(ends)):
-        if code < ends[k]:
+        if first < ends[k]:
             best = max(best, scores[k])
-        while code < ends[k]:
-            row[code] = scores[k]
-            code += 1
+            row[first : ends[k]] = scores[k]
+            first = ends[k]
     return np.int64(best)
 
 
 @njit(cache=True, nogil=True)
-def _ties(codes, rows, rest, target, n, p):
+def _ties(codes, rows, rest, target, start, n, p):
     """Count the originals whose sum is the target; 0 where one has more."""
     ties = 0
-    for i in range(n):
+    for step in range(n):
+        i = start + step
+        if i >= n:
+            i -= n
         total = np.int64(0)
         c = 0
         while c < p and total + rest[c] >= target:

@@ -48,8 +48,8 @@ class DateShift(RowBound):
 
     Notes
     -----
-    In a recipe a person is a value of the column with the role unit, or else of that with the role
-    household; without either each row moves by itself. Nulls stay.
+    In a recipe all rows of a household move together, or else those of a unit; without either role
+    each row moves by itself. Nulls stay.
 
     A date that is known of a person gives the shift away, and with it all other dates; a rare
     pattern of intervals may tell who it is. Shift dates in addition to other protection.

@@ -76,7 +76,26 @@ class Step(BaseModel):
                         + nearest(column, self.columns)
                     )
         self.build().check_params()
+        self._refuse_meaningless()
         return self
+
+    def _refuse_meaningless(self) -> None:
+        """Refuse numbers of records, and of values, that everything keeps."""
+        given = self.parameters()
+        models = given.get("privacy") or ()
+        k = given.get("k")
+        sizes = [*(k.values() if isinstance(k, Mapping) else [k])]
+        sizes += [getattr(model, "k", None) for model in models]
+        if any(isinstance(size, int) and size < 2 for size in sizes):
+            raise ValueError("k = 1 lets every record stand alone; set k = 2 or more")
+        for model in models:
+            # Recursive diversity with l = 1 bounds the share of the most frequent value by c.
+            bounded = getattr(model, "c", None) is not None and model.c <= 1
+            if getattr(model, "l", 2) <= 1 and not bounded:
+                raise ValueError(
+                    f"l = {model.l:g} asks for one value of '{model.column}' in each class, which "
+                    "all have; set l = 2 or more"
+                )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The model of a method is made at run time, so that no module has it.

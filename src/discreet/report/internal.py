@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.report import measures, pictures
@@ -161,7 +161,7 @@ def _no_riskiest(drawn: Facts) -> str:
 def _attacks(log: Facts) -> Table | None:
     rows = [
         (
-            one["attack"] + (f" (step {figure(one['steps'])})" if one["steps"] else ""),
+            one["attack"] + _where(one["steps"]),
             one["why"],
             one["done"],
             figure(one["measured"]) or "–",
@@ -175,6 +175,11 @@ def _attacks(log: Facts) -> Table | None:
         "attacks are in the threat model, docs/threats.md."
     )
     return Table(head, rows, 0, reading) if rows else None
+
+
+def _where(steps: Sequence[int]) -> str:
+    numbers = named([str(number) for number in steps])
+    return f" (step{'s' * (len(steps) > 1)} {numbers})" if steps else ""
 
 
 def _warnings(facts: Facts) -> list[str]:

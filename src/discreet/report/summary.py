@@ -67,9 +67,12 @@ def _protected(facts: Facts) -> str:
         )
     check = facts.get("check")
     if check:
-        promises = [f["status"] for f in check["findings"]]
+        promises = [f["status"] for f in check["findings"] if f["status"] != "weak"]
         kept = promises.count("verified")
-        parts.append(f"{kept} of {counted(len(promises), 'promise')} checked were verified")
+        said = f"{kept} of {counted(len(promises), 'promise')} checked were verified"
+        weak = len(check["findings"]) - len(promises)
+        also = f", and {counted(weak, 'point')} {'is' if weak == 1 else 'are'} weak"
+        parts.append(said + also * (weak > 0))
     return f"{_capital('; '.join(parts))}." if parts else ""
 
 

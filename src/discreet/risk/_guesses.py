@@ -140,19 +140,6 @@ def untangled(matrix: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.nd
     return joint.argmax(axis=0), (matrix > 0).sum(axis=0) == 1
 
 
-def near_sum(n: np.ndarray, decimals: int | None, half: float) -> np.ndarray:
-    """Return the chance that n times a rounded mean is within `half` of the sum that it stands for.
-
-    Examples
-    --------
-    >>> near_sum(np.array([3, 4, 20]), decimals=0, half=2.0)
-    array([1. , 1. , 0.2])
-    """
-    unit = 0.0 if decimals is None else 10.0**-decimals
-    with np.errstate(divide="ignore"):
-        return np.minimum(1.0, half / (n * unit / 2))
-
-
 def is_mean(method: Any) -> bool:
     """Tell whether a method releases the mean of a group for each of its members."""
     if method.recipe_name == "microaggregation":

@@ -24,7 +24,7 @@ from discreet.table.pairs import as_table
 from discreet.threads import over_ranges
 
 # Records that `assess` looks for.
-QUERIES = 5_000
+QUERIES = 2_000
 # Queries that are prepared at a time.
 _AT_ONCE = 4_096
 
@@ -153,7 +153,7 @@ def informed_linkage(
             for name, one in columns.items()
         }
         bits |= {name: bits[name] + one.bits * len(some) for name, one in told.items()}
-        hits[some] = _hits(list(told.values()), some, order)
+        hits[some] = _hits(list(told.values()), some)
     n = max(1, len(asked))
     found = hits[asked]
     result = InformedLinkage(
@@ -213,13 +213,14 @@ def _learned(order: np.ndarray, asked: np.ndarray, others: int) -> list[tuple[np
     first = np.zeros(n, dtype=bool)
     first[order[::2]] = True
     halves = (asked[first[asked]], order[1::2]), (asked[~first[asked]], order[::2])
-    return [(some, Cells(np.zeros(len(rows), np.int64), rows)) for some, rows in halves]
+    none = np.zeros(n, np.int64)
+    return [(some, Cells(none[: len(rows)], rows)) for some, rows in halves if len(some)]
 
 
-def _hits(told: list[Tells], rows: np.ndarray, order: np.ndarray) -> np.ndarray:
+def _hits(told: list[Tells], rows: np.ndarray) -> np.ndarray:
     """Return the chance with which the originals of some released rows are found."""
     told = sorted(told, key=lambda one: -one.bits)
-    # In random order, so that a likelier record turns up early.
+    order = np.argsort(told[0].codes, kind="stable")
     codes = np.array([one.codes[order] for one in told], np.int32)
     place = np.argsort(order)
     sizes = np.array([one.size for one in told])
@@ -283,7 +284,7 @@ INFORMED_LINKAGE = Measure(
         Figure("linkage by an informed intruder", "", "%", guide=AVERAGE, headline=True,
                attack=True),
         Figure("linkage by an informed intruder, largest", "largest", "%", untouched=1.0,
-               reading="chance with which he finds the record that is easiest to find"),
+               reading="chance that the record that is easiest to find is found"),
     ],
     on_request=_without_chance,
 )  # fmt: skip

@@ -22,13 +22,11 @@ from discreet.risk._guesses import (
     fitted,
     is_mean,
     least_members,
-    near_sum,
     unswapped,
     untangled,
 )
 from discreet.risk.interval import WIDTH
 from discreet.risk.values import refuse_infinite, sd
-from discreet.table import numbers
 from discreet.table.classes import classes_of, encode_columns, plain
 from discreet.table.pairs import as_table, numeric_pairs
 
@@ -197,7 +195,8 @@ def _of_numbers(
         return None
     half = width * sd(y[both])
     released = {k: v[1] for k, v in pairs.items()}
-    guesses, sure, members = [y], None, None
+    # Whatever the method: the released value, or, whoever it is, where most released values are.
+    guesses, sure, members = [y, np.full(len(y), densest(y[both], half))], None, None
     if len(by) == 1:
         [(method, of)] = by
         kind = method.recipe_name
@@ -208,13 +207,11 @@ def _of_numbers(
             guess, sure = np.full(len(y), np.nan), np.zeros(len(y), dtype=bool)
             guess[both], sure[both] = unswapped(y[both], p, half, fixed)
             guesses.append(guess)
-        elif kind == "shuffle":
-            guesses = [np.full(len(y), densest(y[both], half))]
         elif kind == "ipso":
             guesses.append(fitted(name, method.confidential, released))
         members = known.members(method, of, name, half)
     slack = half + 1e-9 * max(half, float(np.abs(x[both]).max()) * 1e-6)
-    # Who knows the method can try which of the guesses serves better, on data of his own.
+    # Who knows the method can try which of the guesses serves best, on data of his own.
     right = max((np.abs(guess - x)[both] <= slack for guess in guesses), key=np.count_nonzero)
     without = float((np.abs(x[both] - densest(x[both], half)) <= slack).mean())
     certain = np.zeros(1, dtype=bool) if sure is None else sure[both] & right
@@ -270,10 +267,16 @@ def _members(
     there &= pc.is_in(pa.array(y), value_set=pa.array(np.unique(y[judged & there]))).to_numpy(False)
     tuples = after.select([k for k in of if k in after.column_names]).filter(pa.array(there))
     groups, size = classes_of(*encode_columns(tuples, tuples.column_names))
-    n = np.bincount(groups, minlength=size)[groups]
-    error = np.abs(n * y[there] - np.bincount(groups, x[there], minlength=size)[groups])
-    known = (n <= least_members(method, name, n)) & (error <= half * (1 + 1e-9))
-    return float(known[judged[there]].mean())
+    n, total = np.bincount(groups, minlength=size), np.bincount(groups, x[there], minlength=size)
+    groups = groups[judged[there]]
+    k = least_members(method, name, n)
+    return _known(y[judged & there], n[groups], total[groups], k, half)
+
+
+def _known(y: np.ndarray, n: np.ndarray, total: np.ndarray, k: int, half: float) -> float | None:
+    """Share of records in groups of at most k whose n times the mean is near the sum."""
+    known = (n <= k) & (np.abs(n * y - total) <= half * (1 + 1e-9))
+    return float(known.mean()) if len(y) else None
 
 
 def _counted(before: pa.Table, after: pa.Table, name: str) -> tuple[pa.Array, np.ndarray]:
@@ -286,15 +289,25 @@ def _counted(before: pa.Table, after: pa.Table, name: str) -> tuple[pa.Array, np
 
 
 def _members_on_engine(
-    t: Facts, method: Any, columns: Sequence[str], name: str, half: float
+    pairs: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    sums: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]],
+    method: Any,
+    columns: Sequence[str],
+    name: str,
+    half: float,
 ) -> float | None:
-    """Share of values that members can expect to know, by the sizes of groups."""
-    if not is_mean(method) or method.recipe_name == "microaggregation":
+    """Do as `_members` for some records, from the sums over all; of one column only."""
+    if name not in sums or not _by_value(method):
         return None
-    n, repeats = t.sizes(1, [name])
-    k = least_members(method, name, n)
-    chance = near_sum(n, numbers(t.to_link.after[name], name).decimals, half)
-    return float((n * repeats * (n <= k) * chance).sum() / (n * repeats).sum())
+    values, n, total = sums[name]
+    y = pairs[name][1][~np.isnan(pairs[name]).any(axis=0)]
+    at = np.searchsorted(values, y)
+    return _known(y, n[at], total[at], least_members(method, name, n), half)
+
+
+def _by_value(method: Any) -> bool:
+    """Tell whether the records of a group are those that share a column's released value."""
+    return is_mean(method) and method.recipe_name != "microaggregation"
 
 
 def _counted_on_engine(t: Facts, name: str) -> tuple[pa.Array, np.ndarray]:
@@ -318,7 +331,9 @@ def _take(t: Facts) -> Entry:
             partial(_counted, whole.before, whole.after),
         )
     else:
-        known = _All(partial(_members_on_engine, t), partial(_counted_on_engine, t))
+        means = {c for method, of in steps if _by_value(method) for c in of if c in rows.pairs}
+        sums = t.sums_by_value(sorted(means))
+        known = _All(partial(_members_on_engine, rows.pairs, sums), partial(_counted_on_engine, t))
     with warnings.catch_warnings(action="ignore"):
         found = guesses_of(steps, rows.before, rows.after, rows.pairs, known)
     if not found:

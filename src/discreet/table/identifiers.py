@@ -1,8 +1,9 @@
 """Direct identifiers: columns that name one person each, told from their names and values.
 
 A number that is different in nearly every row may be an amount, so numbers are identifiers only
-where their name says so, or where they are consecutive. Text that is different in nearly every row
-is an identifier.
+where their name says so, where they are consecutive, or where nearly all are long and of one
+length, as those of accounts and insurances are. Text that is different in nearly every row is an
+identifier.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ _TEXTS = 300
 # Fewer values may all be different by chance, and be consecutive with a few gaps.
 FEWEST, _FEWEST_WITH_GAPS = 20, 100
 _NEARLY_ALL = 0.9
+# Digits of numbers that are given out, and not measured; of random ones a tenth is shorter.
+_LONG, _OF_ONE_LENGTH = 7, 0.85
+_MOST_DIGITS = 20
+# Days that are written as one number, such as 20240131.
+_DAYS = (1800_01_01, 2100_12_31)
 # With more rows a value, a number of something is not that of a person.
 _MOST_ROWS = 20
 
@@ -41,6 +47,7 @@ class Marks:
     low: float = np.inf
     high: float = -np.inf
     texts: tuple[str, ...] = ()
+    lengths: tuple[int, ...] = ()  # how many of the values have no, one, two, ... digits
 
     def joined(self, other: Marks) -> Marks:
         """Return the marks of both pieces."""
@@ -53,6 +60,9 @@ class Marks:
             low=min(self.low, other.low),
             high=max(self.high, other.high),
             texts=(self.texts + other.texts)[:_TEXTS],
+            lengths=tuple(map(sum, zip(self.lengths, other.lengths, strict=False)))
+            or self.lengths
+            or other.lengths,
         )
 
 
@@ -87,7 +97,11 @@ def _with_values(found: Marks, values: pa.Array, column: pa.ChunkedArray) -> Mar
     ends = pc.min_max(column).as_py()
     if ends["min"] is None:
         return found
-    return replace(found, low=float(ends["min"]), high=float(ends["max"]))
+    known = np.abs(values.cast(pa.float64(), safe=False).to_numpy())
+    digits = np.ceil(np.log10(np.maximum(known, 0.5) + 0.5)).astype(np.int64)
+    lengths = np.bincount(np.minimum(digits, _MOST_DIGITS), minlength=_MOST_DIGITS + 1)
+    low, high = float(ends["min"]), float(ends["max"])
+    return replace(found, low=low, high=high, lengths=tuple(lengths.tolist()))
 
 
 def _spread(n: int, most: int) -> pa.Array:
@@ -139,14 +153,27 @@ def _by_numbers(called: list[str], marks: Marks, count: Callable[[], int]) -> st
     named = words.numbers_something(called)
     range_ = marks.high - marks.low + 1
     dense = _NEARLY_ALL * range_ <= marks.present <= range_ / _NEARLY_ALL
-    if not (named or dense) or not _nearly_all(marks, count):
+    long = _long(called, marks)
+    if not (named or dense or long) or not _nearly_all(marks, count):
         return None
     if named:
         return f"its name says that it numbers something, and {_differ(marks, count)}"
+    if long:
+        return f"it holds numbers of {long} digits, and {_differ(marks, count)}"
     gaps = range_ - count()
     if gaps > (marks.present >= _FEWEST_WITH_GAPS) * range_ / 10 or _known(called, words.YEARS):
         return None
     return f"its numbers are consecutive, from {marks.low:.0f} to {marks.high:.0f}"
+
+
+def _long(called: list[str], marks: Marks) -> int | None:
+    """Return how many digits nearly all numbers have, where these are too many for an amount."""
+    if _known(called, words.CONFIDENTIAL) or not sum(marks.lengths):
+        return None
+    digits = int(np.argmax(marks.lengths))
+    shared = marks.lengths[digits] / sum(marks.lengths)
+    days = _DAYS[0] <= marks.low and marks.high <= _DAYS[1]
+    return digits if digits >= _LONG and shared >= _OF_ONE_LENGTH and not days else None
 
 
 def _by_number_of_persons(called: list[str], marks: Marks, count: Callable[[], int]) -> str | None:

@@ -169,6 +169,22 @@ class SparkFrame(Frame):
         sizes, repeats = self.sizes(columns)
         return int(repeats[sizes == 1].sum())
 
+    def one_valued(self, columns: Sequence[str], of: Sequence[str]) -> list[tuple[int, int]]:
+        """Compare the ends of each column where the tuples are."""
+        functions = _functions()
+        found = []
+        for i, name in enumerate(self._keys(of)):
+            one = functions.min(name) == functions.max(name)
+            held = functions.when(one, functions.count(name))
+            found.append(held.alias(f"held{i}"))
+        wanted = [
+            total(f"held{i}") for i in range(len(of)) for total in (functions.count, functions.sum)
+        ]
+        with self.session.telling():
+            tuples = self._rows().groupBy(*self._keys(columns)).agg(*found)
+            numbers = [int(number or 0) for number in tuples.agg(*wanted).first()]
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
+
     def sizes(
         self, columns: Sequence[str], without: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
