@@ -130,6 +130,10 @@ class Look:
             return list(range(len(self.before)))
         return [repr(cell) for cell in self.before[self.counted]]
 
+    def tuples(self, names: list[str]) -> list[tuple[Any, ...]]:
+        """Return what each row shows in some columns."""
+        return list(zip(*(self.after[name].tolist() for name in names), strict=True))
+
     def count(self, rows: Any) -> int:
         """Count what k counts among some rows."""
         return len({self.units[row] for row in rows})
