@@ -326,7 +326,9 @@ def test_messages():
     with pytest.raises(BadInput, match="column 'y' cannot be compared"):
         informed_linkage(x, x, known=["y"])
     with pytest.raises(BadInput, match='known = "paper" is for other linkage'):
-        informed_linkage(np.hstack([x, x]), np.hstack([x, x]), known="paper")
+        informed_linkage(x, x, known="paper")
+    with pytest.raises(BadInput, match=r"drawn must be a list, such as \['x1'\]"):
+        informed_linkage(x, x, drawn="x1")
     with pytest.raises(BadInput, match="queries = 0 must be 1 or more"):
         informed_linkage(x, x, queries=0)
     with pytest.raises(BadInput, match="a rerun has no column 'x1'"):

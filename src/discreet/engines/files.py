@@ -10,17 +10,16 @@ from pyarrow import parquet
 from discreet.errors import BadInput
 from discreet.table.files import parquet_files
 from discreet.table.native import normalise, to_arrow
+from discreet.table.signatures import reading_as
 
 _CATEGORIES = b"discreet.categories"
 
 
 def open_parquet(path: Path) -> parquet.ParquetFile:
     """Read a file's footer."""
-    try:
+    with reading_as(path, "parquet"):
         # Read ahead, what was read would stay in memory until the last row.
         return parquet.ParquetFile(path, pre_buffer=False)
-    except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
 
 
 def check_row_map(path: Path, schema: pa.Schema) -> None:

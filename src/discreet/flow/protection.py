@@ -15,13 +15,13 @@ from discreet.check.folders import is_file_target
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
 from discreet.errors import BadInput
-from discreet.flow.deciding import Tell, decide, decide_without
+from discreet.flow.deciding import Tell, decide
 from discreet.flow.finishing import count_changes, finish
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_name, seal_for
-from discreet.flow.remaining import to_leave_out
+from discreet.flow.remaining import decide_without, to_leave_out
 from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
 
 _INDEX_KEPT = (

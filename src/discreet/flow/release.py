@@ -50,7 +50,7 @@ README = """\
 This folder is internal. Never share it.
 
 It holds what proves the release and what would undo it: the seed, the plan, the map from released
-to original rows, hashes of the input with their key. Share `public/` only.
+to original rows. Share `public/` only.
 
 recipe.toml      the recipe with its seeds; a rerun with it gives the same table, byte for byte
 pseudonyms.key   the key of the pseudonyms, if there are any; name it as pseudonym_key in another
