@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from tests.fuzz.hierarchies import hierarchy_for
-from tests.fuzz.tables import Made
+from tests.fuzz.tables import MARKER, Made
 
 Step = dict[str, Any]
 # Of what these decide or treat all rows must be in memory.
@@ -32,6 +32,8 @@ class _Drawing:
         self.steps: list[Step] = []
         self.free: list[str] = []
         self.n = made.table.num_rows
+        if self.chance(0.5):
+            self.top["null_markers"] = [MARKER]
 
     def chance(self, share: float) -> bool:
         return bool(self.rng.random() < share)
@@ -125,7 +127,6 @@ class _Drawing:
         roles, rng = self.roles, self.rng
         treated = {name for step in self.steps for name in step["columns"]}
         read = {name for step in self.steps for name in _read(step)}
-        read.add(roles.pop("_target", ""))
         for role in ("quasi", "confidential", "insensitive", "untouched"):
             roles.setdefault(role, [])
         judged = any("privacy" in step for step in self.steps)

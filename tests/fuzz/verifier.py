@@ -98,7 +98,7 @@ def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
     may = look.gone.copy()
     roles = look.roles
     links = [roles.get("household"), roles.get("unit")]
-    within = any(by is not None and (name == by or look._constant(name, by)) for by in links)
+    within = any(by is not None and (name == by or look.constant(name, by)) for by in links)
     if within or name in roles.get("quasi", ()):
         may |= look.starred
     methods = {step["method"] for step in steps}
