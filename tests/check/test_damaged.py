@@ -41,6 +41,13 @@ def test_a_null_in_the_log(place, run, part):
     assert f"'{part}' is missing" in run("check", place.release)[2]
 
 
+def test_a_null_among_the_steps(place, run):
+    place.edit("internal/log.json", lambda log: log.update(steps=[None]))
+    code, _, err = run("check", place.release)
+    assert code == 2
+    assert err.endswith("release: a step of log.json is not a dict\n")
+
+
 @pytest.mark.parametrize("name", ["check.json", "assessment.json"])
 @pytest.mark.parametrize("text", ["null", "[1]", "{}", '{"risk": null, "findings": 1}', "{"])
 @pytest.mark.parametrize("out", [False, True])

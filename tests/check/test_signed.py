@@ -3,11 +3,14 @@
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 import discreet
 from discreet import check_release
+from discreet.check.keys import key_file
 from discreet.check.manifest import Seal
 from tests.check.tampered import FILE, MANIFEST, PROOF, PUBLIC, RECIPE, SIGNED, people, strange
 
@@ -162,3 +165,57 @@ def test_extra_files_are_found_however_the_folders_are_named(place, monkeypatch)
     monkeypatch.chdir(place.release)
     report = check_release("public/table.csv", RECIPE, place.internal)
     assert [f.detail for f in report.having("broken")] == [strange("public/raw.csv")]
+
+
+def test_a_table_in_parts(tmp_path, run):
+    """As Spark writes it, with row maps of the same names."""
+    discreet.protect(people(1), RECIPE).save(tmp_path / "out", format="parquet")
+    parts = ("public/table.parquet", "internal/rows.parquet")
+    for path in (tmp_path / "out" / name for name in parts):
+        whole = parquet.read_table(path)
+        path.unlink()
+        path.mkdir()
+        for number, rows in enumerate((whole.slice(0, 20), whole.slice(20))):
+            parquet.write_table(rows, path / f"part-{number:05d}.parquet")
+    log = json.loads((tmp_path / "out" / "internal" / "log.json").read_text())
+    Seal.of().put(tmp_path / "out", log["release"])
+    assert run("check", tmp_path / "out")[0] == 0
+    (tmp_path / "out" / "public" / "table.parquet" / "part-00002.parquet").touch()
+    code, out, _ = run("check", tmp_path / "out", "--recipe", tmp_path / "out/internal/recipe.toml")
+    assert code != 0
+    (tmp_path / "out" / "public" / "table.parquet" / "part-00002.parquet").unlink()
+    (tmp_path / "out" / "public" / "table.parquet" / "raw.txt").touch()
+    code, out, _ = run("check", tmp_path / "out", "--json")
+    assert code == 1
+    assert strange("public/table.parquet/raw.txt") in out
+
+
+def test_a_release_of_another_key_is_replaced(tmp_path, monkeypatch):
+    release = discreet.protect(people(1), RECIPE)
+    for target in ("out", "out.csv"):
+        release.save(tmp_path / target)
+        monkeypatch.setenv("DISCREET_KEY_FILE", str(tmp_path / f"key of {target}"))
+        release.save(tmp_path / target, force=True)
+
+
+def test_a_file_system_that_keeps_no_modes(tmp_path, monkeypatch, run):
+    """Everything is open to all there, whatever one does; as on a USB stick."""
+    real = {name: getattr(Path, name) for name in ("stat", "lstat")}
+
+    def open_to_all(name):
+        def found(path, **more):
+            mode, *rest = real[name](path, **more)
+            is_key = path == key_file()
+            return os.stat_result((mode if is_key else mode | 0o777, *rest))
+
+        return found
+
+    for name in real:
+        monkeypatch.setattr(Path, name, open_to_all(name))
+    monkeypatch.setattr(Path, "chmod", lambda path, mode: None)
+    discreet.protect(people(1), RECIPE).save(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "internal" / "manifest.json").read_text())
+    assert {tuple(one) for one in manifest["files"].values()} == {("sha256", "size")}
+    assert run("check", tmp_path / "out")[0] == 0
+    (tmp_path / "out" / "public" / "raw.csv").touch()
+    assert run("check", tmp_path / "out")[0] == 1

@@ -79,6 +79,7 @@ def table_of(seed: int) -> pa.Table:
         # A pure method needs some values.
         found[name] = pa.array(list(values), mask=gone)
     found["home"] = pa.array(draw.integers(0, max(n // 2, 2), n))
+    found["number"] = pa.array(draw.permutation(n))
     found["job"] = pa.array(draw.choice(["x", "y"], n))
     return pa.table(found)
 
@@ -125,6 +126,7 @@ def suppressing(read: str = "illness") -> dict[str, dict[str, Any]]:
         "generalize, patterns": _generalize(both, segregate="pattern"),
         "generalize, append": _generalize(both, small_group="append", allow_disclosure=True),
         "generalize, local": _generalize(both, local=True, suppression_limit=1.0),
+        "generalize, drawn": _generalize(both, publish_minimal=False),
         "mondrian": _mondrian(both),
         "mondrian l": _mondrian(both, privacy=diverse),
         "mondrian, nulls suppressed": _mondrian(both, null_policy="suppress"),
@@ -158,6 +160,10 @@ def others(role: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if role == "mixed":
         labels = {"method": "microaggregation", "columns": ["sex", "illness", "income"], "k": 3}
         yield "microaggregation of labels", labels
+        yield "microaggregation by sex", {**labels, "columns": ["height", "tax"], "strata": "sex"}
+    if role == "quasi":
+        drawn = {"method": "rank-swap", "columns": ["height"], "p": 10.0, "window": "drawn"}
+        yield "rank-swap, drawn", drawn
 
 
 # Roles and options beside the steps.
@@ -168,6 +174,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "rows of households": {"household": "home", "counts": "rows"},
     "whole, by rows": {"household": "home", "household_suppression": "whole", "counts": "rows"},
     "units": {"unit": "home"},
+    "pseudonyms": {"unit": "home", "pseudonyms": ["home"]},
+    "known rows": {"household": "home", "known_rows": 1},
+    "row key": {"row_key": "number"},
 }
 
 
@@ -186,7 +195,7 @@ def recipe_of(steps: list[dict[str, Any]], setting: str, seed: int) -> dict[str,
     if any(step["method"] in ("chimerge", "mdlp") for step in steps):
         roles["target"] = "job"
     given = dict(SETTINGS[setting])
-    for role in ("household", "unit"):
+    for role in ("household", "unit", "pseudonyms", "row_key"):
         if role in given:
             roles[role] = given.pop(role)
     # Random tables are small enough for columns to tell each other by chance.

@@ -77,3 +77,20 @@ def test_a_generalized_column_lists_its_released_levels(households):
     release = discreet.protect(households, recipe)
     text = codebook(release.recipe, release.finished.table)
     assert "- 20-39\n- 40-59\n" in text
+
+
+def test_neither_html_nor_markdown_changes_what_is_said():
+    name = "<script>alert(1)</script>"
+    field = with_labels(pa.field(name, pa.int64()), Labels("[x](http://evil) & <b>", {1: "*top*"}))
+    values = ["*", "# not a heading", "<img src=x>", "`code`", "_all_", "marital_status", "-5"]
+    table = pa.table([[1] * 7, values], schema=pa.schema([field, ("v|w", pa.string())]))
+    text = codebook(Recipe.from_dict({"roles": {"insensitive": [name, "v|w"]}}), table)
+    assert (
+        "| &lt;script&gt;alert(1)&lt;/script&gt; | \\[x\\](http://evil) &amp; &lt;b&gt; |" in text
+    )
+    assert "## &lt;script&gt;alert(1)&lt;/script&gt;\n\n- 1: \\*top\\*\n" in text
+    listed = text.split("## v\\|w\n\n")[1].splitlines()
+    assert sorted(listed) == sorted([
+        "- \\*", "- \\# not a heading", "- &lt;img src=x&gt;", "- \\`code\\`", "- \\_all\\_",
+        "- marital_status", "- -5",
+    ])  # fmt: skip

@@ -21,6 +21,7 @@ BY_DATA = (
     "cannot be met",
     "is above the number of values",
     "generalize-items counts records, and units have several here",
+    "rows of a unit can be seen to belong together, and",
     "cannot run on duckdb",  # said before any work
 )
 EVERY = list(pairs.cases())
@@ -51,14 +52,14 @@ def test_a_pair_of_steps_ends_in_a_release_or_a_refusal(place):
 
 @pytest.mark.slow
 def test_all_pairs_of_steps_end_in_a_release_or_a_refusal():
-    for place in np.random.default_rng(5).permutation(len(EVERY))[:1000]:
+    for place in np.random.default_rng(5).permutation(len(EVERY))[:500]:
         assert_ends_well(int(place))
 
 
 @pytest.mark.slow
 def test_pairs_of_steps_end_as_well_on_an_engine():
     chosen = [place for place, (*_, setting) in enumerate(EVERY) if "whole" not in setting]
-    for place in np.random.default_rng(6).permutation(chosen)[:500]:
+    for place in np.random.default_rng(6).permutation(chosen)[:300]:
         assert_ends_well(int(place), engine="duckdb")
 
 
@@ -205,7 +206,7 @@ def test_a_record_that_is_left_out_and_shown_is_found_out():
 
 def test_what_all_records_suppressed_means_is_said():
     strict = generalize(privacy=[{"model": "k-anonymity", "k": 150}], suppression_limit=1.0)
-    with pytest.raises(BadInput, match="weaken"):
+    with pytest.raises(BadInput, match="weaken what"):
         discreet.protect(
             people(1), recipe(strict, generalize(["sex"]), quasi=("age", "zip", "sex"))
         )

@@ -64,7 +64,9 @@ class Look:
                 return values
             if earlier["method"] != "top-bottom":
                 return None
-            values = np.clip(values, _of(earlier, "lower", name), _of(earlier, "upper", name))
+            values = np.clip(
+                values, parameter(earlier, "lower", name), parameter(earlier, "upper", name)
+            )
         return None
 
     def tolerance(self, step: Step, name: str) -> float:
@@ -78,11 +80,12 @@ class Look:
         """The role, household or unit, within which all of some columns are the same."""
         for role in ("household", "unit"):
             by = self.roles.get(role)
-            if by is not None and all(self._constant(name, by) for name in names):
+            if by is not None and all(self.constant(name, by) for name in names):
                 return role
         return None
 
-    def _constant(self, name: str, by: str) -> bool:
+    def constant(self, name: str, by: str) -> bool:
+        """Tell whether a column is the same in all rows of each household or unit."""
         pairs = set(zip(self.before[by].map(repr), self.before[name].map(repr), strict=True))
         return len(pairs) == self.before[by].map(repr).nunique()
 
@@ -130,6 +133,10 @@ class Look:
             return list(range(len(self.before)))
         return [repr(cell) for cell in self.before[self.counted]]
 
+    def tuples(self, names: list[str]) -> list[tuple[Any, ...]]:
+        """Return what each row shows in some columns."""
+        return list(zip(*(self.after[name].tolist() for name in names), strict=True))
+
     def count(self, rows: Any) -> int:
         """Count what k counts among some rows."""
         return len({self.units[row] for row in rows})
@@ -144,9 +151,7 @@ class Look:
         return every
 
 
-def _of(step: Step, key: str, name: str) -> Any:
+def parameter(step: Step, key: str, name: str) -> Any:
+    """Return a parameter of a step for a column."""
     value = step.get(key)
     return value.get(name) if isinstance(value, dict) else value
-
-
-parameter = _of

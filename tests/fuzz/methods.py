@@ -21,9 +21,9 @@ _FEWEST = 3
 
 def by_value(look: Look, name: str, rows: np.ndarray) -> dict[Any, np.ndarray]:
     """Return the rows that hold each value that is shown."""
-    found = defaultdict(list)
+    found, cells = defaultdict(list), look.after[name].tolist()
     for row in rows:
-        found[look.after[name].iat[row]].append(row)
+        found[cells[row]].append(row)
     return {value: np.array(held) for value, held in found.items()}
 
 
@@ -78,7 +78,9 @@ def _points(
     encoding = step.get("encoding", "group")
     if encoding == "stochastic":
         return
-    moved = there & ~(_kept_spikes(step, x) & (np.abs(x - y) <= near))
+    # Groups may lie on both sides of a spike that is kept.
+    kept = (step.get("spikes") == "keep") & (np.abs(x - y) <= near)
+    moved = there & ~kept
     order = np.lexsort((y[moved], x[moved]))
     if (np.diff(y[moved][order]) < -near * 1e-6).any():
         yield f"{name}: the order of values was changed"
@@ -88,14 +90,6 @@ def _points(
             yield f"{name}: equal values came out different"
     if encoding == "group" and step["method"] != "resampling":
         yield from _centres(look, step, name, x, y, near)
-
-
-def _kept_spikes(step: Step, x: np.ndarray) -> np.ndarray:
-    """Mask the values that are so frequent that they may be left as they are."""
-    if step.get("spikes") != "keep":
-        return np.zeros(len(x), bool)
-    often = Counter(x[~np.isnan(x)])
-    return np.array([often[value] >= 0.02 * len(x) for value in x])
 
 
 def _centres(
@@ -141,22 +135,19 @@ def microaggregation(look: Look, step: Step) -> Iterator[str]:
     names = step["columns"]
     if not all(look.is_last(step, name) for name in names):
         return
-    groups = defaultdict(list)
+    groups, tuples = defaultdict(list), look.tuples(names)
     for row in np.flatnonzero(~look.gone):
-        groups[tuple(look.after.loc[row, names])].append(row)
+        groups[tuples[row]].append(row)
     for held, rows in groups.items():
         empty = all(cell is None for cell in held)
         if step.get("promise", True) and look.count(rows) < step["k"] and not (empty and look.lost):
             yield f"{', '.join(names)}: {held} is held by {look.count(rows)}, not by {step['k']}"
         if not empty:
             yield from _one_group(look, step, held, np.array(rows))
-    for row in range(len(look.before)):
-        blank = [name for name in names if look.after[name].iat[row] is None]
-        if any(look.before[name].iat[row] is not None for name in blank) and len(blank) < len(
-            names
-        ):
-            yield f"row {row}: {blank} were emptied and the others were not"
-            return
+    empty = np.column_stack([nulls(look.after[name]) for name in names])
+    emptied = empty & ~np.column_stack([nulls(look.before[name]) for name in names])
+    if (emptied.any(axis=1) & ~empty.all(axis=1)).any():
+        yield f"{', '.join(names)}: some cells of a record were emptied and others were not"
 
 
 def _one_group(look: Look, step: Step, held: tuple[Any, ...], rows: np.ndarray) -> Iterator[str]:
@@ -216,7 +207,10 @@ def rank_swap(look: Look, step: Step) -> Iterator[str]:
         stays = ~look.gone & ~np.isnan(y)
         if not any(_same_values(look, x[rows], y[rows]) for rows in ways):
             yield f"{name}: the values are not those of the column"
-        if not any(_in_window(x, y, rows, stays, p) for rows in ways):
+        near = step.get("window") == "drawn" or any(
+            _in_window(x, y, rows, stays, p) for rows in ways
+        )
+        if not near:
             yield f"{name}: a value was swapped beyond {p} % of the ranks"
 
 

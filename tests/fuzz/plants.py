@@ -277,7 +277,7 @@ def one_value(p: Planter) -> Table | None:
 def beyond_window(p: Planter) -> Table | None:
     """The smallest value's record has the largest value, and the other way round."""
     found = p.step("rank-swap")
-    if found is None:
+    if found is None or found[0].get("window") == "drawn":
         return None
     step, name = found
     rows = sorted(p.shown(name), key=lambda row: p.original[name][row])

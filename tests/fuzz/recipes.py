@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from tests.fuzz.hierarchies import hierarchy_for
-from tests.fuzz.tables import Made
+from tests.fuzz.tables import MARKER, Made
 
 Step = dict[str, Any]
 # Of what these decide or treat all rows must be in memory.
@@ -32,6 +32,8 @@ class _Drawing:
         self.steps: list[Step] = []
         self.free: list[str] = []
         self.n = made.table.num_rows
+        if self.chance(0.5):
+            self.top["null_markers"] = [MARKER]
 
     def chance(self, share: float) -> bool:
         return bool(self.rng.random() < share)
@@ -125,7 +127,6 @@ class _Drawing:
         roles, rng = self.roles, self.rng
         treated = {name for step in self.steps for name in step["columns"]}
         read = {name for step in self.steps for name in _read(step)}
-        read.add(roles.pop("_target", ""))
         for role in ("quasi", "confidential", "insensitive", "untouched"):
             roles.setdefault(role, [])
         judged = any("privacy" in step for step in self.steps)
@@ -280,12 +281,9 @@ def _rank_swap(draw: _Drawing, kinds: Kinds) -> Step | None:
     if not names:
         return None
     fewest = min(draw.values(c) for c in names)
-    least = 300.0 / min(fewest, draw.counted)
-    return {
-        "method": "rank-swap",
-        "columns": names,
-        "p": float(min(100, least * draw.one(1, 2, 4))),
-    }
+    p = 300.0 / min(fewest, draw.counted) * draw.one(1, 2, 4)
+    step: Step = {"method": "rank-swap", "columns": names, "p": float(min(100, p))}
+    return draw.maybe(step, 0.3, window="drawn")
 
 
 def _shuffle(draw: _Drawing, kinds: Kinds) -> Step | None:
@@ -400,6 +398,7 @@ def _generalize(draw: _Drawing, kinds: Kinds) -> Step | None:
     if step["null_policy"] == "segregate":
         step = draw.maybe(step, 0.3, segregate="pattern")
     step = draw.maybe(step, 0.2, local=True)
+    step = draw.maybe(step, 0.15, publish_minimal=False)
     if (
         step["null_policy"] == "match"
         and len(step["privacy"]) + ("column" in step["privacy"][0]) > 1
@@ -422,7 +421,8 @@ def _mondrian(draw: _Drawing, kinds: Kinds) -> Step | None:
     with_tree = [c for c in names if draw.chance(0.3)]
     if with_tree:
         step["hierarchies"] = {c: hierarchy_for(draw, c) for c in with_tree}
-    step = draw.maybe(step, 0.3, strict=False)
+    if draw.engine == "memory":
+        step = draw.maybe(step, 0.3, strict=False)
     step = draw.maybe(step, 0.2, enhanced=True)
     policies = ["segregate", "segregate", "value", "suppress"]
     if not any("column" in model for model in step["privacy"]) and "enhanced" not in step:

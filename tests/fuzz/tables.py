@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 MOST_ROWS, MOST_ROWS_AT_TIMES = 400, 5_000
+MARKER = "?"  # A value, or what stands for a missing one: the recipe says which.
 _NAMES = ("Größe", "order by", "a.b", "x y", "_n", "col-1", "Ünit'1")
 
 
@@ -124,6 +125,8 @@ def _category(rng: np.random.Generator, n: int) -> pa.Array:
     labels = np.array(["red", "green", "blue", "grey", "white", "black", "pink", "gold"])
     size = int(rng.integers(1, len(labels) + 1))
     values = rng.choice(labels[:size], n, p=rng.dirichlet(np.full(size, 2.0)))
+    if rng.random() < 0.1:
+        values = np.where(rng.random(n) < 0.1, MARKER, values)
     column = pa.array(values.tolist())
     return column.dictionary_encode() if rng.random() < 0.3 else column
 

@@ -98,7 +98,7 @@ def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
     may = look.gone.copy()
     roles = look.roles
     links = [roles.get("household"), roles.get("unit")]
-    within = any(by is not None and (name == by or look._constant(name, by)) for by in links)
+    within = any(by is not None and (name == by or look.constant(name, by)) for by in links)
     if within or name in roles.get("quasi", ()):
         may |= look.starred
     methods = {step["method"] for step in steps}
@@ -154,8 +154,9 @@ def _labels(look: Look, step: Step) -> Iterator[str]:
         spec = step.get("hierarchies", {}).get(name)
         domain = [str(x) for x in (spec or {}).get("values", ())] or _domain(look.before[name])
         labels = defaultdict(set)
+        before, after = look.before[name].tolist(), look.after[name].tolist()
         for row in np.flatnonzero(~look.gone):
-            old, new = look.before[name].iat[row], look.after[name].iat[row]
+            old, new = before[row], after[row]
             if old is None or new is None:
                 continue
             if not isinstance(new, str) or not covers(
@@ -196,9 +197,9 @@ def _classes(look: Look, step: Step) -> Iterator[str]:
     if policy == "match":
         yield from _wildcard(look, step, rows)
         return
-    groups, classes = _groups(look, step), defaultdict(list)
+    groups, tuples, classes = _groups(look, step), look.tuples(names), defaultdict(list)
     for row in rows:
-        classes[groups[row], tuple(look.after.loc[row, names])].append(row)
+        classes[groups[row], tuples[row]].append(row)
     for model in step["privacy"]:
         cells, whole = _confidential(look, model)
         if cells is None:
@@ -226,8 +227,9 @@ def _wildcard(look: Look, step: Step, rows: np.ndarray) -> Iterator[str]:
     """Each record matches k, if a null equals anything."""
     k = max(model.get("k", 1) for model in step["privacy"])
     tuples: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    cells = look.tuples(step["columns"])
     for row in rows:
-        tuples[tuple(look.after.loc[row, step["columns"]])].append(row)
+        tuples[cells[row]].append(row)
     for one in tuples:
         same = [
             row
@@ -248,11 +250,9 @@ def _linked(look: Look, step: Step) -> Iterator[str]:
     if unit is None or unit not in look.after.columns or not step.get("promise", True):
         return
     held: dict[Hashable, set[Any]] = defaultdict(set)
+    cells, names = look.tuples(step["columns"]), look.after[unit].tolist()
     for row in np.flatnonzero(~look.gone & ~look.starred):
-        shown = look.after[unit].iat[row]
-        held[("row", row) if shown is None else shown].add(
-            tuple(look.after.loc[row, step["columns"]])
-        )
+        held[("row", row) if names[row] is None else names[row]].add(cells[row])
     k = max(model.get("k", 1) for model in step["privacy"])
     rare = rare_combination(held, most, k)
     if rare is not None:

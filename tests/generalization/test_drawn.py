@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pyarrow.parquet as parquet
 import pytest
@@ -116,6 +117,29 @@ def test_a_budget_draws_the_same_again(example, k, budget, seed):
     again = fit(one.certificate_.evaluations)
     assert again.levels_ == one.levels_
     assert again.certificate_ == one.certificate_
+    assert one.quality_ >= one.certificate_.optimum >= one.certificate_.bound
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_each_group_and_round_draws_for_itself(local):
+    table = make_households(400, seed=5, null_rate=0.1).select(["region", "age", "sex"])
+    hierarchies = {
+        "age": Hierarchy.intervals(widths=[5, 10, 20]),
+        "region": Hierarchy.flat(),
+        "sex": Hierarchy.flat(),
+    }
+    drawn = set()
+    for seed in range(6):
+        method = Generalize(
+            hierarchies, KAnonymity(4), local=local, publish_minimal=False, random_state=seed
+        )
+        out = method.fit_transform(table).to_pandas()
+        sizes = out.groupby(list(out), dropna=False).size()
+        assert sizes.drop((None,) * 3, errors="ignore").min() >= 4
+        drawn.add(tuple(str(one["levels"]) for one in method.levels_[:2]))
+        assert {one["group"] for one in method.levels_} == {"without nulls", "with nulls"}
+    assert len({one for one, _ in drawn}) > 1
+    assert len({other for _, other in drawn}) > 1
 
 
 # The attacks
@@ -224,6 +248,19 @@ def test_it_is_the_same_again_and_on_every_engine(null_rate, tmp_path):
         again.log["steps"][0]["searches"][0]["drawn"]
         == (other.log["steps"][0]["searches"][0]["drawn"])
     )
+
+
+def test_rows_need_no_place_to_draw_levels(people):
+    """A relation has no order: the same rows in another one give the same levels."""
+    one = discreet.protect(duckdb.arrow(people), recipe())
+    backwards = people.take(list(reversed(range(len(people)))))
+    other = discreet.protect(duckdb.arrow(backwards), one.recipe)
+    levels = [r.plan["steps"][0]["columns"]["age"]["levels"] for r in (one, other)]
+    assert levels[0] == levels[1]
+    figures = [r.log["steps"][0]["searches"][0]["drawn"] for r in (one, other)]
+    assert figures[0] == figures[1]
+    one.close()
+    other.close()
 
 
 def test_seeds_draw_different_levels_and_the_price_is_told(people):

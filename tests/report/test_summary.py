@@ -22,7 +22,9 @@ def test_three_sentences_from_the_figures(everything):
     # k counts households, so that risk is of them.
     homes = facts["assessment"]["risk"]["composition"]["after"]["households"]
     assert protected.startswith(f"{unique} of {homes} households")
-    assert re.search(r"(\d+) of \1 promises checked were verified\.$", protected)
+    assert re.search(
+        r"(\d+) of \1 promises checked were verified, and 1 point is weak\.$", protected
+    )
     # Numbers of households are new in each record, which is no loss.
     cells = everything.log["changed_cells"]
     assert cells["household_id"] > 0

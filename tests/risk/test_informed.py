@@ -6,6 +6,8 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.datasets import load_census
 from discreet.errors import BadInput
@@ -14,6 +16,7 @@ from discreet.microaggregation import Microaggregation
 from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle
 from discreet.risk import distance_linkage, informed_linkage, probabilistic_linkage
 from discreet.rounding import OMA
+from tests.examples import examples
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +55,14 @@ def test_rank_swapping_is_undone_as_by_intersecting_windows(census, p, unique):
     assert found > (1 / candidates).mean() - 0.02
     naive = distance_linkage(x, y, known="all"), probabilistic_linkage(x, y, known="all")
     assert found > 1.3 * max(naive)
+    drawn = informed_linkage(x, RankSwap(p=p, window="drawn", random_state=1).fit_transform(census))
+    # A window that is drawn excludes nobody for certain.
+    assert drawn < found - 0.08
+    print(
+        f"Census, rank-swap p = {p}: informed {found:.1%}, with a drawn window {drawn:.1%}; "
+        f"windows intersected {(1 / candidates).mean():.1%}; distance {naive[0]:.1%}, "
+        f"probabilistic {naive[1]:.1%}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -200,6 +211,43 @@ def test_groups_of_k_leave_k_to_guess_among(census):
     np.testing.assert_allclose(records, 1 / sizes)
 
 
+number = st.none() | st.integers(0, 5).map(float)
+label = st.none() | st.sampled_from("abc")
+record = st.tuples(number, label, number, label)
+
+
+def goes_with(x, y, i):
+    """Originals that the released value of row i goes with, by the definition."""
+    seen = [a for a, b in zip(x, y, strict=True) if b == y[i]]
+    if any(isinstance(a, float) for a in x):
+        there = [a for a in seen if a is not None]
+        return [a in seen if a is None or not there else min(there) <= a <= max(there) for a in x]
+    return [a in seen for a in x]
+
+
+@given(st.lists(st.tuples(record, record), min_size=1, max_size=25))
+@examples(60)
+@pytest.mark.filterwarnings("error")
+def test_without_a_seed_whoever_fits_is_a_candidate(pairs):
+    before, after = (list(zip(*side, strict=True)) for side in zip(*pairs, strict=True))
+    # Numbers stay numbers or become labels, labels stay labels.
+    types = [pa.float64(), pa.string(), pa.float64(), pa.string()]
+    after[0] = [None if v is None else f"about {v:.0f}" for v in after[0]]
+    kinds = [pa.string(), *types[1:]]
+    x, y = (
+        pa.table({f"c{i}": pa.array(side[i], kind[i]) for i in range(4)})
+        for side, kind in ((before, types), (after, kinds))
+    )
+    records = informed_linkage(x, y, drawn=[], detail=True).records
+    for i, found in enumerate(records):
+        fits = np.all([goes_with(before[c], after[c], i) for c in range(4)], axis=0)
+        assert found == pytest.approx(1 / fits.sum())
+    # Whatever chance did, the figure is a share, and nothing is divided by zero.
+    for drawn in (["c0", "c1"], None):
+        assert 0 <= informed_linkage(x, y, drawn=drawn) <= 1
+    assert 0 <= informed_linkage(x, y, reruns=[y, y.take(np.arange(len(y))[::-1])]) <= 1
+
+
 def test_nulls_are_values_of_their_own():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(500, 3))
@@ -278,7 +326,9 @@ def test_messages():
     with pytest.raises(BadInput, match="column 'y' cannot be compared"):
         informed_linkage(x, x, known=["y"])
     with pytest.raises(BadInput, match='known = "paper" is for other linkage'):
-        informed_linkage(np.hstack([x, x]), np.hstack([x, x]), known="paper")
+        informed_linkage(x, x, known="paper")
+    with pytest.raises(BadInput, match=r"drawn must be a list, such as \['x1'\]"):
+        informed_linkage(x, x, drawn="x1")
     with pytest.raises(BadInput, match="queries = 0 must be 1 or more"):
         informed_linkage(x, x, queries=0)
     with pytest.raises(BadInput, match="a rerun has no column 'x1'"):

@@ -362,7 +362,10 @@ def test_a_release_is_verified_and_can_be_checked_from_its_folder(step, tmp_path
         tmp_path / "out" / "public" / "table.csv", release.recipe, tmp_path / "out" / "internal",
         pa.table({"x": x}),
     )  # fmt: skip
-    assert report.summary == f"{len(report.findings)} verified"
+    assert report.verified
+    # Multiples of a base may stand for one record, where no least number is promised.
+    alone = step["method"] == "base" and "min_attraction" not in step
+    assert len(report.having("weak")) == alone
 
 
 @pytest.mark.parametrize("name", ["mdlp", "chimerge"])

@@ -378,7 +378,8 @@ def with_smallest(sample: Sequence[Rows], m: int, draws: Draws) -> Rows:
     """Return the rows with the m smallest words, in the order of the table."""
     before, after = (pa.concat_tables([getattr(part, s) for part in sample]) for s in _SIDES)
     numbers = np.concatenate([part.numbers for part in sample])
-    at = np.argsort(draws.words(numbers), kind="stable")[:m]
+    words = draws.words(numbers)
+    at = np.argpartition(words, m)[:m] if m < len(words) else np.arange(len(words))
     # Pieces may have come in any order.
     at = at[np.argsort(numbers[at])]
     return Rows(before, after, numbers, sample[0].numeric).take(at)

@@ -214,6 +214,9 @@ def _check_log(log: Mapping[str, Any]) -> None:
     for part in ("input", "output"):
         _check_kind(f"'rows' of '{part}' of log.json", log[part]["rows"], int)
     _check_kind("'columns' of 'input' of log.json", log["input"]["columns"], list)
+    for step in log["steps"]:
+        _check_kind("a step of log.json", step, dict)
+        _check_kind("'changed_cells' of a step of log.json", step["changed_cells"], dict)
     _check_kind("'hmac' of 'input' of log.json", log["input"]["hmac"], str)
     _check_kind("'placed' of 'input' of log.json", log["input"]["placed"], bool)
 

@@ -182,6 +182,6 @@ def _one_valued(shown: Shown, recipe: Recipe) -> Said:
             yield (
                 f"classes differ in '{name}'",
                 f"{classes:,} class{'es' * (classes > 1)} of {', '.join(quasi)}, with {records:,} "
-                f"record{'s' * (records > 1)}, hold one value alone, which whoever finds a "
-                "person's class then knows; l-diversity would keep them from it",
+                f"record{'s' * (records > 1)}, hold{'s' * (classes == 1)} one value alone, which "
+                "whoever finds a person's class then knows; l-diversity would keep them from it",
             )

@@ -85,6 +85,10 @@ def protect(
         typer.Option(help="csv, parquet, xlsx, sav, dta, ... (parquet for Parquet, else csv)."),
     ] = None,
     force: options.Force = False,
+    csv_safe: Annotated[
+        bool,
+        typer.Option("--csv-safe", help="Quote text that spreadsheets take for formulas."),
+    ] = False,
     engine: Annotated[
         str, typer.Option(help="memory, duckdb or spark; auto: memory if it fits, else duckdb.")
     ] = "auto",
@@ -108,6 +112,7 @@ def protect(
             engine,
             format=format,
             force=force,
+            csv_safe=csv_safe,
             sign=sign,
             memory=memory,
             master=master,

@@ -18,13 +18,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.choice import megabytes
-from discreet.engines.files import open_parquet, schema_of
+from discreet.engines.files import as_schema, open_parquet, schema_of
 from discreet.engines.frame import Engine, Finish, Frame, Numbered, Reading, plain_type
 from discreet.engines.pieces import PieceFrame, same_rows
 from discreet.errors import BadInput
 from discreet.private import make_private
 from discreet.table.files import table_writer
 from discreet.table.native import marker_values, normalise
+from discreet.table.signatures import reading_as
 from discreet.threads import cores, spread
 
 # Rows at a time: their numpy arrays are out of the way before memory notices.
@@ -308,7 +309,7 @@ class DuckDBFrame(PieceFrame):
         size = max(1, min(PIECE, CELLS // max(1, len(columns))))
         for path, start in zip(self.files, self.starts, strict=False):
             wanted = [*stored, _ROW] if self.numbered else stored
-            for batch in _batches(path, size, wanted or None):
+            for batch in _batches(path, size, wanted or None, self.own):
                 table = pa.table(batch)
                 if self.numbered:
                     rows = table[_ROW].to_numpy()
@@ -320,7 +321,7 @@ class DuckDBFrame(PieceFrame):
                 table = table.rename_columns(list(columns))
                 if not self.own:
                     table = normalise(table.replace_schema_metadata(None), self.markers)
-                yield table.cast(schema), rows
+                yield as_schema(table, schema), rows
 
     def _beside(
         self, after: DuckDBFrame, columns: Sequence[str], columns_after: Sequence[str]
@@ -434,11 +435,14 @@ class DuckDBFrame(PieceFrame):
         return self.session.connection.sql(query)
 
 
-def _batches(path: Path, size: int, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from open_parquet(path).iter_batches(size, columns=columns)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
+def _batches(
+    path: Path, size: int, columns: list[str] | None, own: bool
+) -> Iterator[pa.RecordBatch]:
+    with reading_as(path, "parquet"):
+        for batch in open_parquet(path).iter_batches(size, columns=columns):
+            # A damaged page may say that text ends where there is no memory.
+            batch.validate(full=not own)
+            yield batch
 
 
 def _side_by_side(

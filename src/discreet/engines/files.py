@@ -10,15 +10,16 @@ from pyarrow import parquet
 from discreet.errors import BadInput
 from discreet.table.files import parquet_files
 from discreet.table.native import normalise, to_arrow
+from discreet.table.signatures import reading_as
+
+_CATEGORIES = b"discreet.categories"
 
 
 def open_parquet(path: Path) -> parquet.ParquetFile:
     """Read a file's footer."""
-    try:
+    with reading_as(path, "parquet"):
         # Read ahead, what was read would stay in memory until the last row.
         return parquet.ParquetFile(path, pre_buffer=False)
-    except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
 
 
 def check_row_map(path: Path, schema: pa.Schema) -> None:
@@ -27,6 +28,34 @@ def check_row_map(path: Path, schema: pa.Schema) -> None:
         raise BadInput(
             f"{path} is not a row map: it must hold one column of whole numbers, original_row"
         )
+
+
+def store_table(table: pa.Table, path: Path) -> None:
+    """Write a table to a temporary file, from which `schema_of` knows its categories.
+
+    Parquet itself remembers categories only where they are text.
+    """
+    fields, columns = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        noted = field.remove_metadata()
+        if pa.types.is_dictionary(field.type) and not pa.types.is_string(field.type.value_type):
+            order = b"ordered" if field.type.ordered else b""
+            noted = pa.field(field.name, field.type.value_type, metadata={_CATEGORIES: order})
+        fields.append(noted)
+        columns.append(column.cast(noted.type))
+    made = pa.Table.from_arrays(columns, schema=pa.schema(fields))
+    parquet.write_table(made, path, compression="lz4")
+
+
+def as_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Cast columns to the types of a schema; Arrow itself makes no categories of numbers."""
+    columns = [
+        column.dictionary_encode()
+        if pa.types.is_dictionary(field.type) and column.type == field.type.value_type
+        else column
+        for field, column in zip(schema, table.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, names=table.column_names).cast(schema)
 
 
 def schema_of(stored: pa.Schema) -> pa.Schema:
@@ -40,7 +69,14 @@ def schema_of(stored: pa.Schema) -> pa.Schema:
     """
     empty = normalise(to_arrow(stored.empty_table()), [])
     # Without what a file adds: that a column has no nulls may no longer be so.
-    return pa.schema([pa.field(field.name, field.type) for field in empty.schema])
+    fields = []
+    for field in empty.schema:
+        noted = (stored.field(field.name).metadata or {}).get(_CATEGORIES)
+        kind = field.type
+        if noted is not None:
+            kind = pa.dictionary(pa.int32(), kind, ordered=noted == b"ordered")
+        fields.append(pa.field(field.name, kind))
+    return pa.schema(fields)
 
 
 def plain_files(folder: Path) -> list[Path]:

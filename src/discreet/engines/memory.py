@@ -22,6 +22,7 @@ from discreet.table.classes import classes_of, encode, encode_columns, in_order,
 from discreet.table.files import delimiter_of, format_of, read_table, write_table
 from discreet.table.labels import carried, take_rows
 from discreet.table.native import normalise, to_arrow
+from discreet.table.signatures import reading_as
 
 
 class Memory(Engine):
@@ -86,10 +87,8 @@ def _comparable(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, np.ndar
 
 
 def _row_map(path: Path) -> np.ndarray:
-    try:
+    with reading_as(path, "parquet"):
         found = parquet.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
     check_row_map(path, found.schema)
     # A number that is none of a row's is no row; so is one that is not there.
     rows = found["original_row"].cast(pa.int64(), safe=False)

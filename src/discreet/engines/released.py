@@ -16,6 +16,7 @@ from discreet.errors import BadInput
 from discreet.table.csv import cast, header_of, stream_text
 from discreet.table.dialect import Marks
 from discreet.table.files import delimiter_of, format_of, parquet_files
+from discreet.table.formulas import unguarded
 from discreet.table.signatures import check_content
 
 # Takes a piece of a table.
@@ -80,11 +81,11 @@ def streamed_csv(path: Path, schema: pa.Schema) -> tuple[pa.Schema, Callable[[Wr
     # As `write_table` writes it, and never guessed at.
     dialect = header_of(path, Marks(delimiter_of(path), quote='"', encoding="utf-8"))
     empty = pa.table({name: pa.array([], pa.string()) for name in dialect.header})
-    kinds = cast(empty, schema, path).schema
+    kinds = cast(unguarded(empty, schema), schema, path).schema
 
     def read(write: Write) -> None:
         def typed(batch: pa.RecordBatch) -> None:
-            write(cast(pa.table(batch), schema, path).cast(kinds))
+            write(cast(unguarded(pa.table(batch), schema), schema, path).cast(kinds))
 
         stream_text(path, dialect, dialect.header, (), typed)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.duckdb import DuckDBFrame, Session, takes_duckdbs_name
-from discreet.engines.files import plain_files
+from discreet.engines.files import plain_files, store_table
 from discreet.engines.frame import Reading
 from discreet.errors import BadInput
 from discreet.table.csv import header_of, parse_text, stream_text, text_types
@@ -53,7 +53,7 @@ def _of_table(session: Session, table: pa.Table) -> DuckDBFrame:
     if not len(table):
         raise BadInput("the table has no rows")
     path = session.new_file()
-    parquet.write_table(table, path, compression="lz4")
+    store_table(table, path)
     return _of_parquet(session, path, [path], ())
 
 

@@ -6,6 +6,8 @@ the seed or the original.
 
 from __future__ import annotations
 
+import re
+from html import escape
 from typing import Any
 
 import pyarrow as pa
@@ -17,15 +19,22 @@ from discreet.table.labels import Labels, labels_of
 
 # More levels than this are counted and not listed.
 MOST_LEVELS = 50
+_GUARDED = (
+    " Text, and names of columns, that a spreadsheet would take for a formula have a single quote "
+    "before them, which is not part of them."
+)
+# What Markdown gives a meaning: marks anywhere, underscores at the ends of words, and what begins a
+# heading or a list.
+_MARKS = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)|^[#+-](?=\s|$)|(?<=^\d)[.)](?=\s|$)")
 
 
-def codebook(recipe: Recipe, released: pa.Table) -> str:
+def codebook(recipe: Recipe, released: pa.Table, csv_safe: bool = False) -> str:
     """Describe each released column: its type, labels and levels, and what was done to it."""
     lines = [
         "# Codebook",
         "",
         f"{released.num_rows:,} rows in random order, {released.num_columns} columns. "
-        f"{_nulls(released)}{_counted(recipe)}",
+        f"{_nulls(released)}{_counted(recipe)}{_GUARDED * csv_safe}",
         "",
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
@@ -122,5 +131,5 @@ def _text(value: object) -> str:
 
 
 def _cell(text: str) -> str:
-    """Keep text on one line and inside its cell."""
-    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
+    """Keep text on one line and inside its cell; neither Markdown nor HTML changes what it says."""
+    return _MARKS.sub(r"\\\g<0>", escape(" ".join(text.split()), quote=False))

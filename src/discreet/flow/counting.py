@@ -104,7 +104,12 @@ class Counting:
     def tuples(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
         """Count the distinct tuples, by first appearance."""
         refuse_too_many(self.frame, columns, MOST_TUPLES, "round or group them first")
-        return self.frame.counts(columns)
+        found, counts = self.frame.counts(columns)
+        for place, name in enumerate(columns):
+            # Numbers that are categories have no order.
+            if pa.types.is_dictionary(self.frame.schema.field(name).type):
+                found = found.set_column(place, name, found[name].dictionary_encode())
+        return found, counts
 
     def moments(self, columns: Sequence[str]) -> Moments:
         """Put the moments of the pieces together."""

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from discreet.check.evidence import ByRow, Log, Plan, StepPlan
 from discreet.draws import Draws
 from discreet.engines import Frame
-from discreet.engines.frame import OfPiece, joined, remaining
+from discreet.engines.frame import OfPiece, joined
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput
 from discreet.flow.applying import (
@@ -164,24 +164,13 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
         unit=recipe.counted if recipe.steps else None,
     )
     begun = Decided({"steps": []}, log, recipe, applying, released, frame)
-    return _decide_on(frame, begun, recipe, begun.gone, tell)
+    return decide_on(frame, begun, recipe, begun.gone, tell)
 
 
-def decide_without(decided: Decided, gone: np.ndarray, tell: Tell) -> Decided:
-    """Decide on all steps anew, on the records that remain without some that are suppressed."""
-    begun = decided.begun
-    assert begun is not None
-    if len(gone) == begun.frame.num_rows:
-        raise BadInput("all records would be suppressed; weaken what the steps must keep")
-    frame = begun.frame.flat_map(partial(remaining, gone), begun.frame.schema)
-    again = _decide_on(frame, begun, decided.recipe, gone, tell)
-    again.why = decided.why
-    return again
-
-
-def _decide_on(
+def decide_on(
     frame: Frame, begun: Decided, recipe: Recipe, gone: np.ndarray, tell: Tell
 ) -> Decided:
+    """Decide on all steps by the rows of a frame, which lacks some of those that there are."""
     applying, log = begun.applying, deepcopy(begun.log)
     decided = replace(begun, plan={"steps": []}, log=log, recipe=recipe, frame=frame, gone=gone)
     decided.begun = begun

@@ -15,13 +15,13 @@ from discreet.check.folders import is_file_target
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
 from discreet.errors import BadInput
-from discreet.flow.deciding import Tell, decide, decide_without
+from discreet.flow.deciding import Tell, decide
 from discreet.flow.finishing import count_changes, finish
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_name, seal_for
-from discreet.flow.remaining import to_leave_out
+from discreet.flow.remaining import decide_without, to_leave_out
 from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
 
 _INDEX_KEPT = (
@@ -106,6 +106,7 @@ def protect_to(
     *,
     format: str | None = None,
     force: bool = False,
+    csv_safe: bool = False,
     sign: Path | None = None,
     tell: Tell = lambda what: None,
     **options: Any,
@@ -116,14 +117,14 @@ def protect_to(
     becomes the release, or is removed by the next run.
     """
     engine = choose(engine, table)
-    name = released_name(out, format, engine, table)
+    name = released_name(out, format, engine, table, csv_safe)
     seal = seal_for(out, sign)
     with written_whole(out, force, table) as part:
         work = part / "work"
         work.mkdir()
         release = prepare(table, recipe, engine, folder=work, tell=tell, **options)
         try:
-            assessment = release.write(part, name, is_file_target(out), seal)
+            assessment = release.write(part, name, is_file_target(out), seal, csv_safe=csv_safe)
         finally:
             release.close()
         # Rows of the original must not be published with the rest; what fails here is told.

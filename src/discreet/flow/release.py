@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,10 @@ from discreet.flow.told import Told, first_rows
 from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.report import external_report, internal_report, summary_html
-from discreet.table import like, to_arrow
+from discreet.table import formulas, like, to_arrow
 from discreet.table.bare import bare
 from discreet.table.files import format_of
-from discreet.table.labels import carried, public_field
+from discreet.table.labels import carried, is_text, public_field
 from discreet.table.signatures import FORMATS
 
 ROWS = "rows.parquet"
@@ -49,7 +50,7 @@ README = """\
 This folder is internal. Never share it.
 
 It holds what proves the release and what would undo it: the seed, the plan, the map from released
-to original rows, hashes of the input with their key. Share `public/` only.
+to original rows. Share `public/` only.
 
 recipe.toml      the recipe with its seeds; a rerun with it gives the same table, byte for byte
 pseudonyms.key   the key of the pseudonyms, if there are any; name it as pseudonym_key in another
@@ -168,6 +169,7 @@ class Release:
         format: str | None = None,
         force: bool = False,
         assessment: Assessment | None = None,
+        csv_safe: bool = False,
         sign: str | Path | None = None,
     ) -> Path:
         """Write the release: `public/` to share, `internal/` to keep.
@@ -185,6 +187,9 @@ class Release:
             Replace a release that is there.
         assessment : Assessment, optional
             Taken as it is; measured where not given.
+        csv_safe : bool
+            Put a single quote before text that a spreadsheet would take for a formula, and before
+            such names of columns, of a CSV. The log and the codebook say so, and the check knows.
         sign : str or Path, optional
             An Ed25519 private key (PEM) to sign a release folder with, so that others can verify
             its files without a secret.
@@ -201,14 +206,20 @@ class Release:
         """
         target = Path(folder)
         given = self.source if self.source is not None else self.given
-        name = released_name(target, format, self.engine.name, given)
+        name = released_name(target, format, self.engine.name, given, csv_safe)
         seal = seal_for(target, sign)
         with written_whole(target, force, self.source) as part:
-            self.write(part, name, is_file_target(target), seal, assessment)
+            self.write(part, name, is_file_target(target), seal, assessment, csv_safe)
         return target if is_file_target(target) else target / "public" / name
 
     def write(
-        self, part: Path, name: str, alone: bool, seal: Seal, assessment: Assessment | None = None
+        self,
+        part: Path,
+        name: str,
+        alone: bool,
+        seal: Seal,
+        assessment: Assessment | None = None,
+        csv_safe: bool = False,
     ) -> Assessment:
         """Write `public/` and `internal/` into a folder, and check what was written.
 
@@ -218,14 +229,18 @@ class Release:
         public.mkdir()
         make_private_folder(internal)
         self.tell("writing the rows in random order")
+        finish = partial(_guarded, self.finish) if csv_safe else self.finish
         with timed(log, "write"):
             rows = self.engine.write(
-                self.treated, ORDER, LEFT_OUT, self.finish, public / name, internal / ROWS
+                self.treated, ORDER, LEFT_OUT, finish, public / name, internal / ROWS
             )
         schema = shared_schema(self.finish.schema, format_of(Path(name)))
+        schema = formulas.csv_safe(schema) if csv_safe else schema
         self.tell("reading back what was written")
         with timed(log, "read back"):
             released = self.engine.released(public / name, internal / ROWS, schema)
+            if format_of(Path(name)).startswith("csv") and not csv_safe:
+                warn_of_formulas(log, released)
         if not alone:
             self.tell("describing it")
             with timed(log, "describe"):
@@ -235,7 +250,7 @@ class Release:
             with timed(log, "assess"):
                 assessment = self._assess(released)
         self._save_internal(internal, schema, assessment)
-        log["output"] = {"format": format_of(Path(name)), "rows": rows}
+        log["output"] = {"format": format_of(Path(name)), "rows": rows, "csv_safe": csv_safe}
         log |= {"usage": used} if (used := self.engine.usage()) else {}
         write_json(internal / "log.json", log)
         files = seal.put(part, log["release"])
@@ -262,7 +277,8 @@ class Release:
             told, sample = released.table.cast(schema), None
         else:
             told, sample = Told.of(released, schema), first_rows(public / name, schema)
-        (public / "codebook.md").write_text(codebook(self.recipe, told), "utf-8")
+        guarded = formulas.is_csv_safe(schema)
+        (public / "codebook.md").write_text(codebook(self.recipe, told, guarded), "utf-8")
         facts = public_facts(self.recipe, self.log, told, sample)
         (public / "report.html").write_text(external_report(facts), "utf-8")
 
@@ -302,13 +318,34 @@ def _left_out(piece: pa.Table, rows: np.ndarray) -> np.ndarray:
     return rows[piece[LEFT_OUT].to_numpy()]
 
 
+def _guarded(finish: Finish, piece: pa.Table, rows: np.ndarray) -> pa.Table:
+    return formulas.guarded(finish(piece, rows))
+
+
+def warn_of_formulas(log: Log, released: Frame) -> None:
+    """Say in a log how much of a CSV a spreadsheet would take for formulas."""
+    names = [field.name for field in released.schema if is_text(field.type)]
+    cells = released.fold(_formulas, add, names) if names else 0
+    headers = formulas.formula_cells([pa.chunked_array([released.schema.names])])
+    for count, what in ((cells, "text cells begin"), (headers, "names of columns begin")):
+        said = f"{count:,} {what} with =, +, -, @ or a tab, which spreadsheets take for formulas; "
+        said += "--csv-safe, or csv_safe = True, has them read as text"
+        log["warnings"] += [said] * (count > 0 and said not in log["warnings"])
+
+
+def _formulas(piece: pa.Table, rows: np.ndarray) -> int:
+    return formulas.formula_cells(piece.columns)
+
+
 def shared_schema(schema: pa.Schema, format: str) -> pa.Schema:
     """Return the released columns as a format carries them: types, and labels to share."""
     fields = carried(schema.empty_table(), format).schema
     return pa.schema([public_field(one) for one in fields])
 
 
-def released_name(target: Path, format: str | None, engine: str, given: Any) -> str:
+def released_name(
+    target: Path, format: str | None, engine: str, given: Any, csv_safe: bool = False
+) -> str:
     """Name the released table's file, or refuse a format that an engine does not write.
 
     As the target says, or `table` with the format's suffix: the same whatever the engine.
@@ -326,6 +363,10 @@ def released_name(target: Path, format: str | None, engine: str, given: Any) -> 
             all_known = ", ".join(dict.fromkeys(FORMATS.values()))
             raise BadInput(f"there is no format '{format}'; known: {all_known}")
         name = f"table.{format}"
+    if csv_safe and not format_of(Path(name)).startswith("csv"):
+        raise BadInput(
+            f"csv_safe is for CSV, where spreadsheets see formulas, not for {format_of(Path(name))}"
+        )
     if engine != "memory" and format_of(Path(name)) not in _WRITES:
         raise BadInput(
             f"the engine {engine} writes {', '.join(_WRITES)}, not {format_of(Path(name))}; use "

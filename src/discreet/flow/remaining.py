@@ -9,14 +9,16 @@ none is suppressed any more.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.engines import Frame
+from discreet.engines.frame import remaining
 from discreet.errors import BadInput
 from discreet.flow.applying import SUPPRESSED
-from discreet.flow.deciding import Decided
+from discreet.flow.deciding import Decided, Tell, decide_on
 from discreet.flow.finishing import Finish
 from discreet.method import JUDGED
 from discreet.table.classes import encode
@@ -31,15 +33,28 @@ def to_leave_out(decided: Decided, treated: Frame, finished: Finish) -> np.ndarr
     why = decided.why or _why(decided, told["records"] > told["left_out"], finished)
     if why is None:
         return None
-    if not treated.positioned:
-        raise BadInput(
-            f"{told['records']:,} records are suppressed, and {why}; but the rows of this table "
-            "have no fixed place, so that the steps cannot be decided without them: put the "
-            "columns into one step, set suppression_limit = 0, or use --engine memory"
-        )
     decided.why = why
     gone = np.sort(treated.fold(_suppressed, np.append, [SUPPRESSED]))
     return _with_households(decided, gone)
+
+
+def decide_without(decided: Decided, gone: np.ndarray, tell: Tell) -> Decided:
+    """Decide on all steps anew, on the records that remain without some that are suppressed."""
+    begun = decided.begun
+    assert begun is not None
+    try:
+        if len(gone) == begun.frame.num_rows:
+            raise BadInput("all records would be suppressed; weaken what the steps must keep")
+        frame = begun.frame.flat_map(partial(remaining, gone), begun.frame.schema)
+        again = decide_on(frame, begun, decided.recipe, gone, tell)
+    except BadInput as error:
+        raise BadInput(
+            f"{error}; before that, {len(gone):,} suppressed records were left out, since "
+            f"{decided.why}: put the columns into one step, or set suppression_limit = 0 or "
+            "promise = false in one of them"
+        ) from None
+    again.why = decided.why
+    return again
 
 
 def _suppressed(piece: pa.Table, rows: np.ndarray) -> np.ndarray:

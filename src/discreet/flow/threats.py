@@ -134,7 +134,7 @@ ATTACKS = (
         "rank-swap windows",
         "no value goes farther than a fixed window, so that windows of several columns intersect",
         'nothing; window = "drawn" excludes no pair of records for certain',
-        "who knows p and enough columns finds most records",
+        "who knows p and many columns finds most records; drawn windows only make it less certain",
         ("informed_linkage",),
         on_step=lambda method, recipe: method.promise == "rank-window",
     ),

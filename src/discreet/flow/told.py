@@ -15,6 +15,7 @@ from discreet.engines import Frame
 from discreet.table.columns import ends_of, kind_of
 from discreet.table.csv import cast
 from discreet.table.files import delimiter_of, format_of, parquet_files
+from discreet.table.formulas import unguarded, written_names
 
 # Rows of a released table that pictures are made of.
 _SHOWN = 100_000
@@ -92,7 +93,7 @@ def first_rows(path: Path, schema: pa.Schema) -> pa.Table:
         return pa.concat_tables(pieces)
     parse = arrow_csv.ParseOptions(delimiter=delimiter_of(path), newlines_in_values=True)
     text = arrow_csv.ConvertOptions(
-        column_types=dict.fromkeys(schema.names, pa.string()),
+        column_types=dict.fromkeys(written_names(schema), pa.string()),
         null_values=[""],
         strings_can_be_null=True,
     )
@@ -101,7 +102,7 @@ def first_rows(path: Path, schema: pa.Schema) -> pa.Table:
     with arrow_csv.open_csv(path, read, parse, text) as reader:
         pieces, rows = [], 0
         for batch in reader:
-            pieces.append(cast(pa.table(batch), schema, path))
+            pieces.append(cast(unguarded(pa.table(batch), schema), schema, path))
             rows += len(batch)
             if rows >= _SHOWN:
                 break

@@ -148,38 +148,45 @@ class Search:
         self.drawn = draws is not None
         end = math.inf if time_limit is None else time.perf_counter() + time_limit
         most = math.inf if evaluations is None else evaluations
+        bound = self._bounded(end, most)
+        if self.best is None:
+            return None
+        self.trace.add(len(self.known), self.known[self.best[2]].value)
+        drawn = None
+        if draws is not None:
+            drawn = Race(self, draws, stream).first(lambda: self._over(end, most))
+        # After a search that was cut short, the draw may have come upon a better one.
+        best = self.known[self.best[2]].value
+        levels = self.best[2] if drawn is None else drawn
+        node = self.known[levels]
+        certificate = Certificate(
+            math.prod(h - low + 1 for low, h in zip(self.lo, self.hi, strict=True)),
+            len(self.known),
+            best,
+            min(best, bound),
+            None if drawn is None else node.value,
+        )
+        return Found(levels, node.suppressed, certificate, self.trace.to_dict())
+
+    def _bounded(self, end: float, most: float) -> float:
+        """Search until the best node is proven or the budget is over; what is left is not below."""
         heap: list[tuple[float, int, Levels, Levels, float]] = []
         self._push(heap, self.lo, self.hi)
         if end < math.inf or most < math.inf:
             self._descend(end, most)
         while heap and (self.best is None or heap[0][:3] < self.best):
-            _, _, lo, hi, _ = heap[0]
+            _, _, lo, hi, bound = heap[0]
             if lo == hi:
                 heapq.heappop(heap)
                 continue
             below, above = self.halves(lo, hi)
             # What needs no evaluation is done in any case: a rerun by evaluations ends here too.
             if self.best and self._over(end, most) and not self.are_known(below, above):
-                break
+                return bound
             heapq.heappop(heap)
             self._push(heap, *below)
             self._push(heap, *above)
-        if self.best is None:
-            return None
-        levels = self.best[2]
-        node = self.known[levels]
-        bound = optimum = node.value
-        if heap and heap[0][:3] < self.best:
-            bound = min(bound, heap[0][4])
-        self.trace.add(len(self.known), node.value)
-        drawn = None
-        if draws is not None:
-            levels = Race(self, draws, stream).first(lambda: self._over(end, most))
-            node = self.known[levels]
-            drawn = node.value
-        sizes = [h - low + 1 for low, h in zip(self.lo, self.hi, strict=True)]
-        certificate = Certificate(math.prod(sizes), len(self.known), optimum, bound, drawn)
-        return Found(levels, node.suppressed, certificate, self.trace.to_dict())
+        return math.inf
 
     def _over(self, end: float, most: float) -> bool:
         return len(self.known) >= most or time.perf_counter() > end

@@ -165,7 +165,9 @@ class PoROP(RowBound):
         self.check_params()
         columns = given.columns
         cells = np.column_stack(list(columns.values()))
-        plans = {name: self._plan_of(*self._describe(values)) for name, values in columns.items()}
+        plans = {
+            name: self._plan_of(name, *self._describe(values)) for name, values in columns.items()
+        }
         order = self._first_pass(cells.ravel())
         joint = self._fit(len(order.values), _ordered.in_memory(order.values, STRETCH))
         released = self._normals(cells, [given.draws(name) for name in columns])
@@ -206,7 +208,7 @@ class PoROP(RowBound):
         high = max(float(column.high[0]) for column in found.values())
         self._refuse(n, low, high)
         plans = {
-            name: self._plan_of(column.sd[0], column.low[0], column.high[0])
+            name: self._plan_of(name, column.sd[0], column.low[0], column.high[0])
             for name, column in found.items()
         }
         order, lows, widths = _ordered.second_order(
@@ -232,9 +234,16 @@ class PoROP(RowBound):
             low, high = present.min(), present.max()
         return sd, low, high
 
-    def _plan_of(self, sd: float, low: float, high: float) -> ColumnPlan:
+    def _plan_of(self, name: str, sd: float, low: float, high: float) -> ColumnPlan:
         """Note the noise that a column gets at least, and the range to keep."""
-        plan: ColumnPlan = {"kind": "porop", "noise_floor": float(self.noise_floor * sd)}
+        floor = float(self.noise_floor * sd)
+        if self.noise_floor > 0 and floor == 0:
+            raise BadInput(
+                f"noise_floor = {self.noise_floor:g} gives no noise to column '{name}', whose "
+                "values are all the same or too close to tell apart; leave it out of the step, or "
+                "set noise_floor = 0"
+            )
+        plan: ColumnPlan = {"kind": "porop", "noise_floor": floor}
         return plan | ({"lower": float(low), "upper": float(high)} if self.keep_range else {})
 
     def _first_pass(self, cells: np.ndarray) -> _Order:

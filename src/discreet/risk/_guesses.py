@@ -98,6 +98,8 @@ def _regressed(
 ) -> np.ndarray:
     """Predict a column without its noise, whose covariances with released columns are given."""
     names = [k for k, v in released.items() if np.nanstd(v) > 0]
+    if name not in names:
+        return released[name]
     values = np.column_stack([released[k] for k in names])
     centre, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     # A null says as much as the mean.

@@ -259,7 +259,7 @@ def _kept(equal: np.ndarray, share: np.ndarray) -> float:
     0.4
     """
     chance = float(share @ share)
-    stay = (equal.sum() + 0.5) / (len(equal) + 1)
+    stay = float(equal.sum() + 0.5) / (len(equal) + 1)
     return max(0.0, (stay - chance) / (1 - chance)) if chance < 1 else 0.0
 
 

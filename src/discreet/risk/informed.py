@@ -1,7 +1,7 @@
 """Linkage by an intruder who knows the recipe, and not the seed.
 
-The strongest intruder that can be measured without guessing seeds: of every column he knows how
-likely a released value is for each original one, adds that up, and takes the most likely record.
+An intruder who can run the recipe with other seeds learns for every column how likely a released
+value is for each original one, adds that up, and takes the most likely record.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def informed_linkage(
 ) -> float | InformedLinkage:
     """Share of the records that an intruder links who knows the recipe, and not the seed.
 
-    Such an intruder can run the recipe on data of his own, and so learns how a record and its
+    Such an intruder can run the recipe too, with other seeds, and so learns how a record and its
     released one differ: a rank swap never goes beyond its window, noise has a size, PRAM keeps a
-    category with a certain probability. For each released record he adds up over the columns how
-    much likelier its cells are for one original than for any, and takes the most likely.
+    category with a certain probability. For each released record the intruder adds up over the
+    columns how much likelier its cells are for one original than for any, and takes the likeliest.
 
     Parameters
     ----------
@@ -96,9 +96,9 @@ def informed_linkage(
         differs is taken to be drawn.
     reruns : sequence of tables or arrays
         The original, protected by the same recipe with other seeds: what the intruder learns from.
-        A column that comes out the same each time is not drawn. Without them he learns from the
-        release itself: from one half of the records for those of the other, so that nobody is
-        found by what was learned from his own record.
+        A column that comes out the same each time is not drawn. Without them it is learned from the
+        release itself: from one half of the records for those of the other, so that no record is
+        found by what was learned from itself.
     queries : int, optional
         Look for so many of the records, chosen at random, among all; where not given, for all.
     detail : bool
@@ -176,16 +176,16 @@ def _columns(
                 f"the original has {before.num_rows:,} rows, the {what} {table.num_rows:,}"
             )
     shared = [name for name in after.column_names if name in before.column_names]
-    sets = known_sets(known if isinstance(known, str) else [known], shared)
-    if len(sets) > 1:
+    if known == "paper":
         raise BadInput('known = "paper" is for other linkage; give "all" or a list of columns')
+    [names] = known_sets(known if isinstance(known, str) else [known], shared)
     for run in others:
-        for name in sets[0]:
+        for name in names:
             if name not in run.column_names:
                 raise BadInput(f"a rerun has no column '{name}'; {nearest(name, run.column_names)}")
     return {
         name: Column(name, before[name], [run[name] for run in (after, *others)])
-        for name in (sets[0] if before.num_rows else ())
+        for name in (names if before.num_rows else ())
     }
 
 
@@ -201,7 +201,11 @@ def _chance_in(
     """Return the columns that chance decided."""
     if rerun:
         return {name for name, one in columns.items() if not one.repeats}
-    return {name for name, one in columns.items() if not one.same} if drawn is None else drawn
+    if drawn is None:
+        return {name for name, one in columns.items() if not one.same}
+    if isinstance(drawn, str):
+        raise BadInput(f"drawn must be a list, such as ['{drawn}']")
+    return drawn
 
 
 def _learned(order: np.ndarray, asked: np.ndarray, others: int) -> list[tuple[np.ndarray, Cells]]:

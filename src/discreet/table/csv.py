@@ -20,6 +20,7 @@ from pyarrow import csv as arrow_csv
 from discreet.errors import BadInput, one_line
 from discreet.table.columns import LARGEST_EXACT_INTEGER
 from discreet.table.dialect import LONGEST_LINE, Dialect, Marks, find_dialect, open_bytes
+from discreet.table.formulas import unguarded
 from discreet.threads import over_ranges
 
 _TEXT = pa.large_string()
@@ -38,7 +39,7 @@ def read_csv(
     """Read a CSV file; see `discreet.read_table` for the parameters."""
     table, dialect = _read(path, _TEXT, known, null_markers)
     if schema is not None:
-        return cast(table, schema, path)
+        return cast(unguarded(table, schema), schema, path)
     columns = dict(zip(table.column_names, table.columns, strict=True))
     columns = _typed_columns(path, columns, dialect, numeric)
     return pa.table({name: _short_text(column) for name, column in columns.items()})

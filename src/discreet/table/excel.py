@@ -50,8 +50,6 @@ def read_excel(
             f"{path} cannot be read as an Excel workbook; if it has a chart sheet, delete it, or "
             "save the table's sheet as a workbook of its own"
         ) from None
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise BadInput(f"{path} cannot be read as an Excel workbook: {error}") from None
     with closing(book):
         where = _sheet_of(path, book, sheet)
         rows = _rows(book[where], book.properties.creator == _CREATOR)

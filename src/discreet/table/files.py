@@ -21,10 +21,10 @@ from discreet.table.labels import is_text, public_field, replaced
 from discreet.table.native import normalise, tidy_dictionary, to_arrow
 from discreet.table.signatures import (
     FORMATS,
-    NAMES,
     READ_ONLY,
     check_content,
     check_path,
+    reading_as,
     suffix_of,
 )
 
@@ -109,16 +109,17 @@ def read_table(
         known = Marks(separator, decimal, quote, encoding)
         return read_csv(path, known, null_markers, numeric, schema)
     text = [] if schema is None else [field.name for field in schema if is_text(field.type)]
-    if kind == "xlsx":
-        from discreet.table.excel import read_excel
+    with reading_as(path, kind):
+        if kind == "xlsx":
+            from discreet.table.excel import read_excel
 
-        table = read_excel(path, sheet, null_markers, text)
-    elif kind in ("parquet", "feather"):
-        table = _read_arrow(path, kind)
-    else:
-        from discreet.table.statistics_files import read_statistics_file
+            table = read_excel(path, sheet, null_markers, text)
+        elif kind in ("parquet", "feather"):
+            table = _read_arrow(path, kind)
+        else:
+            from discreet.table.statistics_files import read_statistics_file
 
-        table = read_statistics_file(path, kind, encoding, text)
+            table = read_statistics_file(path, kind, encoding, text)
     return _finished(table, path, null_markers, schema)
 
 
@@ -132,12 +133,13 @@ def _finished(
 
 
 def _read_arrow(path: Path, kind: str) -> pa.Table:
-    try:
-        if kind == "feather":
-            return feather.read_table(str(path), memory_map=False)
-        return parquet.ParquetFile(pa.OSFile(str(path))).read()
-    except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path} cannot be read as {NAMES[kind]}: {error}") from None
+    if kind == "feather":
+        table = feather.read_table(str(path), memory_map=False)
+    else:
+        table = parquet.ParquetFile(pa.OSFile(str(path))).read()
+    # A damaged page may say that text ends where there is no memory.
+    table.validate(full=True)
+    return table
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -159,10 +161,8 @@ def _read_folder(folder: Path) -> pa.Table:
     paths = parquet_files(folder)
     first = None
     for path in paths:
-        try:
+        with reading_as(path, "parquet"):
             schema = parquet.read_schema(path).remove_metadata()
-        except (pa.ArrowException, OSError) as error:
-            raise BadInput(f"{path} cannot be read as Parquet: {error}") from None
         first = first or schema
         if schema != first:
             odd = next(iter([f.name for f in schema if f not in first] or first.names))
@@ -172,9 +172,11 @@ def _read_folder(folder: Path) -> pa.Table:
             )
     from pyarrow import dataset
 
-    return dataset.dataset(
-        [str(p) for p in paths], format="parquet", partitioning="hive"
-    ).to_table()
+    with reading_as(folder, "parquet"):
+        files = dataset.dataset([str(p) for p in paths], format="parquet", partitioning="hive")
+        table = files.to_table()
+        table.validate(full=True)
+    return table
 
 
 def write_table(table: Any, path: str | Path) -> None:

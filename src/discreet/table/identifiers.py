@@ -97,7 +97,7 @@ def _with_values(found: Marks, values: pa.Array, column: pa.ChunkedArray) -> Mar
     ends = pc.min_max(column).as_py()
     if ends["min"] is None:
         return found
-    known = np.abs(values.cast(pa.float64()).to_numpy())
+    known = np.abs(values.cast(pa.float64(), safe=False).to_numpy())
     digits = np.ceil(np.log10(np.maximum(known, 0.5) + 0.5)).astype(np.int64)
     lengths = np.bincount(np.minimum(digits, _MOST_DIGITS), minlength=_MOST_DIGITS + 1)
     low, high = float(ends["min"]), float(ends["max"])

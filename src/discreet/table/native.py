@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from discreet.errors import BadInput
 from discreet.table.labels import replaced
+from discreet.table.ranges import refuse_years
 
 # Past this a column of text may not fit 32-bit offsets once its pieces are joined.
 _LARGE_TEXT = 1 << 30
@@ -133,6 +134,7 @@ def normalise(table: pa.Table, markers: Sequence[str]) -> pa.Table:
     """
     for position, name in enumerate(table.column_names):
         column = _plain(table[name])
+        refuse_years(column, name)
         column = _without(column, ["", *markers])
         if column is not table[name]:
             field = replaced(table.schema.field(name), table[name], column)

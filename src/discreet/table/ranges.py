@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.errors import BadInput
 
 # Past this float64 does not hold every integer.
 LARGEST_EXACT_INTEGER = 2**53
@@ -32,6 +35,20 @@ def days_held(kind: pa.DataType) -> tuple[int, int]:
     """
     most = (2**63 - 1) * nanoseconds(kind) // _DAY
     return max(_FIRST_DAY, -most), min(_LAST_DAY, most - 1)
+
+
+def refuse_years(column: pa.ChunkedArray, name: str) -> None:
+    """Refuse dates and datetimes outside the years 1 to 9999, which a calendar cannot name."""
+    if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+        return
+    stored = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
+    unit = nanoseconds(column.type)
+    ends = pc.min_max(column.cast(stored)).as_py().values()
+    if any(end is not None and not _FIRST_DAY <= end * unit // _DAY <= _LAST_DAY for end in ends):
+        raise BadInput(
+            f"column '{name}' holds a date before the year 1 or after 9999; correct it, or leave "
+            "the cell empty"
+        )
 
 
 def limits(kind: pa.DataType, scale: int) -> tuple[int, int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from types import ModuleType
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, one_line
 
 # Read and written; the name of a format is its usual suffix.
 FORMATS = {
@@ -86,6 +88,18 @@ def check_name(path: Path) -> None:
         str(path).encode()
     except UnicodeEncodeError:
         raise BadInput(f"the path {str(path)!r} is not valid UTF-8; rename it") from None
+
+
+@contextmanager
+def reading_as(path: Path, format: str) -> Iterator[None]:
+    """Report a damaged file in one sentence: libraries fail on one in many ways."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except Exception as error:
+        why = one_line(error).replace(str(path), path.name)
+        raise BadInput(f"{path} cannot be read as {NAMES[format]}: {why}") from None
 
 
 def check_content(path: Path, format: str) -> None:

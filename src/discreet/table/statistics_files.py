@@ -57,17 +57,13 @@ def read_statistics_file(
     pyreadstat = optional("pyreadstat", path)
     reader = getattr(pyreadstat, {"xpt": "read_xport"}.get(format, f"read_{format}"))
     more = {} if format == "xpt" else {"user_missing": True}
-    try:
-        cells, meta = reader(
-            str(path),
-            encoding=encoding,
-            disable_datetime_conversion=True,
-            output_format="dict",
-            **more,
-        )
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, OSError) as error:
-        name = PROGRAMS[format].name
-        raise BadInput(f"{path} cannot be read as {name}: {error}") from None
+    cells, meta = reader(
+        str(path),
+        encoding=encoding,
+        disable_datetime_conversion=True,
+        output_format="dict",
+        **more,
+    )
     found = [
         _read_column(name, cells.pop(name), meta, format, name in text)
         for name in meta.column_names

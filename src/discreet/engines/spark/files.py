@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.engines.duckdb import Session as DuckDB
+from discreet.engines.files import store_table
 from discreet.engines.frame import Reading
 from discreet.engines.released import streamed_csv
 from discreet.private import make_private
@@ -22,8 +23,7 @@ _PART = "part-00000.parquet"
 def store(table: Any, folder: Path, how: Reading) -> Path:
     """Write a pandas, polars or pyarrow table to a Parquet file in a new folder."""
     folder.mkdir()
-    made = normalise(to_arrow(table), how.null_markers)
-    parquet.write_table(made, folder / "table.parquet", compression="lz4")
+    store_table(normalise(to_arrow(table), how.null_markers), folder / "table.parquet")
     return folder / "table.parquet"
 
 
