@@ -120,10 +120,10 @@ def test_what_is_accepted_is_written_measured_and_verified(method, kind, tmp_pat
 def test_columns_that_no_step_treats_count_too(engine):
     given = table("large").append_column("w", pa.array(numbers("too large")))
     recipe = content("oma")
-    recipe["roles"]["insensitive"] = ["z", "w"]
+    recipe["roles"] |= {"insensitive": ["z", "w"], "not_identifiers": ["w"]}
     with pytest.raises(BadInput, match=r"column 'w', row 1: .* is too large to compute with"):
         protect(given, recipe, engine)
-    recipe["roles"]["insensitive"], recipe["roles"]["identifiers"] = ["z"], ["w"]
+    recipe["roles"] |= {"insensitive": ["z"], "not_identifiers": [], "identifiers": ["w"]}
     protect(given, recipe, engine).close()
 
 
