@@ -174,6 +174,19 @@ class Contract:
             found = [(cell[1:], cell[0]) for cell in listed(tuples, counts)]
             assert found == [(key, len(values)) for key, values in held.items()]
 
+    def test_tuples_that_hold_one_value_of_another_column(self, frame, expected):
+        columns, of = ["A", HOSTILE], ["number", "labels", "key"]
+        wanted = []
+        for name in of:
+            held = {}
+            for *key, value in zip(
+                *(expected[one].to_pylist() for one in [*columns, name]), strict=True
+            ):
+                held.setdefault(tuple(key), []).extend([] if value is None else [value])
+            alone = [values for values in held.values() if len(set(values)) == 1]
+            wanted.append((len(alone), sum(map(len, alone))))
+        assert frame.one_valued(columns, of) == wanted
+
     def test_sizes_of_tuples_with_and_without_some_rows(self, frame, expected):
         columns = ["A", HOSTILE]
         cells = [cell[1:] for cell in listed(expected.select(columns), np.arange(1000))]

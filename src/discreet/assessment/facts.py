@@ -279,14 +279,10 @@ class Facts:
             )
 
     def sums_by_value(
-        self, columns: list[str]
-    ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return the released values of numbers, the rows of each, and the sum of its originals.
-
-        A column with too many of them is left out.
-        """
-        few = [c for c in columns if int(self.sizes(1, [c])[1].sum()) <= MOST_TUPLES]
-        return sums_by_value(self.before, self.after, few) if few else {}
+        self, values: dict[str, np.ndarray]
+    ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Return how many rows some released numbers have, and the sums of their originals."""
+        return sums_by_value(self.before, self.after, values) if values else {}
 
     def household_risk(self, risk: np.ndarray) -> float | None:
         """Mean risk that some member of a record's household is found; None where not taken."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -320,36 +320,38 @@ def _beside(
 
 
 def sums_by_value(
-    before: Frame, after: Frame, columns: Sequence[str]
-) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the released values of numbers, the rows of each, and the sum of its originals.
+    before: Frame, after: Frame, values: Mapping[str, np.ndarray]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return how many rows some released numbers have, and the sums of their originals.
 
-    Values are sorted; rows count that have one on both sides.
+    Values are sorted, by column; rows count that have one on both sides.
     """
-    function = partial(_summed, tuple(columns))
-    found = before.fold_pairs(after, function, _both_summed, columns, columns)
-    tables = (_grouped(parts, 1).sort_by("c0") for parts in found)
-    return {
-        name: (table["c0"].to_numpy(), table["n"].to_numpy(), table["w"].to_numpy())
-        for name, table in zip(columns, tables, strict=True)
-    }
+    function, columns = partial(_summed, dict(values)), list(values)
+    return before.fold_pairs(after, function, _both_summed, columns, columns)
 
 
 def _summed(
-    columns: tuple[str, ...], before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
-) -> list[list[pa.Table]]:
+    values: dict[str, np.ndarray],
+    before: pa.Table,
+    rows: np.ndarray,
+    there: np.ndarray,
+    after: pa.Table,
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     before = before.filter(pa.array(there))
-    found = []
-    for name in columns:
+    found = {}
+    for name, wanted in values.items():
         x, y = float_values(before[name], name), float_values(after[name], name)
-        both = ~(np.isnan(x) | np.isnan(y))
-        cells = {"c0": y[both], "n": np.ones(both.sum(), np.int64), "w": x[both]}
-        found.append([_grouped([pa.table(cells)], 1)])
+        at = np.minimum(np.searchsorted(wanted, y), len(wanted) - 1)
+        held = (wanted[at] == y) & ~np.isnan(x)
+        at, m = at[held], len(wanted)
+        found[name] = np.bincount(at, minlength=m), np.bincount(at, x[held], minlength=m)
     return found
 
 
-def _both_summed(one: list[list[pa.Table]], other: list[list[pa.Table]]) -> list[list[pa.Table]]:
-    return [_both_beside(a, b) for a, b in zip(one, other, strict=True)]
+def _both_summed(
+    one: dict[str, tuple[np.ndarray, np.ndarray]], other: dict[str, tuple[np.ndarray, np.ndarray]]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    return {name: (n + other[name][0], w + other[name][1]) for name, (n, w) in one.items()}
 
 
 def _both_beside(one: list[pa.Table], other: list[pa.Table]) -> list[pa.Table]:

@@ -289,8 +289,9 @@ def _counted(before: pa.Table, after: pa.Table, name: str) -> tuple[pa.Array, np
 
 
 def _members_on_engine(
-    pairs: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    sums: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]],
+    released: Mapping[str, np.ndarray],
+    values: Mapping[str, np.ndarray],
+    sums: Mapping[str, tuple[np.ndarray, np.ndarray]],
     method: Any,
     columns: Sequence[str],
     name: str,
@@ -299,9 +300,8 @@ def _members_on_engine(
     """Do as `_members` for some records, from the sums over all; of one column only."""
     if name not in sums or not _by_value(method):
         return None
-    values, n, total = sums[name]
-    y = pairs[name][1][~np.isnan(pairs[name]).any(axis=0)]
-    at = np.searchsorted(values, y)
+    y, (n, total) = released[name], sums[name]
+    at = np.searchsorted(values[name], y)
     return _known(y, n[at], total[at], least_members(method, name, n), half)
 
 
@@ -310,11 +310,9 @@ def _by_value(method: Any) -> bool:
     return is_mean(method) and method.recipe_name != "microaggregation"
 
 
-def _counted_on_engine(t: Facts, name: str) -> tuple[pa.Array, np.ndarray]:
-    (seen, _), (held, counts) = (
-        t.tuples(side, [[name]], "to look at the values of") for side in (0, 1)
-    )
-    labels, _ = _counted(seen, held, name)
+def _counted_on_engine(t: Facts, before: pa.Table, name: str) -> tuple[pa.Array, np.ndarray]:
+    held, counts = t.after.counts([name])
+    labels, _ = _counted(before, held, name)
     places = pc.index_in(plain(held[name]), value_set=labels)
     there = places.is_valid().to_numpy()
     return labels, np.bincount(places.drop_null().to_numpy(), counts[there], minlength=len(labels))
@@ -332,8 +330,13 @@ def _take(t: Facts) -> Entry:
         )
     else:
         means = {c for method, of in steps if _by_value(method) for c in of if c in rows.pairs}
-        sums = t.sums_by_value(sorted(means))
-        known = _All(partial(_members_on_engine, rows.pairs, sums), partial(_counted_on_engine, t))
+        pairs = {name: np.array(rows.pairs[name]) for name in sorted(means)}
+        released = {name: both[1][~np.isnan(both).any(axis=0)] for name, both in pairs.items()}
+        values = {name: np.unique(y) for name, y in released.items() if len(y)}
+        known = _All(
+            partial(_members_on_engine, released, values, t.sums_by_value(values)),
+            partial(_counted_on_engine, t, rows.before),
+        )
     with warnings.catch_warnings(action="ignore"):
         found = guesses_of(steps, rows.before, rows.after, rows.pairs, known)
     if not found:
