@@ -201,26 +201,40 @@ def _classes(look: Look, step: Step) -> Iterator[str]:
     for row in rows:
         classes[groups[row], tuples[row]].append(row)
     for model in step["privacy"]:
-        cells, whole = _confidential(look, model)
-        if cells is None:
-            continue
-        for key, held in classes.items():
-            problem = breaks(model, [(cells[row], look.units[row]) for row in held], whole)
-            if problem is not None:
-                yield f"{model['model']} over {names}: {key[1]} is {problem}"
+        found = [_first_break(look, model, classes, whole) for whole in _spreads(look, model)]
+        if found and None not in found:
+            yield f"{model['model']} over {names}: {found[0]}"
 
 
-def _confidential(look: Look, model: dict[str, Any]) -> tuple[list[Any] | None, Counter[Any]]:
-    """Return what a model judges classes by, and how often each value is held by all records."""
+def _first_break(
+    look: Look, model: dict[str, Any], classes: dict[Any, list[int]], whole: Counter[Any]
+) -> str | None:
+    """Say which class breaks a model, and how, if one does."""
+    cells = look.after[model["column"]].tolist() if "column" in model else [None] * len(look.after)
+    for key, rows in classes.items():
+        problem = breaks(model, [(cells[row], look.units[row]) for row in rows], whole)
+        if problem is not None:
+            return f"{key[1]} is {problem}"
+    return None
+
+
+def _spreads(look: Look, model: dict[str, Any]) -> Iterator[Counter[Any]]:
+    """Return how often each value is held by all records.
+
+    Where several steps are decided anew on the records that remain, those are all that there are:
+    a release that passes by the one or the other is right.
+    """
     if "column" not in model:
-        return [None] * len(look.after), Counter()
-    name = model["column"]
+        yield Counter()
+        return
+    name, compares = model["column"], model["model"] in ("t-closeness", "beta-likeness")
     treated = bool(look.treating(name))
-    if treated and look.lost and model["model"] in ("t-closeness", "beta-likeness"):
-        return None, Counter()
-    source = look.after if treated else look.before
-    whole = counts(list(zip(source[name], look.units, strict=True)))
-    return look.after[name].tolist(), whole
+    if treated and look.lost and compares:
+        return
+    source = (look.after if treated else look.before)[name].tolist()
+    yield counts(list(zip(source, look.units, strict=True)))
+    if compares and len(look.steps) > 1 and look.gone.any():
+        yield counts([(source[row], look.units[row]) for row in np.flatnonzero(~look.gone)])
 
 
 def _wildcard(look: Look, step: Step, rows: np.ndarray) -> Iterator[str]:
