@@ -120,9 +120,7 @@ def _take(t: Facts) -> Entry:
         )
     rows = t.rows()
     before, after = (
-        linked_rows(
-            side.append_column("\0unit", rows.before[unit]), "\0unit", t.quasi, m, detail=True
-        )
+        linked_rows(side.append_column(unit, rows.before[unit]), unit, t.quasi, m, detail=True)
         for side in (rows.before.select(t.quasi), rows.after.select(t.quasi))
     )
     return {
