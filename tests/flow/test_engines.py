@@ -232,10 +232,10 @@ def test_more_values_than_fit_are_grouped_by_ranges(small, tmp_path, monkeypatch
     ],
 )
 def test_what_an_engine_cannot_do_is_refused_before_the_file_is_opened(step, why, tmp_path):
+    path = tmp_path / "no table.parquet"
+    path.write_text("whoever opens it finds no Parquet file")
     with pytest.raises(BadInput) as error:
-        discreet.protect(
-            tmp_path / "not there.parquet", recipe(step, confidential=["income"]), engine="duckdb"
-        )
+        discreet.protect(path, recipe(step, confidential=["income"]), engine="duckdb")
     assert str(error.value) == why
 
 

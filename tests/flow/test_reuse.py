@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import tomli_w
 
 import discreet
 from discreet.recipe.recipe import Recipe
@@ -116,6 +117,46 @@ def test_a_rerun_finds_hierarchies_in_another_folder(tmp_path):
         )
         found.append(discreet.protect(pd.DataFrame(rows), folder / "recipe.toml").table)
     assert found[0].equals(found[1])
+
+
+def by_file(folder, width):
+    lines = [f"{age};{age // width * width}s;*\n" for age in range(20, 60)]
+    (folder / "age.csv").write_text("".join(lines))
+    return {"method": "generalize", "columns": ["age"], "hierarchies": {"age": "age.csv"},
+            "privacy": [{"model": "k-anonymity", "k": 5}]}  # fmt: skip
+
+
+def test_what_a_file_of_a_hierarchy_holds_is_part_of_the_recipe(tmp_path):
+    draw = np.random.default_rng(3)
+    table = pd.DataFrame({"age": draw.integers(20, 60, N), "pay": draw.lognormal(10, 1, N)})
+    noise = {"method": "noise", "columns": ["pay"], "scale": 0.2}
+    roles = {"quasi": ["age"], "confidential": ["pay"]}
+    path = tmp_path / "recipe.toml"
+    kept = {"seed": 2**127, "order_seed": 2**127 + 1, "roles": roles}
+    path.write_text(tomli_w.dumps(kept | {"steps": [noise, by_file(tmp_path, 10)]}))
+    one = discreet.protect(table, path)
+    assert discreet.protect(table, one.recipe).table.equals(one.table)
+    by_file(tmp_path, 20)
+    two = discreet.protect(table, one.recipe)
+    assert told(two)
+    assert not np.any(pay(one) == pay(two))
+
+
+@pytest.mark.parametrize("budget", [{"refine": 0.2}, {"refine_moves": 50}])
+def test_a_search_that_goes_on_for_longer_shares_no_order_of_rows(wave, budget):
+    step = {"method": "microaggregation", "k": 3, "promise": True}
+    one = discreet.protect(wave, recipe(**step) | {"steps": [
+        {"columns": ["pay"], **step, **budget},
+    ]})  # fmt: skip
+    same = discreet.protect(wave, again(one))
+    assert same.table.equals(one.table)
+    assert not told(same)
+    kept = again(one).model_dump(exclude_none=True)
+    moves = kept["steps"][0]["refine_moves"]
+    two = discreet.protect(wave, again(one, refine_moves=moves + 1))
+    assert told(two)
+    numbers = [release.table["household"].to_numpy() for release in (one, two)]
+    assert (numbers[0] == numbers[1]).mean() < 0.1
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -84,6 +84,22 @@ def test_no_sign_of_nought_and_no_kind_of_null_makes_a_difference():
     assert len({digest(pa.table({"x": one})) for one in numbers}) == 1
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pa.array([1]), pa.array([4607182418800017408])),  # the bits of 1.0
+        (pa.array([None], pa.int64()), pa.array([-7046029254386353131])),
+        (pa.array([None], pa.int64()), pa.array([0])),
+        (pa.array([1]), pa.array([date(1970, 1, 2)])),
+        (pa.array([2**63 + 5], pa.uint64()), pa.array([-(2**63) + 5])),
+        (pa.array(["1"]), pa.array([1])),
+        (pa.array([datetime(1970, 1, 1)]), pa.array([date(1970, 1, 1)])),
+    ],
+)
+def test_no_value_passes_for_one_of_another_kind(one, other):
+    assert digest(pa.table({"x": one})) != digest(pa.table({"x": other}))
+
+
 cells = st.lists(
     st.tuples(st.integers(-3, 3), st.sampled_from(["", "a", "b", None]), st.floats(-2, 2)),
     min_size=1,

@@ -16,6 +16,7 @@ from pyarrow import parquet
 from discreet.errors import BadInput
 from discreet.private import make_private, write_private
 from discreet.recipe.recipe import Recipe
+from discreet.recipe.seeds import draw_seeds
 from discreet.table.files import parquet_files
 
 LONGEST_JSON_ARRAY = 10_000
@@ -104,12 +105,12 @@ class Evidence:
     @property
     def seed(self) -> int:
         """What the draws went by."""
-        return self.recipe.seeds_for(self.log["input"]["hmac"])[0]
+        return draw_seeds(self.recipe, self.log["input"]["hmac"])[0]
 
     @property
     def order_seed(self) -> int:
         """What the order of the rows, and the household numbers, went by."""
-        return self.recipe.seeds_for(self.log["input"]["hmac"])[1]
+        return draw_seeds(self.recipe, self.log["input"]["hmac"])[1]
 
     @cached_property
     def rows(self) -> np.ndarray | None:

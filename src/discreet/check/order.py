@@ -27,10 +27,10 @@ def row_order(evidence: Evidence | None) -> list[Finding]:
     last, place = np.uint64(0), 0
     for rows in _pieces(evidence):
         words = draws.words(rows)
-        if (words < np.concatenate(([last], words[:-1]))).any():
-            first = int(np.argmax(words < np.concatenate(([last], words[:-1]))))
-            said = f"row {place + first + 1} comes after one that it should come before"
-            return [finding(ORDERED, said, "")]
+        early = words < np.concatenate(([last], words[:-1]))
+        if early.any():
+            row = place + int(np.argmax(early)) + 1
+            return [finding(ORDERED, f"row {row} comes after one that it should come before", "")]
         last, place = words[-1], place + len(rows)
     return [finding(ORDERED, None, f"{place:,} rows")]
 

@@ -47,6 +47,7 @@ from discreet.flow.threats import attacks_on
 from discreet.method import Method
 from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, together
 from discreet.recipe.recipe import Recipe, Step, needed_columns
+from discreet.recipe.seeds import as_kept, draw_seeds
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.cells import plain
 from discreet.table.classes import first_rows
@@ -157,7 +158,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     recipe = tell_reuse(log, recipe)
     key = recipe.roles.row_key
     applying = Applying(
-        *recipe.seeds_for(hashed),
+        *draw_seeds(recipe, hashed),
         sources=look.sources,
         key=key,
         pseudonyms=pseudonyms_of(recipe),
@@ -189,6 +190,7 @@ def decide_on(
         _decide_step(decided, number, step)
     if len(gone):
         decided.plan["excluded"] = gone
+    decided.recipe = as_kept(decided.recipe)
     _number_households(decided)
     return decided
 

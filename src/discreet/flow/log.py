@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 from discreet import __version__
 from discreet.check.evidence import Log
 from discreet.draws import secret_seed
 from discreet.recipe.recipe import Recipe, Step
+from discreet.recipe.seeds import used_for
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic", "duckdb")
 
@@ -63,16 +65,17 @@ def with_seeds(recipe: Recipe) -> Recipe:
 
 def tell_reuse(log: Log, recipe: Recipe) -> Recipe:
     """Say where the seeds were drawn for something else, and note what they are now used for."""
-    used = recipe.drawn_for(log["input"]["hmac"])
-    before = used if recipe.seed_for is None or log["seed"]["drawn"] else recipe.seed_for
+    used = used_for(recipe, log["input"]["hmac"])
+    before = None if log["seed"]["drawn"] else recipe.seed_for
     what = {"input": "another table", "recipe": "other roles or parameters"}
-    other = [what[part] for part in used if before.get(part) != used[part]]
+    now: Mapping[Any, str] = used.seed_for or {}
+    other = [what[part] for part in now if before and before.get(part) != now[part]]
     if other:
         log["warnings"].append(
             f"the recipe's seed was drawn for {' and '.join(other)}, so all draws, the order of "
             "the rows and the household numbers are new ones"
         )
-    return recipe.model_copy(update={"seed_for": used})
+    return used
 
 
 def tell_null_policy(log: Log, number: int, step: Step) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -23,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from discreet.draws import PREDICTABLE_BELOW, SEED_BITS, derived
+from discreet.draws import PREDICTABLE_BELOW, SEED_BITS
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 from discreet.private import write_private
@@ -147,9 +146,9 @@ class Recipe(BaseModel):
         For the order of the written rows and the household numbers; drawn in secret and kept
         for a rerun. Never small, because a small one would give the original order away.
     seed_for : dict
-        What the seeds were drawn for, as a release's own recipe says: keyed hashes of the `input`
-        and of the `recipe`. With another table or other parameters all draws are new ones, and
-        the log says so.
+        What the seeds were drawn for, as a release's own recipe says: keyed hashes of the `input`,
+        of the `recipe`, and of that as it is `kept`. With another table or other parameters all
+        draws are new ones, and the log says so.
     pseudonym_key : str
         The file of a key that pseudonyms are made with, as a release keeps one in `internal/`:
         tables of one key stay linked. By default, a secret one is drawn and kept.
@@ -182,7 +181,7 @@ class Recipe(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = None
     allow_predictable_seed: bool = False
     order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = None
-    seed_for: dict[Literal["input", "recipe"], str] | None = None
+    seed_for: dict[Literal["input", "recipe", "kept"], str] | None = None
     pseudonym_key: str | None = None
     publish_noise: bool = False
     counts: Literal["rows", "units", "households"] | None = None
@@ -345,32 +344,6 @@ class Recipe(BaseModel):
         return self.model_copy(update=secrets | {"steps": steps})
 
     @property
-    def asked(self) -> str:
-        """What was asked for, as text: two recipes that ask for the same have the same.
-
-        Files are known by their names, since a rerun may find them elsewhere.
-        """
-        content = self.without_seeds().model_dump(mode="json", exclude_defaults=True)
-        return json.dumps(_by_name(content), sort_keys=True, ensure_ascii=False)
-
-    def seeds_for(self, given: str) -> tuple[int, int]:
-        """Return what all draws go by, and the order of rows, for an input of some keyed hash.
-
-        A rerun has the same. Whoever changes the table or the recipe and keeps the seeds gets
-        draws that have nothing to do with the former ones: two releases with the same draws would
-        give the original back.
-        """
-        if self.seed is None or self.order_seed is None:
-            raise ValueError("the recipe has no seed yet")
-        return derived(self.seed, given, self.asked), derived(self.order_seed, given, self.asked)
-
-    def drawn_for(self, given: str) -> dict[Literal["input", "recipe"], str]:
-        """Return what `seed_for` says once the seeds are used on such an input."""
-        assert self.seed is not None
-        asked = f"{derived(self.seed, 'recipe', self.asked):032x}"
-        return {"input": given[:32], "recipe": asked}
-
-    @property
     def has_predictable_seed(self) -> bool:
         """True if there is a seed that could be found by trying them all."""
         return self.seed is not None and self.seed < PREDICTABLE_BELOW
@@ -461,19 +434,6 @@ def _in_folder(content: Any, folder: Path) -> Any:
             if isinstance(path, str):
                 named[column] = str(folder.absolute() / path)
     return [_in_folder(item, folder) for item in content] if isinstance(content, list) else content
-
-
-def _by_name(content: Any) -> Any:
-    """Name the files of hierarchies without their folders."""
-    if isinstance(content, dict):
-        content = {key: _by_name(value) for key, value in content.items()}
-        if content.get("kind") == "csv" and isinstance(content.get("path"), str):
-            content["path"] = Path(content["path"]).name
-        named = content.get("hierarchies")
-        for column, path in named.items() if isinstance(named, dict) else ():
-            if isinstance(path, str):
-                named[column] = Path(path).name
-    return [_by_name(item) for item in content] if isinstance(content, list) else content
 
 
 def _read_step(step: Any, number: int) -> Any:

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,8 @@ from discreet.kernels.fingerprint import fold_cells, text_words
 from discreet.kernels.philox import philox
 from discreet.table.cells import plain
 
-_NULL = np.uint64(0x9E3779B97F4A7C15)
+# What a cell is, so that no value passes for one of another kind, or for a null.
+_NULL, _NUMBER, _LARGE, _DAY, _MOMENT, _TEXT = range(1, 7)
 _EXACT = 2**53  # whole numbers up to here are the same in float64
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -49,12 +51,13 @@ class Fingerprint:
     def of(cls, seed: int, piece: pa.Table, rows: np.ndarray | None) -> Fingerprint:
         """Look at a piece; `rows` are its rows' numbers, None where they have no fixed place."""
         names = sorted(piece.column_names)
-        states = np.zeros(len(piece), np.uint64) if rows is None else rows.astype(np.uint64)
-        for name in names:
-            key = Draws(seed, "fingerprint", name).key
-            for words in _words(plain(piece[name]), *key):
-                states = fold_cells(*key, words, states)
         key = Draws(seed, "fingerprint").key
+        places = np.zeros(len(piece), np.uint64) if rows is None else rows.astype(np.uint64)
+        states = philox(*key, places, np.uint64(2))
+        for name in names:
+            own = Draws(seed, "fingerprint", name).key
+            for words, kinds in _words(plain(piece[name]), *own):
+                states = fold_cells(*own, words, states ^ kinds)
         sums = [philox(*key, states, np.uint64(i)).sum(dtype=np.uint64) for i in range(2)]
         return cls(tuple(names), len(piece), (int(sums[0]), int(sums[1])))
 
@@ -68,26 +71,38 @@ class Fingerprint:
         return hmac.new(str(seed).encode(), said, hashlib.sha256).hexdigest()
 
 
-def _words(column: pa.ChunkedArray, key_0: np.uint64, key_1: np.uint64) -> Sequence[np.ndarray]:
+Cells = tuple[np.ndarray, np.ndarray]  # words, and what kind each cell is of
+
+
+def _words(column: pa.ChunkedArray, key_0: np.uint64, key_1: np.uint64) -> Sequence[Cells]:
     """Return the cells of a column as words; moments are two, their seconds and the rest."""
     kind = column.type
     absent = column.is_null().to_numpy()
     if pa.types.is_timestamp(kind):
         per = _PER_SECOND[kind.unit]
         seconds, rest = np.divmod(_integers(column), per)
-        return [_marked(part.view(np.uint64), absent) for part in (seconds, rest * (10**9 // per))]
+        parts = seconds, rest * (10**9 // per)
+        return [_cells(part.view(np.uint64), _MOMENT, absent) for part in parts]
     if pa.types.is_floating(kind):
         numbers = column.cast(pa.float64()).fill_null(np.nan).to_numpy()
-        return [_marked(_bits(numbers), absent | np.isnan(numbers))]
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind):
+        return [_cells(_bits(numbers), _NUMBER, absent | np.isnan(numbers))]
+    if pa.types.is_date32(kind):
+        return [_cells(_integers(column).view(np.uint64), _DAY, absent)]
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         whole = _integers(column)
-        inexact = (whole > _EXACT) | (whole < -_EXACT)
+        large = (whole > _EXACT) | (whole < -_EXACT)
         if kind == pa.uint64():
-            inexact |= whole < 0
-        words = np.where(inexact, whole.view(np.uint64), _bits(whole.astype(np.float64)))
-        return [_marked(words, absent)]
+            large |= whole < 0
+        words = np.where(large, whole.view(np.uint64), _bits(whole.astype(np.float64)))
+        # A word above 2^63 is a negative number's, unless the column has none.
+        beyond = large & (whole < 0) if kind == pa.uint64() else np.zeros(len(whole), bool)
+        return [_cells(words, np.where(large, _LARGE + 8 * beyond, _NUMBER), absent)]
     text = column if pa.types.is_large_string(kind) else column.cast(pa.large_string())
-    return [_marked(_texts(text, key_0, key_1), absent)]
+    return [_cells(_texts(text, key_0, key_1), _TEXT, absent)]
+
+
+def _cells(words: np.ndarray, kind: Any, absent: np.ndarray) -> Cells:
+    return np.where(absent, np.uint64(0), words), np.where(absent, _NULL, kind).astype(np.uint64)
 
 
 def _texts(column: pa.ChunkedArray, key_0: np.uint64, key_1: np.uint64) -> np.ndarray:
@@ -110,7 +125,3 @@ def _integers(column: pa.ChunkedArray) -> np.ndarray:
 
 def _bits(numbers: np.ndarray) -> np.ndarray:
     return (numbers + 0.0).view(np.uint64)  # no -0.0
-
-
-def _marked(words: np.ndarray, absent: np.ndarray) -> np.ndarray:
-    return np.where(absent, _NULL, words)

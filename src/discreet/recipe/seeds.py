@@ -1,0 +1,69 @@
+"""What a recipe's seeds are used for: one input and one recipe, and for nothing else.
+
+A rerun of the recipe that a release keeps, on the same input, has the same draws. Whoever changes
+the table or the recipe and keeps the seeds gets draws that have nothing to do with the former
+ones: two releases with the same draws would give the original back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from discreet.draws import derived
+from discreet.recipe.recipe import Recipe
+
+_SECRETS = ("seed", "order_seed", "seed_for", "pseudonym_key")
+
+
+def draw_seeds(recipe: Recipe, given: str) -> tuple[int, int]:
+    """Return what all draws go by, and the order of rows, for an input of some keyed hash."""
+    if recipe.seed is None or recipe.order_seed is None or recipe.seed_for is None:
+        raise ValueError("the recipe has no seeds yet")
+    asked = recipe.seed_for["recipe"]
+    return derived(recipe.seed, given, asked), derived(recipe.order_seed, given, asked)
+
+
+def used_for(recipe: Recipe, given: str) -> Recipe:
+    """Note in a recipe what its seeds are now used for."""
+    asked, before = _asked(recipe), recipe.seed_for or {}
+    if before.get("kept") == asked:
+        # As a release has kept it, which may be with what the clock decided.
+        asked = before["recipe"]
+    return recipe.model_copy(update={"seed_for": {"input": given[:32], "recipe": asked}})
+
+
+def as_kept(recipe: Recipe) -> Recipe:
+    """Note in a recipe how it is kept, with what chance and the clock have decided."""
+    assert recipe.seed_for is not None
+    return recipe.model_copy(update={"seed_for": {**recipe.seed_for, "kept": _asked(recipe)}})
+
+
+def _asked(recipe: Recipe) -> str:
+    """Return a keyed hash of all that is asked for: whatever is left as it is by default is not."""
+    bare = recipe.model_copy(update=dict.fromkeys(_SECRETS))
+    content = _with_files(bare.model_dump(mode="json", exclude_defaults=True))
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return f"{derived(recipe.seed or 0, 'recipe', text):032x}"
+
+
+def _with_files(content: Any) -> Any:
+    """Put what the files of hierarchies hold in place of where they are."""
+    if isinstance(content, dict):
+        content = {key: _with_files(value) for key, value in content.items()}
+        if content.get("kind") == "csv" and isinstance(content.get("path"), str):
+            content["path"] = _held(content["path"])
+        named = content.get("hierarchies")
+        for column, path in named.items() if isinstance(named, dict) else ():
+            if isinstance(path, str):
+                named[column] = _held(path)
+    return [_with_files(item) for item in content] if isinstance(content, list) else content
+
+
+def _held(path: str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return path  # Whoever needs it says that it cannot be read.
