@@ -146,3 +146,24 @@ def test_a_million_rows_and_twenty_columns_take_under_a_second():
     started = time.perf_counter()
     refuse_identifiers(MemoryFrame(table), recipe, table.column_names)
     assert time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"method": "pram", "columns": ["mail"], "retention": 0.8},
+        {"method": "shuffle", "columns": ["mail"]},
+    ],
+)
+def test_an_identifier_that_is_swapped_is_still_one(step):
+    table = pa.table({"mail": [f"anna{i}@example.org" for i in range(200)], "x": range(200)})
+    rules = {"roles": {"confidential": ["mail"], "rest": "insensitive"}, "steps": [step]}
+    with pytest.raises(BadInput, match=r"column 'mail' would be released, but looks like an ident"):
+        protect(table, rules)
+
+
+def test_bounds_do_not_hide_a_number_that_names_people():
+    table = pa.table({"ssn": np.random.default_rng(1).permutation(900_000)[:300] + 123_456_789})
+    step = {"method": "top-bottom", "columns": ["ssn"], "upper": 124_300_000}
+    with pytest.raises(BadInput, match="column 'ssn' would be released, but looks like an ident"):
+        protect(table, {"roles": {"confidential": ["ssn"]}, "steps": [step]})

@@ -196,3 +196,30 @@ def test_rows_in_another_order_than_the_seeds_are_found(wave, edit, tmp_path):
     report = discreet.check_release(table, internal / "recipe.toml", internal)
     broken = [found.promise for found in report.having("broken")]
     assert "the rows are in the random order of the seed" in broken
+
+
+def test_another_key_of_pseudonyms_is_another_order_of_rows(wave, tmp_path):
+    people = wave.append_column("person", pa.array([f"p{i}" for i in range(N)]))
+    rules = recipe()
+    rules["roles"] |= {"unit": "person", "pseudonyms": ["person"]}
+    del rules["roles"]["household"]
+    rules["roles"]["identifiers"] = ["household"]
+    one = discreet.protect(people, rules)
+    kept = again(one)
+    assert discreet.protect(people, kept).table.equals(one.table)
+    two = discreet.protect(people, kept.model_copy(update={"pseudonym_key": None}))
+    assert told(two)
+    assert not np.any(pay(one) == pay(two))
+
+
+def test_another_order_of_categories_is_another_table(wave):
+    table = wave.to_pandas()
+    orders = [["Bonn", "Kiel", "Ulm"], ["Ulm", "Bonn", "Kiel"]]
+    one, two = (
+        table.assign(town=pd.Categorical(table["town"], order, ordered=True)) for order in orders
+    )
+    first = discreet.protect(one, recipe())
+    again_ = discreet.protect(one, again(first))
+    second = discreet.protect(two, again(first))
+    assert np.array_equal(pay(first), pay(again_))
+    assert not np.any(pay(first) == pay(second))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe
-from discreet.table import words
+from discreet.table import kind_of, words
 from discreet.table.identifiers import FEWEST, Marks, can_identify, marks_of, why_identifier
 
 _Looks = dict[str, Marks]
@@ -20,7 +20,7 @@ _Looks = dict[str, Marks]
 def refuse_identifiers(frame: Frame, recipe: Recipe, released: list[str]) -> None:
     """Refuse to release a column as it is that names one person each."""
     roles = recipe.roles
-    settled = {*recipe.treated, *roles.renamed, *roles.not_identifiers}
+    settled = {*_treated(frame, recipe), *roles.renamed, *roles.not_identifiers}
     shown = [name for name in released if name not in settled]
     shown = [name for name in shown if can_identify(frame.schema.field(name).type)]
     if not shown:
@@ -37,6 +37,23 @@ def refuse_identifiers(frame: Frame, recipe: Recipe, released: list[str]) -> Non
                 f"column '{name}' would be released, but looks like an identifier: {why}; list it "
                 "under identifiers or pseudonyms, or under not_identifiers if it is none"
             )
+
+
+def _treated(frame: Frame, recipe: Recipe) -> set[str]:
+    """Name the columns that are not shown as they are.
+
+    Text that is swapped or drawn anew is still somebody's, and bounds leave most cells alone.
+    """
+    names = set()
+    for step in recipe.steps:
+        method = step.build()
+        if method.promise == "within-bounds":
+            continue
+        for name in step.columns:
+            number = name in frame.schema.names and kind_of(frame.schema.field(name).type)
+            if method.effect == "coarsens" or number == "numeric":
+                names.add(name)
+    return names
 
 
 def _look(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> _Looks:

@@ -59,7 +59,8 @@ class Fingerprint:
             for words, kinds in _words(plain(piece[name]), *own):
                 states = fold_cells(*own, words, states ^ kinds)
         sums = [philox(*key, states, np.uint64(i)).sum(dtype=np.uint64) for i in range(2)]
-        return cls(tuple(names), len(piece), (int(sums[0]), int(sums[1])))
+        said = tuple(_said(name, piece.schema.field(name).type, piece[name]) for name in names)
+        return cls(said, len(piece), (int(sums[0]), int(sums[1])))
 
     def __add__(self, other: Fingerprint) -> Fingerprint:
         first, second = ((a + b) % 2**64 for a, b in zip(self.sums, other.sums, strict=True))
@@ -69,6 +70,13 @@ class Fingerprint:
         """Return it in 64 digits, which tell nothing to one who does not know the seed."""
         said = repr((self.columns, self.rows, self.sums)).encode()
         return hmac.new(str(seed).encode(), said, hashlib.sha256).hexdigest()
+
+
+def _said(name: str, kind: pa.DataType, column: pa.ChunkedArray) -> str:
+    """Return a column's name, and the order of its categories where they have one."""
+    if not pa.types.is_dictionary(kind) or not kind.ordered or not column.num_chunks:
+        return name
+    return repr((name, column.chunk(0).dictionary.to_pylist()))
 
 
 Cells = tuple[np.ndarray, np.ndarray]  # words, and what kind each cell is of
