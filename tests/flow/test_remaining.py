@@ -1,8 +1,6 @@
 """Steps that suppress records, together with others: promises are over the records that remain."""
 
-import sys
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +8,7 @@ import pytest
 
 import discreet
 from discreet.errors import BadInput
-
-sys.path.insert(0, str(Path(__file__).parent))
-import pairs
+from tests.flow import pairs
 
 SEEDS = {"seed": 2**100 + 5, "order_seed": 2**100 + 7}
 # What only the data can tell: no release of these tables keeps what is asked for.
