@@ -1,18 +1,15 @@
 """Steps that suppress records, together with others: promises are over the records that remain."""
 
-import sys
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.errors import BadInput
-
-sys.path.insert(0, str(Path(__file__).parent))
-import pairs
+from discreet.errors import BadInput, BrokenPromise
+from discreet.flow import protection
+from tests.flow import pairs
 
 SEEDS = {"seed": 2**100 + 5, "order_seed": 2**100 + 7}
 # What only the data can tell: no release of these tables keeps what is asked for.
@@ -210,3 +207,48 @@ def test_what_all_records_suppressed_means_is_said():
         discreet.protect(
             people(1), recipe(strict, generalize(["sex"]), quasi=("age", "zip", "sex"))
         )
+
+
+def leave_out(monkeypatch, rows):
+    """Let a run leave out so many rows in its first round, whatever it would say."""
+    rounds = []
+
+    def without_a_reason(decided, treated, finished):
+        rounds.append(decided)
+        decided.why = "nobody knows"
+        return np.arange(rows) if len(rounds) == 1 else None
+
+    monkeypatch.setattr(protection, "to_leave_out", without_a_reason)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [generalize(suppression_limit=0.05)],
+        [generalize(), {"method": "noise", "columns": ["income"], "scale": 0.1}],
+        [generalize(), {"method": "oma", "columns": ["income"], "k": 4}],
+        [generalize(), {"method": "microaggregation", "columns": ["sex", "height"], "k": 4}],
+        [
+            generalize(),
+            generalize(["sex"], promise=False, suppression_limit=0, null_policy="value"),
+        ],
+    ],
+)
+def test_records_that_are_left_out_without_a_reason_are_found_out(steps, monkeypatch):
+    leave_out(monkeypatch, 150)
+    with pytest.raises(BrokenPromise, match="150 are, which no promise of the recipe can need"):
+        discreet.protect(people(2), recipe(*steps))
+
+
+def test_more_records_left_out_than_a_step_may_suppress_are_told_once(monkeypatch):
+    leave_out(monkeypatch, 150)
+    models = [{"model": "k-anonymity", "k": 2}]
+    one = generalize(privacy=models, suppression_limit=0.05)
+    other = generalize(["sex"], privacy=models, suppression_limit=0.1)
+    release = discreet.protect(people(2), recipe(one, other, quasi=("age", "zip", "sex")))
+    said = (
+        "75.0% of the records are left out, beyond suppression_limit = 0.1, which counts the "
+        "records that a step itself must suppress"
+    )
+    assert said in [one.detail for one in release.check.having("weak")]
+    assert [said in one for one in release.log["warnings"]].count(True) == 1

@@ -101,7 +101,7 @@ def _with_households(decided: Decided, gone: np.ndarray) -> np.ndarray:
 
 
 def _warn(decided: Decided) -> None:
-    """Tell that records are left out, and where they are more than a step may suppress."""
+    """Tell that records are left out; the check says if they are many."""
     gone, log = len(decided.gone), decided.log
     if not gone or decided.begun is None:
         return
@@ -110,11 +110,3 @@ def _warn(decided: Decided) -> None:
         f"{gone:,} suppressed record{'s are' if gone > 1 else ' is'} left out, and the steps are "
         f"decided on the other {everyone - gone:,}, since {decided.why}"
     )
-    for number, step in enumerate(decided.recipe.steps, start=1):
-        limit = step.parameters().get("suppression_limit", 1.0)
-        if gone > limit * everyone:
-            log["warnings"].append(
-                f"step {number} ({step.method}): {gone / everyone:.1%} of the records are left "
-                f"out, beyond suppression_limit = {limit:g}, which counts the records that the "
-                "step itself must suppress"
-            )
