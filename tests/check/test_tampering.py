@@ -462,3 +462,39 @@ def test_whoever_has_no_key_can_check(forged, run, monkeypatch):
     monkeypatch.setenv("DISCREET_KEY_FILE", str(forged.folder / "none"))
     code, _, err = run("check", forged.release)
     assert (code, err) == (0, "")
+
+
+# What else reads a release
+
+READERS = {
+    "report": lambda p: ["report", p.release],
+    "report as a page": lambda p: ["report", p.release, "--out", p.folder / "page.html"],
+    "report for users": lambda p: [
+        "report", p.release, "--external", "--out", p.folder / "page.html",
+    ],
+    "assess": lambda p: [
+        "assess", p.folder / "raw.csv", p.release, "--recipe", p.former / "internal/recipe.toml",
+    ],
+    "compare": lambda p: [
+        "compare", p.folder / "raw.csv", p.former, p.release, "--out", p.folder / "page.html",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_no_page_is_made_from_edited_files(place, run, command):
+    EDITS["a warning removed"][0](place)
+    code, out, err = run(*READERS[command](place))
+    assert (code, out) == (2, "")
+    said = f"{place.release} was changed after it was written: {LOG}; run discreet check"
+    assert err == f"discreet: {said}\n"
+    assert not (place.folder / "page.html").exists()
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_page_from_files_of_another_key_says_so(forged, run, command):
+    code, out, err = run(*READERS[command](forged))
+    assert code == 0, err
+    page = forged.folder / "page.html"
+    told = out + err + (page.read_text("utf-8") if page.exists() else "")
+    assert "was sealed with another key than yours, so nobody can tell" in " ".join(told.split())

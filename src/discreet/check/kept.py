@@ -21,6 +21,7 @@ from discreet.check.manifest import (
 )
 from discreet.check.rows import final_plans
 from discreet.check.shown import Shown
+from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values
 
@@ -66,6 +67,22 @@ def _other_steps(recipe: Recipe, evidence: Evidence) -> str | None:
         return "the plan's steps are not the recipe's"
     pairs = zip(recipe.steps, evidence.plan["steps"], strict=True)
     return next(filter(None, (not_as_asked(step, plan) for step, plan in pairs)), None)
+
+
+def refuse_changed(release: str | Path, table: Path, evidence: Evidence) -> str | None:
+    """Refuse a release whose files are not those that were written; say if that cannot be told."""
+    findings = _same_files(table, evidence.recipe, evidence)
+    for one in findings:
+        if one.status == "broken":
+            raise BadInput(
+                f"{release} was changed after it was written: {one.detail}; run discreet check"
+            )
+    if findings[0].status == "verified":
+        return None
+    return (
+        f"{release} was sealed with another key than yours, so nobody can tell whether its files "
+        "are those that were written"
+    )
 
 
 def _same_files(path: Path | None, recipe: Recipe, evidence: Evidence) -> list[Finding]:
