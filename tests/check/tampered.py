@@ -15,7 +15,7 @@ from discreet.check.folders import find_release
 
 MANIFEST = "the manifest of all files is authentic"
 FILE = "the released file is the one that was written"
-PROOF = "plan, recipe, row map and what else is kept are those that were written"
+PROOF = "plan, recipe, row map and whatever else is kept are those that were written"
 SIGNED = "the manifest of all files is signed"
 PUBLIC = "the public files are those that were signed"
 EDITED = "it was edited: its code is not that of your key"

@@ -13,7 +13,7 @@ from discreet.errors import BadInput
 
 MANIFEST = "the manifest of all files is authentic"
 FILE = "the released file is the one that was written"
-PROOF = "plan, recipe, row map and what else is kept are those that were written"
+PROOF = "plan, recipe, row map and whatever else is kept are those that were written"
 ROWS = "no row was added or lost"
 FIGURES = "released values and their counts are the plan's"
 INPUT = "the original is the one that was protected"

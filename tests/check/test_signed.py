@@ -18,7 +18,7 @@ from tests.check.tampered import FILE, MANIFEST, PROOF, PUBLIC, RECIPE, SIGNED, 
 
 
 @pytest.mark.parametrize("kept", ["another", "none"])
-def test_without_the_key_hashes_are_still_compared(place, monkeypatch, kept):
+def test_without_the_key_hashes_that_match_prove_nothing(place, monkeypatch, kept):
     key = place.folder / "key"
     monkeypatch.setenv("DISCREET_KEY_FILE", str(key))
     if kept == "another":
@@ -29,7 +29,10 @@ def test_without_the_key_hashes_are_still_compared(place, monkeypatch, kept):
     assert status == "not verifiable"
     assert said.startswith("another key: it was made with key ")
     assert said.endswith("and yours is 9a2db2e23f1504cd" if kept == "another" else "does not exist")
-    assert found[FILE][0] == found[PROOF][0] == "verified"
+    matching = "another key: 5 files with their hashes match, but anybody could have made the list"
+    assert found[FILE] == ("not verifiable", matching)
+    assert found[PROOF][0] == "not verifiable"
+    assert found[PROOF][1].startswith("another key: ")
     # The key that the manifest names proves nothing by itself.
     assert found[SIGNED] == ("not verifiable", "needs the public key of whoever signed it")
     assert place.check(public_key=place.folder / "signing.pub")[SIGNED][0] == "verified"

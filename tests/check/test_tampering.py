@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from discreet.check.manifest import Seal
 from tests.check.tampered import EDITED, FILE, MANIFEST, PROOF, SIGNED, strange
 
 
@@ -416,3 +417,84 @@ def test_the_command_fails(place, run):
     code, out, err = run("check", place.release, "--json")
     assert (code, err) == (1, "")
     assert LOG in out
+
+
+# A manifest of somebody else's key
+
+
+@pytest.fixture
+def forged(place, monkeypatch):
+    """A release whose log was edited, and that was sealed anew with another key."""
+    EDITS["a warning removed"][0](place)
+    number = json.loads((place.internal / "log.json").read_text())["release"]
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("DISCREET_KEY_FILE", str(place.folder / "forger"))
+        Seal.of(place.folder / "stranger.pem").put(place.release, number)
+    return place
+
+
+def test_a_release_that_was_sealed_anew(forged):
+    found = forged.check()
+    for promise in (MANIFEST, FILE, PROOF):
+        assert (found[promise][0], found[promise][1][:13]) == ("not verifiable", "another key: ")
+    assert "broken" not in {status for status, _ in found.values()}
+
+
+def test_the_command_fails_for_a_release_that_was_sealed_anew(forged, run):
+    code, out, err = run("check", forged.release, "--json")
+    assert code == 1
+    assert json.loads(out)["ok"]
+    said = "was sealed with another key than yours, so anybody could have made it; if a colleague"
+    assert err == f"discreet: {forged.release} {said} did, give --any-key\n"
+    assert run("check", forged.release, "--any-key")[0] == 0
+    # Accepting a key is not accepting whatever differs.
+    (forged.public / "table.csv").write_text("pay\n1\n")
+    assert run("check", forged.release, "--any-key")[0] == 1
+
+
+def test_a_signature_stands_in_for_the_key(forged, run):
+    signed = ("check", forged.release, "--public-key")
+    assert run(*signed, forged.folder / "stranger.pub")[0] == 0
+    assert run(*signed, forged.folder / "signing.pub")[0] == 1
+
+
+def test_whoever_has_no_key_can_check(forged, run, monkeypatch):
+    monkeypatch.setenv("DISCREET_KEY_FILE", str(forged.folder / "none"))
+    code, _, err = run("check", forged.release)
+    assert (code, err) == (0, "")
+
+
+# What else reads a release
+
+READERS = {
+    "report": lambda p: ["report", p.release],
+    "report as a page": lambda p: ["report", p.release, "--out", p.folder / "page.html"],
+    "report for users": lambda p: [
+        "report", p.release, "--external", "--out", p.folder / "page.html",
+    ],
+    "assess": lambda p: [
+        "assess", p.folder / "raw.csv", p.release, "--recipe", p.former / "internal/recipe.toml",
+    ],
+    "compare": lambda p: [
+        "compare", p.folder / "raw.csv", p.former, p.release, "--out", p.folder / "page.html",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_no_page_is_made_from_edited_files(place, run, command):
+    EDITS["a warning removed"][0](place)
+    code, out, err = run(*READERS[command](place))
+    assert (code, out) == (2, "")
+    said = f"{place.release} was changed after it was written: {LOG}; run discreet check"
+    assert err == f"discreet: {said}\n"
+    assert not (place.folder / "page.html").exists()
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_page_from_files_of_another_key_says_so(forged, run, command):
+    code, out, err = run(*READERS[command](forged))
+    assert code == 0, err
+    page = forged.folder / "page.html"
+    told = out + err + (page.read_text("utf-8") if page.exists() else "")
+    assert "was sealed with another key than yours, so nobody can tell" in " ".join(told.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,8 @@ def assess(
             dialect=dialect,
         )
         with files as [found]:
+            if found.note:
+                warnings.warn(found.note, stacklevel=2)
             return found.assess(measures=measures)
     rules = Recipe.model_construct(roles=roles) if recipe is None else recipe
     rules = rules.model_copy(update={"roles": roles})

@@ -332,7 +332,7 @@ def _notes(
     sources: Mapping[str, Opened], compared: list[Compared], axes: Mapping[str, str]
 ) -> list[str]:
     first, *others = sources.items()
-    notes = []
+    notes = [source.note for source in sources.values() if source.note]
     for name, source in others:
         for role in ("quasi", "confidential"):
             mine, its = (

@@ -18,6 +18,7 @@ from discreet.assessment.passes import share_below
 from discreet.check.evidence import Evidence, Plan
 from discreet.check.folders import find_release
 from discreet.check.frames import same_input
+from discreet.check.kept import refuse_changed
 from discreet.draws import Draws
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
@@ -40,6 +41,7 @@ class Opened:
     recipe: Recipe
     suppressed: int = 0  # records, in the file as stars or not at all
     release: str = ""  # its number, as the log has it
+    note: str | None = None  # that nobody can tell whether its files are those that were written
 
     def assess(
         self, like: Recipe | None = None, measures: Sequence[str] | None = None
@@ -80,7 +82,8 @@ def opened(
 
     They are release folders, released files, or what `protect` gave; a file without its internal
     folder has its rows in the original's order. What was done, and how a CSV was read, is as the
-    internal folder has it where not given; roles are in place of the recipe's. By default on
+    internal folder has it where not given; roles are in place of the recipe's. One whose files
+    were changed after it was written is refused. By default on
     DuckDB where an engine made one of them, or the original does not fit in memory.
     """
     found = [one if hasattr(one, "released") else _Found.of(one) for one in releases]
@@ -100,11 +103,15 @@ class _Found(NamedTuple):
     release: str | Path
     table: Path
     evidence: Evidence | None
+    note: str | None
 
     @classmethod
     def of(cls, release: str | Path) -> _Found:
         table, internal = find_release(release)
-        return cls(release, table, Evidence.load(internal) if internal.is_dir() else None)
+        if not internal.is_dir():
+            return cls(release, table, None, None)
+        evidence = Evidence.load(internal)
+        return cls(release, table, evidence, refuse_changed(release, table, evidence))
 
 
 def _engine(engine: str, original: Any, found: Sequence[Any]) -> str:
@@ -153,7 +160,7 @@ def _written(
     read: Read,
 ) -> Opened:
     """Open a release that was written."""
-    release, table, evidence = found
+    release, table, evidence, note = found
     known = None if evidence is None else evidence.recipe
     rules = recipe or known or Recipe.model_construct(roles=roles)
     # A sample is the same as when it was made.
@@ -173,7 +180,7 @@ def _written(
     if evidence.mapped != after.num_rows:
         raise BadInput(f"{evidence.row_map} does not have the rows of {table}")
     gone = suppressed_records(evidence.plan)
-    return Opened(before, after, rules, gone, evidence.log["release"])
+    return Opened(before, after, rules, gone, evidence.log["release"], note)
 
 
 def _made(release: Any, read: Read) -> Opened:

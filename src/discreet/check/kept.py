@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from discreet.check.asked import not_as_asked
 from discreet.check.evidence import UNREADABLE, Evidence
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
 from discreet.check.manifest import (
+    ANOTHER_KEY,
     AUTHENTIC,
     Manifest,
     differing,
@@ -19,11 +21,12 @@ from discreet.check.manifest import (
 )
 from discreet.check.rows import final_plans
 from discreet.check.shown import Shown
+from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values
 
 SAME_FILE = "the released file is the one that was written"
-SAME_PROOF = "plan, recipe, row map and what else is kept are those that were written"
+SAME_PROOF = "plan, recipe, row map and whatever else is kept are those that were written"
 
 
 def as_kept(
@@ -66,6 +69,22 @@ def _other_steps(recipe: Recipe, evidence: Evidence) -> str | None:
     return next(filter(None, (not_as_asked(step, plan) for step, plan in pairs)), None)
 
 
+def refuse_changed(release: str | Path, table: Path, evidence: Evidence) -> str | None:
+    """Refuse a release whose files are not those that were written; say if that cannot be told."""
+    findings = _same_files(table, evidence.recipe, evidence)
+    for one in findings:
+        if one.status == "broken":
+            raise BadInput(
+                f"{release} was changed after it was written: {one.detail}; run discreet check"
+            )
+    if findings[0].status == "verified":
+        return None
+    return (
+        f"{release} was sealed with another key than yours, so nobody can tell whether its files "
+        "are those that were written"
+    )
+
+
 def _same_files(path: Path | None, recipe: Recipe, evidence: Evidence) -> list[Finding]:
     """Compare the files of both halves with the manifest, and that with its code."""
     assert evidence.folder is not None
@@ -75,11 +94,20 @@ def _same_files(path: Path | None, recipe: Recipe, evidence: Evidence) -> list[F
         names = (SAME_FILE, SAME_PROOF)
         needs = [Finding(one, "not verifiable", "needs the manifest") for one in names]
         return [Finding(AUTHENTIC, "broken", str(error)), *needs]
-    return [
-        manifest.authentic(evidence.log["release"]),
+    authentic = manifest.authentic(evidence.log["release"])
+    files = [
         _same_file(path, evidence.folder, manifest),
         _same_proof(recipe, evidence, manifest),
     ]
+    if authentic.status == "not verifiable":
+        files = [_by_anybody(one) if one.status == "verified" else one for one in files]
+    return [authentic, *files]
+
+
+def _by_anybody(found: Finding) -> Finding:
+    """Say that files are as a list has them, which anybody could have made."""
+    said = f"{ANOTHER_KEY}: {found.detail} match, but anybody could have made the list"
+    return replace(found, status="not verifiable", detail=said)
 
 
 def _same_file(path: Path | None, internal: Path, manifest: Manifest) -> Finding:

@@ -62,7 +62,7 @@ def made_key() -> bytes:
     path = key_file()
     new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        if not os.environ.get(SHARED):  # A folder of another's is not made by a slip of the pen.
+        if not os.environ.get(SHARED):  # A folder of another's is not made by a typo.
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(f"{secrets.token_hex(_BYTES)}\n")

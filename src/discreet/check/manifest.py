@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,6 +25,7 @@ from discreet.check.keys import key_file, key_id, made_key, own_key, private_key
 
 MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
 AUTHENTIC = "the manifest of all files is authentic"
+ANOTHER_KEY = "another key"  # How the detail begins where it cannot be told.
 # Files that a release can have; the table's name is its own.
 _PUBLIC = r"codebook\.md|report\.html|manifest\.(json|sig)"
 _INTERNAL = (
@@ -55,7 +56,7 @@ class Listing(BaseModel):
     files: dict[str, Entry]
 
     @classmethod
-    def read(cls, folder: Path) -> Any:
+    def read(cls, folder: Path) -> Self:
         """Read the manifest in a folder; a ValueError says what is wrong with it."""
         path = folder / MANIFEST
         try:
@@ -113,12 +114,14 @@ class Manifest(Listing):
         """Find out whether the user's secret made it, for the release of a log."""
         secret = own_key()
         if secret is None:
-            said = f"another key: it was made with key {self.key}, and {key_file()} does not exist"
+            said = (
+                f"{ANOTHER_KEY}: it was made with key {self.key}, and {key_file()} does not exist"
+            )
             return Finding(AUTHENTIC, "not verifiable", said)
         mine = key_id(secret)
         same = hmac.compare_digest(self.code(secret).encode(), self.mac.encode())
         if not same and self.key != mine:
-            said = f"another key: it was made with key {self.key}, and yours is {mine}"
+            said = f"{ANOTHER_KEY}: it was made with key {self.key}, and yours is {mine}"
             return Finding(AUTHENTIC, "not verifiable", said)
         if not same or self.key != mine:
             return Finding(AUTHENTIC, "broken", "it was edited: its code is not that of your key")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from discreet.check.findings import Finding, finding
 from discreet.check.keys import NEEDS_PACKAGE, is_signed, public_key
-from discreet.check.manifest import MANIFEST, SIGNATURE, Listing, Manifest, differing, under
+from discreet.check.manifest import MANIFEST, SIGNATURE, Entry, Listing, Manifest, differing, under
 
 PUBLIC = "the public files are those that were signed"
 INTERNAL = "the manifest of all files is signed"
@@ -46,6 +46,7 @@ def _public(table: Path, key: bytes) -> Finding:
     signed = _signed(PUBLIC, folder, listing, key)
     if signed.status != "verified":
         return signed
+    wanted: dict[str, Entry | None]
     wanted = {f"public/{name}": entry for name, entry in listing.files.items()}
     wanted |= dict.fromkeys((f"public/{MANIFEST}", f"public/{SIGNATURE}"))
     problem = differing("public", wanted, dict(under("public", folder)), table.name)
@@ -58,11 +59,14 @@ def _internal(folder: Path, given: bytes | None, authentic: bool) -> list[Findin
         manifest = Manifest.read(folder)
     except ValueError:
         return []  # The check tells that already.
-    if given is None and manifest.signer is None:
-        return []
-    if given is None and not authentic:
-        return [Finding(INTERNAL, "not verifiable", "needs the public key of whoever signed it")]
-    return [_signed(INTERNAL, folder, manifest, given or bytes.fromhex(manifest.signer))]
+    if given is None:
+        if manifest.signer is None:
+            return []
+        if not authentic:
+            needs = "needs the public key of whoever signed it"
+            return [Finding(INTERNAL, "not verifiable", needs)]
+        given = bytes.fromhex(manifest.signer)
+    return [_signed(INTERNAL, folder, manifest, given)]
 
 
 def _signed(promise: str, folder: Path, manifest: Listing, key: bytes) -> Finding:

@@ -7,7 +7,7 @@ import signal
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from discreet.cli.inspect import inspect
 from discreet.cli.report import report
 from discreet.cli.reproduce import reproduce
 from discreet.errors import BadInput, BrokenPromise
+
+if TYPE_CHECKING:
+    from discreet.check import CheckReport
 
 app = typer.Typer(
     help="Statistical disclosure control: from a table to one you can share, with the proof.",
@@ -151,10 +154,13 @@ def check(
     public_key: Annotated[
         Path | None, typer.Option(help="Ed25519 public key (PEM) of whoever signed the release.")
     ] = None,
+    any_key: Annotated[
+        bool, typer.Option("--any-key", help="Accept a release that a colleague's key sealed.")
+    ] = False,
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
-    """Verify what a release promises; exits with 1 if a promise is broken."""
+    """Verify what a release promises; exits with 1 if one is broken, or it is not yours."""
     from discreet.check import CheckReport, check_release
     from discreet.check.folders import find_release
     from discreet.check.signatures import signatures
@@ -186,6 +192,22 @@ def check(
         show.check(found)
     if not found.ok:
         raise typer.Exit(1)
+    if not any_key and _is_foreign(found):
+        said = "was sealed with another key than yours, so anybody could have made it"
+        raise typer.Exit(_fail(f"{release} {said}; if a colleague did, give --any-key", 1))
+
+
+def _is_foreign(found: CheckReport) -> bool:
+    """Tell whether a user who has a key checked what is neither sealed with it nor signed."""
+    from discreet.check.keys import own_key
+    from discreet.check.manifest import ANOTHER_KEY, AUTHENTIC
+    from discreet.check.signatures import INTERNAL
+
+    said = {one.promise: one for one in found.findings}
+    sealed, signed = said.get(AUTHENTIC), said.get(INTERNAL)
+    if sealed is None or not sealed.detail.startswith(ANOTHER_KEY):
+        return False
+    return own_key() is not None and (signed is None or signed.status != "verified")
 
 
 for command in (assess, compare, report):

@@ -40,7 +40,7 @@ def report(
     **dialect: str | None,
 ) -> None:
     """Write the report for the review board, or with --external for users of the data."""
-    from discreet.flow.reports import damage_told, saved_facts, saved_report
+    from discreet.flow.reports import saved_facts, saved_report
     from discreet.private import write_private
 
     if external and (original is not None or compared is not None):
@@ -50,16 +50,15 @@ def report(
     if file is None:
         if external:
             raise BadInput("give the file to write the external report to, with --out")
-        with damage_told(release):
-            facts = saved_facts(release, original, engine, memory, **dialect)
-            if as_json:
-                show.print_json(_plain(facts))
-            else:
-                _print_summary(facts)
+        facts = saved_facts(release, original, engine, memory, **dialect)
+        if as_json:
+            show.print_json(_plain(facts))
+        else:
+            _print_summary(facts)
         return
     _check(file, external, force)
     comparison = _comparison(compared) if compared is not None else None
-    with show.progress("writing the report"), damage_told(release):
+    with show.progress("writing the report"):
         page = saved_report(
             release,
             original=original,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import TemplateError
-
 from discreet.assessment.opened import opened
-from discreet.check.evidence import UNREADABLE, Evidence
+from discreet.check.evidence import Evidence
 from discreet.check.folders import find_release
+from discreet.check.kept import refuse_changed
 from discreet.check.manifest import Manifest
 from discreet.engines.choice import free_memory, memory_needed
 from discreet.engines.memory import Memory
@@ -33,7 +32,7 @@ def saved_facts(
     With the original, risk and utility are measured anew, where `engine` and `memory` say, as for
     `assess`. Its dialect is as it was read, where not given.
     """
-    _, evidence = _saved(release)
+    _, evidence, note = _saved(release)
     folder = evidence.folder
     assert folder is not None
     if original is None:
@@ -42,10 +41,8 @@ def saved_facts(
         with opened(original, [release], engine=engine, memory=memory, dialect=dialect) as [both]:
             found = both.assess().to_dict()
     check = _read(folder / "check.json")
-    try:
-        files = Manifest.read(folder).files
-    except ValueError:
-        files = None  # The check tells that; the report can do without.
+    check["notes"] += [note] if note else []
+    files = Manifest.read(folder).files
     return internal_facts(evidence.recipe, evidence.plan, evidence.log, check, found, files)
 
 
@@ -61,7 +58,9 @@ def saved_report(
 ) -> str:
     """Write a report of a release that was written; parameters as for `saved_facts`."""
     if external:
-        table, evidence = _saved(release)
+        table, evidence, note = _saved(release)
+        if note:
+            warnings.warn(note, stacklevel=2)
         if memory_needed(table) > free_memory():
             return _written(table)
         assert evidence.schema is not None  # What was written has one.
@@ -80,27 +79,6 @@ def saved_report(
     return internal_report(facts | {"comparison": comparison})
 
 
-@contextmanager
-def damage_told(release: str | Path) -> Iterator[None]:
-    """Say in one sentence that files were edited, where no report can be made for that reason."""
-    try:
-        yield
-    except BadInput:
-        raise
-    except (*UNREADABLE, TemplateError):
-        internal = find_release(release)[1]
-        try:
-            intact = Manifest.read(internal).edited(internal) is None
-        except ValueError:
-            intact = False
-        if intact:
-            raise
-        raise BadInput(
-            f"{internal} was edited or is damaged, so no report can be made of it; `discreet "
-            f"check {release}` says where"
-        ) from None
-
-
 def _written(table: Path) -> str:
     """Return the page that was written beside a table that does not fit in memory."""
     page = table.parent / "report.html"
@@ -109,14 +87,16 @@ def _written(table: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def _saved(release: str | Path) -> tuple[Path, Evidence]:
+def _saved(release: str | Path) -> tuple[Path, Evidence, str | None]:
+    """Find a release that is as it was written, or as far as can be told; a note says that."""
     table, internal = find_release(release)
     if not internal.is_dir():
         raise BadInput(
             f"{internal} is not there, and a report is made from it; run `discreet report` where "
             "the release was made"
         )
-    return table, Evidence.load(internal)
+    evidence = Evidence.load(internal)
+    return table, evidence, refuse_changed(release, table, evidence)
 
 
 def _read(path: Path) -> Any:
