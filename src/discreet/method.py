@@ -98,6 +98,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return False
 
     @property
+    def draws_by_row(self) -> bool:
+        """True where chance decides about each row, and not only how values are grouped."""
+        return self.is_random and self.effect == "perturbs"
+
+    @property
     def minimal(self) -> bool:
         """True where it is known to release the best there is: all better would break a promise."""
         return False

@@ -7,7 +7,8 @@ import pytest
 from discreet import Recipe, assess, protect, write_table
 from discreet.assessment import catalogue
 from discreet.errors import BadInput
-from discreet.risk import distance_linkage
+from discreet.report.measures import cells
+from discreet.risk import distance_linkage, informed_linkage
 
 ROLES = {"quasi": ["age", "sex"], "confidential": ["pay"]}
 ORIGINAL = pa.table(
@@ -305,8 +306,49 @@ def test_many_records_in_memory_are_linked_in_a_sample(monkeypatch):
     monkeypatch.setattr("discreet.assessment.facts.LINKED", 80)
     few = release.assess().risk["informed_linkage"]
     assert (few["sample"], few["of"]) == (80, 400)
-    assert "looked for among a sample of 80 of 400" in few["means"]
-    assert few["after"] > whole["after"]
+    assert "(an upper estimate), looked for among a sample of 80 of 400" in few["means"]
+    assert few["after"] > whole["after"] > 0.05
+    assert few["learned_from"] == whole["learned_from"]
+    assert whole["learned_from"].startswith("the release itself")
+
+
+def test_a_sample_above_the_guide_value_does_not_say_that_the_table_is(monkeypatch):
+    release = swapped(order_seed=2**80)
+
+    def verdicts():
+        rows = {row["name"]: row for row in release.assess().shown()}
+        linked = [rows[name] for name in ("informed_linkage", "informed_linkage.largest")]
+        return [cells(row)[3] for row in linked], [row["reading"] for row in linked]
+
+    assert verdicts()[0] == ["not met", ""]
+    monkeypatch.setattr("discreet.assessment.facts.MOST_LINKED", 300)
+    monkeypatch.setattr("discreet.assessment.facts.LINKED", 80)
+    found, readings = verdicts()
+    assert found == ["above it in a sample", ""]
+    assert all("upper estimate" in reading for reading in readings)
+    assert "above it in a sample" in release.assess().to_html()
+
+
+def test_levels_and_groups_that_were_drawn_are_the_same_for_all_rows():
+    """Chance chose them, but equal values still go together: nobody is beyond their class."""
+    rng = np.random.default_rng(4)
+    table = pa.table({"age": rng.integers(20, 80, 400), "pay": rng.lognormal(10, 1, 400).round()})
+    privacy = [{"model": "k-anonymity", "k": 20}]
+    widths = {"age": {"kind": "intervals", "widths": [5, 10, 20]}}
+    for step in (
+        {"method": "generalize", "privacy": privacy, "hierarchies": widths,
+         "publish_minimal": False},
+        {"method": "microaggregation", "k": 20, "refine_moves": 50},
+        {"method": "kmeans", "n_points": 8, "solver": "lloyd", "encoding": "nearest"},
+    ):  # fmt: skip
+        steps = [step | {"columns": ["age"]}]
+        noise = {"method": "noise", "columns": ["pay"], "scale": 1.0}
+        recipe = {"roles": {"quasi": ["age", "pay"]}, "steps": [*steps, noise]}
+        release = protect(table, Recipe.from_dict(recipe))
+        assert release.recipe.steps[0].build().is_random
+        entry = release.assess().risk["informed_linkage"]
+        own = informed_linkage(table, release.table, drawn=["pay"], detail=True)
+        assert (entry["after"], entry["bits"]) == (own.value, own.columns), step["method"]
 
 
 def test_columns_without_a_seed_are_known_exactly():

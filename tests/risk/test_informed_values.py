@@ -114,6 +114,40 @@ def test_multiplicative_noise_is_noise_on_logarithms():
     assert zero.guessed >= (np.abs(y - x)[:, 0] <= half).mean()
 
 
+@pytest.mark.parametrize("missing", [0.3, 0.6])
+def test_nulls_at_random_hide_little_of_what_other_columns_tell(missing):
+    """Nearly as much is guessed as by one who knows the distribution, from what each record has."""
+    x = 10 * rng(31).normal(size=(3000, 1)) + rng(32).normal(size=(3000, 6))
+    x[rng(33).random(x.shape) < missing] = np.nan
+    noise = Noise(scale=0.5, random_state=34)
+    y = noise.fit_transform(x)
+    found = told(x, y, (noise, [f"x{i}" for i in range(6)]))
+    before = np.full((6, 6), 100.0) + np.eye(6)
+    after = before + 0.25 * 101 * np.eye(6)
+    half, right = 0.05 * math.sqrt(1.25 * 101), []
+    for row, released in zip(x, y, strict=True):
+        have = np.flatnonzero(~np.isnan(released))
+        best = before[np.ix_(have, have)] @ np.linalg.pinv(after[np.ix_(have, have)])
+        right += list(np.abs(best @ released[have] - row[have]) <= half)
+    guessed = np.mean([one.guessed for one in found.values()])
+    assert guessed == pytest.approx(np.mean(right), abs=0.012)
+    naive = np.abs(y - x)[~np.isnan(x)] <= half
+    assert guessed > naive.mean() + 0.05
+
+
+def test_records_without_a_common_pattern_of_nulls():
+    x = rng(35).normal(size=(800, 1)) + 0.1 * rng(36).normal(size=(800, 30))
+    complete = x.copy()
+    x[rng(37).random(x.shape) < 0.2] = np.nan
+    noise = Noise(scale=0.5, random_state=38)
+    columns = [f"x{i}" for i in range(30)]
+    some = told(x, noise.fit_transform(x), (noise, columns))
+    few = told(x[:, :3], noise.fit_transform(x[:, :3]), (noise, columns[:3]))
+    assert some["x0"].guessed > few["x0"].guessed + 0.03
+    whole = told(complete, noise.fit_transform(complete), (noise, columns))
+    assert whole["x0"].guessed > some["x0"].guessed
+
+
 # Means of groups
 
 
@@ -170,6 +204,23 @@ def test_pram_is_undone_by_bayes():
     assert found.without == pytest.approx(shares["a"])
     # So rare are the others that the release adds nothing to guessing the most frequent.
     assert found.gain == 0
+
+
+def test_pram_is_undone_as_by_one_who_knows_the_shares():
+    """Tables whose released shares are exactly what the matrix makes of the original ones."""
+    for seed in range(200):
+        size = int(rng(seed).integers(3, 7))
+        counts = rng(seed).integers(1, 60, (size, size)) ** 2
+        labels = np.array(list("abcdef"[:size]))
+        x, y = (np.repeat(part, counts.ravel()) for part in np.indices(counts.shape).reshape(2, -1))
+        chances = counts / counts.sum(axis=1, keepdims=True)
+        matrix = {
+            a: dict(zip(labels, row, strict=True))
+            for a, row in zip(labels, chances.tolist(), strict=True)
+        }
+        before, after = pa.table({"c": labels[x]}), pa.table({"c": labels[y]})
+        found = told(before, after, (PRAM(matrix={"c": matrix}), ["c"]))["c"]
+        assert found.guessed == pytest.approx(counts.max(axis=0).sum() / counts.sum()), seed
 
 
 def test_a_matrix_with_zeros_makes_values_certain():

@@ -227,8 +227,9 @@ def _take(measure: Measure, tables: Facts) -> Entry:
     entry: Entry = {"means": means, **found}
     if "sample" in entry:
         entry["means"] += (
-            f", looked for among a sample of {entry['sample']:,} of {entry['of']:,}: there an "
-            "intruder finds at least as many as in the whole, having fewer to confuse a record with"
+            f" (an upper estimate), looked for among a sample of {entry['sample']:,} of "
+            f"{entry['of']:,}: there an intruder finds at least as many as in the whole, having "
+            "fewer to confuse a record with"
         )
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     notes += [f"{where} is not a finite number" for where in endless]

@@ -70,8 +70,10 @@ def shown(family: str, taken: Mapping[str, Entry]) -> Iterator[dict[str, Any]]:
                 if (counts := entry.get("counts")) is not None:
                     unit, reading = (in_units(said, counts) for said in (read.unit, read.reading))
                     read = replace(read, unit=unit, reading=reading)
-                counted = {"counts": entry.get("counts", "records")}
-                yield told(family, name, read, *sides, column) | counted
+                if "sample" in entry and figure.reading:
+                    read = replace(read, reading=f"{read.reading}, in a sample: an upper estimate")
+                known = {"counts": entry.get("counts", "records"), "sampled": "sample" in entry}
+                yield told(family, name, read, *sides, column) | known
 
 
 def told(

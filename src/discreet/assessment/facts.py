@@ -87,9 +87,9 @@ class Facts:
 
     @cached_property
     def drawn_columns(self) -> set[str]:
-        """Columns in which a seed decided."""
-        random = [step for step in self.recipe.steps if step.build().is_random]
-        return {column for step in random for column in step.columns}
+        """Columns in which a seed decided about each row."""
+        drawing = [step for step in self.recipe.steps if step.build().draws_by_row]
+        return {column for step in drawing for column in step.columns}
 
     # What is known from the schemas
 

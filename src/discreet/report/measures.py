@@ -54,7 +54,10 @@ def told(row: Row, value: Any) -> str:
 
 def cells(row: Row) -> tuple[str, ...]:
     """Return what a table shows: title, reading, guide value, whether it is met, figures."""
-    verdict = {None: "", True: "met", False: "not met"}[met(row)]
+    # What is found in a sample, where a record has fewer beside it, may be above the guide value
+    # and that of the whole table not.
+    above = "above it in a sample" if row.get("sampled") else "not met"
+    verdict = {None: "", True: "met", False: above}[met(row)]
     sign = "≥" if row["better"] == "more" else "≤"
     guide = "" if row["guide"] is None else f"{sign} {told(row, row['guide']['value'])}"
     sides = (told(row, row["before"]), told(row, row["after"]))

@@ -7,7 +7,7 @@ Each function takes released values and returns a guess for each: what the measu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from discreet.method import per_column
 
 # Released columns that a value is predicted from, those that tell most.
 MOST_PREDICTORS = 50
-EM_STEPS = 300
+# Those of records that share their nulls with few others.
+FEW_PREDICTORS = 7
 
 
 def densest(values: np.ndarray, half: float) -> float:
@@ -78,37 +79,73 @@ def denoised(
     if method.kind == "multiplicative" and (y[~np.isnan(y)] > 0).all():
         factor = np.log(np.abs(1 + s * ndtri((np.arange(10_000) + 0.5) / 10_000)))
         logs = {k: np.log(v) if (v[~np.isnan(v)] > 0).all() else v for k, v in released.items()}
-        return np.exp(_regressed(logs, name, {name: float(factor.var())}) - factor.mean())
+        share = float(factor.var() / np.nanvar(logs[name]))
+        return np.exp(_regressed(logs, name, share, [name]) - factor.mean())
     share = s * s / (1 + s * s)
-    spread = float(np.nanvar(y))
     if method.kind == "multiplicative":
-        spread += float(np.nanmean(y)) ** 2
-    noise = {name: share * spread}
-    if method.kind == "correlated":
-        noise |= {k: share * _covariance(y, released[k]) for k in columns if k in released}
-    return _regressed(released, name, noise)
-
-
-def _covariance(x: np.ndarray, y: np.ndarray) -> float:
-    return float(np.nanmean((x - np.nanmean(x)) * (y - np.nanmean(y))))
+        share *= 1 + float(np.nanmean(y) ** 2 / np.nanvar(y))
+    return _regressed(released, name, share, columns if method.kind == "correlated" else [name])
 
 
 def _regressed(
-    released: Mapping[str, np.ndarray], name: str, noise: Mapping[str, float]
+    released: Mapping[str, np.ndarray], name: str, share: float, noisy: Sequence[str]
 ) -> np.ndarray:
-    """Predict a column without its noise, whose covariances with released columns are given."""
+    """Predict a column without its noise, a share of its covariances with the noisy columns.
+
+    Each record by the columns that it has, so that a null tells nothing; nulls stay.
+    """
     names = [k for k, v in released.items() if np.nanstd(v) > 0]
     if name not in names:
         return released[name]
     values = np.column_stack([released[k] for k in names])
     centre, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-    # A null says as much as the mean.
-    z = np.nan_to_num((values - centre) / scale)
-    own, r = names.index(name), (z.T @ z) / len(z)
-    without_noise = r[own] - np.array([noise.get(k, 0.0) for k in names]) / (scale[own] * scale)
-    used = np.argsort(-np.abs(r[own]), kind="stable")[:MOST_PREDICTORS]
-    weights = np.linalg.pinv(r[np.ix_(used, used)], rcond=1e-9) @ without_noise[used]
-    return centre[own] + scale[own] * (z[:, used] @ weights)
+    there, z = ~np.isnan(values), np.nan_to_num((values - centre) / scale)
+    own, r = names.index(name), _correlations(z, there)
+    without_noise = r[own] * [1 - share * (k in noisy) for k in names]
+    tells = np.abs(r[own])
+    tells[own] = np.inf
+    used = np.argsort(-tells, kind="stable")[:MOST_PREDICTORS]
+    rows = np.flatnonzero(there[:, own])
+    predicted = np.full(len(z), np.nan)
+    for some, which in _by_pattern(there[np.ix_(rows, used)]):
+        at, by = rows[some], used[which]
+        weights = np.linalg.pinv(r[np.ix_(by, by)], rcond=1e-9, hermitian=True) @ without_noise[by]
+        predicted[at] = centre[own] + scale[own] * (z[np.ix_(at, by)] @ weights)
+    return predicted
+
+
+def _correlations(z: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Correlate each two columns by the records that have both; z is 0 where a value is not there.
+
+    Each then goes by other records, so that together they may be impossible: negative eigenvalues
+    become 0.
+    """
+    pairs = there.astype(np.float64)
+    n = np.maximum(pairs.T @ pairs, 1)
+    mean = z.T @ pairs / n
+    sd = np.sqrt(np.maximum((z * z).T @ pairs / n - mean**2, 0))
+    # Two records or fewer always agree.
+    known = (n > 2) & (sd > 1e-9) & (sd.T > 1e-9)
+    r = np.divide(z.T @ z / n - mean * mean.T, sd * sd.T, out=np.eye(len(n)), where=known)
+    spread, axes = np.linalg.eigh(r)
+    return (axes * np.maximum(spread, 0)) @ axes.T
+
+
+def _by_pattern(there: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the rows that have the same columns, and these columns.
+
+    Rows of a pattern that is rare make do with the first few columns, which have few patterns.
+    """
+    patterns, which, counts = np.unique(there, axis=0, return_inverse=True, return_counts=True)
+    if len(patterns) > 2**FEW_PREDICTORS:
+        rare = np.argsort(-counts, kind="stable")[2**FEW_PREDICTORS :]
+        patterns[rare, FEW_PREDICTORS:] = False
+        patterns, again = np.unique(patterns, axis=0, return_inverse=True)
+        which = again[which]
+    order = np.argsort(which, kind="stable")
+    ends = np.searchsorted(which[order], np.arange(1, len(patterns)))
+    for some, pattern in zip(np.split(order, ends), patterns, strict=True):
+        yield some, np.flatnonzero(pattern)
 
 
 def fitted(name: str, others: Sequence[str], released: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -123,8 +160,8 @@ def fitted(name: str, others: Sequence[str], released: Mapping[str, np.ndarray])
 def untangled(matrix: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Guess each category from the transition matrix and the released shares.
 
-    The likeliest shares before, given the matrix and the released ones, are found by EM; with
-    them a released category tells the chance of each that it may have been (Bayes). Also marks the
+    The shares before are those from which the matrix leads nearest to the released ones; with them
+    a released category tells the chance of each that it may have been (Bayes). Also marks the
     categories that only one can lead to.
 
     Examples
@@ -134,11 +171,11 @@ def untangled(matrix: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.nd
     >>> untangled(np.array([[0.8, 0.2], [0.0, 1.0]]), np.array([0.72, 0.28]))
     (array([0, 0]), array([ True, False]))
     """
-    before = np.full(len(shares), 1 / len(shares))
-    for _ in range(EM_STEPS):
-        reached = before @ matrix
-        before *= matrix @ np.divide(shares, reached, out=np.zeros_like(shares), where=reached > 0)
-    joint = before[:, None] * matrix
+    from scipy.optimize import nnls
+
+    before, _ = nnls(matrix.T, shares, maxiter=30 * len(shares))
+    # Of categories that nobody seems to have had, the one that most often becomes it.
+    joint = (before + 1e-12)[:, None] * matrix
     return joint.argmax(axis=0), (matrix > 0).sum(axis=0) == 1
 
 

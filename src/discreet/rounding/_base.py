@@ -88,6 +88,11 @@ class Rounding(ColumnMethod):
         """True for the stochastic encoding."""
         return self.encoding == "stochastic"
 
+    @property
+    def draws_by_row(self) -> bool:
+        """Points may be drawn too, but are the same for all rows."""
+        return self.encoding == "stochastic"
+
     def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Make the plan of one column, but for its encoding."""
         raise NotImplementedError
