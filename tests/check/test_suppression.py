@@ -83,7 +83,7 @@ def test_other_tuples_that_are_emptied_are_found(mixed):
     assert broken(again(made, x=one))[CELLS].startswith("column 'x', row 1: nan, the plan gives")
     found = broken(again(made, x=one, y=[None, *y[1:]]))[CELLS]
     assert found.startswith("column 'x', row 1: nan, the plan gives")
-    assert found.endswith("; 1 cells differ")
+    assert found.endswith("; 1 cell differs")
     group = [i for i in range(10) if (x[i], y[i]) == (x[0], y[0])]
     cells = {
         name: [None if i in group else c for i, c in enumerate(column)]

@@ -262,7 +262,7 @@ def test_a_method_that_alters_a_null_is_found_out(monkeypatch):
         )
     )  # fmt: skip
     with pytest.raises(
-        BrokenPromise, match="column 'x', row 2: 5, the plan gives nan; 1 cells differ"
+        BrokenPromise, match="column 'x', row 2: 5, the plan gives nan; 1 cell differs"
     ):
         discreet.protect(pa.table({"x": [5, None, 5, 5]}), oma())
 

@@ -62,6 +62,11 @@ class CheckReport:
         return "\n".join([*lines, *self.notes])
 
 
+def counted(number: int, what: str) -> str:
+    """Write a number with what it counts."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def finding(promise: str, problem: str | None, good: str) -> Finding:
     """Say that a promise is broken where there is a problem, else that it is verified."""
     return Finding(promise, "broken", problem) if problem else Finding(promise, "verified", good)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.check.evidence import UNREADABLE, Evidence, Plan
-from discreet.check.findings import Finding, finding
+from discreet.check.findings import Finding, counted, finding
 from discreet.check.levels import links
 from discreet.check.ordered import with_computed
 from discreet.check.privacy import same_spread
@@ -231,9 +231,8 @@ def _other_cells(comparing: Comparing, seen: Seen, shown: Shown) -> str | None:
             return seen.strange[name]
         if name in differing:
             found = differing[name]
-            return (
-                f"column '{name}', row {found.row + 1}: {found.said}; {found.cells:,} cells differ"
-            )
+            differ = f"{counted(found.cells, 'cell')} differ{'s' * (found.cells == 1)}"
+            return f"column '{name}', row {found.row + 1}: {found.said}; {differ}"
         if name in seen.nulls:
             return f"column '{name}', row {seen.nulls[name].row + 1}: {seen.nulls[name].said}"
     return None
@@ -299,9 +298,13 @@ def _untouched(comparing: Comparing, seen: Seen, released: int) -> Finding:
         if name in seen.others:
             detail = f"column '{name}', row {seen.others[name].row + 1} differs"
             return Finding(UNTOUCHED, "broken", detail)
-    return Finding(
-        UNTOUCHED, "verified", f"{len(others)} columns, {len(others) * released:,} cells"
-    )
+    emptied = {name: seen.lost.get((name,), seen.left_out) - seen.left_out for name in others}
+    lost = sum(emptied.values())
+    # Rows of nulls stand for records that are left out, where there are any.
+    cells = len(others) * (released - len(seen.hidden)) - lost
+    said = f"{counted(len(others), 'column')}, {counted(cells, 'cell')}"
+    but = f", but for {lost:,} emptied in suppressed records"
+    return Finding(UNTOUCHED, "verified", said + but * (lost > 0))
 
 
 def _renamed(comparing: Comparing, name: str, renamed: Tuples) -> Finding:

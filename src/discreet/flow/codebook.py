@@ -7,7 +7,9 @@ the seed or the original.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html import escape
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -28,8 +30,16 @@ _GUARDED = (
 _MARKS = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)|^[#+-](?=\s|$)|(?<=^\d)[.)](?=\s|$)")
 
 
-def codebook(recipe: Recipe, released: pa.Table, csv_safe: bool = False) -> str:
-    """Describe each released column: its type, labels and levels, and what was done to it."""
+def codebook(
+    recipe: Recipe,
+    released: pa.Table,
+    csv_safe: bool = False,
+    blanked: Mapping[str, int] = MappingProxyType({}),
+) -> str:
+    """Describe each released column: its type, labels and levels, and what was done to it.
+
+    `blanked` are, by column, the cells that suppression emptied.
+    """
     lines = [
         "# Codebook",
         "",
@@ -39,7 +49,7 @@ def codebook(recipe: Recipe, released: pa.Table, csv_safe: bool = False) -> str:
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
     ]
-    for entry in describe(recipe, released):
+    for entry in describe(recipe, released, blanked):
         parts = ("name", "label", "kind", "type", "values", "done")
         lines.append(f"| {' | '.join(_cell(entry[part]) for part in parts)} |")
     for field in released.schema:
@@ -49,9 +59,11 @@ def codebook(recipe: Recipe, released: pa.Table, csv_safe: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def describe(recipe: Recipe, released: pa.Table) -> list[dict[str, Any]]:
+def describe(
+    recipe: Recipe, released: pa.Table, blanked: Mapping[str, int]
+) -> list[dict[str, Any]]:
     """Return of each released column its name, label, kind, type and values, and what was done."""
-    done = _done(recipe)
+    done = _done(recipe, blanked)
     return [
         {
             "name": field.name,
@@ -65,7 +77,7 @@ def describe(recipe: Recipe, released: pa.Table) -> list[dict[str, Any]]:
     ]
 
 
-def _done(recipe: Recipe) -> dict[str, list[str]]:
+def _done(recipe: Recipe, blanked: Mapping[str, int]) -> dict[str, list[str]]:
     treated: dict[str, list[str]] = {}
     for step in recipe.steps:
         for column in step.columns:
@@ -73,7 +85,12 @@ def _done(recipe: Recipe) -> dict[str, list[str]]:
     if recipe.roles.household is not None:
         treated[recipe.roles.household] = ["replaced by random numbers, one a household"]
     said = "replaced by keyed pseudonyms, the same value by the same one"
-    return treated | {name: [said] for name in recipe.roles.pseudonyms}
+    treated |= {name: [said] for name in recipe.roles.pseudonyms}
+    for name, cells in blanked.items():
+        # In a treated column, values that too few others still hold are emptied, too.
+        why = "because of suppression" if name in recipe.treated else "that are suppressed"
+        treated.setdefault(name, []).append(f"emptied in {cells:,} records {why}")
+    return treated
 
 
 def _counted(recipe: Recipe) -> str:

@@ -60,6 +60,16 @@ class Finish:
         shown = self(after, rows)
         return {name: differing(before[name], shown[name]) for name in names}
 
+    def emptied(
+        self, names: Sequence[str], before: pa.Table, rows: Any, there: Any, after: pa.Table
+    ) -> dict[str, int]:
+        """Count the same of columns that no step treats: only suppressed records that stay differ.
+
+        Records that are left out are in no file, so that no cell of theirs differs.
+        """
+        stay = pa.array(~after[LEFT_OUT].to_numpy())
+        return self.changes(names, before.filter(stay), rows, there, after.filter(stay))
+
 
 def _among(rows: pa.Table, tuples: pa.Table) -> np.ndarray:
     """Mask the rows that are one of some tuples."""
@@ -183,12 +193,18 @@ def _digits(name: str, piece: pa.Table, rows: np.ndarray) -> int:
 
 
 def count_changes(decided: Decided, original: Frame, treated: Frame, finish: Finish) -> None:
-    """Put into the log how many cells of each treated column differ from the original's."""
-    taken = [name for name in decided.released if name in decided.applying.touched]
-    if taken:
-        function = partial(finish.changes, tuple(taken))
-        changed = original.fold_pairs(treated, function, _sum, taken)
-        decided.log["changed_cells"] |= changed
+    """Put into the log how many cells of each column differ from the original's.
+
+    Steps change them, and suppression empties columns that no step treats.
+    """
+    touched = decided.applying.touched
+    blanked = decided.log.get("suppressed", {}).get("blanked_cells", {})
+    taken = [name for name in decided.released if name in touched]
+    others = [name for name in blanked if name not in touched | decided.recipe.roles.renamed]
+    for names, count in ((taken, finish.changes), (others, finish.emptied)):
+        if names:
+            changed = original.fold_pairs(treated, partial(count, tuple(names)), _sum, names)
+            decided.log["changed_cells"] |= changed
     for name in decided.recipe.roles.renamed & set(decided.released):
         nulls = decided.log["nulls"]["cells"][name]
         decided.log["changed_cells"][name] = original.num_rows - nulls

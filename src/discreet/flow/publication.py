@@ -40,8 +40,9 @@ def public_facts(
     hidden = set() if recipe.publish_noise else perturbed
     household, pseudonyms = recipe.roles.household, recipe.roles.pseudonyms
     rows = log["input"]["rows"]
+    blanked = (log.get("suppressed") or {}).get("blanked_cells", {})
     columns = []
-    for entry in describe(recipe, released):
+    for entry in describe(recipe, released, blanked):
         name = entry["name"]
         changed = _changed(log["changed_cells"].get(name, 0), rows, name in hidden)
         own = {"changed": changed, "nulls": nulls.get(name, 0)}

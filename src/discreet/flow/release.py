@@ -278,7 +278,9 @@ class Release:
         else:
             told, sample = Told.of(released, schema), first_rows(public / name, schema)
         guarded = formulas.is_csv_safe(schema)
-        (public / "codebook.md").write_text(codebook(self.recipe, told, guarded), "utf-8")
+        blanked = self.log.get("suppressed", {}).get("blanked_cells", {})
+        text = codebook(self.recipe, told, guarded, blanked)
+        (public / "codebook.md").write_text(text, "utf-8")
         facts = public_facts(self.recipe, self.log, told, sample)
         (public / "report.html").write_text(external_report(facts), "utf-8")
 

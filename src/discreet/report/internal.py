@@ -109,9 +109,15 @@ def _files(files: Mapping[str, str]) -> Table | None:
 def _roles(log: Facts, recipe: Facts | None) -> Table:
     steps = (recipe or {}).get("steps", [])
     rows = []
+    blanked = log.get("suppressed", {}).get("blanked_cells", {})
     for column, role in log["roles"].items():
+        as_it_is = (
+            f"emptied in {blanked[column]:,} suppressed records"
+            if column in blanked
+            else "released as it is"
+        )
         treated = ", ".join(step["method"] for step in steps if column in step["columns"])
-        fate = "dropped" if column in log["dropped"] else treated or "released as it is"
+        fate = "dropped" if column in log["dropped"] else treated or as_it_is
         if role in ("household", "pseudonyms") and column not in log["dropped"]:
             fate = "random numbers" if role == "household" else "pseudonyms"
         rows.append((column, "none" if role == "drop" else role, _BECOMES[role], fate))
