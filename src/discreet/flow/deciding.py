@@ -402,11 +402,6 @@ def _decision(
     target = decided.recipe.roles.target if method.supervised else None
     if decided.rows is not None:
         return _from_rows(decided, decided.rows, number, step, parts)
-    if decided.recipe.linked is not None and method.suppresses:
-        raise BadInput(
-            f"rows of one '{decided.recipe.linked}' can be seen to belong together, which takes "
-            "all of them at once to protect; use --engine memory"
-        )
     counted = decided.recipe.counted
     levels = [part.level for part in parts]
     besides = filter(None, [target, applying.key, counted, *levels])

@@ -33,6 +33,11 @@ def refuse_engine(recipe: Recipe, engine: str) -> None:
         whole = recipe.household_suppression == "whole" and recipe.roles.household is not None
         if why is None and step.build().suppresses and whole:
             why = "household_suppression = 'whole' looks at the rows of each household"
+        if why is None and step.build().suppresses and recipe.linked is not None:
+            why = (
+                f"rows of one '{recipe.linked}' can be seen to belong together, which takes all of "
+                "them at once to protect"
+            )
         again = {column for later in recipe.steps[number:] for column in looked_at(later)}
         if why is None and step.build().orders and again & set(step.columns):
             why = f"a later step looks at {min(again & set(step.columns))!r}, its result, again"
