@@ -10,7 +10,17 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 from tests.fuzz.cases import make_case
-from tests.fuzz.run import LEAK, REFUSED, VERIFIED, Ended, message_class, run_seed, shrunk, snippet
+from tests.fuzz.run import (
+    EARLY,
+    LATE,
+    LEAK,
+    VERIFIED,
+    Ended,
+    message_class,
+    run_seed,
+    shrunk,
+    snippet,
+)
 
 _TOLD = 25
 
@@ -66,10 +76,11 @@ def _print_counts(ended: list[Ended], seconds: float) -> None:
     print("Methods in verified releases:")
     used = Counter(m for case in ended if case.outcome == VERIFIED for m in case.methods)
     print("  " + ", ".join(f"{name} {count:,}" for name, count in sorted(used.items())))
-    print("Refusals:")
-    said = Counter(message_class(c.said) for c in ended if c.outcome in (REFUSED, LEAK))
-    for message, count in said.most_common(40):
-        print(f"  {count:7,}  {message}")
+    for outcome in (EARLY, LATE, LEAK):
+        print(f"{outcome[0].upper()}{outcome[1:]}:")
+        said = Counter(message_class(case.said) for case in ended if case.outcome == outcome)
+        for message, count in said.most_common(30):
+            print(f"  {count:7,}  {message}")
 
 
 if __name__ == "__main__":

@@ -112,6 +112,26 @@ class Look:
         return found
 
     @property
+    def may_exclude(self) -> bool:
+        """True if a promise may need that suppressed records are left out before any step."""
+        methods = [step["method"] for step in self.steps]
+        shared = self.recipe.get("household_suppression") == "whole"
+        reads = any("column" in model for step in self.suppressing for model in step["privacy"])
+        links = any(self.roles.get(role) for role in ("household", "unit"))
+        hidden = (
+            len(self.steps) > 1
+            or links
+            or any(
+                model.get("column") in self.roles.get("quasi", ())
+                for step in self.suppressing
+                for model in step["privacy"]
+            )
+        )
+        others = {"microaggregation", "generalize-items"} & set(methods)
+        several = len(self.suppressing) > 1 or bool(others)
+        return bool(self.suppressing) and (shared or several or (reads and hidden))
+
+    @property
     def lost(self) -> bool:
         """True if some record is, or may be, suppressed."""
         return bool(self.gone.any() or self.starred.any())

@@ -271,7 +271,139 @@ def one_value(p: Planter) -> Table | None:
     return None
 
 
+def many_suppressed(p: Planter) -> Table | None:
+    """Whole classes are suppressed, far beyond the limit."""
+    found = p.step("generalize")
+    if found is None or len(p.steps) > 1 or found[0].get("local") or p.roles.get("household"):
+        return None
+    step = found[0]
+    limit, names = step.get("suppression_limit", 0.05), step["columns"]
+    reads = any("column" in model for model in step["privacy"])
+    if reads or p.roles.get("unit") or set(names) - set(p.once):
+        return None
+    whole = p.original[names].notna().all(axis=1)
+    shown = [r for r in p.shown(names[0]) if whole[r] and (p.released.loc[r, names] != "*").any()]
+    classes = p.released.loc[shown].groupby(names, dropna=False).size()
+    if len(classes) < 2:
+        return None
+    kept = classes.index[0] if len(names) > 1 else (classes.index[0],)
+    gone = [r for r in shown if tuple(p.released.loc[r, names]) != kept]
+    if len(gone) <= limit * whole.sum() + 1:
+        return None
+    table = p.copy()
+    table.loc[gone, names] = "*"
+    return table
+
+
+def _one_rare_value(p: Planter, which: str, breaks: Callable[[Any, float], bool]) -> Table | None:
+    """A class holds nothing but a value that is rare among all, so that it breaks a model."""
+    if p.roles.get("household") or p.roles.get("unit") or len(p.steps) > 1:
+        return None
+    for step in p.steps:
+        for model in step.get("privacy", ()):
+            if model["model"] != which or not step.get("promise", True):
+                continue
+            name, names = model["column"], step["columns"]
+            shares = p.original[name].value_counts(normalize=True)
+            rarest = shares.index[-1]
+            if not breaks(model, shares.iloc[-1]) or rarest in p.recipe.get("null_markers", ()):
+                return None
+            row, table = p.pick(p.shown(name)), p.copy()
+            own = p.released.loc[row, names].tolist()
+            for other in p.shown(name):
+                if p.released.loc[other, names].tolist() == own:
+                    table.at[other, name] = rarest
+            return table
+    return None
+
+
+def far_class(p: Planter) -> Table | None:
+    """A class is far from all records."""
+    return _one_rare_value(
+        p,
+        "t-closeness",
+        lambda m, share: m.get("distance", "equal") == "equal" and 1 - share > m["t"] + 0.1,
+    )
+
+
+def sure_class(p: Planter) -> Table | None:
+    """A class tells much more than all records do."""
+    return _one_rare_value(
+        p, "beta-likeness", lambda model, share: 1 / share - 1 > 1.5 * model["beta"] + 1
+    )
+
+
+def rare_row(p: Planter) -> Table | None:
+    """One of the rows that are known to belong to one person is like no other."""
+    found = _judged(p)
+    linked = p.roles.get("unit") in (*p.roles.get("pseudonyms", ()), None)
+    if found is None or not p.roles.get("unit") or not linked:
+        return None
+    row = p.pick(r for r in p.shown(found[1]) if p.released[found[1]][r] != "*")
+    return None if row is None else p.with_cell(found[1], row, "nobody else's")
+
+
+def tuple_emptied(p: Planter) -> Table | None:
+    """A microaggregated record is empty, though none was suppressed and many are like it."""
+    found = p.step("microaggregation")
+    if (
+        found is None
+        or p.suppresses
+        or "strata" in found[0]
+        or set(found[0]["columns"]) - set(p.once)
+    ):
+        return None
+    step, name = found
+    nulls = p.original[step["columns"]].isin([None, *p.recipe.get("null_markers", ())])
+    rows = [r for r in p.shown(name) if not nulls.loc[r].any()]
+    if len(rows) < 10 * step["k"]:
+        return None
+    table = p.copy()
+    for column in step["columns"]:
+        table.at[rows[0], column] = None
+    return table
+
+
 # Perturbation
+
+
+def moments_moved(p: Planter) -> Table | None:
+    """A synthetic column has another mean."""
+    found = p.step("ipso")
+    if found is None or len(p.steps) > 1 or p.roles.get("household") or p.roles.get("unit"):
+        return None
+    step, name = found
+    if step["variant"] == "A":
+        return None
+    values = [cell for cell in p.original[name] if isinstance(cell, float)]
+    table, by = p.copy(), max(values) - min(values) + 10
+    moved = [None if cell is None else cell + by for cell in p.released[name]]
+    table[name] = pd.Series(moved, dtype=object)
+    return table
+
+
+def much_multiplied(p: Planter) -> Table | None:
+    """A value is so many times its own that no draw of noise does it."""
+    found = p.step("noise")
+    if found is None or found[0]["kind"] != "multiplicative":
+        return None
+    step, name = found
+    scale = step["scale"][name] if isinstance(step["scale"], dict) else step["scale"]
+    row = p.pick(r for r in p.shown(name) if p.original[name][r])
+    if row is None:
+        return None
+    cell = p.original[name][row]
+    return p.with_cell(name, row, cell * (1 + 20 * scale) + np.sign(cell) * 10)
+
+
+def out_of_range(p: Planter) -> Table | None:
+    """A value is out of the range that is to be kept."""
+    found = p.step("porop", "lirop")
+    if found is None or not found[0].get("keep_range"):
+        return None
+    name = found[1]
+    values = [cell for cell in p.original[name] if isinstance(cell, float)]
+    return p.with_cell(name, p.pick(p.shown(name)), 2 * max(values) - min(values) + 10)
 
 
 def beyond_window(p: Planter) -> Table | None:
@@ -377,9 +509,19 @@ def own_pseudonym(p: Planter) -> Table | None:
 PLANTS: tuple[Callable[[Planter], Table | None], ...] = (
     identifier_back, row_dropped, row_twice, columns_exchanged, cell_changed, cell_emptied,
     null_filled, rows_exchanged, rare_value, other_group, mean_moved, rare_tuple, small_class,
-    shown_again, wrong_label, one_value, beyond_window, foreign_value, beyond_bound, much_noise,
-    other_shift, other_item, joined_households, own_pseudonym,
+    shown_again, wrong_label, one_value, many_suppressed, far_class, sure_class, rare_row,
+    tuple_emptied, moments_moved, much_multiplied, out_of_range, beyond_window, foreign_value,
+    beyond_bound, much_noise, other_shift, other_item, joined_households, own_pseudonym,
 )  # fmt: skip
+# What must be said of a plant that other rules find as well.
+SAID = {
+    "many_suppressed": "beyond suppression_limit",
+    "far_class": "t-closeness",
+    "sure_class": "beta-likeness",
+    "rare_row": "share",
+    "moments_moved": "means",
+    "out_of_range": "out of range",
+}
 
 
 def planted(p: Planter, most: int) -> list[tuple[str, Table]]:

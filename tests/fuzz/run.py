@@ -21,9 +21,11 @@ from tests.fuzz.cases import Case, make_case
 from tests.fuzz.cells import frame, plain
 from tests.fuzz.verifier import verify
 
-VERIFIED, REFUSED, LEAK = "verified", "refused before work", "refused for a leak"
+VERIFIED, LEAK = "verified", "refused for a leak"
+EARLY, LATE = "refused before any work", "refused after looking at the data"
 SILENT, CRASHED, BROKEN = "silent violation", "traceback", "BrokenPromise"
 FAILURES = (SILENT, CRASHED, BROKEN)
+_GIVEN_AWAY = re.compile(r"broken: nothing released gives '(.*)' away")
 _PUBLIC = re.compile(r"(table\..*|codebook\.md|report\.html)")
 
 
@@ -55,19 +57,27 @@ def run_case(case: Case, again: bool = False) -> Ended:
         try:
             problems = list(_problems(case, Path(folder), again))
         except Exception as error:
-            return Ended(case.seed, _outcome(error), _said(error), methods)
+            return Ended(case.seed, _outcome(error, case.recipe), _said(error), methods)
     return Ended(case.seed, SILENT if problems else VERIFIED, "; ".join(problems[:3]), methods)
 
 
-def _outcome(error: Exception) -> str:
+def _outcome(error: Exception, recipe: dict[str, Any]) -> str:
     kind = type(error).__name__
     if kind == "BadInput":
-        return REFUSED
+        return LATE if _looked(error) else EARLY
     if kind != "BrokenPromise":
         return CRASHED
-    broken = [line for line in str(error).splitlines() if "broken" in line]
-    told = broken and all("gives" in line and "away" in line for line in broken)
-    return LEAK if told else BROKEN
+    broken = [line.strip() for line in str(error).splitlines() if "broken: " in line]
+    leaks = [found[1] for line in broken if (found := _GIVEN_AWAY.match(line))]
+    # Nothing but leaks, and those only where the recipe does not allow them.
+    told = broken and len(leaks) == len(broken)
+    return LEAK if told and not set(leaks) & set(recipe.get("allow_leaks", ())) else BROKEN
+
+
+def _looked(error: Exception) -> bool:
+    """Tell whether the rows had been looked at, by what was under way."""
+    under_way = {frame.name for frame in traceback.extract_tb(error.__traceback__)}
+    return "_treat" in under_way and "refuse_columns" not in under_way
 
 
 def _said(error: Exception) -> str:
@@ -91,7 +101,7 @@ def _problems(case: Case, folder: Path, again: bool) -> Iterator[str]:
         there = [
             part.drop(index=gone).reset_index(drop=True) for part in (case.original(), released)
         ]
-        yield from verify(there[0], case.recipe, there[1], case.kinds)
+        yield from verify(there[0], case.recipe, there[1], case.kinds, len(gone))
         if case.format is not None:
             yield from _written(case, release, released, folder)
         if again:

@@ -3,16 +3,19 @@
 import re
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from discreet import protect
+from discreet.errors import BrokenPromise
 from tests.fuzz.cases import make_case
 from tests.fuzz.cells import frame
-from tests.fuzz.plants import Planter, planted
-from tests.fuzz.run import VERIFIED, run_seed
+from tests.fuzz.plants import SAID, Planter, planted
+from tests.fuzz.run import BROKEN, EARLY, LATE, LEAK, VERIFIED, _outcome, run_case, run_seed
 from tests.fuzz.verifier import verify
 
 FOLDER = Path(__file__).parent
@@ -26,6 +29,32 @@ def assert_none_fails(seeds, most=None):
 
 def test_random_releases_keep_what_their_recipes_promise():
     assert_none_fails(range(1, 25), most=120)
+
+
+def test_a_refusal_says_whether_the_data_were_looked_at():
+    table = pa.table({"income": [float(x) for x in range(20)]})
+    step = {"method": "oma", "columns": ["income"], "k": 3}
+    for more, ended in (
+        ({}, VERIFIED),
+        ({"k": 0}, EARLY),
+        ({"columns": ["incom"]}, EARLY),
+        ({"k": 21}, LATE),
+    ):
+        recipe = {"roles": {"confidential": ["income"]}, "steps": [step | more]}
+        case = replace(make_case(1), table=table, recipe=recipe, engine="memory", given="arrow")
+        assert run_case(case).outcome == ended
+
+
+def test_only_what_is_given_away_and_not_allowed_counts_as_a_leak():
+    leak = "        broken: nothing released gives 'income' away ('tax' tells it)"
+    other = "        broken: k = 3 per value in column 'income' (it gives 1 record away)"
+    for said, allowed, ended in (
+        (leak, [], LEAK),
+        (leak, ["income"], BROKEN),
+        (other, [], BROKEN),
+        (f"{leak}\n{other}", [], BROKEN),
+    ):
+        assert _outcome(BrokenPromise(said), {"allow_leaks": allowed}) == ended
 
 
 @pytest.mark.slow
@@ -49,7 +78,8 @@ def found_of(wanted):
         planter = Planter(np.random.default_rng(seed), original, case.recipe, released)
         for kind, table in planted(planter, most=2):
             all_[kind] += 1
-            found[kind] += bool(verify(original, case.recipe, table, kinds))
+            problems = verify(original, case.recipe, table, kinds)
+            found[kind] += any(SAID.get(kind, "") in problem for problem in problems)
     return all_, found
 
 

@@ -15,8 +15,8 @@ import pandas as pd
 
 from tests.fuzz.cells import nulls
 from tests.fuzz.labels import covers, text_of
-from tests.fuzz.looks import K_PER_VALUE, SUPPRESSING, Look, Step
-from tests.fuzz.methods import METHODS
+from tests.fuzz.looks import K_PER_VALUE, SUPPRESSING, Look, Step, parameter
+from tests.fuzz.methods import METHODS, least_per_value
 from tests.fuzz.models import breaks, counts, rare_combination
 
 DRAWN = ("shuffle", "rank-swap", "noise", "porop", "lirop", "ipso", "pram")
@@ -28,6 +28,7 @@ def verify(
     recipe: dict[str, Any],
     released: pd.DataFrame,
     kinds: dict[str, str] | None = None,
+    excluded: int = 0,
 ) -> list[str]:
     """Return what is wrong with a release: promises of its recipe that it does not keep.
 
@@ -40,16 +41,22 @@ def verify(
         As `discreet.protect` takes it.
     kinds : dict of str to str
         The columns that are "decimal", or numbers of "single" precision.
+    excluded : int
+        How many records are left out before any step, and are not in the tables.
     """
     look = Look(original, recipe, released, kinds)
     if list(released.columns) != look.expected:
         return [f"columns {list(released.columns)}, not {look.expected}"]
     if len(released) != len(original):
         return [f"{len(released)} rows, not {len(original)}"]
-    problems = [*_identifiers(look), *_cells(look), *_levels(look), *_renamed(look)]
+    problems = []
+    if excluded and not look.may_exclude:
+        problems.append(f"{excluded} records are left out that are in nobody's way")
+    problems += [*_identifiers(look), *_cells(look), *_levels(look), *_renamed(look)]
     for step in look.steps:
         if step["method"] in SUPPRESSING:
             problems += [*_labels(look, step), *_classes(look, step), *_linked(look, step)]
+            problems += _beyond_limit(look, step)
         else:
             problems += METHODS[step["method"]](look, step)
     return problems
@@ -86,6 +93,7 @@ def _cells(look: Look) -> Iterator[str]:
         emptied = nulls(new) & ~nulls(old) & ~_may_be_blank(look, name, steps)
         if emptied.any():
             yield f"{name}, row {int(np.argmax(emptied))}: a value is missing"
+        yield from _many_blanks(look, name, steps, nulls(new) & ~nulls(old))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -95,20 +103,55 @@ def _same(one: Any, other: Any) -> bool:
 def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
     """Mask the cells that may be empty: of records left out, of what leads back to suppressed
     ones, and of too rare values."""
-    may = look.gone.copy()
-    roles = look.roles
-    links = [roles.get("household"), roles.get("unit")]
-    within = any(by is not None and (name == by or look.constant(name, by)) for by in links)
-    if within or name in roles.get("quasi", ()):
-        may |= look.starred
-    methods = {step["method"] for step in steps}
-    if "microaggregation" in methods:
-        may |= True
-    if methods & {*K_PER_VALUE} and look.lost:
-        may |= True
-    if "generalize-items" in methods:
+    may = _hidden(look, name)
+    for step in steps:
+        if step["method"] == "microaggregation":
+            rare, more = _rare_pattern(look, step)
+            may |= rare | (more > 0)
+        if look.lost and step["method"] in (*K_PER_VALUE, "microaggregation"):
+            may |= step.get("promise", True)
+    if any(step["method"] == "generalize-items" for step in steps):
         may |= True
     return may
+
+
+def _hidden(look: Look, name: str) -> np.ndarray:
+    """Mask the cells that a record may not show since it is suppressed."""
+    links = [look.roles.get("household"), look.roles.get("unit")]
+    within = any(by is not None and (name == by or look.constant(name, by)) for by in links)
+    return look.gone | (look.starred & (within or name in look.roles.get("quasi", ())))
+
+
+def _rare_pattern(look: Look, step: Step) -> tuple[np.ndarray, int]:
+    """Mask the records too few of which lack the same values, of their stratum.
+
+    These are blank. If that leaves fewer than k without any value, others are blanked too, of which
+    the number is returned: a group whole, if it is so small that it can spare none.
+    """
+    by = [look.before[step["strata"]]] if "strata" in step else []
+    cells = np.column_stack([nulls(look.before[name]) for name in step["columns"]])
+    keys, held = list(zip(map(tuple, cells), *by, strict=True)), defaultdict(list)
+    for row, key in enumerate(keys):
+        held[key].append(row)
+    rare = np.array([look.count(held[key]) < step["k"] for key in keys], dtype=bool)
+    without = look.count(*(rare | cells.all(axis=1)).nonzero())
+    return rare, 2 * step["k"] - 1 if 0 < without < step["k"] else 0
+
+
+def _many_blanks(look: Look, name: str, steps: list[Step], blank: np.ndarray) -> Iterator[str]:
+    """Each group of k that is emptied lost a record, so that fewer than k of it are left."""
+    if len(steps) != 1 or steps[0]["method"] not in (*K_PER_VALUE, "microaggregation"):
+        return
+    k = least_per_value(steps[0], name)
+    if isinstance(parameter(steps[0], "k", name), str):
+        return
+    blank = blank & ~_hidden(look, name)
+    most = int((look.gone | look.starred).sum()) * ((k or 1) - 1)
+    if steps[0]["method"] == "microaggregation":
+        rare, more = _rare_pattern(look, steps[0])
+        blank, most = blank & ~rare, most + more
+    if look.count(*blank.nonzero()) > most:
+        yield f"{name}: {blank.sum()} cells are blank, beyond {most}"
 
 
 def _levels(look: Look) -> Iterator[str]:
@@ -182,6 +225,27 @@ def _groups(look: Look, step: Step) -> list[Hashable]:
     if step.get("null_policy", "segregate") != "segregate":
         return [False] * len(look.before)
     return np.any([nulls(look.before[name]) for name in step["columns"]], axis=0).tolist()
+
+
+def _beyond_limit(look: Look, step: Step) -> Iterator[str]:
+    """Of each group no more are suppressed than the limit lets, or all of it.
+
+    Classes as coarse as can be look like suppressed ones: with local recoding some may be, and
+    else only a whole group.
+    """
+    once = all(len(look.treating(name)) == 1 for name in step["columns"])
+    if step["method"] != "generalize" or step.get("local") or look.may_exclude or not once:
+        return
+    nothing = np.all([nulls(look.before[name]) for name in look.after.columns], axis=0)
+    suppressed = look.starred | (look.gone & ~nothing)
+    groups = np.array(_groups(look, step))
+    if step.get("null_policy") == "suppress":
+        groups = np.any([nulls(look.before[name]) for name in step["columns"]], axis=0)
+    limit = step.get("suppression_limit", 0.05)
+    for group in (False, True)[: 1 if step.get("segregate") == "pattern" else 2]:
+        n, found = int((groups == group).sum()), int(suppressed[groups == group].sum())
+        if limit * n + 1e-9 < found < n:
+            yield f"{found} of {n} are suppressed, beyond suppression_limit = {limit}"
 
 
 def _classes(look: Look, step: Step) -> Iterator[str]:
