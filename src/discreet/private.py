@@ -3,40 +3,54 @@
 from __future__ import annotations
 
 import os
-import stat
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
-def make_private(path: str | Path) -> Path:
-    """Make an empty file that only its owner can read, whatever the umask, and return its path.
+@contextmanager
+def private_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Write a file that only its owner can read, whatever the umask.
 
-    A file that is there is removed first: whoever has it open, or may read it, sees nothing of the
-    new one. Writers that open the path again keep its mode.
+    It takes its place when it is whole, also that of a link. Until then a file that is there stays
+    as it is, and whoever has that open sees nothing of the new one.
 
     Examples
     --------
     >>> import tempfile
-    >>> path = make_private(Path(tempfile.mkdtemp(), "seed"))
+    >>> path = Path(tempfile.mkdtemp(), "seed")
+    >>> with private_file(path) as file:
+    ...     _ = file.write(b"1")
     >>> oct(path.stat().st_mode)[-3:]
     '600'
     """
     path = Path(path)
-    if path.is_file() and not path.is_symlink():
-        path.unlink()
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        # A umask may have taken the owner's rights, and a link may lead to a file of another mode.
-        if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(file).st_mode):
-            os.fchmod(file, 0o600)
-    finally:
-        os.close(file)
-    return path
+    if path.exists() and not path.is_file():  # A terminal or a pipe, such as /dev/stdout.
+        with path.open("wb") as file:
+            yield file
+        return
+    new = path.with_name(f".{secrets.token_hex(8)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    for name in ("O_NOFOLLOW", "O_BINARY"):  # Not every system has both.
+        flags |= getattr(os, name, 0)
+    with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
+        try:
+            if hasattr(os, "fchmod"):  # A umask may have taken the owner's rights.
+                os.fchmod(file.fileno(), 0o600)
+            yield file
+            file.close()  # What is buffered may not fit on the disk.
+            os.replace(new, path)
+        except BaseException:
+            new.unlink()
+            raise
 
 
 def write_private(path: str | Path, content: str | bytes) -> None:
     """Write a file that only its owner can read."""
-    text = content.encode() if isinstance(content, str) else content
-    make_private(path).write_bytes(text)
+    with private_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 def make_private_folder(path: Path) -> None:

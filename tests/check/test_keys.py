@@ -4,6 +4,7 @@ import os
 import re
 import stat
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import discreet
 from discreet.check.keys import key_file, made_key, own_key
 from discreet.errors import BadInput
 
+pytestmark = pytest.mark.filterwarnings("ignore:made a key")
 RECIPE = {
     "roles": {"confidential": ["pay"]},
     "steps": [{"method": "oma", "columns": ["pay"], "k": 5}],
@@ -55,6 +57,24 @@ def test_it_is_made_by_the_first_release_that_is_saved(home, release):
     assert [p.name for p in path.parent.iterdir()] == ["key"]
 
 
+def test_its_making_is_told_once_and_not_in_the_log(home, run, monkeypatch):
+    (home / "in.csv").write_text("pay\n" + "".join(f"{i}\n" for i in range(20)))
+    (home / "recipe.toml").write_text(
+        "[roles]\nconfidential = ['pay']\n[[steps]]\nmethod = 'oma'\ncolumns = ['pay']\nk = 5\n"
+    )
+    monkeypatch.chdir(home)
+    # The command prints warnings in a way of its own; what comes after has the usual one.
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    protect = ("protect", "in.csv", "--recipe", "recipe.toml", "--out")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        errors = [run(*protect, name)[2] for name in ("one", "two")]
+    said = f"made a key for your releases in {key_file()}; keep a backup"
+    assert errors == [f"discreet: warning: {said}\n", ""]
+    for page in (home / "one").rglob("*"):
+        assert not page.is_file() or str(key_file()).encode() not in page.read_bytes()
+
+
 def test_where_it_is(home, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "settings"))
     assert key_file() == home / "settings" / "discreet" / "key"
@@ -72,7 +92,7 @@ def test_a_team_reads_a_key_as_a_group(home, monkeypatch):
     monkeypatch.setenv("DISCREET_KEY_FILE", str(key_file()))
     assert own_key() == key
     key_file().chmod(0o644)
-    with pytest.raises(BadInput, match=r"is open to others"):
+    with pytest.raises(BadInput, match=r"is open to others; close it with: chmod 640 /"):
         own_key()
 
 

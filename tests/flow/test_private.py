@@ -1,7 +1,9 @@
 """What holds seeds, keys or plans can be read by its owner only, from the moment it is there."""
 
 import os
+import resource
 import shutil
+import signal
 import stat
 
 import pytest
@@ -83,3 +85,38 @@ def test_whoever_holds_the_old_file_open_does_not_see_the_new_one(tmp_path):
         write_private(path, "the seed")
         assert watching.read() == "old"
     assert (path.read_text(), mode(path)) == ("the seed", 0o600)
+
+
+def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path):
+    elsewhere, path = tmp_path / "elsewhere", tmp_path / "report.html"
+    elsewhere.write_text("another's")
+    elsewhere.chmod(0o644)
+    path.symlink_to(elsewhere)
+    write_private(path, "the seed")
+    assert (elsewhere.read_text(), mode(elsewhere)) == ("another's", 0o644)
+    assert not path.is_symlink()
+    assert (path.read_text(), mode(path)) == ("the seed", 0o600)
+
+
+def test_a_disk_that_is_full_leaves_the_old_file(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_private(path, "x" * 2000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    assert path.read_text() == "old"
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_private(tmp_path / "pipe", "the page")
+    assert os.read(reader, 100) == b"the page"
+    os.close(reader)

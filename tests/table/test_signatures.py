@@ -196,3 +196,17 @@ def test_a_large_old_workbook_is_told_in_little_memory(tmp_path, end, message):
     assert refusal(path) == message
     assert tracemalloc.get_traced_memory()[1] < 8 << 20
     tracemalloc.stop()
+
+
+def test_too_little_memory_is_not_blamed_on_the_file(tmp_path, monkeypatch, run):
+    write_table(TABLE, tmp_path / "x.feather")
+
+    def fail(*given, **more):
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr("discreet.table.files._read_arrow", fail)
+    with pytest.raises(MemoryError, match="malloc of size 64 failed"):
+        read_table(tmp_path / "x.feather")
+    code, _, err = run("inspect", tmp_path / "x.feather")
+    said = "there is too little memory for this; --engine duckdb takes less"
+    assert (code, err) == (2, f"discreet: {said}\n")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.errors import BadInput
-from discreet.private import make_private, write_private
+from discreet.private import private_file, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.recipe.seeds import draw_seeds
 from discreet.table.files import parquet_files
@@ -242,9 +242,8 @@ def save_plan(plan: Plan, folder: Path) -> None:
         if isinstance(value, list):
             return [plain(item, f"{name}-{i + 1}") for i, item in enumerate(value)]
         if isinstance(value, np.ndarray) and (len(value) > LONGEST_JSON_ARRAY or _has_nan(value)):
-            parquet.write_table(
-                pa.table({"value": value}), make_private(folder / f"{name}.parquet")
-            )
+            with private_file(folder / f"{name}.parquet") as file:
+                parquet.write_table(pa.table({"value": value}), file)
             return {FILE_KEY: f"{name}.parquet"}
         if isinstance(value, np.ndarray):
             return value.tolist()

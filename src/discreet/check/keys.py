@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import stat
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def own_key() -> bytes | None:
 
 
 def made_key() -> bytes:
-    """Return the user's secret, made where there is none yet.
+    """Return the user's secret, made where there is none yet; a warning says where.
 
     It appears whole or not at all, so that of two processes that start at once both take the one
     that was first.
@@ -70,6 +71,8 @@ def made_key() -> bytes:
             os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):
             os.link(new, path)
+            said = f"made a key for your releases in {path}; keep a backup"
+            warnings.warn(said, stacklevel=2)
     except OSError as error:
         raise BadInput(
             f"the key {path} cannot be made: {error.strerror}; name another file in {SHARED}"
@@ -94,7 +97,8 @@ def _private(path: Path, what: str, forbidden: int) -> bytes | None:
         if not stat.S_ISREG(found.st_mode):
             raise BadInput(f"{what} {path} is not a file")
         if os.name != "nt" and found.st_mode & forbidden:
-            raise BadInput(f"{what} {path} is open to others; close it with: chmod 600 {path}")
+            right = f"{0o600 | 0o040 & ~forbidden:o}"
+            raise BadInput(f"{what} {path} is open to others; close it with: chmod {right} {path}")
         return path.read_bytes()
     except FileNotFoundError:
         return None
@@ -107,21 +111,15 @@ def _private(path: Path, what: str, forbidden: int) -> bytes | None:
 
 def private_key(path: str | Path) -> Any:
     """Read the Ed25519 key that signs, or say what is wrong with it."""
-    try:
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise BadInput(f"--sign {NEEDS_PACKAGE}") from None
+    _need_package("--sign")
     text = _private(Path(path), "the signing key", 0o077)
     if text is None:
         raise BadInput(f"the signing key {path} does not exist")
     try:
-        key = serialization.load_pem_private_key(text, password=None)
+        key = _from_pem(text, "private", password=None)
     except TypeError:
         raise BadInput(f"the signing key {path} has a passphrase; give one without") from None
-    except Exception:  # Whatever the package raises for what it cannot read.
-        key = None
-    if not isinstance(key, ed25519.Ed25519PrivateKey):
+    if key is None:
         raise BadInput(
             f"{path} is not an Ed25519 private key in PEM; make one with: "
             "openssl genpkey -algorithm ed25519 -out signing.pem"
@@ -131,23 +129,37 @@ def private_key(path: str | Path) -> Any:
 
 def public_key(path: str | Path) -> bytes:
     """Read an Ed25519 public key: its 32 bytes."""
+    _need_package("--public-key")
     try:
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise BadInput(f"--public-key {NEEDS_PACKAGE}") from None
-    try:
-        key = serialization.load_pem_public_key(Path(path).read_bytes())
+        key = _from_pem(Path(path).read_bytes(), "public")
     except OSError as error:
         raise BadInput(f"the public key {path} cannot be read: {error.strerror}") from None
-    except Exception:  # Whatever the package raises for what it cannot read.
-        key = None
-    if not isinstance(key, ed25519.Ed25519PublicKey):
+    if key is None:
         raise BadInput(
             f"{path} is not an Ed25519 public key in PEM; take one from a private key with: "
             "openssl pkey -in signing.pem -pubout -out signing.pub"
         )
-    return key.public_bytes_raw()
+    return bytes(key.public_bytes_raw())
+
+
+def _need_package(option: str) -> None:
+    try:
+        import cryptography.hazmat.primitives.serialization  # noqa: F401
+    except ImportError:
+        raise BadInput(f"{option} {NEEDS_PACKAGE}") from None
+
+
+def _from_pem(text: bytes, half: str, **more: Any) -> Any:
+    """Read a private or public Ed25519 key; None where it is none."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    try:
+        key = getattr(serialization, f"load_pem_{half}_key")(text, **more)
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+    return key if isinstance(key, getattr(ed25519, f"Ed25519{half.title()}Key")) else None
 
 
 def is_signed(content: bytes, signature: bytes, key: bytes) -> bool | None:

@@ -50,6 +50,8 @@ def main() -> None:
     except (BadInput, OSError) as error:
         # Names of files may have line ends.
         sys.exit(_fail("\\n".join(str(error).splitlines()), 2))
+    except MemoryError:
+        sys.exit(_fail("there is too little memory for this; --engine duckdb takes less", 2))
 
 
 def _fail(message: str, code: int) -> int:

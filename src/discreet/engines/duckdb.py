@@ -22,7 +22,7 @@ from discreet.engines.files import as_schema, open_parquet, schema_of
 from discreet.engines.frame import Engine, Finish, Frame, Numbered, Reading, plain_type
 from discreet.engines.pieces import PieceFrame, same_rows
 from discreet.errors import BadInput
-from discreet.private import make_private
+from discreet.private import private_file
 from discreet.table.files import table_writer
 from discreet.table.native import marker_values, normalise
 from discreet.table.signatures import reading_as
@@ -106,7 +106,8 @@ class Session(Engine):
         kind = pa.schema([("original_row", pa.int64())])
         with (
             table_writer(table, finish(ordered.schema.empty_table(), np.empty(0)).schema) as write,
-            parquet.ParquetWriter(make_private(rows), kind, compression="zstd") as numbers,
+            private_file(rows) as file,
+            parquet.ParquetWriter(file, kind, compression="zstd") as numbers,
         ):
             for made, taken in spread(partial(same_rows, finish), ordered.pieces()):
                 write(made)

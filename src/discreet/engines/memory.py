@@ -17,7 +17,7 @@ from discreet.engines.files import check_row_map
 from discreet.engines.frame import POSITION, Engine, Finish, Frame, Numbered, Reading
 from discreet.engines.pieces import PieceFrame, together
 from discreet.errors import BadInput
-from discreet.private import make_private
+from discreet.private import private_file
 from discreet.table.classes import classes_of, encode, encode_columns, in_order, plain
 from discreet.table.files import delimiter_of, format_of, read_table, write_table
 from discreet.table.labels import carried, take_rows
@@ -52,7 +52,8 @@ class Memory(Engine):
         made = take_rows(finish(frame.table, frame.rows), order)
         write_table(carried(made, format_of(table)), table)
         numbers = pa.table({"original_row": pa.array(frame.rows[order], pa.int64())})
-        parquet.write_table(numbers, make_private(rows), compression="zstd")
+        with private_file(rows) as file:
+            parquet.write_table(numbers, file, compression="zstd")
         return len(order)
 
     def released(self, table: Path, rows: Path | None, schema: pa.Schema) -> MemoryFrame:

@@ -20,7 +20,7 @@ from discreet.check.folders import (
 )
 from discreet.check.manifest import belongs_to
 from discreet.errors import BadInput
-from discreet.private import make_private, make_private_folder
+from discreet.private import make_private_folder, write_private
 from discreet.table.signatures import check_name
 
 
@@ -86,7 +86,7 @@ def _publish(part: Path, target: Path, force: bool) -> None:
         _remove_old(target)
         return
     internal = internal_of(target)
-    make_private(part / "internal" / UNFINISHED)
+    write_private(part / "internal" / UNFINISHED, b"")
     _put_in_place(part / "internal", internal, force)
     (table,) = (part / "public").iterdir()
     _put_in_place(table, target, force)

@@ -95,7 +95,7 @@ def reading_as(path: Path, format: str) -> Iterator[None]:
     """Report a damaged file in one sentence: libraries fail on one in many ways."""
     try:
         yield
-    except BadInput:
+    except (BadInput, MemoryError):  # Less memory than it takes is no damage.
         raise
     except Exception as error:
         why = one_line(error).replace(str(path), path.name)

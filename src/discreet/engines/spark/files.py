@@ -13,7 +13,7 @@ from discreet.engines.duckdb import Session as DuckDB
 from discreet.engines.files import store_table
 from discreet.engines.frame import Reading
 from discreet.engines.released import streamed_csv
-from discreet.private import make_private
+from discreet.private import write_private
 from discreet.table.files import table_writer
 from discreet.table.native import normalise, to_arrow
 
@@ -45,7 +45,7 @@ def join_parts(parts: Path, maps: Path, table: Path, rows: Path) -> None:
         files = sorted(folder.glob("part-*.parquet"))
         schema = parquet.read_schema(files[0])
         if target is rows:
-            make_private(target)
+            write_private(target, b"")  # The writer keeps its mode.
         with table_writer(target, schema) as write:
             for file in files:
                 for batch in parquet.ParquetFile(file).iter_batches():

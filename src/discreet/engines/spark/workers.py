@@ -19,7 +19,7 @@ from discreet.engines.frame import Merge, Numbered, OfPair, OfPiece
 from discreet.engines.pieces import together
 from discreet.engines.spark.carried import from_spark, to_spark
 from discreet.errors import BadInput
-from discreet.private import make_private
+from discreet.private import private_file
 from discreet.table.native import normalise
 
 Batches = Iterator[pa.RecordBatch]
@@ -160,7 +160,8 @@ def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
 
 def write_row_map(rows: np.ndarray, path: Path) -> None:
     """Write which original row each written row is."""
-    parquet.write_table(pa.table({ORIGINAL_ROW: rows}), make_private(path), compression="zstd")
+    with private_file(path) as file:
+        parquet.write_table(pa.table({ORIGINAL_ROW: rows}), file, compression="zstd")
 
 
 def runs(schema: pa.Schema, span: int, batches: Batches) -> Iterator[Numbered]:
