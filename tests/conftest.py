@@ -8,7 +8,7 @@ from hypothesis import settings
 
 from discreet import protect, write_table
 from discreet.cli import main
-from discreet.datasets import make_households
+from discreet.datasets import load_census, make_households
 
 # A gate must say the same of the same code, so it draws the same few examples each time; `make fuzz`
 # looks for new ones at length. Machines differ too much for a deadline per example. The numbers
@@ -52,6 +52,14 @@ def key_store(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def households() -> pa.Table:
     return make_households(500, seed=3, null_rate=0.03)
+
+
+@pytest.fixture(scope="session")
+def census():
+    try:
+        return load_census().to_pandas().to_numpy(float)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import pytest
 
 from discreet import assess, check_release, protect, read_table, write_table
 from discreet.errors import BadInput
+from discreet.table.formulas import formula_cells
 
 N = 60
 ENGINES = ["memory", "duckdb", pytest.param("spark", marks=pytest.mark.spark)]
@@ -83,7 +84,10 @@ def test_a_cell_that_was_changed_is_still_found(people, tmp_path):
 def test_without_it_the_log_counts_them(people, tmp_path, engine):
     release = protect(people, RECIPE, engine)
     path = release.save(tmp_path / "out", format="csv")
-    ends = "with =, +, -, @ or a tab, which spreadsheets take for formulas; --csv-safe, or csv_safe"
+    ends = (
+        "with =, +, -, @, a tab or a carriage return, which spreadsheets take for formulas; "
+        "--csv-safe, or csv_safe"
+    )
     told = [warning for warning in release.log["warnings"] if "formulas" in warning]
     assert [warning.partition(ends)[0] for warning in told] == [
         "60 text cells begin ", "1 names of columns begin ",
@@ -91,6 +95,18 @@ def test_without_it_the_log_counts_them(people, tmp_path, engine):
     release.close()
     assert cells(path)[0][0] == NAME
     assert read_table(path).column_names == [NAME, "group", "pay", "plain"]
+
+
+@pytest.mark.parametrize("encode", [False, True])
+def test_categories_are_counted_as_plain_text_is(tmp_path, encode):
+    """Text that is quoted already runs nothing, however Arrow holds it."""
+    said = pa.array(["'=1", "''=2", "\r=3", None, "a=b", ""] * 10)
+    table = pa.table({"said": said.dictionary_encode() if encode else said, "pay": [5, 7, 7] * 20})
+    assert formula_cells([table.slice(1)["said"]]) == 10
+    release = protect(table.slice(1), {"roles": {"confidential": ["pay"], "rest": "insensitive"}})
+    release.save(tmp_path / "out", format="csv")
+    told = [warning for warning in release.log["warnings"] if "formulas" in warning]
+    assert [warning.partition(" text")[0] for warning in told] == ["10"]
 
 
 def test_other_formats_need_no_quotes(people, tmp_path):

@@ -89,11 +89,21 @@ def test_the_threat_model_tells_of_each_attack():
     assert "docs/threats.md" in (DOCS.parent / "README.md").read_text("utf-8")
 
 
-def test_public_files_name_the_threat_model_and_no_attack(tmp_path):
+def test_public_files_say_who_is_kept_out_and_no_attack(tmp_path):
     release = protected([GENERALIZE, NOISE], "income")
     release.save(tmp_path / "out")
     texts = {p.name: p.read_text("utf-8") for p in (tmp_path / "out" / "public").iterdir()}
-    assert "docs/threats.md" in texts["report.html"]
+    page = " ".join(texts["report.html"].split())
+    for told in (
+        "Public are this table, its codebook and this page",
+        "an intruder in mind who knows people in the table",
+        "that somebody is in the table is not hidden",
+        "Do not try to find out who a record is about",
+        "If you recognize somebody",
+    ):
+        assert told in page
+    # Whoever has public/ does not have the documentation.
+    assert not any("docs/" in text for text in texts.values())
     for one in release.log["attacks"]:
         for told in (one["attack"], one["why"], one["done"], one["remains"]):
             assert not any(told in text for text in texts.values()), told

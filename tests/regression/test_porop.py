@@ -12,7 +12,6 @@ from discreet.check.evidence import Evidence
 from discreet.check.original import APPLIED
 from discreet.check.replay import Columns
 from discreet.check.replay.regression import porop as replay
-from discreet.datasets import load_census
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.regression import LiROP, PoROP
@@ -374,14 +373,6 @@ CENSUS = {
     3: [42.1, 41.9, 41.9, 41.5, 41.7, 33.7, 35.8, 40.8, 40.7],
 }
 BEST = {1: 5000, 2: 7000, 3: 7000}
-
-
-@pytest.fixture(scope="module")
-def census():
-    try:
-        return load_census().to_pandas().to_numpy(float)
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
 
 
 def mean_score(table, *parameters, seeds=5, **more):

@@ -30,7 +30,15 @@ def numbers_in(html):
 
 def test_sections_and_words(html):
     page = is_self_contained(html)
-    wanted = ["summary", "methods", "caveats", "columns", "suppressed", "distributions"]
+    wanted = [
+        "summary",
+        "methods",
+        "protection",
+        "caveats",
+        "columns",
+        "suppressed",
+        "distributions",
+    ]
     assert [i for i in page.ids if i in wanted] == wanted
     steps = everything_recipe()["steps"]
     for number, step in enumerate(steps, start=1):

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.datasets import load_census
 from discreet.errors import BadInput
 from discreet.generalization import Generalize, KAnonymity, Mondrian
 from discreet.microaggregation import Microaggregation
@@ -17,14 +16,6 @@ from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle
 from discreet.risk import distance_linkage, informed_linkage, probabilistic_linkage
 from discreet.rounding import OMA
 from tests.examples import examples
-
-
-@pytest.fixture(scope="module")
-def census():
-    try:
-        return load_census().to_pandas().to_numpy(float)
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
 
 
 def places(column):

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.datasets import load_census
 from discreet.errors import BadInput
 from discreet.microaggregation import Microaggregation
 from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle
@@ -411,13 +410,9 @@ METHODS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
-def test_census(name):
+def test_census(name, census):
     """The table in docs/measures.md."""
-    try:
-        x = load_census().to_pandas().to_numpy(float)
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-    method = METHODS[name]
+    x, method = census, METHODS[name]
     found = told(x, method.fit_transform(x), (method, [f"x{i}" for i in range(13)])).values()
     known = [one.members for one in found if one.members is not None]
     figures = [

@@ -32,7 +32,7 @@ def without_excluded(
     there, telling = released.fold(partial(_shown, gone), _both, released.schema.names)
     problem = None
     if gone.min() < 0 or gone.max() >= rows:
-        problem = f"the plan leaves out a row that is none of {rows:,}"
+        problem = f"the plan leaves out a row beyond the {rows:,} of the input"
     elif telling:
         problem = f"{telling:,} of them are there"
     elif not _needed(recipe, original, released.schema.names):

@@ -330,8 +330,8 @@ def warn_of_formulas(log: Log, released: Frame) -> None:
     cells = released.fold(_formulas, add, names) if names else 0
     headers = formulas.formula_cells([pa.chunked_array([released.schema.names])])
     for count, what in ((cells, "text cells begin"), (headers, "names of columns begin")):
-        said = f"{count:,} {what} with =, +, -, @ or a tab, which spreadsheets take for formulas; "
-        said += "--csv-safe, or csv_safe = True, has them read as text"
+        said = f"{count:,} {what} with =, +, -, @, a tab or a carriage return, which spreadsheets "
+        said += "take for formulas; --csv-safe, or csv_safe = True, has them read as text"
         log["warnings"] += [said] * (count > 0 and said not in log["warnings"])
 
 

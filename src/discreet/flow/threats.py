@@ -155,7 +155,7 @@ ATTACKS = (
     Attack(
         "brute force of seeds",
         "whoever finds the seed can repeat the draws",
-        "128 secret bits; less than 64 are refused unless allow_predictable_seed says otherwise",
+        "128 secret bits; fewer than 64 are refused unless allow_predictable_seed says otherwise",
         "internal/ must stay secret",
         on_step=_is_random,
     ),

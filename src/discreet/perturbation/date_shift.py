@@ -35,7 +35,8 @@ class DateShift(RowBound):
     keep_weekday : bool
         Move by whole weeks, so that Mondays stay Mondays. `days` must then be 7 or more.
     random_state : int, RandomState instance or None
-        None draws a secret.
+        None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
+        same state may give the original back; give each its own, or use `protect`.
 
     Attributes
     ----------

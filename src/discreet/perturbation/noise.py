@@ -41,7 +41,8 @@ class Noise(Method):
     scale : float or mapping of str to float
         How much noise; by column where a mapping. Correlated noise takes one scale for all.
     random_state : int, RandomState instance or None
-        None draws a secret.
+        None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
+        same state may give the original back; give each its own, or use `protect`.
 
     Attributes
     ----------

@@ -46,7 +46,8 @@ class PRAM(Method):
         becomes a category drawn by the column's shares, which may be its own again. A `matrix` P
         becomes R = PQ, where Q undoes P on average: Q_lk = p_k P_kl / sum_m p_m P_ml.
     random_state : int, RandomState instance or None
-        None draws a secret.
+        None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
+        same state may give the original back; give each its own, or use `protect`.
 
     Attributes
     ----------

@@ -46,7 +46,8 @@ class RankSwap(RowBound):
         `"drawn"`: how far a value may go is drawn for each swap, so that values go as far on
         average and any value may come from any record.
     random_state : int, RandomState instance or None
-        None draws a secret.
+        None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
+        same state may give the original back; give each its own, or use `protect`.
 
     Attributes
     ----------

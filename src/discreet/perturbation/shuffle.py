@@ -32,7 +32,8 @@ class Shuffle(RowBound):
         False: each column by itself. True: the columns in one order, so that they keep their
         relations to each other and lose those to the rest of the table.
     random_state : int, RandomState instance or None
-        None draws a secret.
+        None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
+        same state may give the original back; give each its own, or use `protect`.
 
     Attributes
     ----------

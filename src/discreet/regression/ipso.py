@@ -49,6 +49,8 @@ class IPSO(RowBound):
         The columns Y; all but the confidential ones where not given. A recipe has no such
         parameter: there Y are the step's columns.
     random_state : int, RandomState instance or None
+        None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
+        same state may give the original back; give each its own, or use `protect`.
 
     Attributes
     ----------

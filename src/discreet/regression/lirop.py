@@ -30,6 +30,8 @@ class LiROP(PoROP):
     keep_range : bool
         Bring what lands outside a column's observed range to the nearer end of it.
     random_state : int, RandomState instance or None
+        None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
+        same state may give the original back; give each its own, or use `protect`.
 
     Attributes
     ----------

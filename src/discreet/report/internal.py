@@ -177,8 +177,11 @@ def _attacks(log: Facts) -> Table | None:
     ]
     head = ("attack", "why it applies", "what is done", "measured by", "what remains")
     reading = (
-        "The attacks that apply to this recipe. Who the intruder is, what is public, and all "
-        "attacks are in the threat model, docs/threats.md."
+        "The attacks that apply to this recipe. The intruder knows people in the table with their "
+        "quasi values, knows this program, has all of public/ and every other table about these "
+        "people, and tries to find a record or to learn a value. Secret are the seeds, the "
+        "pseudonym key and all else in internal/. For each row, decide whether what remains is "
+        "acceptable, or change the recipe."
     )
     return Table(head, rows, 0, reading) if rows else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, overload
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from threadpoolctl import threadpool_limits
 
 from discreet.errors import BadInput
-from discreet.measure import INTERVALS, Entry, Facts, Figure, LeftOut, Measure
+from discreet.measure import Entry, Facts, Figure, LeftOut, Measure
 from discreet.method import per_column
 from discreet.risk._guesses import (
     denoised,
@@ -25,7 +25,7 @@ from discreet.risk._guesses import (
     unswapped,
     untangled,
 )
-from discreet.risk.interval import WIDTH
+from discreet.risk.interval import WIDTH, WORST_PERTURBED
 from discreet.risk.values import refuse_infinite, sd
 from discreet.table.classes import classes_of, encode_columns, plain
 from discreet.table.pairs import as_table, numeric_pairs
@@ -293,7 +293,7 @@ def _members_on_engine(
     values: Mapping[str, np.ndarray],
     sums: Mapping[str, tuple[np.ndarray, np.ndarray]],
     method: Any,
-    columns: Sequence[str],
+    _: Sequence[str],
     name: str,
     half: float,
 ) -> float | None:
@@ -359,15 +359,7 @@ INFORMED_VALUES = Measure(
     _take,
     [
         Figure("values guessed, knowing the method", "", "%", untouched=1.0),
-        Figure(
-            "values guessed, perturbed columns",
-            "perturbed",
-            "%",
-            guide=INTERVALS,
-            untouched=1.0,
-            reading="the same of the worst column whose values were perturbed one by one",
-            headline=True,
-        ),
+        replace(WORST_PERTURBED, title="values guessed, perturbed columns"),
         Figure(
             "values known to fellow members",
             "members",

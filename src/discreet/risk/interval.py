@@ -164,21 +164,22 @@ def _take(t: Facts) -> Entry:
     return asdict(found) | ({"perturbed": max(perturbed)} if perturbed else {})
 
 
+WORST_PERTURBED = Figure(
+    "interval disclosure, perturbed columns",
+    "perturbed",
+    "%",
+    guide=INTERVALS,
+    untouched=1.0,
+    reading="the same of the worst column whose values were perturbed one by one",
+    headline=True,
+)
 INTERVAL_DISCLOSURE = Measure(
     "interval_disclosure",
     "share of cells within 5 % of a standard deviation of their original",
     _take,
     [
         Figure("interval disclosure", "", "%", untouched=1.0, headline=True),
-        Figure(
-            "interval disclosure, perturbed columns",
-            "perturbed",
-            "%",
-            guide=INTERVALS,
-            untouched=1.0,
-            reading="the same of the worst column whose values were perturbed one by one",
-            headline=True,
-        ),
+        WORST_PERTURBED,
         Figure("cells near", "", "%", untouched=1.0, each=True),
     ],
     needs=["changed numbers"],

@@ -19,7 +19,7 @@ from discreet.errors import BadInput
 from discreet.table.ranges import LARGEST_EXACT_INTEGER, limits, nanoseconds, say_outside
 
 _MOST_DECIMALS = 12
-# Ten million times less than float64 can hold: room for sums and for noise.
+# 180 million times less than float64 can hold: room for sums and for noise.
 _LARGEST = 1e300
 
 

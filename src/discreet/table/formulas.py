@@ -69,20 +69,20 @@ def formula_cells(columns: Sequence[pa.ChunkedArray]) -> int:
     >>> formula_cells([pa.chunked_array([["=1", None, "", "a-b", "-"]]), pa.chunked_array([[-5]])])
     2
     """
-    return sum(
-        _formulas(chunk) for column in columns if is_text(column.type) for chunk in column.chunks
-    )
+    chunks = [chunk for column in columns if is_text(column.type) for chunk in column.chunks]
+    return sum(int(_looks(chunk).sum()) for chunk in chunks)
 
 
-def _formulas(chunk: pa.Array) -> int:
+def _looks(chunk: pa.Array) -> np.ndarray:
+    """Mark the cells that look like a formula."""
     if pa.types.is_dictionary(chunk.type):
-        looks = pc.match_substring_regex(chunk.dictionary, _FORMULA)
-        return pc.sum(looks.take(chunk.indices)).as_py() or 0
+        return _looks(chunk.dictionary)[chunk.indices.drop_null().to_numpy()]
     # The first byte of each cell, which is quicker than a pattern.
     wide: Any = np.int64 if pa.types.is_large_string(chunk.type) else np.int32
     _, ends, text = chunk.buffers()
+    found = np.zeros(len(chunk), dtype=bool)
     if text is None or not len(chunk):
-        return 0
+        return found
     ends = np.frombuffer(ends, dtype=wide)[chunk.offset : chunk.offset + len(chunk) + 1]
     some = ends[1:] > ends[:-1]
     if chunk.null_count:
@@ -90,7 +90,8 @@ def _formulas(chunk: pa.Array) -> int:
     first = np.frombuffer(text, np.uint8)[ends[:-1][some]]
     known = np.zeros(256, dtype=bool)
     known[list(_FIRST.encode())] = True
-    return int(known[first].sum())
+    found[some] = known[first]
+    return found
 
 
 def _replaced(table: pa.Table, pattern: str, by: str) -> pa.Table:
