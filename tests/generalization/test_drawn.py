@@ -40,10 +40,27 @@ def example():
     return ["p", "q"], forest, records, [1, 2] * 8
 
 
+def partition(plain, a, level):
+    """Which values of a column that occur are the same at a level."""
+    groups = {}
+    for value in {record[a] for record in plain.records}:
+        groups.setdefault(plain.trees[a][value][level], set()).add(value)
+    return frozenset(map(frozenset, groups.values()))
+
+
+@pytest.mark.parametrize("idle", [False, True])
 @pytest.mark.parametrize("quality", ["loss", "nue", "discernibility", "average-class"])
-def test_nodes_are_drawn_by_exponential_weights(example, quality):
-    """All nodes tried by the definitions; the scale is a third of a level's mean cost."""
+def test_nodes_are_drawn_by_exponential_weights(example, quality, idle):
+    """All nodes tried by the definitions; the scale is a third of a level's mean cost.
+
+    Levels that group the values alike count as one, and share its chance.
+    """
     columns, forest, records, ill = example
+    if idle:
+        first = {x: [x, x + ".", x[0], x[0] + ".", x[0] + "..", "*"] for x in forest[0]}
+        # A value that does not occur makes a level dearer, and groups nothing.
+        unused = {"w": ["w", "x", "*"]}
+        forest = [first, {x: [x, x, "*"] for x in "xyz"} | unused]
     plain, privacy, limit, seeds = Plain(records, forest, ill), [KAnonymity(3)], 0.1, 200
     nodes = list(itertools.product(*(range(h + 1) for h in plain.heights)))
     cost = {n: plain.quality(quality, n, privacy) for n in nodes}
@@ -57,8 +74,11 @@ def test_nodes_are_drawn_by_exponential_weights(example, quality):
     if quality == "average-class":
         floor = len(records) / (len(set(records)) + 1)
     floor = math.log(floor) if quality in BY_RATIO else floor
-    scale = (cost[nodes[-1]] - floor) / sum(plain.heights) / 3
-    weights = {n: math.exp(-cost[n] / scale) for n in feasible}
+    parts = [[partition(plain, a, x) for x in range(h + 1)] for a, h in enumerate(plain.heights)]
+    assert [len(set(part)) for part in parts] == [3, 2]
+    scale = (cost[nodes[-1]] - floor) / 3 / 3
+    alike = {n: math.prod(p.count(p[x]) for p, x in zip(parts, n, strict=True)) for n in feasible}
+    weights = {n: math.exp(-cost[n] / scale) / alike[n] for n in feasible}
     table = as_table(columns, records, ill)
     options = {"quality": quality, "suppression_limit": limit, "publish_minimal": False}
     found = Counter(
@@ -145,11 +165,11 @@ def test_each_group_and_round_draws_for_itself(local):
 # The attacks
 
 
-def chance(world, columns, node, minimal):
+def chance(world, columns, node, minimal, seeds=range(20), **options):
     """How likely a world gives the node that was released; the intruder does not know the seed."""
     hierarchies, privacy = columns
-    options = {} if minimal else {"publish_minimal": False}
-    seeds = [None] if minimal else range(20)
+    options |= {} if minimal else {"publish_minimal": False}
+    seeds = [None] if minimal else seeds
     found = [
         node_of(
             Generalize(
@@ -167,6 +187,16 @@ def belief(worlds, columns, node, minimal):
     return {name: x / sum(chances.values()) for name, x in chances.items()}
 
 
+def town_worlds(small, large):
+    """Two people live in a small town and four in a large one; two of the six have HIV."""
+    worlds = {}
+    for ill in itertools.combinations(range(6), 2):
+        others = iter(["flu", "gout", "acne", "cold"])
+        diseases = ["HIV" if i in ill else next(others) for i in range(6)]
+        worlds[ill] = pd.DataFrame({"town": [small] * 2 + [large] * 4, "disease": diseases})
+    return worlds
+
+
 def test_minimality_attack():
     """Wong, Fu, Wang and Pei 2007: why the table was generalized tells who is ill.
 
@@ -174,12 +204,7 @@ def test_minimality_attack():
     with HIV. At most half of a class may share a disease. Towns would have been released unless
     that broke the model, which only two patients of the small town can do.
     """
-    towns = ["small"] * 2 + ["large"] * 4
-    worlds = {}
-    for ill in itertools.combinations(range(6), 2):
-        others = iter(["flu", "gout", "acne", "cold"])
-        diseases = ["HIV" if i in ill else next(others) for i in range(6)]
-        worlds[ill] = pd.DataFrame({"town": towns, "disease": diseases})
+    worlds = town_worlds("small", "large")
     how = {"town": Hierarchy.flat()}, AlphaKAnonymity(0.5, 2, column="disease")
     truth, released = (0, 1), (1,)
     assert belief(worlds, how, released, minimal=True)[truth] == 1
@@ -187,6 +212,25 @@ def test_minimality_attack():
     # One in 15 before; no longer certain.
     assert 0.3 < drawn[truth] < 0.85
     assert sum(x > 0 for x in drawn.values()) > 3
+
+
+@pytest.mark.parametrize("quality", ["loss", "precision", "discernibility"])
+def test_levels_that_merge_nothing_do_not_help_the_attack(quality):
+    """The same with codes of towns that differ in the first of five characters.
+
+    Four levels lie between the codes and the top, and none of them groups anything.
+    """
+    worlds = town_worlds("11111", "21111")
+    how = {"town": Hierarchy.prefix()}, AlphaKAnonymity(0.5, 2, column="disease")
+    options = {"quality": quality, "seeds": range(200)}
+    shares = {
+        ill: chance(worlds[ill], how, (5,), minimal=False, **options)
+        for ill in [(0, 1), (0, 2), (2, 3)]
+    }
+    assert shares[0, 1] == 1
+    assert min(shares[0, 2], shares[2, 3]) >= 0.03
+    # Of the other worlds, eight have one patient in either town, and six both in the large one.
+    assert 1 / (1 + 8 * shares[0, 2] + 6 * shares[2, 3]) < 0.75
 
 
 def test_downcoding_attack():

@@ -5,14 +5,16 @@ and may learn from that what a class must hold (the minimality attack of Wong et
 downcoding of Cohen 2022). Here every feasible node can be taken, with a chance that falls as
 exp(-loss / scale). The scale is a third of what one level costs on average from the bottom of the
 lattice to its top, so that a neighbour that costs so much is taken once for every twenty times that
-the best is.
+the best is. Levels of a column that no value tells apart, such as 1011* and 101** where all values
+differ in their first character, make the same classes: they count as one level, and share the
+chance of one. Else a long hierarchy would make the nodes above them as good as impossible.
 
 To draw so, let every feasible node wait for a time that is exponential with this chance as its
-rate: the first to come is taken. Of m nodes that all cost the same the first comes after an
-exponential time of rate m, and is any of them; the first of the others comes later by another such
-time. So boxes of nodes are cut as the search for the best one cuts them, each with the time of its
-first node, and the box that may come first is cut next until it is one node (A* sampling, Maddison,
-Tarlow and Minka 2014). Most nodes are never evaluated.
+rate: the first to come is taken. Of nodes that all cost the same, with shares that add up to m, the
+first comes after an exponential time of rate m, and is any of them by their shares; the first of
+the others comes later by another such time. So boxes of nodes are cut as the search for the best
+one cuts them, each with the time of its first node, and the box that may come first is cut next
+until it is one node (A* sampling, Maddison, Tarlow and Minka 2014). Most nodes are never evaluated.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Race:
         self.cost: Callable[[float], float] = float if search.quality.by_column else math.log
         top = self.cost(search.look(search.hi).value)
         spread = top - self.cost(search.bound(search.lo, search.hi))
-        steps = sum(self.sizes) - len(self.sizes)
+        self.shares = [self._shares(a) for a in range(len(self.sizes))]
+        steps = round(sum(map(sum, self.shares))) - len(self.shares)
         self.scale = spread / steps / _STEEPNESS if steps else 0.0
 
     def first(self, over: Callable[[], bool]) -> Levels:
@@ -64,7 +67,7 @@ class Race:
             if over() and not search.are_known(below, above):
                 return self._of_evaluated()
             heapq.heappop(heap)
-            # The first node of the box is in either part by their sizes.
+            # The first node of the box is in either part by their shares.
             one, other = below, above
             if self._uniform(lo, hi, 1) * self._size(lo, hi) > self._size(*below):
                 one, other = above, below
@@ -108,5 +111,14 @@ class Race:
             number = (number * size + level - low) % 2**63
         return float(self.draws.uniform(np.array([number]), self.stream + which)[0])
 
-    def _size(self, lo: Levels, hi: Levels) -> int:
-        return math.prod(high - low + 1 for low, high in zip(lo, hi, strict=True))
+    def _shares(self, a: int) -> list[float]:
+        """Return of each level of a column one by the levels that group its values as it does."""
+        levels = range(self.search.lo[a], self.search.hi[a] + 1)
+        # Levels nest: as many labels are the same groups.
+        labels = [len(np.unique(self.search.tuples.labels(a, level))) for level in levels]
+        return [1 / labels.count(x) for x in labels]
+
+    def _size(self, lo: Levels, hi: Levels) -> float:
+        """Add up the shares of the nodes of a box."""
+        columns = zip(self.shares, self.search.lo, lo, hi, strict=True)
+        return math.prod(sum(x[low - least : high - least + 1]) for x, least, low, high in columns)

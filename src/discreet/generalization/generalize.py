@@ -77,7 +77,8 @@ class Generalize(Recoding):
         False: the node is drawn among all that keep the models and the limit, with a chance that
         falls as exp(-quality / scale). Who knows that the best node is published also knows that
         all better ones break a model, and may learn from that; the certificate tells what the
-        draw costs. The scale is a third of what one level costs on average.
+        draw costs. The scale is a third of what one level costs on average. Levels that group a
+        column's values alike count as one, and share its chance.
     random_state : int, RandomState instance or None
         Of the draw; None takes a fresh secret.
 
