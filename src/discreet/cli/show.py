@@ -66,16 +66,18 @@ def stages() -> Iterator[Callable[[str], None]]:
 
 def release(release: Release, assessment: Assessment, written: Path) -> None:
     """Print what was done, what was verified, and the first figures."""
+    from discreet.check.findings import counted
     from discreet.check.folders import find_release
 
     log = release.log
     rows, columns = log["input"]["rows"], len(log["changed_cells"])
-    out.print(f"[bold]Protected[/bold] {rows:,} rows, {columns} columns released.", end=" ")
+    said = f"{counted(rows, 'row')}, {counted(columns, 'column')} released"
+    out.print(f"[bold]Protected[/bold] {said}.", end=" ")
     dropped = ", ".join(log["dropped"]) or "none"
     out.print(f"Dropped: {escape(dropped)}.")
     if release.recipe.counted is not None:
-        counted = f"{release.recipe.counted_as}, by '{release.recipe.counted}'"
-        out.print(f"  k counts {escape(counted)}, not rows")
+        units = f"{release.recipe.counted_as}, by '{release.recipe.counted}'"
+        out.print(f"  k counts {escape(units)}, not rows")
     for step in log["steps"]:
         cells = ", ".join(f"{c} {n:,}" for c, n in step["changed_cells"].items())
         out.print(
