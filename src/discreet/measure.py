@@ -132,6 +132,13 @@ def _households(t: Facts) -> None:
         raise LeftOut("the roles name no household")
 
 
+def _linked(t: Facts) -> None:
+    if t.recipe.linked is None:
+        raise LeftOut(
+            "no unit is among the pseudonyms, nor is a household released with known_rows"
+        )
+
+
 def _changed_categories(t: Facts) -> None:
     if not t.changed_categories:
         raise LeftOut("no column of categories differs")
@@ -152,5 +159,6 @@ NEEDS: dict[str, Callable[[Facts], object]] = {
     "confidential columns": confidential_of,
     "a target": target_of,
     "households": _households,
+    "linked rows": _linked,
     "all rows": lambda t: t.rows(),
 }

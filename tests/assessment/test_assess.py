@@ -153,6 +153,18 @@ def test_household_numbers_are_not_measured(households, recipe_text):
     assert "household_id" not in result.utility["columns"]["columns"]
 
 
+def test_a_recipe_is_taken_as_protect_takes_it(tmp_path):
+    recipe = noisy(["age"])
+    given = recipe.model_dump(exclude_none=True)
+    recipe.dump(tmp_path / "recipe.toml")
+    wanted = assess(ORIGINAL, PROTECTED, ROLES, recipe=recipe).to_dict()
+    for same in (given, tmp_path / "recipe.toml", str(tmp_path / "recipe.toml")):
+        assert assess(ORIGINAL, PROTECTED, ROLES, recipe=same).to_dict() == wanted
+    write_table(PROTECTED, tmp_path / "out.csv")
+    found = assess(ORIGINAL, tmp_path / "out.csv", ROLES, recipe=given)
+    assert "step 1 (oma) perturbs" in found.left_out["class_sizes"]
+
+
 def test_without_quasi_columns_it_says_so():
     result = assess(ORIGINAL, PROTECTED, {"rest": "insensitive"})
     assert result.left_out["class_sizes"] == "there is no quasi column in both tables"
@@ -172,9 +184,12 @@ def test_frequency_risk_on_perturbed_quasi_columns_is_refused():
         assert name not in result.risk
         assert result.left_out[name] == (
             "step 1 (oma) perturbs the quasi column 'age', so that classes of equal values mean "
-            "nothing; use distance_linkage and interval_disclosure, or ask for it by name: "
+            "nothing; use informed_linkage and informed_values, or ask for it by name: "
             f"measures=['{name}']"
         )
+    # What does not apply anyway is not to be asked for.
+    assert result.left_out["composition"] == "the roles name no household"
+    assert result.left_out["linked_rows"].startswith("no unit is among the pseudonyms")
     asked = assess(ORIGINAL, PROTECTED, ROLES, recipe=noisy(["age"]), measures=["class_sizes"])
     assert asked.risk["class_sizes"]["after"]["unique"] == 2
 

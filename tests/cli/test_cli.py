@@ -149,6 +149,28 @@ def test_check_without_internal_needs_the_recipe(release, run):
     assert run("check", "out", "--recipe", "recipe.toml")[0] == 0
 
 
+def test_the_public_half_alone_is_checked_by_a_recipe(release, run):
+    os.rename("out/public", "shared")
+    code, out, _ = run("check", "shared", "--recipe", "recipe.toml", "--json")
+    found = {one["promise"]: one for one in json.loads(out)["findings"]}
+    assert code == 0
+    kept = [one["status"] for said, one in found.items() if said.startswith("k = 5 ")]
+    assert kept
+    assert set(kept) == {"verified"}
+    others = found["every other cell equals the original"]
+    assert others["detail"] == "needs the internal folder and the original table"
+    os.rename("shared", "out/public")
+    # Where they are together, all is found from the public half.
+    assert run("check", "out/public")[1] == run("check", "out")[1]
+
+
+def test_a_check_without_the_original_asks_for_it(release, run):
+    code, out, _ = run("check", "out", "--json")
+    assert code == 0
+    needs = {one["detail"] for one in json.loads(out)["findings"] if "verifiable" in one["status"]}
+    assert needs == {"needs the original table; give --original"}
+
+
 def test_assess_without_a_row_map_says_so(release, run):
     os.rename("out/public/table.csv", "table.csv")
     code, _, err = run("assess", "in.csv", "table.csv", "--recipe", "recipe.toml")

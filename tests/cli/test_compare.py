@@ -61,3 +61,26 @@ def test_what_is_refused(place, run):
         assert err.count("\n") == 1
     assert (place / "there.html").read_text() == "mine"
     assert run("compare", "in.csv", "k5", "k50", "--out", "there.html", "--force")[0] == 0
+
+
+@pytest.mark.parametrize("width", ["30", "60", "80"])
+def test_no_figure_is_cut_where_there_is_little_room(place, run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    releases = ["k5", "k50"]
+    code, out, _ = run("compare", "in.csv", *releases)
+    assert code == 0
+    assert "…" not in out
+    found = json.loads(run("compare", "in.csv", *releases, "--json")[1])
+    cells = [cell.strip() for line in out.splitlines() for cell in line.split("│")]
+    assert sum(cell in ("dominated", "not dominated") for cell in cells) >= len(releases)
+    for one in found["releases"]:
+        for figure in (f"{one['rows']:,}", f"{one['risk']:.4g}", f"{one['loss']:.4g}"):
+            assert figure in cells
+    code, out, _ = run("assess", "in.csv", "k5", "--recipe", "k5/internal/recipe.toml")
+    assert code == 0
+    assert "…" not in out
+    cells = [cell.strip() for line in out.splitlines() for cell in line.split("│")]
+    assert "interval_disclosure" in cells
+    assert "measures=[" not in out
+    assert "ask for it by name: --measure suda2." in " ".join(out.split())
+    assert "…" not in run("methods")[1]

@@ -90,7 +90,7 @@ def test_without_it_the_log_counts_them(people, tmp_path, engine):
     )
     told = [warning for warning in release.log["warnings"] if "formulas" in warning]
     assert [warning.partition(ends)[0] for warning in told] == [
-        "60 text cells begin ", "1 names of columns begin ",
+        "60 text cells begin ", "1 name of a column begins ",
     ]  # fmt: skip
     release.close()
     assert cells(path)[0][0] == NAME

@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet
 
 import discreet
-from discreet import check_release
+from discreet import check_release, write_table
 
 OTHERS = "every other cell equals the original"
 N = 200
@@ -73,6 +73,26 @@ def test_cells_that_suppression_empties_are_counted_and_told(engine, tmp_path):
         assert {f.promise: f.detail for f in report.findings}[OTHERS] == wanted
 
 
+def test_what_several_steps_do_with_nulls_is_told_in_their_order():
+    steps = [{**RECIPE["steps"][0]}, {**RECIPE["steps"][0], "columns": ["occupation"]}]
+    for step, policy, column in zip(
+        steps, ("segregate", "value"), ("age", "occupation"), strict=True
+    ):
+        step |= {
+            "null_policy": policy,
+            "levels": {column: 0},
+            "hierarchies": {column: {"kind": "flat"}},
+            "suppression_limit": 1.0,
+        }
+    roles = {"quasi": ["age", "occupation"], "insensitive": ["height", "pay"]}
+    release = discreet.protect(TABLE, {"seed": 7, "roles": roles, "steps": steps})
+    assert release.log["nulls"]["policy"] == (
+        "in step 1 (generalize), records with and without nulls are treated apart; "
+        "in step 2 (generalize), a null is one more value; "
+        "elsewhere nulls stay in place; they are not imputed, dropped or matched"
+    )
+
+
 def test_records_that_are_left_out_are_not_compared_nor_counted_as_emptied():
     # Two of them are too few for a class.
     release = discreet.protect(TABLE.slice(0, N + 2), RECIPE)
@@ -80,3 +100,16 @@ def test_records_that_are_left_out_are_not_compared_nor_counted_as_emptied():
     assert release.log["changed_cells"]["occupation"] == 0
     details = {f.promise: f.detail for f in release.check.findings}
     assert details[OTHERS] == "3 columns, 600 cells"
+
+
+def test_one_is_not_written_as_several(tmp_path, run):
+    write_table(TABLE.select(["height", "pay"]), tmp_path / "in.csv")
+    rules = '[roles]\nconfidential = ["pay"]\nidentifiers = ["height"]\n'
+    (tmp_path / "recipe.toml").write_text(rules)
+    out = tmp_path / "out"
+    code, text, _ = run(
+        "protect", tmp_path / "in.csv", "--recipe", tmp_path / "recipe.toml", "--out", out
+    )
+    assert code == 0
+    assert "210 rows, 1 column released" in text
+    assert "1 column, 210 cells" in " ".join(text.replace("│", " ").split())

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.assessment.assessment import Assessment, assess_frames
 from discreet.assessment.opened import check_lengths, opened
 from discreet.engines.memory import Memory, MemoryFrame
-from discreet.recipe.recipe import Recipe
+from discreet.recipe.recipe import Recipe, as_recipe
 from discreet.recipe.roles import Roles
 from discreet.table import normalise, to_arrow
 
@@ -22,7 +22,7 @@ def assess(
     protected: Any,
     roles: Roles | Mapping[str, Any],
     *,
-    recipe: Recipe | None = None,
+    recipe: Recipe | Mapping[str, Any] | str | Path | None = None,
     rows: np.ndarray | None = None,
     suppressed: np.ndarray | None = None,
     measures: Sequence[str] | None = None,
@@ -38,7 +38,7 @@ def assess(
         A path of the protected one may be a release folder: its internal folder then says which
         rows belong together, and what was done if there is no recipe.
     roles : Roles or dict
-    recipe : Recipe, optional
+    recipe : Recipe, dict or path, optional
         What was done: its null markers are read as nulls, and risk by frequencies is left out
         where a step perturbed a quasi column.
     rows : ndarray of int, optional
@@ -76,6 +76,7 @@ def assess(
     class_sizes.under_5        4      4
     class_sizes.classes        4      2
     """
+    recipe = None if recipe is None else as_recipe(recipe)
     roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
     if isinstance(protected, str | Path):
         files = opened(

@@ -202,10 +202,11 @@ def _refuse(measure: Measure, tables: Facts) -> None:
     guilty = [column for column in tables.quasi if column in tables.perturbed]
     by_name = f"ask for it by name: measures=['{measure.name}']"
     if measure.by_frequency and guilty:
+        _need(measure, tables)
         raise LeftOut(
             f"{tables.perturbed[guilty[0]]} perturbs the quasi column '{guilty[0]}', so that "
-            "classes of equal values mean nothing; use distance_linkage and interval_disclosure, "
-            f"or {by_name}"
+            "classes of equal values mean nothing; use informed_linkage and informed_values, or "
+            f"{by_name}"
         )
     why = measure.on_request
     why = why if isinstance(why, str) else why(tables)
@@ -213,10 +214,15 @@ def _refuse(measure: Measure, tables: Facts) -> None:
         raise LeftOut(f"{why}; {by_name}")
 
 
-def _take(measure: Measure, tables: Facts) -> Entry:
-    """Take a measure; its warnings, and figures that are not finite, become notes."""
+def _need(measure: Measure, tables: Facts) -> None:
+    """Leave out what cannot be taken of these tables."""
     for need in measure.needs:
         NEEDS[need](tables)
+
+
+def _take(measure: Measure, tables: Facts) -> Entry:
+    """Take a measure; its warnings, and figures that are not finite, become notes."""
+    _need(measure, tables)
     endless: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 Status = Literal["verified", "broken", "not verifiable", "weak"]
 NEEDS_INTERNAL = "needs the internal folder of the release"
 NEEDS_ORIGINAL = "needs the internal folder and the original table"
+ONLY_ORIGINAL = "needs the original table; give --original"  # where the internal folder is there
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from discreet.check.evidence import UNFINISHED
-from discreet.check.manifest import MANIFEST, belongs_to
+from discreet.check.manifest import belongs_to
 from discreet.errors import BadInput
 from discreet.table.signatures import FORMATS, READ_ONLY, suffix_of
 
@@ -41,7 +41,7 @@ def is_release(folder: Path) -> bool:
 def find_release(target: str | Path) -> tuple[Path, Path]:
     """Find the table and the internal folder of a release folder or of a released file.
 
-    Of a release that is signed, the public half alone will do.
+    The public half alone will do; its internal folder is beside it, if anywhere.
     """
     target = Path(target)
     clear_leftovers(target)
@@ -50,7 +50,7 @@ def find_release(target: str | Path) -> tuple[Path, Path]:
     if is_file_target(target):
         inside = target.parent.name == "public"
         return target, target.parent.parent / "internal" if inside else internal_of(target)
-    alone = (target / MANIFEST).is_file() and not (target / "public").exists()
+    alone = not (target / "public").exists()
     tables = sorted((target if alone else target / "public").glob("table.*"))
     if alone and tables:
         return find_release(tables[0])

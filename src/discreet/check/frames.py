@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from discreet.check.evidence import UNREADABLE, Evidence
 from discreet.check.excluded import without_excluded
-from discreet.check.findings import NEEDS_ORIGINAL, CheckReport, Finding, finding
+from discreet.check.findings import NEEDS_ORIGINAL, ONLY_ORIGINAL, CheckReport, Finding, finding
 from discreet.check.kept import as_kept
 from discreet.check.leaks import NOTHING, leaks
 from discreet.check.levels import drawn_once
@@ -76,6 +76,11 @@ def check_frames(
     findings += [*linked_rows(shown, recipe), *row_order(evidence)]
     findings += weaknesses(shown, recipe, evidence)
     shown.remove()
+    if evidence is not None:
+        findings = [
+            replace(one, detail=ONLY_ORIGINAL) if one.detail == NEEDS_ORIGINAL else one
+            for one in findings
+        ]
     return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed))
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.markup import escape, render
+from rich.table import Column, Table
 
 if TYPE_CHECKING:
     from discreet.assessment import Assessment, Comparison
@@ -29,6 +29,8 @@ _COLOURS = {
 }
 
 out = Console(highlight=False)
+# Words up to this length stay on one line, and so all figures and names of measures.
+LONGEST_WORD = 48
 
 
 @contextmanager
@@ -64,16 +66,18 @@ def stages() -> Iterator[Callable[[str], None]]:
 
 def release(release: Release, assessment: Assessment, written: Path) -> None:
     """Print what was done, what was verified, and the first figures."""
+    from discreet.check.findings import counted
     from discreet.check.folders import find_release
 
     log = release.log
     rows, columns = log["input"]["rows"], len(log["changed_cells"])
-    out.print(f"[bold]Protected[/bold] {rows:,} rows, {columns} columns released.", end=" ")
+    said = f"{counted(rows, 'row')}, {counted(columns, 'column')} released"
+    out.print(f"[bold]Protected[/bold] {said}.", end=" ")
     dropped = ", ".join(log["dropped"]) or "none"
     out.print(f"Dropped: {escape(dropped)}.")
     if release.recipe.counted is not None:
-        counted = f"{release.recipe.counted_as}, by '{release.recipe.counted}'"
-        out.print(f"  k counts {escape(counted)}, not rows")
+        units = f"{release.recipe.counted_as}, by '{release.recipe.counted}'"
+        out.print(f"  k counts {escape(units)}, not rows")
     for step in log["steps"]:
         cells = ", ".join(f"{c} {n:,}" for c, n in step["changed_cells"].items())
         out.print(
@@ -136,11 +140,11 @@ def _suppressed(counts: dict[str, Any]) -> str:
 
 def check(report: CheckReport) -> None:
     """Print the findings of a check."""
-    table = Table("promise", "status", "evidence", title=f"Check: {report.summary}")
+    table = _table("promise", "status", "evidence", title=f"Check: {report.summary}")
     for finding in report.findings:
         status = f"[{_COLOURS[finding.status]}]{finding.status}[/]"
         table.add_row(escape(finding.promise), status, escape(finding.detail))
-    out.print(table)
+    _print(table)
     for note in report.notes:
         out.print(f"Note: {escape(note)}.")
 
@@ -149,15 +153,16 @@ def assessment(result: Assessment) -> None:
     """Print an assessment, and what was left out."""
     assessment_table(result)
     for name, why in result.left_out.items():
-        out.print(f"Left out: {escape(name)}: {escape(why)}.")
+        asked = why.replace(f"measures=['{name}']", f"--measure {name}")
+        out.print(f"Left out: {escape(name)}: {escape(asked)}.")
 
 
 def assessment_table(result: Assessment) -> None:
     """Print the figures of an assessment."""
-    table = Table("measure", "before", "after", "how to read it", title="Risk and utility")
+    table = _table("measure", "before", "after", "how to read it", title="Risk and utility")
     for row in result.rows():
         table.add_row(*(escape(cell) for cell in row))
-    out.print(table)
+    _print(table)
     for note in result.notes():
         out.print(f"Note: {escape(note)}.")
 
@@ -196,7 +201,7 @@ def _type_text(kind: Any) -> str:
 
 def methods(rows: list[dict[str, Any]]) -> None:
     """Print the methods."""
-    table = Table("method", "does", "parameters", "effect", "promise", show_lines=True)
+    table = _table("method", "does", "parameters", "effect", "promise", show_lines=True)
     for row in rows:
         parameters = [f"{name} (required)" for name in row["required"]]
         parameters += [f"{name} = {default!r}" for name, default in row["optional"].items()]
@@ -211,30 +216,60 @@ def methods(rows: list[dict[str, Any]]) -> None:
     out.print(table)
 
 
+def _table(*names: str, **options: Any) -> Table:
+    """Make a table whose long words go on in the next line and are not cut."""
+    return Table(*(Column(name, overflow="fold") for name in names), **options)
+
+
+def _print(table: Table) -> None:
+    """Print a table, wider than the terminal if need be.
+
+    Part of a figure reads as another figure, so that none is cut or goes on in the next line.
+    """
+    for column in table.columns:
+        if column.min_width is not None:
+            continue
+        words = [word for cell in column.cells for word in render(str(cell)).plain.split()]
+        column.min_width = min(max(map(len, words), default=0), LONGEST_WORD)
+    out.print(table, crop=False)
+
+
 def comparison(found: Comparison) -> None:
-    """Print compared releases side by side."""
+    """Print compared releases side by side, as many of them at a time as there is room for."""
+    rows = list(found.rows())
+    width = max(len(cell) for _, figures in rows for cell in (*figures, "not dominated"))
+    names = max(26, *(len(name) for name, _ in rows))
+    # A column takes three more characters than its text.
+    fit = max(1, (out.width - names - 4) // (width + 3))
+    for first in range(0, len(found.releases), fit):
+        _print(_compared(found, slice(first, first + fit), names, width))
+    for note in found.notes:
+        out.print(f"Note: {escape(note)}.")
+
+
+def _compared(found: Comparison, some: slice, names: int, width: int) -> Table:
+    """Make a table of some of the releases."""
     from discreet.report.compare import VERDICTS, done
 
     marks = VERDICTS | {False: f"[green]{VERDICTS[False]}[/green]"}
+    releases = found.releases[some]
     table = Table(title="Releases compared")
-    table.add_column("", min_width=26)
-    for one in found.releases:
-        table.add_column(escape(one.name), justify="right")
-    table.add_row("steps", *(escape("\n".join(done(one.steps))) for one in found.releases))
-    table.add_row("records", *(f"{one.rows:,}" for one in found.releases))
-    table.add_row("suppressed", *(f"{one.suppressed:,}" for one in found.releases))
+    table.add_column("", min_width=names)
+    for one in releases:
+        table.add_column(escape(one.name), justify="right", overflow="fold", min_width=width)
+    table.add_row("steps", *(escape("\n".join(done(one.steps))) for one in releases))
+    table.add_row("records", *(f"{one.rows:,}" for one in releases))
+    table.add_row("suppressed", *(f"{one.suppressed:,}" for one in releases))
     for axis in ("risk", "loss"):
-        figures = [getattr(one, axis) for one in found.releases]
+        figures = [getattr(one, axis) for one in releases]
         table.add_row(
             f"[bold]{axis}[/bold]: {escape(getattr(found, axis))}",
             *("-" if value is None else f"{value:.4g}" for value in figures),
         )
-    table.add_row("", *(marks[one.dominated] for one in found.releases), end_section=True)
+    table.add_row("", *(marks[one.dominated] for one in releases), end_section=True)
     for name, figures in found.rows():
-        table.add_row(escape(name), *map(escape, figures))
-    out.print(table)
-    for note in found.notes:
-        out.print(f"Note: {escape(note)}.")
+        table.add_row(escape(name), *map(escape, figures[some]))
+    return table
 
 
 def print_json(content: Any) -> None:

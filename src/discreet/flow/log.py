@@ -82,5 +82,7 @@ def tell_null_policy(log: Log, number: int, step: Step) -> None:
     """Say what a step does with nulls, where it has a policy."""
     of_nulls = step.build().nulls_in_words
     if of_nulls:
-        said = f"in step {number} ({step.method}), {of_nulls}; elsewhere "
-        log["nulls"]["policy"] = said + log["nulls"]["policy"]
+        # After what earlier steps do, and before what all others do.
+        earlier, _, others = log["nulls"]["policy"].rpartition("elsewhere ")
+        said = f"in step {number} ({step.method}), {of_nulls}"
+        log["nulls"]["policy"] = f"{earlier}{said}; elsewhere {others}"

@@ -52,7 +52,8 @@ This folder is internal. Never share it.
 It holds what proves the release and what would undo it: the seed, the plan, the map from released
 to original rows. Share `public/` only.
 
-recipe.toml      the recipe with its seeds; a rerun with it gives the same table, byte for byte
+recipe.toml      the recipe with its seeds; a rerun with it, in the same format (--format,
+                 --csv-safe), gives the same table, byte for byte
 pseudonyms.key   the key of the pseudonyms, if there are any; name it as pseudonym_key in another
                  recipe to give the same value the same pseudonym there
 plan.json        what each step decided
@@ -329,9 +330,13 @@ def warn_of_formulas(log: Log, released: Frame) -> None:
     names = [field.name for field in released.schema if is_text(field.type)]
     cells = released.fold(_formulas, add, names) if names else 0
     headers = formulas.formula_cells([pa.chunked_array([released.schema.names])])
-    for count, what in ((cells, "text cells begin"), (headers, "names of columns begin")):
-        said = f"{count:,} {what} with =, +, -, @, a tab or a carriage return, which spreadsheets "
-        said += "take for formulas; --csv-safe, or csv_safe = True, has them read as text"
+    for count, one, many in (
+        (cells, "text cell begins", "text cells begin"),
+        (headers, "name of a column begins", "names of columns begin"),
+    ):
+        said = f"{count:,} {one if count == 1 else many} with =, +, -, @, a tab or a carriage "
+        said += "return, which spreadsheets take for formulas; --csv-safe, or csv_safe = True, has "
+        said += "them read as text"
         log["warnings"] += [said] * (count > 0 and said not in log["warnings"])
 
 

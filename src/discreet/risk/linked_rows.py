@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
-from discreet.measure import NOBODY, Entry, Facts, Figure, LeftOut, Measure
+from discreet.measure import NOBODY, Entry, Facts, Figure, Measure
 from discreet.table.classes import check_columns, classes_of, encode, encode_columns
 from discreet.table.linked import Itemsets
 from discreet.table.native import to_arrow
@@ -114,10 +114,7 @@ def _standing_out(sets: Itemsets, k: int, m: int | None) -> int:
 
 def _take(t: Facts) -> Entry:
     unit, m = t.recipe.linked, t.recipe.known_rows
-    if unit is None:
-        raise LeftOut(
-            "no unit is among the pseudonyms, nor is a household released with known_rows"
-        )
+    assert unit is not None
     rows = t.rows()
     before, after = (
         linked_rows(side.append_column(unit, rows.before[unit]), unit, t.quasi, m, detail=True)
@@ -142,6 +139,6 @@ LINKED_ROWS = Measure(
         Figure("units under 5", "under_5", "%", guide=NOBODY,
                reading="share of units with rows that fewer than five units have all of"),
     ],
-    needs=["quasi columns"],
+    needs=["quasi columns", "linked rows"],
     by_frequency=True,
 )  # fmt: skip
