@@ -323,6 +323,7 @@ EDITS = {
         "internal/manifest.json is a link or the like",
     ),
     "a link to a folder": (link("internal"), PROOF, "internal is a link or the like"),
+    "a link to the public half": (link("public"), FILE, "public is a link or the like"),
     "a dangling link": (
         lambda p: (p.public / "x").symlink_to("nowhere"),
         FILE,

@@ -114,7 +114,10 @@ def _same_file(path: Path | None, internal: Path, manifest: Manifest) -> Finding
     if path is None:
         return Finding(SAME_FILE, "not verifiable", "needs the file, not a table in memory")
     # A released file that is not in a release's folder is the only one that is public.
-    alone = path.parent.resolve() != internal.resolve().parent / "public"
+    public = internal.absolute().parent / "public"
+    alone = path.parent.absolute() != public and path.parent.resolve() != public.resolve()
+    if not alone and public.is_symlink():
+        return finding(SAME_FILE, "public is a link or the like", "")
     named, place = (f"public/{printable(path.name)}", path) if alone else ("public", path.parent)
     wanted = manifest.wanted(named)
     problem = differing("public", wanted, dict(under(named, place)), path.name)
