@@ -53,7 +53,7 @@ def _roles(shown: Shown, recipe: Recipe) -> Said:
             if name not in settled and _names_people(words.parts_of(name)):
                 yield (
                     f"'{name}' is called like an identifier",
-                    "and no column is listed as one; list it under identifiers, or under "
+                    "no column is listed as one; list it under identifiers, or under "
                     "not_identifiers if it is none",
                 )
     several = roles.household or roles.unit
@@ -86,11 +86,11 @@ def _of_their_own(shown: Shown, recipe: Recipe) -> Said:
         alone = shown.unique([name]) - (shown.num_rows - look.present == 1)
         if alone >= _NEARLY_ALL * look.present:
             every = "every" if alone == look.present else "nearly every"
-            known = ", though not_identifiers lists it" * (name in roles.not_identifiers)
+            known = "not_identifiers lists it, and it tells them apart all the same; "
             yield (
-                f"'{name}' differs in {every} record",
-                f"and is released as it is{known}; treat it, drop it or give it the role "
-                "identifiers",
+                f"'{name}' differs in {every} record and is released as it is",
+                known * (name in roles.not_identifiers)
+                + "treat it, drop it or give it the role identifiers",
             )
 
 
