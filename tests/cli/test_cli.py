@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,26 @@ def release(place, released):
 
 
 PROTECT = ("protect", "in.csv", "--recipe", "recipe.toml", "--out", "out")
+
+
+def test_protect_tells_which_guide_values_are_not_met(place, run):
+    code, out, _ = run(*PROTECT)
+    assert code == 0
+    said = re.search(
+        r"(\d+) of (\d+) guide values (?:is|are) not met: (.*?)\. Share:", " ".join(out.split())
+    )
+    assert said is not None
+    failed, of = int(said[1]), int(said[2])
+    assert said[3].count("(guide: at ") == min(3, failed)
+    assert (f"and {failed - 3} more" in said[3]) == (failed > 3)
+    code, out, _ = run(*PROTECT, "--force", "--json")
+    printed = json.loads(out)
+    assert printed["guide_values"]["of"] == of
+    assert len(printed["guide_values"]["not_met"]) == failed
+    rows = {row["name"]: row for row in printed["assessment"]["shown"]}
+    for name in printed["guide_values"]["not_met"]:
+        beyond = rows[name]["after"] - rows[name]["guide"]["value"]
+        assert beyond < 0 if rows[name]["better"] == "more" else beyond > 0
 
 
 def test_protect_check_assess(place, run):

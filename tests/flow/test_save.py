@@ -315,6 +315,6 @@ def test_killed_at_random_moments(tmp_path, one_column):
 
 
 def test_release_describes_itself(release):
-    assert repr(release) == "<Release of 500 rows and 6 columns, 11 verified, 2 weak>"
+    assert repr(release) == "<Release of 500 rows and 6 columns, 11 verified, 3 weak>"
     assert discreet.__version__ == release.log["discreet"]
     assert isinstance(release.table, pa.Table)

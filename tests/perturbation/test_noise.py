@@ -163,12 +163,12 @@ def test_rounding_that_takes_the_noise_away_is_told():
     assert release.log["warnings"] == [
         "step 1 (noise): column 'a': 100% of the values are as they were; where rounding to the "
         'input\'s decimals took their noise away, raise scale or set precision = "full"',
-        "weak: step 1 (noise) changes values: no cell of 'a' changed",
+        "weak: step 1 (noise) changed no cell of 'a': take other parameters, or another method",
     ]
     assert protect([0, 1] * 50, scale=0.1, precision="full").log["warnings"] == []
     assert protect([3, 3, 3]).log["warnings"] == [
         "step 1 (noise): column 'a' is constant: it gets no noise",
-        "weak: step 1 (noise) changes values: no cell of 'a' changed",
+        "weak: step 1 (noise) changed no cell of 'a': take other parameters, or another method",
     ]
 
 

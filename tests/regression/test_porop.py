@@ -301,7 +301,7 @@ def test_the_warning_is_in_the_log():
     table = pa.table({"name": ["a"] * 40, "income": [1, 2] * 20, "assets": [5, 7] * 20})
     release = discreet.protect(table, recipe(k=20))
     warning, weak = release.log["warnings"]
-    assert weak == "weak: step 1 (porop) changes values: no cell of 'income', 'assets' changed"
+    assert weak.startswith("weak: step 1 (porop) changed no cell of 'income', 'assets': take")
     assert warning.startswith("step 1 (porop): ")
     assert "of the values came out unchanged" in warning
 

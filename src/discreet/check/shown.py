@@ -72,6 +72,8 @@ class Shown:
     excluded: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     units: Units | None = None
     at_most: bool = False  # records are counted, as the most units that there can be
+    # By the rows that are not shown and the columns, how many records are unique.
+    uniques: dict[tuple[Any, ...], int] = field(default_factory=dict)
     # By the rows that are not shown, a frame with units beside.
     beside: dict[RowNumbers, Frame] = field(default_factory=dict)
 
@@ -214,9 +216,15 @@ class Shown:
 
     def unique(self, columns: Sequence[str]) -> int:
         """Count the records that no other shares some columns with."""
-        if self.empty or self.hidden:
-            return int((self.records.over(columns)[1] == 1).sum())
-        return self.frame.unique_rows(columns)
+        key = (self.hidden, *columns)
+        if key not in self.uniques:
+            whole = not self.empty and not self.hidden
+            self.uniques[key] = (
+                self.frame.unique_rows(columns)
+                if whole
+                else int((self.records.over(columns)[1] == 1).sum())
+            )
+        return self.uniques[key]
 
     def remove(self) -> None:
         """Remove what was stored to count units."""

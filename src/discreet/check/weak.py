@@ -5,69 +5,60 @@ None of it is a promise, so nothing of it is broken; each is said in a sentence,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
 
 from discreet.check.evidence import Evidence
+from discreet.check.faint import Said, faint_steps
 from discreet.check.findings import Finding
 from discreet.check.shown import Shown
-from discreet.recipe.recipe import Recipe, Step
+from discreet.recipe.recipe import Recipe
 from discreet.table import words
+from discreet.table.identifiers import FEWEST, Marks, can_identify, marks_of
 
 # Columns that nobody named, from which on they are many.
 _MANY = 10
-# What perturbs next to nothing: the method's parameter, and when it is too faint.
-_FAINT: dict[str, tuple[str, Callable[[float], bool]]] = {
-    "noise": ("scale", lambda scale: scale < 0.01),
-    "rank-swap": ("p", lambda p: p < 0.2),
-    "pram": ("retention", lambda retention: retention > 0.99),
-    "porop": ("noise_scale", lambda scale: scale == 0),
-    "lirop": ("noise_scale", lambda scale: scale == 0),
-}
-# Promises of so many records each; a step that keeps one may have nothing to change.
-_OF_RECORDS = ("k-per-value", "k-per-combination", "k-per-tuple", "privacy-models", "wildcard-k")
-
-Said = Iterator[tuple[str, str]]
+# The share of records with a value of their own from which on a column differs in every record.
+_NEARLY_ALL = 0.99
 
 
 def weaknesses(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[Finding]:
-    """Return what is weak: what it should be, and a sentence of what it is instead."""
-    found = [*_roles(shown, recipe), *_steps(shown, recipe)]
-    found += _unchanged(recipe, evidence)
-    found += _one_valued(shown, recipe)
-    return [Finding(wanted, "weak", said) for wanted, said in found]
+    """Return what is weak: what is wrong, and a sentence of how, and of what to do about it."""
+    found = [*_roles(shown, recipe), *_of_their_own(shown, recipe)]
+    found += faint_steps(shown, recipe, evidence)
+    found += _classes(shown, recipe)
+    return [Finding(wrong, "weak", said) for wrong, said in found]
 
 
 def _roles(shown: Shown, recipe: Recipe) -> Said:
     roles = recipe.roles
     as_they_are = [name for name in shown.column_names if name not in recipe.treated]
     if not recipe.steps:
-        yield "columns are treated", "the recipe has no steps, so that all are released as they are"
+        yield "no step treats anything", "all columns are released as they are; add steps"
     elif roles.quasi and set(roles.quasi) <= set(roles.untouched):
-        listed = ", ".join(roles.quasi)
-        yield "quasi columns are treated", f"all of them ({listed}) are listed as untouched"
+        are = "is" if len(roles.quasi) == 1 else "are"
+        yield "no quasi column is treated", f"{', '.join(roles.quasi)} {are} untouched"
     unnamed = [name for name in as_they_are if name not in roles.named()]
     if len(unnamed) >= _MANY:
         yield (
-            "released columns are named",
-            f'{len(unnamed)} are released as they are by rest = "insensitive", such as '
-            f"'{unnamed[0]}'; name them, or drop them",
+            "columns that nobody named are released",
+            f"{len(unnamed)} by rest = \"insensitive\", such as '{unnamed[0]}'; name them, or drop "
+            "them",
         )
     settled = {*roles.renamed, *roles.not_identifiers}
     if not roles.identifiers:
         for name in as_they_are:
             if name not in settled and _names_people(words.parts_of(name)):
                 yield (
-                    "identifiers are named",
-                    f"no column is, and '{name}' is called like one; list it under identifiers, or "
-                    "under not_identifiers if it is none",
+                    f"'{name}' is called like an identifier",
+                    "no column is listed as one; list it under identifiers, or under "
+                    "not_identifiers if it is none",
                 )
     several = roles.household or roles.unit
     if recipe.counts == "rows" and several is not None and recipe.steps:
-        yield (
-            "k counts people",
-            f"it counts rows, of which one '{several}' may have k; leave counts out",
-        )
+        yield "k counts rows, not people", f"one '{several}' may have k of them; leave counts out"
 
 
 def _names_people(called: list[str]) -> bool:
@@ -75,98 +66,86 @@ def _names_people(called: list[str]) -> bool:
     return any(part in listed for part in called) or words.numbers_persons(called)
 
 
-# Steps
+# Columns that tell records apart
 
 
-def _steps(shown: Shown, recipe: Recipe) -> Said:
-    for number, step in enumerate(recipe.steps, start=1):
-        where = f"step {number} ({step.method})"
-        later = {name for other in recipe.steps[number:] for name in other.columns}
-        promise = step.build().promise
-        if promise and not step.promise and not set(step.columns) <= later:
-            yield f"{where} keeps a promise", "promise = false: nothing is verified of its result"
-        given = step.parameters()
-        if given.get("suppression_limit") == 1:
+def _of_their_own(shown: Shown, recipe: Recipe) -> Said:
+    """Find untreated text and whole numbers that differ in nearly every record."""
+    roles, schema = recipe.roles, shown.frame.schema
+    settled = {*recipe.treated, *roles.renamed}
+    names = [c for c in schema.names if c not in settled and can_identify(schema.field(c).type)]
+    if not names:
+        return
+    # Some rows tell of most columns that their values repeat, so that few are counted in full.
+    looks = shown.frame.fold(partial(_look, tuple(names)), _joined, names)
+    for name, look in looks.items():
+        varied = look.present >= FEWEST and look.distinct >= _NEARLY_ALL * look.looked_at
+        if not varied or not (look.text or look.whole):
+            continue
+        # A single null is alone, but no value.
+        alone = shown.unique([name]) - (shown.num_rows - look.present == 1)
+        if alone >= _NEARLY_ALL * look.present:
+            every = "every" if alone == look.present else "nearly every"
+            known = "not_identifiers lists it, and it tells them apart all the same; "
             yield (
-                f"{where} keeps most records",
-                "suppression_limit = 1 lets it suppress all of them",
+                f"'{name}' differs in {every} record and is released as it is",
+                known * (name in roles.not_identifiers)
+                + "treat it, drop it or give it the role identifiers",
             )
-        yield from _faint(where, step, given)
-        for model in given.get("privacy") or ():
-            yield from _model(shown, where, model)
-        if promise is None:
-            yield from _rare(shown, where, step, given)
 
 
-def _faint(where: str, step: Step, given: Mapping[str, Any]) -> Said:
-    name, too_faint = _FAINT.get(step.method, ("", bool))
-    value = given.get(name)
-    if name == "retention" and given.get("matrix") is not None:
-        return
-    if name == "noise_scale" and given.get("noise") == "none":
-        return
-    values = value.values() if isinstance(value, Mapping) else [value]
-    for one in values if name else ():
-        if one is not None and too_faint(one):
-            yield f"{where} perturbs", f"{name} = {one:g} leaves nearly every value what it was"
-            return
+def _look(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> dict[str, Marks]:
+    return {name: marks_of(piece[name]) for name in names}
 
 
-def _model(shown: Shown, where: str, model: Any) -> Said:
-    """Find privacy models that every class keeps, whatever is in it."""
-    bound = {"t-closeness": "t", "alpha-k-anonymity": "alpha"}.get(model.model)
-    if bound is not None and getattr(model, bound) >= 1:
-        yield f"{where} keeps {model.model}", f"{bound} = 1 is kept by every class"
-    if model.model != "beta-likeness" or model.enhanced or model.column not in shown.column_names:
-        return
-    _, counts, _ = shown.records.values(model.column)
-    most = counts.sum() / counts.min() - 1 if len(counts) else 0.0
-    if model.beta >= most:
-        yield (
-            f"{where} keeps beta-likeness",
-            f"beta = {model.beta:g} is kept by every class: the rarest value of '{model.column}' "
-            f"allows a gain of {most:.4g} at most",
-        )
-
-
-def _rare(shown: Shown, where: str, step: Step, given: Mapping[str, Any]) -> Said:
-    """Count the values of a rounding without a promise that one record alone holds."""
-    if not {"k", "min_count", "min_attraction"} & set(given) or "encoding" not in given:
-        return
-    for name in step.columns:
-        if name in shown.column_names:
-            _, counts, _ = shown.records.values(name)
-            alone = int((counts == 1).sum())
-            if alone:
-                yield (
-                    f"{where}: values of '{name}' are shared",
-                    f"{alone:,} of {len(counts):,} stand for one record each; min_count, or "
-                    'min_attraction, with encoding = "group" would merge them',
-                )
-
-
-def _unchanged(recipe: Recipe, evidence: Evidence | None) -> Said:
-    """Find steps that promise no number of records, and changed nothing."""
-    entries = evidence.log["steps"] if evidence is not None else []
-    for number, (step, entry) in enumerate(zip(recipe.steps, entries, strict=False), start=1):
-        changed = entry.get("changed_cells", {})
-        same = [name for name in step.columns if changed.get(name) == 0]
-        if same and step.build().promise not in _OF_RECORDS:
-            listed = ", ".join(f"'{name}'" for name in same)
-            yield f"step {number} ({step.method}) changes values", f"no cell of {listed} changed"
+def _joined(one: dict[str, Marks], other: dict[str, Marks]) -> dict[str, Marks]:
+    return {name: marks.joined(other[name]) for name, marks in one.items()}
 
 
 # Classes
 
 
-def _one_valued(shown: Shown, recipe: Recipe) -> Said:
-    """Count the classes in which all records have the same confidential value.
+def _classes(shown: Shown, recipe: Recipe) -> Said:
+    """Find records that are alone, and classes that share a confidential value.
 
-    Only columns that nothing perturbs: what an intruder knows to be as it was.
+    Only by columns that nothing perturbs: what an intruder knows to be as it was.
     """
     moved = {c for step in recipe.steps if step.build().effect == "perturbs" for c in step.columns}
     sure = [name for name in shown.column_names if name not in moved]
     quasi = [name for name in recipe.roles.quasi if name in sure]
+    told = [name for name in recipe.roles.confidential if name in sure]
+    if quasi:
+        yield from _alone(shown, recipe, quasi, told)
+        yield from _one_valued(shown, recipe, quasi, told)
+
+
+def _alone(shown: Shown, recipe: Recipe, quasi: list[str], told: list[str]) -> Said:
+    """Count the records that are unique on the quasi columns, where they show something more."""
+    known, untouched = set(quasi), [name for name in quasi if name in recipe.roles.untouched]
+    judged = [step for step in recipe.steps if step.parameters().get("privacy")]
+    whole = [step for step in judged if known <= set(step.columns)]
+    in_parts = len([step for step in judged if known & set(step.columns)]) > 1 and not whole
+    # There a null equals any value, and so no record with one is alone.
+    if any(step.promise and step.build().promise == "wildcard-k" for step in whole):
+        return
+    alone = shown.unique(quasi) if told or untouched or in_parts else 0
+    if alone:
+        remedy = "k-anonymity over all of them prevents that"
+        if in_parts:
+            remedy = "put them into one step"
+        elif untouched:
+            remedy = f"{', '.join(untouched)} should be treated, in one step with the others"
+            if len(untouched) == len(quasi):
+                remedy = "treat them, in one step"
+        together = " together" * (len(quasi) > 1)
+        yield (
+            f"records are unique on {', '.join(quasi)}{together}",
+            f"{alone:,} of {shown.num_rows:,}, which whoever knows them can find; {remedy}",
+        )
+
+
+def _one_valued(shown: Shown, recipe: Recipe, quasi: list[str], told: list[str]) -> Said:
+    """Count the classes of several records that all have the same confidential value."""
     diverse = {
         model.column
         for step in recipe.steps
@@ -174,14 +153,14 @@ def _one_valued(shown: Shown, recipe: Recipe) -> Said:
         for model in step.parameters().get("privacy") or ()
         if model.model == "l-diversity" and model.l >= 2
     }
-    told = [name for name in recipe.roles.confidential if name in sure and name not in diverse]
-    if not quasi or not told:
-        return
-    for name, (classes, records) in zip(told, shown.frame.one_valued(quasi, told), strict=True):
+    told = [name for name in told if name not in diverse]
+    found = shown.frame.one_valued(quasi, told) if told else []
+    for name, (classes, records) in zip(told, found, strict=True):
         if classes:
+            many = classes > 1
             yield (
-                f"classes differ in '{name}'",
-                f"{classes:,} class{'es' * (classes > 1)} of {', '.join(quasi)}, with {records:,} "
-                f"record{'s' * (records > 1)}, hold{'s' * (classes == 1)} one value alone, which "
-                "whoever finds a person's class then knows; l-diversity would keep them from it",
+                f"classes of {', '.join(quasi)} give '{name}' away",
+                f"{classes:,} class{'es' * many} ({records:,} record{'s' * (records > 1)}) "
+                f"hold{'s' * (not many)} one value{' each' * many}, so whoever finds the class "
+                "knows it; l-diversity prevents that",
             )

@@ -28,7 +28,7 @@ def demo(
     from discreet.flow.reports import saved_facts
     from discreet.recipe import Recipe
     from discreet.report import sentences
-    from discreet.report.measures import measured, met
+    from discreet.report.measures import guided
     from discreet.table import write_table
 
     _clear(folder, force)
@@ -51,12 +51,12 @@ def demo(
     internal = target / "internal"
     facts = saved_facts(target)
     show.out.print("[bold]3. What came out.[/bold]", *map(escape, sentences(facts)))
-    guided = [row for row in measured(facts["assessment"]) if row["guide"]]
-    kept = sum(met(row) is True for row in guided)
+    judged, failed = guided(facts["assessment"])
     report = check_release(written, internal / "recipe.toml", internal, table)
     show.out.print(
-        f"[bold]4. The proof.[/bold] {kept} of {len(guided)} guide values are met, and an "
-        f"independent check of the written files against the original says: {report.summary}."
+        f"[bold]4. The proof.[/bold] {len(judged) - len(failed)} of {len(judged)} guide "
+        "values are met, and an independent check of the written files against the original says: "
+        f"{report.summary}."
     )
     show.out.print("[bold]5. Where to look.[/bold]")
     for page, said in (

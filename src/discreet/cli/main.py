@@ -129,12 +129,16 @@ def protect(
 
 def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) -> None:
     if as_json:
+        from discreet.report.measures import guided
+
+        judged, failed = guided(assessment.to_dict())
         show.print_json(
             {
                 "table": str(written),
                 "log": release.log,
                 "check": release.check.to_dict(),
                 "assessment": assessment.to_dict(),
+                "guide_values": {"of": len(judged), "not_met": [row["name"] for row in failed]},
             }
         )
     else:

@@ -68,6 +68,7 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
     """Print what was done, what was verified, and the first figures."""
     from discreet.check.findings import counted
     from discreet.check.folders import find_release
+    from discreet.report.measures import guide_line
 
     log = release.log
     rows, columns = log["input"]["rows"], len(log["changed_cells"])
@@ -97,6 +98,8 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
     assert release.check is not None
     check(release.check)
     assessment_table(assessment)
+    if said := guide_line(assessment.to_dict()):
+        out.print(escape(f"{said[0].upper()}{said[1:]}."))
     out.print(f"[bold]Share:[/bold] {escape(str(written))}", soft_wrap=True)
     internal = find_release(written)[1]
     out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)

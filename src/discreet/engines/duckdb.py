@@ -224,7 +224,7 @@ class DuckDBFrame(PieceFrame):
         others = range(len(columns), len(read))
         ends = ", ".join(f"count(c{i}) AS n{i}, min(c{i}) = max(c{i}) AS one{i}" for i in others)
         wanted = ", ".join(f"count(*) FILTER (one{i}), sum(n{i}) FILTER (one{i})" for i in others)
-        tuples = f"SELECT {ends} FROM ({self.sql(read)}) GROUP BY {keys}"
+        tuples = f"SELECT {ends} FROM ({self.sql(read)}) GROUP BY {keys} HAVING count(*) > 1"
         found = self.session.table(f"SELECT {wanted} FROM ({tuples})")
         numbers = [int(column[0].as_py() or 0) for column in found.columns]
         return list(zip(numbers[::2], numbers[1::2], strict=True))

@@ -171,7 +171,7 @@ class Frame(ABC):
     def one_valued(self, columns: Sequence[str], of: Sequence[str]) -> list[tuple[int, int]]:
         """Count, for each column in `of`, the distinct tuples that hold one value of it alone.
 
-        And the rows that hold it there; nulls aside.
+        And the rows that hold it there; nulls aside. Only tuples of two rows or more.
         """
 
     @abstractmethod

@@ -152,6 +152,7 @@ class MemoryFrame(PieceFrame):
     def one_valued(self, columns: Sequence[str], of: Sequence[str]) -> list[tuple[int, int]]:
         """Compare each row's value with that of the last row of its class."""
         ids, n = classes_of(*encode_columns(self.table, columns))
+        alone = np.bincount(ids, minlength=n) == 1
         found = []
         for name in of:
             values, there = _comparable(self.table[name], name)
@@ -161,6 +162,7 @@ class MemoryFrame(PieceFrame):
             last[own] = values
             records = np.bincount(own, minlength=n)
             records[own[last[own] != values]] = 0
+            records[alone] = 0
             found.append((int((records > 0).sum()), int(records.sum())))
         return found
 

@@ -33,6 +33,29 @@ def met(row: Row) -> bool | None:
     return bool(over >= 0 if row["better"] == "more" else over <= 0)
 
 
+def guided(assessment: Entry) -> tuple[list[Row], list[Row]]:
+    """Return the figures that have a guide value, and those of them that are beyond it."""
+    rows = [row for row in measured(assessment) if met(row) is not None]
+    # What a reader looks for first comes first.
+    failed = sorted((row for row in rows if not met(row)), key=lambda row: not row["headline"])
+    return rows, failed
+
+
+def guide_line(assessment: Entry) -> str:
+    """Say how many guide values are not met, and name three of them at most."""
+    rows, failed = guided(assessment)
+    if not failed:
+        return f"all {len(rows)} guide values are met" if rows else ""
+    said = []
+    for row in failed[:3]:
+        most = "at least" if row["better"] == "more" else "at most"
+        guide = f"(guide: {most} {told(row, row['guide']['value'])})"
+        said.append(f"{label(row)} {told(row, row['after'])} {guide}")
+    more = [f"and {len(failed) - 3} more"] if len(failed) > 3 else []
+    are = "is" if len(failed) == 1 else "are"
+    return f"{len(failed)} of {len(rows)} guide values {are} not met: {', '.join(said + more)}"
+
+
 def label(row: Row) -> str:
     """Return the title with its unit; shares have theirs beside the figure."""
     plain = row["unit"] in ("", "%", "percent")

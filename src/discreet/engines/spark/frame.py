@@ -174,7 +174,7 @@ class SparkFrame(Frame):
         functions = _functions()
         found = []
         for i, name in enumerate(self._keys(of)):
-            one = functions.min(name) == functions.max(name)
+            one = (functions.min(name) == functions.max(name)) & (functions.count("*") > 1)
             held = functions.when(one, functions.count(name))
             found.append(held.alias(f"held{i}"))
         wanted = [
