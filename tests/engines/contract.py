@@ -182,8 +182,10 @@ class Contract:
             for *key, value in zip(
                 *(expected[one].to_pylist() for one in [*columns, name]), strict=True
             ):
-                held.setdefault(tuple(key), []).extend([] if value is None else [value])
-            alone = [values for values in held.values() if len(set(values)) == 1]
+                held.setdefault(tuple(key), []).append(value)
+            several = [rows for rows in held.values() if len(rows) > 1]
+            values = [[value for value in rows if value is not None] for rows in several]
+            alone = [some for some in values if len(set(some)) == 1]
             wanted.append((len(alone), sum(map(len, alone))))
         assert frame.one_valued(columns, of) == wanted
 

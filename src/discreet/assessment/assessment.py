@@ -202,7 +202,9 @@ def _refuse(measure: Measure, tables: Facts) -> None:
     guilty = [column for column in tables.quasi if column in tables.perturbed]
     by_name = f"ask for it by name: measures=['{measure.name}']"
     if measure.by_frequency and guilty:
-        _need(measure, tables)
+        for need in measure.needs:
+            if need != "all rows":  # That is the engine's matter, and this is the table's.
+                NEEDS[need](tables)
         raise LeftOut(
             f"{tables.perturbed[guilty[0]]} perturbs the quasi column '{guilty[0]}', so that "
             "classes of equal values mean nothing; use informed_linkage and informed_values, or "
@@ -214,15 +216,10 @@ def _refuse(measure: Measure, tables: Facts) -> None:
         raise LeftOut(f"{why}; {by_name}")
 
 
-def _need(measure: Measure, tables: Facts) -> None:
-    """Leave out what cannot be taken of these tables."""
-    for need in measure.needs:
-        NEEDS[need](tables)
-
-
 def _take(measure: Measure, tables: Facts) -> Entry:
     """Take a measure; its warnings, and figures that are not finite, become notes."""
-    _need(measure, tables)
+    for need in measure.needs:
+        NEEDS[need](tables)
     endless: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -74,11 +74,19 @@ def _needed(recipe: Recipe, original: Frame | None, released: list[str]) -> bool
     promised = [(step, step.build()) for step in recipe.steps if step.promise]
     lacking = {n for step, one in promised if one.promise in _EMPTYING for n in step.columns}
     return any(
-        method.promise in ("k-per-combination", "k-per-tuple")
+        method.promise == "k-per-combination"
         or (method.promise in _JUDGED and any(other is not step for other in suppressing))
         or (method.promise in _JUDGED and bool((hidden | lacking) & set(method.reads)))
+        or (method.promise == "k-per-tuple" and _in_part(step, hidden, suppressing))
         for step, method in promised
     )
+
+
+def _in_part(step: Step, hidden: set[str], suppressing: list[Step]) -> bool:
+    """Tell whether suppressed records may show some columns of a step and hide others."""
+    if len(suppressing) > 1:
+        return bool(hidden & set(step.columns))  # Not all of them need have stars.
+    return len({name in hidden - set(suppressing[0].columns) for name in step.columns}) > 1
 
 
 def _suppresses(step: Step) -> bool:

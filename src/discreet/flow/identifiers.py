@@ -40,20 +40,15 @@ def refuse_identifiers(frame: Frame, recipe: Recipe, released: list[str]) -> Non
 
 
 def _treated(frame: Frame, recipe: Recipe) -> set[str]:
-    """Name the columns that are not shown as they are.
-
-    Text that is swapped or drawn anew is still somebody's, and bounds leave most cells alone.
-    """
-    names = set()
-    for step in recipe.steps:
-        method = step.build()
-        if method.promise == "within-bounds":
-            continue
-        for name in step.columns:
-            number = name in frame.schema.names and kind_of(frame.schema.field(name).type)
-            if method.effect == "coarsens" or number == "numeric":
-                names.add(name)
-    return names
+    """Name the columns that are not shown as they are: swapped text is still somebody's."""
+    coarsened = {
+        column
+        for step in recipe.steps
+        if step.build().effect == "coarsens"
+        for column in step.columns
+    }
+    kinds = {name: kind_of(frame.schema.field(name).type) for name in recipe.treated}
+    return coarsened | {name for name, kind in kinds.items() if kind == "numeric"}
 
 
 def _look(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> _Looks:

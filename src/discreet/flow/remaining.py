@@ -80,10 +80,6 @@ def _why(decided: Decided, some_stay: bool, finished: Finish) -> str | None:
             return f"the sets of {where} would lack them"
         if promise == "k-per-tuple" and _some(step.columns, hidden):
             return f"{where} treats columns together that they show and that they hide"
-        if promise == "k-per-tuple" and any(
-            len(tuples) and {*tuples.column_names} == {*step.columns} for tuples in finished.rare
-        ):
-            return f"the groups of {where} would lack them"
     return None
 
 
