@@ -10,10 +10,10 @@ from tests.browser.conftest import NAMES, ink
 
 SECTIONS = {
     "internal": {
-        "summary", "release", "roles", "nulls", "recipe", "steps", "risk", "utility",
+        "summary", "release", "roles", "nulls", "recipe", "steps", "risk", "attacks", "utility",
         "distributions", "checks", "warnings", "alternatives", "decision",
     },
-    "external": {"summary", "methods", "caveats", "columns", "suppressed", "distributions"},
+    "external": {"summary", "methods", "caveats", "protection", "columns", "suppressed", "distributions"},
     "compare": {"summary", "map", "releases", "risk", "utility", "columns", "notes"},
 }  # fmt: skip
 # Titles of pictures, as they begin.
