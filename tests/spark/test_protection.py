@@ -74,9 +74,11 @@ def test_draws_by_row_need_a_key(session, table):
 
 
 def test_what_spark_cannot_do_is_refused_before_any_work(session, tmp_path):
+    path = tmp_path / "no table.parquet"
+    path.write_text("whoever opens it finds no Parquet file")
     swap = recipe({"method": "rank-swap", "columns": ["income"], "p": 5.0}, confidential=["income"])
     with pytest.raises(BadInput, match="step 1 \\(rank-swap\\) cannot run on spark"):
-        discreet.protect(tmp_path / "not there.parquet", swap, engine="spark")
+        discreet.protect(path, swap, engine="spark")
     (tmp_path / "a.xlsx").write_bytes(b"PK")
     with pytest.raises(BadInput, match="the engine spark reads CSV and Parquet, not xlsx"):
         discreet.protect(tmp_path / "a.xlsx", rounding("oma", k=3), engine="spark")
