@@ -1,0 +1,1 @@
+"""Local suppression: the few cells that still give somebody away are blanked."""
