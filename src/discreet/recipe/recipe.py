@@ -69,7 +69,7 @@ class Step(BaseModel):
                 raise ValueError(f"column '{column}' is listed twice")
         for name, value in self.parameters().items():
             for column in value if isinstance(value, Mapping) else ():
-                if column not in self.columns:
+                if isinstance(column, str) and column not in self.columns:
                     raise ValueError(
                         f"{name} names '{column}', which is not among the step's columns; "
                         + nearest(column, self.columns)
