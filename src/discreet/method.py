@@ -80,8 +80,6 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     published: ClassVar[tuple[str, ...]] = ()
     # Those that they may know where it perturbs, if the recipe says `publish_noise`.
     published_with_noise: ClassVar[tuple[str, ...]] = ()
-    # It may suppress records, which get `*` in its columns.
-    suppresses: ClassVar[bool] = False
     # A released value is the centre of a group's values: who knows the others can tell the last.
     averages: ClassVar[bool] = False
     # What its parameters must be, beyond those of its bases.
@@ -105,6 +103,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def minimal(self) -> bool:
         """True where it is known to release the best there is: all better would break a promise."""
+        return False
+
+    @property
+    def suppresses(self) -> bool:
+        """True where it may suppress records: they get `*` in its columns, or are left out."""
         return False
 
     @property

@@ -378,9 +378,13 @@ def _decided_step(
 
     Each time that records may be suppressed anew, other steps would have to be decided anew.
     """
-    local = step.parameters().get("local")
-    if len(decided.gone) and "suppression_limit" in step.parameters() and not local:
+    given = step.parameters()
+    none = None
+    if "suppression_limit" in given and not given.get("local"):
         none = step.model_copy(update={"suppression_limit": 0.0})
+    elif given.get("record_cost") is not None:
+        none = step.model_copy(update={"record_cost": None})
+    if len(decided.gone) and none is not None:
         with suppress(BadInput):
             return _decision(decided, number, none, parts)
     return _decision(decided, number, step, parts)

@@ -148,7 +148,9 @@ def prices(method: Any, names: Sequence[str]) -> np.ndarray:
         importance = {name: len(importance) - i for i, name in enumerate(importance)}
     for name, weight in (importance or {}).items():
         found[names.index(name)] = weight
-    for name in method.fixed or ():
+    # A column of which nothing may be blanked is as good as fixed.
+    whole = [name for name, share in (method.limit or {}).items() if share == 0]
+    for name in [*(method.fixed or ()), *whole]:
         found[names.index(name)] = np.inf
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,7 @@ def make(
         None if units is None else units.held,
     )
     refuse_impossible(problem, names, "records" if units is None else "units")
-    solution = solve(problem)
+    solution = solve(problem, method, names, draws("improvement").apart())
     blanking = as_blanking(problem, solution, units, smallest)
     cells = dict(zip(names, blanking.blanked(keys).tolist(), strict=True))
     plans: dict[str, ColumnPlan] = {
@@ -63,7 +64,16 @@ def make(
         "demands": as_told(demands, names),
         **blanking.joint(keys),  # type: ignore[typeddict-item]
     }
-    return Made(blanking, plans, joint, _figures(problem, solution, blanking, keys, cells), {})
+    figures = _figures(problem, solution, blanking, keys, cells)
+    fixed = {}
+    if solution.stopped:
+        warnings.warn(
+            f"the search was stopped after {solution.moves:,} moves; the best so far is kept",
+            stacklevel=3,
+        )
+    if method.improve is not None or solution.stopped:
+        fixed = {"improve": None, "improve_moves": solution.moves}
+    return Made(blanking, plans, joint, figures, fixed)
 
 
 def _figures(

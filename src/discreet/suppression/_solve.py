@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.suppression._limits import solve_within
 from discreet.suppression._problem import GONE, Problem, Solution
 from discreet.table.classes import classes_of
 
@@ -15,14 +19,33 @@ from discreet.table.classes import classes_of
 _MOST_SETS = 4096
 
 
-def solve(problem: Problem) -> Solution:
-    """Blank sets of columns from light to heavy; groups of k are done, the rest goes on."""
+def solve(problem: Problem, method: Any, names: Sequence[str], draws: Draws) -> Solution:
+    """Solve a problem as a method's parameters say, with its limits."""
+    solver = partial(_solve, method=method, draws=draws)
+    given = method.improve, method.improve_moves
     if not problem.demands:
         return _as_solution(problem, np.zeros(len(problem.counts), np.int64))
+    if method.limit:
+        return solve_within(problem, method.limit, names, solver, _is_possible, *given)
+    return solver(problem, *given)
+
+
+def _solve(
+    problem: Problem, seconds: float | None, moves: int | None, method: Any, draws: Draws
+) -> Solution:
+    """Call the solver of a reading and of what is demanded."""
     return _stand_in(problem)
 
 
-def refuse_impossible(problem: Problem, names: list[str], counted: str) -> None:
+def _is_possible(problem: Problem) -> bool:
+    try:
+        refuse_impossible(problem, [""] * problem.codes.shape[1], "")
+    except BadInput:
+        return False
+    return True
+
+
+def refuse_impossible(problem: Problem, names: Sequence[str], counted: str) -> None:
     """Refuse demands that not even blanks in all columns that are not fixed would keep."""
     if np.isfinite(problem.record_price):
         return

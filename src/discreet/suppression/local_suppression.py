@@ -27,6 +27,11 @@ from discreet.table.lookup import Lookup
 
 NullPolicy = Literal["value", "own", "match"]
 Risk = Literal["class", "individual", "suda"]
+IN_WORDS = {
+    "value": "a null is a blank that costs nothing, and blanks are one more value",
+    "own": "a null is a blank that costs nothing, and agrees with no value of another record",
+    "match": "a null is a blank that costs nothing, and blanks match any value",
+}
 
 
 def _with_numbers(given: Any) -> Any:
@@ -192,6 +197,16 @@ class LocalSuppression(Method):
         self.exact = exact
         self.columns = columns
         self.random_state = random_state
+
+    @property
+    def suppresses(self) -> bool:
+        """True where records may be left out."""
+        return self.record_cost is not None
+
+    @property
+    def nulls_in_words(self) -> str:
+        """What a blank is under the policy; a null of the input is one too."""
+        return IN_WORDS[self.null_policy]
 
     @property
     def reads(self) -> Sequence[str]:
