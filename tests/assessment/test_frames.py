@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import Phase, given
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput
-from discreet.risk import class_sizes, interval_disclosure
+from discreet.risk import class_sizes, found_for_certain, interval_disclosure
 from discreet.table import normalise
 from discreet.utility import (
     contingency_loss,
@@ -115,7 +116,11 @@ def as_published(result, before, after, rows, suppressed):
         "contingency_loss": lambda: contingency_loss(*both(labels)),
         "null_rates": lambda: null_rates(whole, laid, quasi, suppressed=gone),
         "class_sizes": lambda: asdict(class_sizes(after, quasi)),
+        "found_for_certain": lambda: certain(found_for_certain(*both(quasi), quasi, detail=True)),
     }
+
+    def certain(result):
+        return {"found": result.found, "share": result.value}
 
     def both(names):
         return before.select(names), after.select(names)
@@ -300,10 +305,12 @@ def test_units_are_counted_on_engines_as_in_memory(session, weight, roles):
     table = table.append_column("w", pa.array(2 + rng.random(200)))
     rows = np.flatnonzero(rng.random(200) < 0.95)
     after = table.drop_columns(["w"]).take(pa.array(rows))
+    blank = pa.array(rng.random(len(rows)) < 0.1)
+    after = after.set_column(1, "sex", pc.if_else(blank, None, after["sex"]))
     if "unit" in roles:
         after = after.drop_columns(["home"])
     recipe = recipe_of(["sex", "region"], [], ["works"], weight=weight, **roles)
-    names = ["class_sizes", "attackers", "diversity", "composition"]
+    names = ["class_sizes", "found_for_certain", "attackers", "diversity", "composition"]
     names = names[: -1 if "unit" in roles else None]
     given = {"recipe": recipe, "rows": rows, "measures": names}
     in_memory = assess(table, after, recipe.roles, **given)
@@ -316,6 +323,11 @@ def test_units_are_counted_on_engines_as_in_memory(session, weight, roles):
     assert counted["counts"] == ("units" if "unit" in roles else "households")
     units = table["home"].take(pa.array(rows))
     assert counted["after"] == asdict(class_sizes(after, ["sex", "region"], units=units))
+    certain = in_memory.risk["found_for_certain"]
+    both = table.take(pa.array(rows)), after
+    found = found_for_certain(*both, ["sex", "region"], units=units, detail=True)
+    assert certain["after"] == {"found": found.found, "share": found.value}
+    assert certain["counts"] == counted["counts"]
 
 
 def test_too_many_tuples_are_told_of(session, monkeypatch):

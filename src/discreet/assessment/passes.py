@@ -268,10 +268,10 @@ def _both_changes(one: Changes, other: Changes) -> Changes:
 
 @dataclass(frozen=True)
 class Beside:
-    """Tuples of some columns before (0) or after (1), and the original's unit beside; picklable."""
+    """Tuples of some columns before and after, and the original's unit beside; picklable."""
 
-    side: int
-    columns: tuple[str, ...]
+    before: Sequence[str]
+    after: Sequence[str]
     unit: str | None = None
     weight: str | None = None
 
@@ -283,7 +283,7 @@ class Beside:
     @property
     def names(self) -> list[str]:
         """The columns of the tuples that are counted, the unit last."""
-        return [*self.columns, *([] if self.unit is None else [self.unit])]
+        return [*self.before, *self.after, *([] if self.unit is None else [self.unit])]
 
 
 def counted_beside(
@@ -293,12 +293,10 @@ def counted_beside(
 
     Rows of both count, and units and weights are the original's.
     """
-    columns = list(wanted.columns)
     # A column may have several roles.
-    of_before = list(dict.fromkeys([*wanted.own, *(columns if wanted.side == 0 else [])]))
-    of_after = columns if wanted.side == 1 else []
+    of_before = list(dict.fromkeys([*wanted.own, *wanted.before]))
     function = partial(_beside, wanted)
-    parts = before.fold_pairs(after, function, _both_beside, of_before, of_after)
+    parts = before.fold_pairs(after, function, _both_beside, of_before, wanted.after)
     found = _grouped(parts, len(wanted.names))
     tuples = found.select(range(len(wanted.names))).rename_columns(wanted.names)
     return tuples, found["n"].to_numpy(), found["w"].to_numpy()
@@ -308,7 +306,7 @@ def _beside(
     wanted: Beside, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
 ) -> list[pa.Table]:
     before = before.filter(pa.array(there))
-    cells = [(before, after)[wanted.side][name] for name in wanted.columns]
+    cells = [before[name] for name in wanted.before] + [after[name] for name in wanted.after]
     if wanted.unit is not None:
         cells.append(before[wanted.unit])
     plain = [column.cast(plain_type(column.type)) for column in cells]
