@@ -231,6 +231,29 @@ def test_records_left_out_and_columns_missing(session):
     assert result.utility["null_rates"]["suppressed"] == len(gone) > 0
 
 
+def test_blanked_cells_are_no_nulls_of_the_input(session):
+    table = people()
+    rng = np.random.default_rng(2)
+    after = table
+    for at, name in ((0, "age"), (1, "sex")):
+        blank = pa.array(rng.random(len(table)) < 0.1)
+        after = after.set_column(at, name, pc.if_else(blank, None, after[name]))
+    rows = np.flatnonzero(rng.random(len(table)) < 0.9)
+    recipe = recipe_of(["age", "sex", "region"], [])
+    gone = np.setdiff1d(np.arange(len(table)), rows)
+    result = compare(session, table, after.take(pa.array(rows)), recipe, rows, gone)
+    found = result.utility["null_rates"]
+    lost = [
+        table[c].take(pa.array(rows)).is_valid().to_numpy()
+        & after[c].take(pa.array(rows)).is_null().to_numpy()
+        for c in ("age", "sex")
+    ]
+    assert found["blanked"] == np.sum(lost) / (3 * len(table))
+    assert found["blanked_records"] == np.any(lost, axis=0).sum() / len(table)
+    nulls = sum(table[c].null_count for c in ("age", "sex"))
+    assert found["before"] == nulls / (3 * len(table))
+
+
 def test_rows_in_another_order_and_markers(place):
     table = people()
     marked = table.set_column(1, "sex", table["sex"].fill_null("?"))

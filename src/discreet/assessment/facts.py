@@ -522,7 +522,8 @@ class Facts:
         """Count nulls, and the records that were suppressed or are not there.
 
         A suppressed record that is there has stars, which are no nulls, in the columns of the step
-        that suppressed it, and nulls in the other quasi columns.
+        that suppressed it, and nulls in the other quasi columns, which count as blanked: frames do
+        not tell which records were suppressed.
         """
         n, left_out = self.before.num_rows, self.before.num_rows - self.num_rows
         kept = max(0, self.suppressed - left_out)
@@ -535,7 +536,13 @@ class Facts:
         records = sum(count for null, count in patterns if not set(null).isdisjoint(self.quasi))
         if len(starred) == len(self.quasi):
             records += kept
-        return null_rates_of(n, self.seen.quasi_nulls, now, records + left_out, self.suppressed)
+        lost = self.seen.blanked.items()
+        blanked = (
+            sum(len(columns) * count for columns, count in lost),
+            sum(count for columns, count in lost if columns),
+        )
+        was = self.seen.quasi_nulls
+        return null_rates_of(n, was, now, records + left_out, self.suppressed, blanked)
 
     def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Of the cells that are there."""
