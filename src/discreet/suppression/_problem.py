@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from discreet.errors import BadInput
+
 # The set of columns that stands for a record that is left out as a whole.
 GONE = -1
 
@@ -83,3 +85,14 @@ class Solution:
         if self.held is not None and problem.held is not None:
             rows = problem.held.rows[self.held]
         return float((problem.price(self.masks, self.tuples) * rows).sum())
+
+
+class Infeasible(BadInput):
+    """Some records cannot be served: too much of them is fixed, and none may be left out."""
+
+    def __init__(self, records: int) -> None:
+        super().__init__(
+            f"{records} records cannot be protected by blanks in the columns that are not fixed: "
+            "fix fewer columns, or set record_cost so that records can be left out"
+        )
+        self.records = records
