@@ -57,7 +57,7 @@ def _is_minimal(method: Method, recipe: Recipe) -> bool:
 
 
 def _is_drawn(method: Method, recipe: Recipe) -> bool:
-    return method.suppresses and method.is_random
+    return method.alike and method.is_random
 
 
 def _perturbs(method: Method, recipe: Recipe) -> bool:

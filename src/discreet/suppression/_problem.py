@@ -77,6 +77,7 @@ class Solution:
     held: np.ndarray | None = None
     bound: float = 0.0  # no solution costs less
     moves: int = 0  # what the improvement did, to be repeated
+    stopped: bool = False  # by Ctrl-C: the moves are fewer than they should have been
     trace: dict[str, list[float]] = field(default_factory=dict)
 
     def cost(self, problem: Problem) -> float:

@@ -1,0 +1,94 @@
+"""What is decided about a table's key columns: from tuples to blanks, plans and figures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.draws import Draws
+from discreet.plan import ColumnPlan, JointPlan
+from discreet.suppression._blanking import Blanking, as_blanking
+from discreet.suppression._demands import as_told, demands_of, essential, prices
+from discreet.suppression._found import people_found
+from discreet.suppression._keys import Keys, Units
+from discreet.suppression._problem import GONE, Problem, Solution
+from discreet.suppression._solve import refuse_impossible, solve, told
+
+# From how many words each tuple needs to its smallest ones, by tuple and in order.
+Smallest = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was decided, and what the plan and the log say of it."""
+
+    blanking: Blanking
+    plans: dict[str, ColumnPlan]
+    joint: JointPlan
+    figures: dict[str, Any]
+    fixed: dict[str, Any]
+
+
+def make(
+    method: Any,
+    keys: Keys,
+    units: Units | None,
+    draws: Callable[[str], Draws],
+    smallest: Smallest,
+) -> Made:
+    """Decide which records get which blanks."""
+    names = list(keys.values)
+    demands = demands_of(method, names)
+    problem = Problem(
+        keys.codes,
+        np.array([len(values) + 1 for values in keys.values.values()], np.int64),
+        keys.records if units is None else np.bincount(units.held.tuples),
+        prices(method, names),
+        essential(demands),
+        np.inf if method.record_cost is None else float(method.record_cost),
+        None if units is None else units.held,
+    )
+    refuse_impossible(problem, names, "records" if units is None else "units")
+    solution = solve(problem, method, names, draws("improvement").apart())
+    blanking = as_blanking(problem, solution, units, smallest)
+    cells = dict(zip(names, blanking.blanked(keys).tolist(), strict=True))
+    plans: dict[str, ColumnPlan] = {
+        name: {"kind": "local-suppression", "blanked": n} for name, n in cells.items()
+    }
+    joint: JointPlan = {
+        "kind": "local-suppression",
+        "null_policy": method.null_policy,
+        "demands": as_told(demands, names),
+        **blanking.joint(keys),  # type: ignore[typeddict-item]
+    }
+    figures = _figures(problem, solution, blanking, keys, cells)
+    fixed = {}
+    if solution.stopped:
+        warnings.warn(
+            f"the search was stopped after {solution.moves:,} moves; the best so far is kept",
+            stacklevel=3,
+        )
+    if method.improve is not None or solution.stopped:
+        fixed = {"improve": None, "improve_moves": solution.moves}
+    return Made(blanking, plans, joint, figures, fixed)
+
+
+def _figures(
+    problem: Problem, solution: Solution, blanking: Blanking, keys: Keys, cells: dict[str, int]
+) -> dict[str, Any]:
+    """Return what the log says."""
+    whole, some = keys.records[blanking.whole != 0], blanking.records
+    gone = keys.records[blanking.whole == GONE].sum() + some[blanking.masks == GONE].sum()
+    return {
+        "records": int(keys.records.sum()),
+        "blanked": cells,
+        "cells": sum(cells.values()),
+        "records_touched": int(whole.sum() + some.sum() - gone),
+        "suppressed": int(gone),
+        **told(problem, solution),
+        "found_for_certain": people_found(problem, solution),
+    }
