@@ -144,7 +144,9 @@ def _meeting(
             some = rows[lacking[rows]]
             if not len(some) or (not nulls_match and (both != pattern).any()):
                 continue
-            others = np.concatenate([members[one] for one in np.flatnonzero(which.reshape(-1) == group)])
+            others = np.concatenate(
+                [members[one] for one in np.flatnonzero(which.reshape(-1) == group)]
+            )
             cells = np.hstack([mine[np.ix_(both, some)], codes[np.ix_(both, others)]])
             ids, n = classes_of(cells, sizes[both])
             yield some, ids[: len(some)], others, ids[len(some) :], n

@@ -84,6 +84,7 @@ def _figures(
     whole, some = keys.records[blanking.whole != 0], blanking.records
     gone = keys.records[blanking.whole == GONE].sum() + some[blanking.masks == GONE].sum()
     return {
+        "records": int(keys.records.sum()),
         "blanked": cells,
         "cells": sum(cells.values()),
         "records_touched": int(whole.sum() + some.sum() - gone),
