@@ -33,13 +33,13 @@ def solve_within(
     first = solver(problem, seconds, moves)
     found, dearer = first, problem
     over = _over(problem, found, limit, names)
-    for turn in range(_ROUNDS + 1):
+    for turn in range(_ROUNDS + len(names) + 1):
         if not over:
             return replace(found, bound=min(first.bound, found.cost(problem)))
         weights = dearer.weights.copy()
         weights[over] *= _DEARER if turn < _ROUNDS else np.inf
         tried = replace(problem, weights=weights)
-        if turn == _ROUNDS and not feasible(tried):
+        if turn >= _ROUNDS and not feasible(tried):
             break
         dearer = tried
         # The same number of moves each time, so that a rerun that is given it does the same.

@@ -13,6 +13,7 @@ from discreet.draws import Draws
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.suppression._blanking import Blanking, as_blanking
 from discreet.suppression._demands import as_told, demands_of, essential, prices
+from discreet.suppression._found import people_found
 from discreet.suppression._keys import Keys, Units
 from discreet.suppression._problem import GONE, Problem, Solution
 from discreet.suppression._solve import refuse_impossible, solve, told
@@ -83,9 +84,11 @@ def _figures(
     whole, some = keys.records[blanking.whole != 0], blanking.records
     gone = keys.records[blanking.whole == GONE].sum() + some[blanking.masks == GONE].sum()
     return {
+        "records": int(keys.records.sum()),
         "blanked": cells,
         "cells": sum(cells.values()),
         "records_touched": int(whole.sum() + some.sum() - gone),
         "suppressed": int(gone),
         **told(problem, solution),
+        "found_for_certain": people_found(problem, solution),
     }
