@@ -264,13 +264,19 @@ class Search:
         """Return the members with blanks, those of a tuple with equal ones together."""
         some = np.flatnonzero(self.masks)
         tuples, masks = self.given.tuples[some], self.masks[some]
-        told = {"moves": self.moves, "stopped": self.stopped, "trace": self.trace.to_dict()}
+        held = None
         if self.problem.held is not None:
             order = np.lexsort((masks, tuples))
-            ones = np.ones(len(some), np.int64)
-            return Solution(tuples[order], masks[order], ones, some[order], **told)
-        entries, members = np.unique(np.stack([tuples, masks]), axis=1, return_counts=True)
-        return Solution(entries[0], entries[1], members.astype(np.int64), **told)
+            tuples, masks, held = tuples[order], masks[order], some[order]
+            members = np.ones(len(some), np.int64)
+        else:
+            (tuples, masks), members = np.unique(
+                np.stack([tuples, masks]), axis=1, return_counts=True
+            )
+        trace = self.trace.to_dict()
+        return Solution(
+            tuples, masks, members, held, moves=self.moves, stopped=self.stopped, trace=trace
+        )
 
 
 def _words(codes: np.ndarray, seed: np.uint64) -> np.ndarray:

@@ -10,7 +10,6 @@ are enough, as long as the class that they leave and the one they go to both hol
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -21,60 +20,50 @@ from discreet.suppression._problem import GONE, Problem, Solution
 from discreet.suppression._strict import Infeasible
 from discreet.table.classes import classes_of
 
-# Which groups hold: entry by entry the number of a group and a tuple that it has, and how many
-# groups there are.
-Judge = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+# From the group of each tuple, -1 where it is in none, to which groups are good.
+Good = Callable[[np.ndarray], np.ndarray]
 # Sets of columns to try, and how often parts of classes are looked at for each.
 _MOST_SETS, _PASSES = 512, 3
+# Classes that are tried one by one to join what is left.
+_MOST_TRIED = 100
 
 
-@dataclass(frozen=True)
-class Rows:
-    """What the rows of a table have besides their keys: its place among the tuples, and so on."""
+def keeping(bound: Bound, of_row: np.ndarray, weights: np.ndarray | None) -> Good:
+    """Return what tells whether groups keep privacy models, which are bound to rows.
 
-    tuples: np.ndarray
-    records: np.ndarray | None = None  # that each row stands for; one each by default
-    units: np.ndarray | None = None  # as 0, 1, ..., where units are counted
-
-    def sorted(self, tuples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the order of rows by tuple, where each tuple's start, and their records."""
-        order = np.argsort(self.tuples, kind="stable")
-        starts = np.searchsorted(self.tuples[order], np.arange(tuples + 1))
-        if self.records is None:
-            return order, starts, np.ones(len(order), np.int64)
-        return order, starts, self.records[order].astype(np.int64)
-
-
-def models_judge(problem: Problem, bound: Bound, rows: Rows) -> Judge:
-    """Return a judge of privacy models, which are bound to the rows; the problem's k counts too."""
-    order, starts, records = rows.sorted(len(problem.counts))
-    k = max([int(bound.rules.k), *(demand.k for demand in problem.demands)])
-    rules = bound.rules._replace(k=k)
+    `of_row` is the tuple of each row, and `weights` the records that it stands for.
+    """
+    order = np.argsort(of_row, kind="stable")
+    starts = np.searchsorted(of_row[order], np.arange(of_row.max(initial=-1) + 2))
+    records = np.ones(len(order), np.int64) if weights is None else weights[order]
     codes = np.ascontiguousarray(bound.codes[:, order])
     holdings, place = np.empty((0, len(order)), np.int32), np.empty(0, np.int32)
     if bound.holdings is not None:
         holdings = np.ascontiguousarray(bound.holdings.of_row[:, order])
         place = bound.holdings.place
 
-    def judge(ids: np.ndarray, tuples: np.ndarray, groups: int) -> np.ndarray:
+    def good(of_tuple: np.ndarray) -> np.ndarray:
+        there = np.flatnonzero(of_tuple >= 0)
+        groups = int(of_tuple.max(initial=-1)) + 1
         return kernel.judge(
-            ids.astype(np.int64), groups, tuples, starts, codes, records, holdings, place, rules
-        )
+            of_tuple[there].astype(np.int64), groups, there, starts, codes,
+            records.astype(np.int64), holdings, place, bound.rules,
+        )  # fmt: skip
 
-    return judge
+    return good
 
 
-def solve_judged(problem: Problem, judge: Judge) -> Solution:
-    """Blank as little as possible such that every released pattern is a class that holds.
+def solve_judged(problem: Problem, good: Good) -> Solution:
+    """Blank as little as possible such that every released pattern is a class that is good.
 
     Raises `Infeasible` where no solution is found.
     """
-    return _Classes(problem, judge).solution()
+    return _Classes(problem, good).solution()
 
 
 class _Classes:
-    def __init__(self, problem: Problem, judge: Judge) -> None:
-        self.problem, self.judge = problem, judge
+    def __init__(self, problem: Problem, good: Good) -> None:
+        self.problem, self.good = problem, good
         q = len(problem.weights)
         self.free = [c for c in range(q) if np.isfinite(problem.weights[c])]
         self.rows = problem.counts
@@ -91,7 +80,7 @@ class _Classes:
             if not len(left):
                 break
             ids, n = self._patterns(left, np.full(len(left), one))
-            done = self.judge(ids, left, n)[ids]
+            done = self._judge(ids, left, n)[ids]
             self.masks[left[done]] = one
             left = left[~done]
         if len(left):
@@ -121,6 +110,15 @@ class _Classes:
 
     def _prices(self, tuples: np.ndarray, masks: np.ndarray) -> np.ndarray:
         return self.problem.price(masks, tuples) * self.rows[tuples]
+
+    def _judge(self, ids: np.ndarray, tuples: np.ndarray, groups: int) -> np.ndarray:
+        """Tell which groups of tuples are good; empty ones are not."""
+        of_tuple = np.full(len(self.masks), -1)
+        of_tuple[tuples] = ids
+        found = np.zeros(groups, bool)
+        good = self.good(of_tuple)
+        found[: len(good)] = good
+        return found & (np.bincount(ids, minlength=groups) > 0)
 
     # What is left
 
@@ -154,27 +152,18 @@ class _Classes:
         return [parts[c] for c in order]
 
     def _grow(self, rest: np.ndarray, classes: list[np.ndarray], mask: int) -> bool:
-        """Let classes join the rest: one that is enough, or more and more of them."""
-        if self._holds([rest])[0]:
-            return True
-        ones = self._holds([np.append(rest, one) for one in classes[:1000]])
-        if ones.any():
-            self.masks[classes[int(np.argmax(ones))]] = mask
-            return True
+        """Let classes join the rest: the cheapest that is enough, or more and more of them."""
+        tried = [np.empty(0, np.int64), *classes[:_MOST_TRIED]]
         many = 2
         while many < 2 * len(classes):
-            joined = np.concatenate(classes[:many])
-            if self._holds([np.append(rest, joined)])[0]:
+            tried.append(np.concatenate(classes[:many]))
+            many *= 2
+        for joined in tried:
+            together = np.append(rest, joined)
+            if self._judge(np.zeros(len(together), np.int64), together, 1)[0]:
                 self.masks[joined] = mask
                 return True
-            many *= 2
         return False
-
-    def _holds(self, groups: list[np.ndarray]) -> np.ndarray:
-        if not groups:
-            return np.zeros(0, bool)
-        ids = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        return self.judge(ids, np.concatenate(groups), len(groups))
 
     # Fewer blanks
 
@@ -242,7 +231,7 @@ class _Classes:
             [source[own[staying]], m + target[own[waiting]], m + number[part[picked]]]
         )
         tuples = np.concatenate([staying, waiting, there[picked]])
-        held = self.judge(ids, tuples, 2 * m)
+        held = self._judge(ids, tuples, 2 * m)
         emptied = np.bincount(source[own[staying]], minlength=m) == 0
         good = (held[:m] | emptied) & (held[m:] | gone)
         moved = picked.copy()

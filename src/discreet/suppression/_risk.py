@@ -14,9 +14,10 @@ from math import factorial
 
 import numpy as np
 
+from discreet.generalization._holdings import pairs
 from discreet.risk.frequency import Frequencies
 from discreet.risk.individual import risk_of
-from discreet.suppression._judged import Judge, Rows, as_solution
+from discreet.suppression._judged import Good, as_solution
 from discreet.suppression._problem import GONE, Problem, Solution
 from discreet.suppression._strict import Infeasible
 from discreet.table.classes import classes_of
@@ -29,34 +30,36 @@ _TOLERANCE = 1e-12
 _WORK = 5_000_000
 
 
-def individual_judge(problem: Problem, weights: np.ndarray, max_risk: float, rows: Rows) -> Judge:
-    """Return a judge of individual risk; `weights` are by row. The problem's k counts too.
+def under_risk(
+    of_row: np.ndarray,
+    weights: np.ndarray,
+    records: np.ndarray,
+    units: np.ndarray | None,
+    most: float,
+) -> Good:
+    """Return what tells whether a group's individual risk is at most so much.
 
-    Where units are counted, one has the mean weight of its records in the class.
+    `weights` are the sampling weights of rows that stand for `records` each, and `units` their
+    units, where these are counted: a unit has the mean weight of its records in the group.
     """
-    order, starts, records = rows.sorted(len(problem.counts))
-    weights = np.asarray(weights, np.float64)[order]
-    units = None if rows.units is None else rows.units[order]
-    k = max((demand.k for demand in problem.demands), default=1)
 
-    def judge(ids: np.ndarray, tuples: np.ndarray, groups: int) -> np.ndarray:
-        many = starts[tuples + 1] - starts[tuples]
-        first = np.repeat(starts[tuples] - np.cumsum(many) + many, many)
-        row = first + np.arange(len(first))
-        group, count, weight = np.repeat(ids, many), records[row], weights[row] * records[row]
+    def good(of_tuple: np.ndarray) -> np.ndarray:
+        of_group = of_tuple[of_row]
+        rows = np.flatnonzero(of_group >= 0)
+        groups, count = of_group[rows], int(of_tuple.max(initial=-1)) + 1
+        n, total = records[rows], weights[rows] * records[rows]
         if units is not None:
-            pairs, of_row = np.unique(np.stack([group, units[row]]), axis=1, return_inverse=True)
-            of_row = of_row.ravel()
-            weight = np.bincount(of_row, weight) / np.bincount(of_row, count)
-            group, count = pairs[0], np.ones(len(weight), np.int64)
-        f = np.bincount(group, count, groups).astype(np.int64)
-        population = np.maximum(np.bincount(group, weight, groups), f)
+            numbers, first = pairs(units[rows], groups)
+            total = np.bincount(numbers, total) / np.bincount(numbers, n)
+            groups, n = groups[first], np.ones(len(first), np.int64)
+        f, population = np.bincount(groups, n, count), np.bincount(groups, total, count)
+        low = np.zeros(count, bool)
         there = f > 0
-        risk = np.ones(groups)
-        risk[there] = risk_of(Frequencies(f[there], population[there]))
-        return (risk <= max_risk + _TOLERANCE) & (f >= k)
+        found = Frequencies(f[there].astype(np.int64), np.maximum(population, f)[there])
+        low[there] = risk_of(found) <= most + _TOLERANCE
+        return low
 
-    return judge
+    return good
 
 
 def solve_suda(problem: Problem, max_risk: float) -> Solution:
@@ -114,9 +117,9 @@ def _dis(problem: Problem, masks: np.ndarray, records: np.ndarray) -> tuple[np.n
     shown = np.array([np.where(masks >> c & 1, -1, problem.codes[:, c] - 1) for c in range(m)])
     by_column = np.zeros((m, n))
     scores = np.zeros(n)
-    before = {(): np.zeros(n, bool)}
+    before: dict[tuple[int, ...], np.ndarray] = {(): np.zeros(n, bool)}
     for size in range(1, m + 1):
-        now = {}
+        now: dict[tuple[int, ...], np.ndarray] = {}
         for chosen in map(list, combinations(range(m), size)):
             there = np.flatnonzero((shown[chosen] >= 0).all(axis=0))
             ids, count = classes_of(shown[chosen][:, there], problem.sizes[chosen])
@@ -125,7 +128,8 @@ def _dis(problem: Problem, masks: np.ndarray, records: np.ndarray) -> tuple[np.n
             smaller = [before[part] for part in combinations(chosen, size - 1)]
             least = alone & ~np.any(smaller, axis=0)
             scores[least] += factorial(m - size)
-            by_column[np.ix_(chosen, np.flatnonzero(least))] += factorial(m - size)
+            for c in chosen:
+                by_column[c, least] += factorial(m - size)
             now[tuple(chosen)] = alone
         before = now
     whole = np.flatnonzero((shown >= 0).all(axis=0))
