@@ -67,14 +67,11 @@ def improve(fits, prices, moves, most, state):
         again = 1 + _below(state, max(some // 2, 1))
         cost = 0.0
         for i in range(some):
-            x = chosen[i]
-            before[i] = fits.blanks[x]
-            if i < again:
-                t = fits.home[x]
-                many = fits.choices[t + 1] - fits.choices[t]
-                blanks = fits.sets[fits.choices[t] + _below(state, many)]
-                cost += _price(blanks, prices) - _price(fits.blanks[x], prices)
-                _set(fits, x, blanks)
+            before[i] = fits.blanks[chosen[i]]
+        for x in chosen[:again]:
+            cost += _restore(fits, x, prices)
+        for x in chosen[:again]:
+            cost += _choose(fits, x, prices, state)
         for i in range(some - 1, 0, -1):
             j = _below(state, i + 1)
             chosen[i], chosen[j] = chosen[j], chosen[i]
@@ -86,6 +83,43 @@ def improve(fits, prices, moves, most, state):
             for i in range(some):
                 _set(fits, chosen[i], before[i])
     return saved
+
+
+@njit(cache=True, nogil=True)
+def _restore(fits, x, prices):
+    """Give a member all blanks of the set that its blanks are from; return what it costs."""
+    t, old = fits.home[x], fits.blanks[x]
+    for i in range(fits.choices[t], fits.choices[t + 1]):
+        if old & ~fits.sets[i] == 0:
+            _set(fits, x, fits.sets[i])
+            break
+    return _price(fits.blanks[x], prices) - _price(old, prices)
+
+
+@njit(cache=True, nogil=True)
+def _choose(fits, x, prices, state):
+    """Give a member another set that it may choose, if nobody needs the one that it has."""
+    t, old = fits.home[x], fits.blanks[x]
+    many = fits.choices[t + 1] - fits.choices[t]
+    if many < 2 or (fits.ends[:, t] < fits.begins[:, t]).any():
+        return 0.0
+    _set(fits, x, fits.sets[fits.choices[t] + _below(state, many)])
+    if fits.blanks[x] != old and _breaks(fits, t):
+        _set(fits, x, old)
+    return _price(fits.blanks[x], prices) - _price(old, prices)
+
+
+@njit(cache=True, nogil=True)
+def _breaks(fits, t):
+    """Tell whether a member that one of tuple t can fit has fewer than k."""
+    for d in range(fits.k.size):
+        for i in range(fits.begins[d, t], fits.ends[d, t]):
+            u = fits.near[i]
+            if fits.needy[d, u]:
+                for s in range(fits.starts[u], fits.starts[u + 1]):
+                    if fits.counts[d, s] < fits.k[d]:
+                        return True
+    return False
 
 
 @njit(cache=True, nogil=True)

@@ -66,7 +66,8 @@ def _sets_among_the_kept(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.n
         found = cheapest_sets(_part(problem, kept))
         lost = found.masks == GONE
         if lost.any() and not np.isfinite(problem.record_price):
-            raise Infeasible(int(rows_of(problem)[kept[lost]].sum()))
+            rows, lost = rows_of(problem), kept[lost]
+            raise Infeasible(int(problem.counts[lost].sum()), int(rows[lost].sum()))
         masks[kept] = found.masks
         if not lost.any():
             tuples, sets = found.choices(_CHOICES if len(kept) <= _FEW else 1)
@@ -200,16 +201,32 @@ class _Layout:
         return begins, ends, differ, members
 
     def give_back(self) -> None:
-        """Give back from the dearest record to the cheapest, and the other way; keep the better."""
+        """Give back from the dearest record to the cheapest, and the other way; keep the best."""
         fits, prices = self.fits, self.problem.weights
         last = np.full(int(self.units.max(initial=-1)) + 1, -1, np.int64)
-        count_all(fits, last)
-        start, counts = fits.blanks.copy(), fits.counts.copy()
-        saved = give_back(fits, self.order, prices, last)
-        first = fits.blanks.copy(), fits.counts.copy()
-        fits.blanks[:], fits.counts[:] = start, counts
-        if give_back(fits, self.order[::-1].copy(), prices, last) <= saved:
-            fits.blanks[:], fits.counts[:] = first
+        least, best = np.inf, (fits.blanks.copy(), fits.counts.copy())
+        for start in self._starts():
+            for order in (self.order, self.order[::-1].copy()):
+                fits.blanks[:] = start[self.home]
+                count_all(fits, last)
+                left = -give_back(fits, order, prices, last)
+                if left < least:
+                    least, best = left, (fits.blanks.copy(), fits.counts.copy())
+        fits.blanks[:], fits.counts[:] = best
+
+    def _starts(self) -> Iterator[np.ndarray]:
+        """Yield the sets taken under `own`; then, of those as cheap, such with columns in common."""
+        yield self.masks[self.tuples]
+        choices, sets = self.fits.choices, self.fits.sets
+        home = np.repeat(np.arange(len(self.tuples)), np.diff(choices))
+        if len(home) == len(self.tuples):
+            return
+        bits = sets[:, None] >> np.arange(len(self.problem.weights)) & 1
+        members = np.diff(self.fits.starts)[home]
+        order = np.lexsort([-(bits @ (members @ bits)), home])
+        start = np.zeros(len(self.tuples), np.int64)
+        start[home[order[::-1]]] = sets[order[::-1]]
+        yield start
 
     def improve(
         self, seconds: float | None, moves: int | None, draws: Draws

@@ -34,7 +34,7 @@ def solve_own(problem: Problem) -> Solution:
     masks, rows = found.masks, rows_of(problem)
     lost = masks == GONE
     if lost.any() and not np.isfinite(problem.record_price):
-        raise Infeasible(int(rows[lost].sum()))
+        raise Infeasible(int(problem.counts[lost].sum()), int(rows[lost].sum()))
     return solution_of(problem, masks, float((found.least * rows).sum()))
 
 
@@ -136,7 +136,7 @@ class _Search:
         shown = self.asked & ~blanks
         some = active[self.nulls[active] & shown == 0]
         prices = self.problem.price(np.full(len(some), blanks), some)
-        good = prices <= self.best[some] + 1e-9
+        good = np.isfinite(prices) & (prices <= self.best[some] + 1e-9)
         some, prices = some[good], prices[good]
         ok = self.counter.served(blanks, some)
         self._take(blanks, some[ok], prices[ok])

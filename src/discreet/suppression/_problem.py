@@ -89,11 +89,12 @@ class Solution:
 
 
 class Infeasible(BadInput):
-    """Some records cannot be served: too much of them is fixed, and none may be left out."""
+    """Some members cannot be released: too few agree with them in the columns that are fixed."""
 
-    def __init__(self, records: int) -> None:
+    def __init__(self, members: int, rows: int) -> None:
         super().__init__(
-            f"{records} records cannot be protected by blanks in the columns that are not fixed: "
-            "fix fewer columns, or set record_cost so that records can be left out"
+            f"{rows:,} records cannot be protected by blanks in the columns that are not fixed: "
+            "fix fewer columns, or set record_cost so that records may be left out"
         )
-        self.records = records
+        self.members = members
+        self.rows = rows
