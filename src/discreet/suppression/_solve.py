@@ -54,7 +54,7 @@ def _solve(
     if method.null_policy == "own":
         return solve_own(problem)
     if method.null_policy == "match":
-        return solve_match(problem)
+        return solve_match(problem, seconds, moves, draws)
     everything = (1 << problem.codes.shape[1]) - 1
     if good is None and [demand.columns for demand in problem.demands] == [everything]:
         return solve_strict(problem, seconds, moves, draws)
