@@ -101,7 +101,8 @@ def _problems(case: Case, folder: Path, again: bool) -> Iterator[str]:
         there = [
             part.drop(index=gone).reset_index(drop=True) for part in (case.original(), released)
         ]
-        yield from verify(there[0], case.recipe, there[1], case.kinds, len(gone))
+        left_out = release.plan.get("suppressed", {}).get("left_out", 0) - len(gone)
+        yield from verify(there[0], case.recipe, there[1], case.kinds, len(gone), left_out)
         if case.format is not None:
             yield from _written(case, release, released, folder)
         if again:

@@ -13,6 +13,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.suppression._limits import solve_within
 from discreet.suppression._problem import GONE, Problem, Solution
+from discreet.suppression._strict import solve_strict
 from discreet.table.classes import classes_of
 
 # Sets of columns that the stand-in tries.
@@ -34,6 +35,10 @@ def _solve(
     problem: Problem, seconds: float | None, moves: int | None, method: Any, draws: Draws
 ) -> Solution:
     """Call the solver of a reading and of what is demanded."""
+    everything = (1 << problem.codes.shape[1]) - 1
+    whole = [demand.columns for demand in problem.demands] == [everything]
+    if method.null_policy == "value" and whole:
+        return solve_strict(problem, seconds, moves, draws)
     return _stand_in(problem)
 
 

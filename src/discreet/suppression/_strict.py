@@ -60,6 +60,7 @@ def _solution(problem: Problem, items: Items, lots: Lots, search: Search) -> Sol
         lots.members[changed],
         held=None if problem.held is None else some,
         moves=search.moves,
+        stopped=search.stopped,
         trace=search.trace.to_dict(),
     )
 
