@@ -179,6 +179,8 @@ def _no_others(
     for level, those in _met(levels * (x[:, :1] >= 0)):
         columns = np.flatnonzero(level)
         (left,) = np.nonzero(alone)
+        if not len(left):
+            break
         labels = np.array([tables[c][level[c] - 1][x[c, left]] for c in columns.tolist()])
         labels = labels.reshape(len(columns), len(left))
         here = (labels >= 0).all(axis=0)
