@@ -68,7 +68,7 @@ def _describe_round(
         codes[name] = np.where((found := classes.codes(a)) == null, -1, found)
     return {
         "levels": dict(zip(names, one.levels, strict=True)),
-        "rows": int(tuples.table.counts[one.members].sum()),
+        "rows": one.rows,
         "classes": codes,
         "sizes": one.classes.counts,
         "certificate": _proof(one.certificate),

@@ -124,7 +124,7 @@ class Treatment:
             [float((method.weights or {}).get(name, 1.0)) for name in self.names],
             float(method.suppression_limit),
             *self._range(),
-            method.local,
+            method.round_share if method.local else None,
             Matching([bool(null.any()) for null in nulls], k, self.bound.rules.units)
             if method.null_policy == "match"
             else None,
@@ -187,7 +187,7 @@ class Treatment:
         self.certificates += [one.certificate for one in rounds]
         left = np.full(len(tuples.table.counts), treatment != "append")
         for one in rounds:
-            left[one.members[one.kept]] = False
+            left[one.kept] = False
         done = _Done(replace(group, treatment=treatment), tuples, ids, rounds, left)
         self._settle(done)
         return done
@@ -249,7 +249,7 @@ class Treatment:
 
     def quality(self) -> float:
         """Return the quality of the whole table."""
-        if len(self.certificates) == 1 and len(self.done) == 1:
+        if len(self.certificates) == 1 and len(self.done) == 1 and not self.method.local:
             return self.certificates[0].taken
         pieces = [piece for done in self.done for piece in done.pieces()]
         settings = self.settings
@@ -376,7 +376,7 @@ class _Done:
         """Return the class of each row, numbered from `first` on; -1 where it is in none."""
         of_tuple = np.full(len(self.left), -1)
         for one in self.rounds:
-            of_tuple[one.members[one.kept]] = one.class_of[one.kept] + first
+            of_tuple[one.kept] = one.class_of[one.class_of >= 0] + first
             first += len(one.classes.counts)
         return of_tuple[self.ids]
 
@@ -397,12 +397,13 @@ class _Done:
     def labels(self, a: int, top: int) -> np.ndarray:
         """Return the label of each tuple, as its place on the list of all levels' labels."""
         lattice = self.tuples.lattice
-        labels = self.tuples.codes(a)
+        leaves = self.tuples.codes(a)
+        labels = leaves.copy()
         for one in self.rounds:
             level = one.levels[a]
             start = lattice.first[a, level] - lattice.first[a, 0]
-            held = one.members[one.kept]
-            labels[held] = start + self.tuples.labels(a, level)[held]
+            above = lattice.up[lattice.step[a, 0, level] :]
+            labels[one.kept] = start + above[leaves[one.kept]]
         labels[self.left] = top
         return labels
 
@@ -412,7 +413,7 @@ class _Done:
         bottom = (0,) * self.tuples.d
         for one in self.rounds:
             chosen = np.zeros(len(self.left), bool)
-            chosen[one.members[one.kept]] = True
+            chosen[one.kept] = True
             if chosen.any():
                 pieces.append(Piece(self.tuples.part(chosen), one.levels, True, one.classes.counts))
         if self.left.any():

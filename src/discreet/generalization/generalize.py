@@ -63,8 +63,17 @@ class Generalize(Recoding):
     levels : mapping of str to int or [int, int], optional
         The level of a column, or the lowest and the highest that it may have.
     local : bool
-        Local recoding: what the best node suppresses is generalized again, by a node of its own,
-        until no more records can be kept.
+        Local recoding: records are generalized in rounds, each by a node of its own, until no more
+        can be kept. A round takes, for the records that are left, the node at which a record that
+        it keeps costs least on average by the quality model; what it suppresses costs nothing,
+        since the next round has it. (`"nue"` and `"nnue"`: by label, what all of its records lose
+        on average. `"discernibility"` and `"average-class"` know no cost of a single record: each
+        round minimises them with suppression at its price.) The limit is for what is left in the
+        end: the last rounds are taken back and done by one node where it would be exceeded.
+    round_share : float
+        Smallest share of all records that a round of local recoding keeps, or a fifth of those
+        that are left where that is fewer, and k at least; half of it, and so on, where no node
+        keeps so many. Smaller shares lose less and take longer.
     time_limit : float, optional
         Seconds after which the best node so far is taken; the certificate tells the gap.
     evaluations : int or list of int, optional
@@ -131,6 +140,7 @@ class Generalize(Recoding):
     )
     constraints: ClassVar[Constraints] = {
         "suppression_limit": number(least=0, most=1, wanted="a share of 0 to 1"),
+        "round_share": number(least=0, most=1, wanted="a share of 0 to 1"),
         "weights": number(
             least=0, called="the weight of '{column}'", optional=True, only_by_column=True
         ),
@@ -152,6 +162,7 @@ class Generalize(Recoding):
         weights: dict[str, float] | None = None,
         levels: dict[str, int | list[int]] | None = None,
         local: bool = False,
+        round_share: float = 0.01,
         time_limit: float | None = None,
         evaluations: int | list[int] | None = None,
         small_group: SmallGroup = "suppress",
@@ -169,6 +180,7 @@ class Generalize(Recoding):
         self.weights = weights
         self.levels = levels
         self.local = local
+        self.round_share = round_share
         self.time_limit = time_limit
         self.evaluations = evaluations
         self.small_group = small_group
