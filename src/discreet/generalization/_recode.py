@@ -141,11 +141,13 @@ class _Recoding:
         price = PerRecord(name, self.tuples, aggregate, weights) if name not in BY_SIZE else None
         most: dict[Levels, int] = {}
         while self.left.n >= rules.k:
-            search, least = self._search(self.left.n - rules.k), rules.k
-            if price:
-                least = fewest(rules.k, share, self.tuples.n, self.left.n)
-                ranges = settings.lo, settings.hi, settings.matching
-                search = RoundSearch(self.left, rules, price, least, *ranges, most)
+            least = fewest(rules.k, share, self.tuples.n, self.left.n) if price else rules.k
+            ranges = settings.lo, settings.hi, settings.matching
+            search = (
+                RoundSearch(self.left, rules, price, least, *ranges, most)
+                if price
+                else self._search(self.left.n - least)
+            )
             # If all keep so many, this is the share of each round that is to come; the first take
             # longest.
             found = self._run(search, max(least / self.left.n, 0.1))
