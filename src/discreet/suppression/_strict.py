@@ -10,24 +10,15 @@ from discreet.draws import Draws
 from discreet.kernels import suppression as kernel
 from discreet.kernels import suppression_start
 from discreet.suppression._lots import Items, Lots, lots_of, power
-from discreet.suppression._problem import GONE, Problem, Solution
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 from discreet.suppression._search import Search
 
 # Up to so many columns, all sets of them are gone through; beyond, so many sets, small ones first.
 _ALL_SETS, _MOST_SETS = 12, 4096
 # Items that the start may hash, and by how much the price per record rises from level to level.
 _MOST_HASHED, _RISE = 300_000_000, 1.3
-# Moves by default.
-_DEFAULT_MOVES = 30_000
-
-
-class Infeasible(ValueError):
-    """Some members cannot be released: too few agree with them in the columns that are fixed."""
-
-    def __init__(self, members: int, rows: int) -> None:
-        super().__init__(f"{members} cannot be protected")
-        self.members = members
-        self.rows = rows
+# Moves by default, at most.
+_DEFAULT_MOVES = 50_000
 
 
 def solve_strict(
@@ -42,8 +33,9 @@ def solve_strict(
     lots = _start(items, problem)
     search = Search(items, lots, draws)
     if seconds is None and moves is None:
-        moves = _DEFAULT_MOVES
-    search.run(seconds, moves)
+        search.run(None, _DEFAULT_MOVES, whole=True)
+    else:
+        search.run(seconds, moves)
     lots = _given_back(items, search.lots)
     return _solution(problem, items, lots, search)
 
