@@ -91,11 +91,11 @@ def prices(columns: Sequence[str], importance: Any) -> dict[str, float]:
 
 def found_for_certain(found: Suppressed) -> int:
     """Count the people whose keys fit one released record alone, or records of one unit."""
-    number = 0
-    for row in found.rows:
-        fitting = [r for r in found.rows if _fits(found.before[row], found.after[r])]
-        number += found.count(fitting) == 1
-    return number
+    fitting = {
+        row: [r for r in found.rows if _fits(found.before[row], found.after[r])]
+        for row in found.rows
+    }
+    return found.count([row for row in found.rows if found.count(fitting[row]) == 1])
 
 
 # Cells

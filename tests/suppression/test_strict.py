@@ -120,3 +120,83 @@ def test_every_pattern_has_k_members(rows, k, data):
     assert all(count >= k for count in patterns.values())
     assert found.cost(one) == pytest.approx(cost(one, found))
     assert np.isfinite(found.cost(one))
+
+
+def from_file(name, k, **parameters):
+    """Read a table of the reference data as a problem."""
+    rows = np.loadtxt(reference_file(f"suppression/{name}.csv"), int, delimiter=",", skiprows=1)
+    return problem(rows + (1 - rows.min(axis=0)), k, **parameters)
+
+
+def milp_optimum(problem):
+    """Return the least cost: records choose patterns, open ones have k, by integer programming."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    q, k = problem.codes.shape[1], problem.demands[0].k
+    patterns, prices, entries, sizes = {}, [], [], []
+    for t, codes in enumerate(problem.codes):
+        for mask in range(1 << q):
+            shown = tuple(0 if mask >> c & 1 else int(v) for c, v in enumerate(codes))
+            price = sum(problem.weights[c] for c in range(q) if mask >> c & 1 and codes[c])
+            if all(codes[c] for c in range(q) if mask >> c & 1):
+                entries.append((t, patterns.setdefault(shown, len(patterns))))
+                prices.append(price)
+                sizes.append(problem.counts[t])
+    x, p, n = len(entries), len(patterns), len(problem.codes)
+    t, pattern = np.array(entries).T
+    all_placed = csr_array((np.ones(x), (t, np.arange(x))), shape=(n, x + p))
+    # An open pattern has k members, and one that is not open none.
+    least = csr_array(
+        (np.r_[np.ones(x), np.full(p, -k)], (np.r_[pattern, np.arange(p)], np.arange(x + p))),
+        shape=(p, x + p),
+    )
+    opened = csr_array(
+        (
+            np.r_[np.ones(x), -np.array(sizes, float)],
+            (np.r_[np.arange(x), np.arange(x)], np.r_[np.arange(x), x + pattern]),
+        ),
+        shape=(x, x + p),
+    )
+    found = milp(
+        np.r_[prices, np.zeros(p)],
+        integrality=np.ones(x + p),
+        bounds=Bounds(0, np.r_[sizes, np.ones(p)]),
+        constraints=[
+            LinearConstraint(all_placed, problem.counts, problem.counts),
+            LinearConstraint(least, 0, np.inf),
+            LinearConstraint(opened, -np.inf, 0),
+        ],
+        options={"time_limit": 20},
+    )
+    assert found.status == 0, found.message
+    return found.fun
+
+
+def small_table(seed):
+    """Draw a table of 8 to 20 records and 3 or 4 columns, some with nulls and weights."""
+    rng = np.random.default_rng(seed)
+    q, n, k = int(rng.integers(3, 5)), int(rng.integers(8, 21)), int(rng.integers(2, 4))
+    rows = (rng.random((n, q)) ** 2 * rng.integers(2, 5, q)).astype(int) + 1
+    if seed % 4 == 0:
+        rows[rng.random((n, q)) < 0.1] = 0
+    weights = rng.integers(1, 5, q) if seed % 3 == 0 else None
+    return problem(rows, k, weights)
+
+
+@pytest.mark.slow
+def test_small_tables_are_near_the_optimum():
+    gaps = []
+    for seed in range(40):
+        one = small_table(seed)
+        best, ours = milp_optimum(one), solve_strict(one, None, None, ONE).cost(one)
+        assert ours >= best - 1e-6
+        gaps.append(0.0 if ours <= best + 1e-6 else (ours - best) / best)
+    assert np.median(gaps) < 0.02
+    assert max(gaps) < 0.08
+
+
+def test_a_few_small_tables_reach_the_optimum():
+    for seed in range(3):
+        one = small_table(seed)
+        assert solve_strict(one, None, 3000, ONE).cost(one) == pytest.approx(milp_optimum(one))

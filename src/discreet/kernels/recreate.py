@@ -30,6 +30,7 @@ from discreet.kernels.suppression import (
     SIBLING,
     UNUSED,
     WRITTEN,
+    inner,
     new_pattern,
     price_of,
     same,
@@ -83,7 +84,7 @@ def neighbours(codes, tables, most):
     return near, gaps
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _take(i, far, apart, cut, room, near, gaps, tally):
     """List the items nearer than the cut by distance, and at it as many as there is room for."""
     n = far.size
@@ -133,7 +134,7 @@ def anneal(s, near, gaps, k, moves, hot, cold, state, best, waiting):
     return least
 
 
-@njit(cache=True, nogil=True)
+@inner
 def keep(s, best):
     """Write down all lots."""
     count = 0
@@ -146,7 +147,7 @@ def keep(s, best):
     best[0, 0] = count
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _tidy(s):
     """Free the patterns that lost their last member."""
     for i in range(s.at[WRITTEN]):
@@ -157,7 +158,7 @@ def _tidy(s):
             s.at[FREE_PATTERNS] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _undo(s, waiting, homeless, many):
     """Take back what the journal says."""
     for i in range(many):
@@ -174,7 +175,7 @@ def _undo(s, waiting, homeless, many):
 # Ruin
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _ruin(s, near, gaps, k, state, waiting, homeless):
     """Take some patterns apart; return how many items have homeless members."""
     seed = -1
@@ -207,7 +208,7 @@ def _ruin(s, near, gaps, k, state, waiting, homeless):
     return many
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _dissolve(s, pattern, item, k, state, waiting, homeless, many, members):
     """Make the members of a pattern homeless; of the left out and of large patterns only some."""
     patterns, lots = s.patterns, s.lots
@@ -248,7 +249,7 @@ def _dissolve(s, pattern, item, k, state, waiting, homeless, many, members):
     return many, members
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _home(s, item, k):
     """Return an item's own pattern, if that has k members."""
     home = s.home[s.own[item]]
@@ -261,7 +262,7 @@ def _home(s, item, k):
 # Recreate
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _recreate(s, near, gaps, k, state, waiting, homeless, many, order):
     """Place all the homeless; return whether that worked."""
     for i in range(many):
@@ -276,13 +277,13 @@ def _recreate(s, near, gaps, k, state, waiting, homeless, many, order):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _settle(s, near, gaps, k, state, waiting, item):
     """Place an item where it costs least per record; return whether there was a place."""
-    pattern, price = _joined(s, near, gaps, k, state, item)
+    pattern, price = _joined(s, near, gaps, k, item)
     if s.price * s.rows[item] < price:
         pattern, price = 0, s.price * s.rows[item]
-    columns, share = _founded(s, near, gaps, k, state, waiting, item)
+    columns, share = _founded(s, near, gaps, k, state, waiting, item, price)
     if share < price and _found(s, near, gaps, k, waiting, item, columns):
         return True
     if pattern < 0 or s.at[FREE_LOTS] == 0:
@@ -292,13 +293,14 @@ def _settle(s, near, gaps, k, state, waiting, item):
     return True
 
 
-@njit(cache=True, nogil=True)
-def _joined(s, near, gaps, k, state, item):
+@inner
+def _joined(s, near, gaps, k, item):
     """Return the cheapest pattern of a near item that an item can join."""
     best, least = -1, np.inf
     for i in range(near.shape[1]):
         other = near[item, i]
-        if other < 0:
+        # The nearest come first, and a pattern shared with one costs what they differ in.
+        if other < 0 or s.rows[item] * weight_of(s.tables, gaps[item, i] & ~s.nulls[item]) > least:
             break
         lot = s.first[other]
         while lot >= 0:
@@ -312,9 +314,12 @@ def _joined(s, near, gaps, k, state, item):
     return best, least
 
 
-@njit(cache=True, nogil=True)
-def _founded(s, near, gaps, k, state, waiting, item):
-    """Return the set of columns by which it costs least per homeless record to found a pattern."""
+@inner
+def _founded(s, near, gaps, k, state, waiting, item, price):
+    """Return the set of columns by which it costs least per homeless record to found a pattern.
+
+    Only sets that cost less than a price are looked at.
+    """
     q = s.codes.shape[1]
     base, bits = _free_columns(s, near, gaps, state, item, q)
     free = 0
@@ -327,6 +332,8 @@ def _founded(s, near, gaps, k, state, waiting, item):
         if other < 0:
             break
         gap = gaps[item, i] & ~base
+        if s.rows[item] * weight_of(s.tables, gaps[item, i] & ~s.nulls[item]) >= price:
+            break
         if gap & ~free != 0:
             continue
         index = gap
@@ -375,7 +382,7 @@ def _founded(s, near, gaps, k, state, waiting, item):
     return columns, least * s.rows[item]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _free_columns(s, near, gaps, state, item, q):
     """Return columns that are blanked anyway, and those of which all sets are weighed."""
     if q <= _AT_ONCE:
@@ -405,7 +412,7 @@ def _free_columns(s, near, gaps, state, item, q):
     return base, bits[:count]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _found(s, near, gaps, k, waiting, item, columns):
     """Found a pattern of the nearest homeless and spare members; return whether there are k."""
     mask = columns | s.nulls[item]
@@ -448,7 +455,7 @@ def _found(s, near, gaps, k, waiting, item, columns):
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _borrow(s, other, pattern, k):
     """Move members of an item to a pattern that is short of them, from those that can spare."""
     lot = s.first[other]

@@ -33,6 +33,9 @@ MASK, COUNT, FIRST = range(3)
 FREE_LOTS, FREE_PATTERNS, SEEN, WRITTEN = range(4)
 GONE, UNUSED = -1, -2
 
+# What only compiled code calls: half of the time to compile is for the way in from outside.
+inner = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
 
 @njit(cache=True, nogil=True)
 def weight_of(tables, columns):
@@ -45,7 +48,7 @@ def weight_of(tables, columns):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def price_of(s, item, mask):
     """Return what a member of an item costs in a pattern with these blanks."""
     if mask == GONE:
@@ -56,7 +59,7 @@ def price_of(s, item, mask):
 # Lots and patterns
 
 
-@njit(cache=True, nogil=True)
+@inner
 def shift(s, item, pattern, members):
     """Add members of an item to a pattern, or take them out; the journal keeps it."""
     lots, patterns = s.lots, s.patterns
@@ -102,7 +105,7 @@ def shift(s, item, pattern, members):
         s.at[FREE_LOTS] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def new_pattern(s, mask):
     """Return the number of a pattern that has no member yet."""
     s.at[FREE_PATTERNS] -= 1
@@ -111,7 +114,7 @@ def new_pattern(s, mask):
     return pattern
 
 
-@njit(cache=True, nogil=True)
+@inner
 def spare(s, item, pattern, k):
     """Return how many members of an item its pattern can do without."""
     lot = s.first[item]
@@ -141,7 +144,7 @@ def fill(s, table, items, masks, members):
 # Units: how often a pattern has one, by open addressing; what falls to 0 keeps its place.
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _unit_place(s, pattern, unit):
     key = (pattern << 32) | unit
     size = s.unit_keys.size
@@ -151,7 +154,7 @@ def _unit_place(s, pattern, unit):
     return place
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _seat(s, pattern, unit, members):
     """Count a unit into a pattern or out of it; return by how much its units change."""
     if pattern == 0:
@@ -169,7 +172,7 @@ def _seat(s, pattern, unit, members):
     return -1 if s.unit_counts[place] == 0 else 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _seat_again(s):
     """Drop the units that patterns no longer have."""
     keys, counts = s.unit_keys.copy(), s.unit_counts.copy()
@@ -185,7 +188,7 @@ def _seat_again(s):
 # Looking patterns up
 
 
-@njit(cache=True, nogil=True)
+@inner
 def mixed(x):
     """Return 64 well mixed bits."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -193,7 +196,7 @@ def mixed(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def key_of(codes, item, mask):
     """Hash what an item shows outside a set of columns; nulls count as blanks."""
     key = np.uint64(0)
@@ -204,7 +207,7 @@ def key_of(codes, item, mask):
     return key
 
 
-@njit(cache=True, nogil=True)
+@inner
 def same(codes, one, other, mask):
     """Tell whether two items show the same outside a set of columns."""
     for column in range(codes.shape[1]):
@@ -213,7 +216,7 @@ def same(codes, one, other, mask):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def find(s, table, item, mask):
     """Return the pattern of an item with these blanks, -1 where there is none, and its place."""
     mask |= s.nulls[item]
@@ -228,7 +231,7 @@ def find(s, table, item, mask):
     return -1, place
 
 
-@njit(cache=True, nogil=True)
+@inner
 def found(s, table, item, mask):
     """Return the pattern of an item with these blanks, which is made where there is none.
 
@@ -276,7 +279,7 @@ def scattered(codes, word):
     return hashed
 
 
-@njit(cache=True, nogil=True)
+@inner
 def differing(codes, one, other):
     """Return the columns in which two items differ."""
     columns = 0
@@ -301,7 +304,7 @@ def give_back(s, table, k):
             _return(s, table, pattern, k)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _listed(s, pattern):
     """Return the lots of a pattern."""
     count, lot = 0, s.patterns[pattern, FIRST]
@@ -315,7 +318,7 @@ def _listed(s, pattern):
     return listed
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _split(s, table, pattern, column, k):
     """Show a column again to members that have the same value there, where all stay k."""
     lots = _listed(s, pattern)
@@ -334,7 +337,7 @@ def _split(s, table, pattern, column, k):
         begin = end
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _show(s, table, pattern, column, k, items, members):
     """Move all of some members to the pattern with a column less blank, or none."""
     total = members.sum()
@@ -354,7 +357,7 @@ def _show(s, table, pattern, column, k, items, members):
             shift(s, items[i], pattern, members[i])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _return(s, table, pattern, k):
     """Send members that a pattern can spare to the cheapest that is there with fewer blanks."""
     lots = _listed(s, pattern)

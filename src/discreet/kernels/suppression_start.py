@@ -24,6 +24,7 @@ from discreet.kernels.suppression import (
     differing,
     find,
     found,
+    inner,
     key_of,
     price_of,
     same,
@@ -42,6 +43,8 @@ def start(s, table, sets, few, k, levels, waiting, pools, most):
     items may be hashed before only the last sets are.
     """
     active = np.flatnonzero(waiting)
+    # All that could share a pattern wait together when it opens, but for what nulls make equal.
+    join = (s.nulls != 0).any()
     work = 0
     seen = np.full(s.unit.max() + 1 if s.unit.size else 0, -1, np.int64)
     stamp = np.zeros(1, np.int64)
@@ -54,15 +57,15 @@ def start(s, table, sets, few, k, levels, waiting, pools, most):
             if work > most and number < sets.size - few:
                 continue
             work += active.size + pools.size
-            _place(s, table, sets[number], k, level, waiting, active, pools, seen, stamp)
+            _place(s, table, sets[number], join, k, level, waiting, active, pools, seen, stamp)
             active = active[waiting[active] > 0]
     return active
 
 
-@njit(cache=True, nogil=True)
-def _place(s, table, columns, k, level, waiting, active, pools, seen, stamp):
+@inner
+def _place(s, table, columns, join, k, level, waiting, active, pools, seen, stamp):
     """Go through one set of columns."""
-    slots, group, reps, following = _grouped(s, table, columns, waiting, active)
+    slots, group, reps, following = _grouped(s, table, columns, waiting, active, join)
     count = reps.size
     heads = np.full(count, -1, np.int64)
     served, cost = np.zeros(count, np.int64), np.zeros(count)
@@ -96,9 +99,9 @@ def _place(s, table, columns, k, level, waiting, active, pools, seen, stamp):
                 )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
-def _grouped(s, table, columns, waiting, active):
-    """Group waiting items by what they would show; those that find a pattern join it."""
+@inner
+def _grouped(s, table, columns, waiting, active, join):
+    """Group waiting items by what they would show; those that find a pattern may join it."""
     size = 16
     while size < 2 * active.size:
         size *= 2
@@ -108,11 +111,12 @@ def _grouped(s, table, columns, waiting, active):
     count = 0
     for i in range(active.size):
         item = active[i]
-        pattern, _ = find(s, table, item, columns)
-        if pattern >= 0:
-            shift(s, item, pattern, waiting[item])
-            waiting[item] = 0
-            continue
+        if join:
+            pattern, _ = find(s, table, item, columns)
+            if pattern >= 0:
+                shift(s, item, pattern, waiting[item])
+                waiting[item] = 0
+                continue
         place = np.int64(key_of(s.codes, item, columns) & np.uint64(size - 1))
         while slots[place] >= 0 and not same(s.codes, item, reps[slots[place]], columns):
             place = (place + 1) & (size - 1)
@@ -123,7 +127,7 @@ def _grouped(s, table, columns, waiting, active):
     return slots, group, reps[:count], np.empty(active.size, np.int64)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _units(s, active, head, following, seen, stamp):
     """Count the units of a group, and stamp them."""
     count, i = 0, head
@@ -136,7 +140,7 @@ def _units(s, active, head, following, seen, stamp):
     return count
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _open(s, table, columns, waiting, active, head, following):
     """Release a group in one pattern, and return this."""
     pattern = found(s, table, active[head], columns)
@@ -148,7 +152,7 @@ def _open(s, table, columns, waiting, active, head, following):
     return pattern
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _lenders(s, columns, k, slots, reps, served, pools):
     """Chain the pools that could lend to each group that wants it."""
     lent = np.full(reps.size, -1, np.int64)
@@ -169,7 +173,7 @@ def _lenders(s, columns, k, slots, reps, served, pools):
     return lent, then
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _open_lent(
     s, table, columns, k, level, waiting, active, head, following,
     pools, lender, then, served, cost, seen, stamp,
@@ -213,7 +217,7 @@ def absorb(s, table, everything, waiting, active):
     `everything` are the columns that may be blanked. Fewer than k wait in each group of items that
     agree in the others.
     """
-    slots, group, reps, _ = _grouped(s, table, everything, waiting, active)
+    slots, group, reps, _ = _grouped(s, table, everything, waiting, active, True)
     count = reps.size
     masks, least = np.zeros(count, np.int64), np.full(count, np.inf)
     goals, blanks = np.full(count, -1, np.int64), np.zeros(count, np.int64)
@@ -254,7 +258,7 @@ def absorb(s, table, everything, waiting, active):
     return active[waiting[active] > 0]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _group_of(s, columns, slots, reps, item):
     place = np.int64(key_of(s.codes, item, columns) & np.uint64(slots.size - 1))
     while slots[place] >= 0 and not same(s.codes, item, reps[slots[place]], columns):
@@ -262,7 +266,7 @@ def _group_of(s, columns, slots, reps, item):
     return slots[place]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _widen(s, table, pattern, mask):
     """Move all that a pattern has to one with more blanks."""
     goal = -1

@@ -10,6 +10,15 @@ import numpy as np
 from discreet.report.page import Table, counted, figure, share, shortened
 
 Plan = Mapping[str, Any]
+READINGS = {
+    "value": "a blank is one more value: every combination of released values, blanks included, is "
+    "shared by k. It holds under each reading, and nobody is found for certain",
+    "own": "a blank hides what its record was: k of the original records agree with the values "
+    "that a record shows. Some people may be found for certain",
+    "match": "a blank matches any value: k released records agree with each record wherever "
+    "neither has a blank. Records are protected by records that cannot be the person's, so that "
+    "people may be found for certain",
+}
 # Values of a column that are listed as blanked most.
 _MOST_VALUES = 5
 
@@ -26,15 +35,16 @@ def blank_facts(done: Plan, counts: str) -> Iterator[tuple[str, str]]:
 
 
 def said_of_cost(done: Plan) -> str:
-    """Say what the blanks cost, and how far that may be from the least."""
-    if done["cost"] == 0:
-        return "nothing had to be blanked"
-    paid = f"{figure(done['cost'])}, each cell by the importance of its column"
+    """Say what the blanks cost, and how much of it could be saved at best."""
+    if not done["cost"]:
+        return "nothing"
+    paid = f"{figure(done['cost'])} (a cell costs the importance of its column)"
     if done["gap"] <= 0:
-        return f"{paid}: the least possible, proven"
+        return f"{paid}, proven to be the least"
     if done["bound"] <= 0:
         return f"{paid}; no lower bound is known"
-    return f"{paid}; nothing costs less than {figure(done['bound'])}, a gap of {share(done['gap'])}"
+    least = f"nothing is known to cost less than {figure(done['bound'])}"
+    return f"{paid}; {least}: at most {share(done['gap'])} could be saved"
 
 
 def said_of_found(done: Plan, counts: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.report import pictures
-from discreet.report.blanks import blank_facts, blank_tables
+from discreet.report.blanks import READINGS, blank_facts, blank_tables
 from discreet.report.page import Table, counted, figure, named, share
 from discreet.report.pictures import Picture
 
@@ -278,6 +278,7 @@ def _local_suppression(part: StepPart, plan: Plan, done: Plan) -> None:
     said = "; ".join(demands) + (f"; and for {more:,} combinations more" if more else "")
     if demands:
         part.facts.append(("demanded k", said))
+    part.facts.append(("reading", READINGS[plan["null_policy"]]))
     part.facts += blank_facts(done, part.counts)
     part.tables += blank_tables(plan, done)
 

@@ -19,7 +19,7 @@ _REGION, _NEAR = 2000, 120
 # Moves of a slice, after which the clock is read.
 _SLICE = 500
 # The heat, in weights of a column, at the start and at the end of a cycle.
-_HOT, _COLD = 0.6, 0.05
+_HOT, _COLD = 1.5, 0.15
 
 
 class Search:

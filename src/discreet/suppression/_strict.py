@@ -18,7 +18,7 @@ _ALL_SETS, _MOST_SETS = 12, 4096
 # Items that the start may hash, and by how much the price per record rises from level to level.
 _MOST_HASHED, _RISE = 300_000_000, 1.3
 # Moves by default.
-_DEFAULT_MOVES = 20_000
+_DEFAULT_MOVES = 30_000
 
 
 class Infeasible(ValueError):
@@ -60,6 +60,7 @@ def _solution(problem: Problem, items: Items, lots: Lots, search: Search) -> Sol
         lots.members[changed],
         held=None if problem.held is None else some,
         moves=search.moves,
+        stopped=search.stopped,
         trace=search.trace.to_dict(),
     )
 

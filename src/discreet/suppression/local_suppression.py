@@ -20,7 +20,7 @@ from discreet.parameters import Constraints, number, whole
 from discreet.suppression._blanking import ByTuple, treated
 from discreet.suppression._demands import check_demands, check_importance, check_names
 from discreet.suppression._keys import Keys, Units
-from discreet.suppression._made import make
+from discreet.suppression._made import Others, make
 from discreet.table.classes import check_columns, encode
 from discreet.table.keys import group_numbers
 from discreet.table.lookup import Lookup
@@ -298,7 +298,10 @@ class LocalSuppression(Method):
         words = given.draws(next(iter(given.columns))).words(np.arange(len(keys.of_row)))
         codes = with_several(given.units, None)
         units = None if codes is None else Units.of(keys, codes, words, None)
-        made = make(self, keys, units, given.draws, lambda n: smallest(keys.of_row, words, n)[1])
+        others = Others(given.others, None, codes)
+        made = make(
+            self, keys, units, others, given.draws, lambda n: smallest(keys.of_row, words, n)[1]
+        )
         if units is not None:
             words = units.words[units.of_row]
         masks = made.blanking.masks_of(keys.of_row, words.__getitem__)
@@ -324,7 +327,7 @@ class LocalSuppression(Method):
         table, weights = counted.tuples([*columns, *self.reads, *unit])
         own = {name: table[name] for name in columns}
         keys = Keys.of(own, weights)
-        drawn, units = draws(columns[0]), None
+        drawn, codes, units = draws(columns[0]), None, None
         if unit:
             codes = with_several(encode(table[unit[0]], unit[0])[0], weights)
             words = drawn.at(group_numbers(table[unit[0]])).words(np.arange(len(table)))
@@ -332,8 +335,9 @@ class LocalSuppression(Method):
         lookup = Lookup.learn(own)
         places = keys.of_row[lookup.first]
         find = partial(_tuples, lookup, places)
+        others = Others({name: table[name] for name in self.reads}, weights, codes)
         made = make(
-            self, keys, units, draws, lambda needed: counted.smallest(columns, find, needed, drawn)
+            self, keys, units, others, draws, lambda n: counted.smallest(columns, find, n, drawn)
         )
         treat = ByTuple(find, made.blanking)
         return Decision(made.plans, treat, made.joint, made.figures, made.fixed)
