@@ -156,9 +156,11 @@ class Search:
             self.unit_room *= 4 if too_few else 1
 
     def _step(self, moves: int, heats: np.ndarray, heed: float) -> int:
+        # Without noise at the start.
+        noise = _NOISE if heats.any() else 0.0
         done = kernel.search(
             self.given, self.patterns, self.members, self.tally, self._log, heed * self.unit,
-            _NOISE if heats.any() else 0.0, self.state, self._chosen, moves, heats * self.unit, _SLACK * self.unit,
+            noise, self.state, self._chosen, moves, heats * self.unit, _SLACK * self.unit,
         )  # fmt: skip
         full = kernel.ROOM * np.array([self.room, self.unit_room + 1])
         if (self.tally[[kernel.FILLED, kernel.UNIT_FILLED]] > full).any():
