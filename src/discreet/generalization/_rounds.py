@@ -28,7 +28,7 @@ from discreet.kernels.privacy import Rules
 # These know only the sizes of classes, and no price of a record: suppression keeps its own.
 BY_SIZE = ("discernibility", "average-class")
 # Towards the end a round need not keep more than this of the records that are left.
-_OF_THE_REST = 0.2
+_OF_THE_REST = 0.1
 # Of so few tuples the classes are formed anew for each node: to keep them costs more.
 _FEW_TUPLES = 3_000
 # So many nodes are looked at in a round where no node tells that all finer ones keep too little, as
@@ -42,7 +42,7 @@ def fewest(k: int, share: float, n: int, left: int) -> int:
     Examples
     --------
     >>> fewest(5, 0.01, 10_000, 8_000), fewest(5, 0.01, 10_000, 200), fewest(5, 0, 10_000, 200)
-    (100, 40, 5)
+    (100, 20, 5)
     """
     return max(k, math.ceil(min(share * n, max(share, _OF_THE_REST) * left)))
 
