@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -132,6 +132,9 @@ class RoundSearch(Search):
     A node must keep the `least` records. `most` has what nodes kept in earlier rounds: they keep no
     more now; what this round learns is added.
     """
+
+    # Rounds are many: none is worth more than its own search.
+    large: ClassVar[float] = math.inf
 
     def __init__(
         self,
