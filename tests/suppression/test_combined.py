@@ -119,6 +119,7 @@ def test_every_combination_is_shared(problem: Problem, seed: int) -> None:
         assert members < max(demand.k for demand in problem.demands)
         return
     assert violations(problem, solution) == 0
+    assert solution.bound <= solution.cost(problem) + 1e-9
     fixed = sum(1 << c for c, w in enumerate(problem.weights) if np.isinf(w))
     kept = solution.masks != GONE
     assert not (solution.masks[kept] & (fixed | problem.nulls[solution.tuples[kept]])).any()
@@ -169,21 +170,25 @@ def test_figures_of_the_trial() -> None:
     solution = solve_combined(problem, None, 100, Draws(0))
     assert violations(problem, solution) == 0
     assert solution.cost(problem) <= 1.03 * 297
+    assert solution.bound == 126
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "demands", "reached"),
+    ("name", "demands", "reached", "bound"),
     [
-        ("testdata7", every(7, 3, 10), 1069),
-        ("testdata2_7", every(7, 5, 10) + every(7, 4, 20) + every(7, 3, 30), 525),
+        ("testdata7", every(7, 3, 10), 1069, 453),
+        ("testdata2_7", every(7, 5, 10) + every(7, 4, 20) + every(7, 3, 30), 525, 470),
     ],
 )
-def test_figures_of_larger_trials(name: str, demands: list[Demand], reached: int) -> None:
+def test_figures_of_larger_trials(
+    name: str, demands: list[Demand], reached: int, bound: int
+) -> None:
     problem = problem_of(read(name), demands)
     solution = solve_combined(problem, None, None, Draws(0))
     assert violations(problem, solution) == 0
     assert solution.cost(problem) <= 1.03 * reached
+    assert solution.bound == bound
 
 
 def test_patterns_are_counted_as_in_a_plain_twin() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from discreet.draws import Draws
 from discreet.kernels import combinations as kernel
+from discreet.suppression._own import solve_own
 from discreet.suppression._problem import GONE, Problem, Solution
 from discreet.suppression._strict import Infeasible
 from discreet.table.classes import classes_of
@@ -44,7 +46,9 @@ def solve_combined(
         search = Search(problem, draws.words(np.array([attempt]))[0])
         search.run(seconds, moves)
         if not _rare(problem, search).any():
-            return search.solution()
+            # Whoever shares a pattern with k members fits the originals of these.
+            bound = solve_own(problem).cost(problem)
+            return replace(search.solution(), bound=bound)
     raise RuntimeError("words of patterns collide")  # four times: never
 
 
