@@ -21,7 +21,7 @@ def measures(*families: str) -> dict[str, Measure]:
     Examples
     --------
     >>> list(measures("risk"))[:2]
-    ['class_sizes', 'individual_risk']
+    ['class_sizes', 'found_for_certain']
     """
     chosen = families or FAMILIES
     return {m.name: m for family in chosen for m in FAMILIES[family].MEASURES}
