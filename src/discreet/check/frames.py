@@ -62,7 +62,7 @@ def check_frames(
         names += [NOTHING] * bool(recipe.treated)
         cells = [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
     else:
-        cells, left_out = against_original(shown, recipe, evidence, original)
+        cells, left_out, shown = against_original(shown, recipe, evidence, original)
         assert everyone is not None
         cells = [same_input(evidence, everyone), *cells]
         cells += _drawn_once(recipe, evidence, original)

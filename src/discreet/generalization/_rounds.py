@@ -11,9 +11,8 @@ keeps too few records keeps no more when others are gone.
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 from discreet.generalization._match import Matching
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.quality import Quality, bits
-from discreet.generalization.search import Found, Levels, Node, Search, judge
+from discreet.generalization.search import Entry, Found, Levels, Node, Search, judge
 from discreet.kernels import lattice as kernels
 from discreet.kernels.privacy import Rules
 
@@ -77,8 +76,8 @@ class PerRecord(Quality):
             levels = [self._cheapest(a, level, counts, many) for level in range(height + 1)]
             self.floor.append(np.minimum.accumulate(levels[::-1])[::-1].tolist())
 
-    def at_least(self, lo: Levels) -> float:
-        """Return what no node above `lo` is below."""
+    def bound(self, lo: Sequence[int], total: float = 0.0, least: Sequence[float] = ()) -> float:
+        """Return what no node above `lo` is below; classes need not be known for that."""
         x = [floor[level] for floor, level in zip(self.floor, lo, strict=True)]
         value = math.prod(x) if self.products else self._joined(x)
         return value - 1e-14 * abs(value)
@@ -164,34 +163,33 @@ class RoundSearch(Search):
             self.price.look_at(self.tuples, self.least)
             for levels, node in self.known.items():
                 if self._is_best(levels, node):
-                    self.best = self._rank(levels, node)
+                    self.best = self.rank(levels, node)
             found = super().run(*given)
         return found
 
-    def _bounded(self, end: float, most: float) -> float:
-        return min(super()._bounded(end, most), self.passed_over)
+    def _bounded(self, over: Callable[[], bool] | None) -> float:
+        return min(super()._bounded(over), self.passed_over)
 
     def bound(self, lo: Levels, hi: Levels) -> float:
         """Return what no node of a box is below."""
-        return self.price.at_least(lo)
+        return self.price.bound(lo)
 
-    def _push(self, heap: list, lo: Levels, hi: Levels) -> None:
-        """Add a box, unless it holds nothing better than the best node known."""
+    def _entry(self, lo: Levels, hi: Levels) -> Entry | None:
+        """Return a box with its bound, unless it holds nothing better than the best node known."""
         bound = self.bound(lo, hi)
         entry = (self.quality.rank(bound), sum(lo), lo, hi, bound)
         if self.best is not None and entry[:3] >= self.best:
-            return
+            return None
         if self.most.get(hi, self.least) < self.least:
-            return
+            return None
         if self.best is None and hi not in self.known and len(self.known) >= _MOST_NODES:
             self.passed_over = min(self.passed_over, bound)
-            return
+            return None
         if self.look(hi).barred > self.allowed:
-            return
-        if self.best is None or entry[:3] < self.best:
-            heapq.heappush(heap, entry)
+            return None
+        return entry if self.best is None or entry[:3] < self.best else None
 
-    def _descend(self, end: float, most: float) -> None:
+    def _descend(self, over: Callable[[], bool]) -> None:
         """Go up from the bottom until enough is kept, to have a good node early.
 
         This is done however short the budget is: it takes few evaluations, since what earlier
@@ -204,7 +202,7 @@ class RoundSearch(Search):
                 for a, level in enumerate(levels)
                 if level < self.hi[a]
             ]
-            levels = max(above, key=lambda x: self._kept(x) / (self.price.at_least(x) + 1e-9))
+            levels = max(above, key=lambda x: self._kept(x) / (self.price.bound(x) + 1e-9))
 
     def _kept(self, levels: Levels) -> int:
         """Return how many records a node keeps; too few is exact enough."""
@@ -225,4 +223,4 @@ class RoundSearch(Search):
         if not len(self.rules.kinds):
             # Other models may hold again when records are gone.
             self.most[levels] = kept
-        return Node(suppressed, barred, price.of(sums.tolist(), kept), [], 0.0)
+        return Node(suppressed, barred, price.of(sums.tolist(), kept), [0.0] * tuples.d, 0.0)

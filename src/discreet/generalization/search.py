@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.generalization._drawn import Race
 from discreet.generalization._match import Matching
+from discreet.generalization._neighbours import Neighbours
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.quality import Quality
 from discreet.kernels import lattice as kernels
@@ -28,9 +29,15 @@ from discreet.trace import Trace
 
 Levels = tuple[int, ...]
 Box = tuple[Levels, Levels]
+# A box with its bound; the first three are compared.
+Entry = tuple[float, int, Levels, Levels, float]
 # Rows of all tables that are kept to roll up from, in multiples of the distinct tuples.
 _KEPT_TABLES = 20
 _KEPT_ROWS = 4_000_000
+# Under a budget, neighbours of the best node are searched too in lattices of so many nodes.
+# That search may keep so much of what this one may.
+_LARGE = 1_000_000
+_NEAR = 0.25
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,8 @@ class Search:
         self.matching = matching
         self.tuples, self.rules, self.quality, self.allowed = tuples, rules, quality, allowed
         self.lo, self.hi = tuple(lo), tuple(hi)
-        self.tables = _Tables(tuples)
+        self.nodes = math.prod(h - low + 1 for low, h in zip(lo, hi, strict=True))
+        self.tables = Tables(tuples)
         self.known: dict[Levels, Node] = {}
         self.best: tuple[float, int, Levels] | None = None
         self.drawn = False
@@ -146,21 +154,20 @@ class Search:
         With `draws`, of which a step's searches have a `stream` each, another may be taken.
         """
         self.drawn = draws is not None
-        end = math.inf if time_limit is None else time.perf_counter() + time_limit
-        most = math.inf if evaluations is None else evaluations
-        bound = self._bounded(end, most)
+        over = self._budget(time_limit, evaluations)
+        bound = self._bounded(over)
         if self.best is None:
             return None
         self.trace.add(len(self.known), self.known[self.best[2]].value)
         drawn = None
         if draws is not None:
-            drawn = Race(self, draws, stream).first(lambda: self._over(end, most))
+            drawn = Race(self, draws, stream).first(over or (lambda: False))
         # After a search that was cut short, the draw may have come upon a better one.
         best = self.known[self.best[2]].value
         levels = self.best[2] if drawn is None else drawn
         node = self.known[levels]
         certificate = Certificate(
-            math.prod(h - low + 1 for low, h in zip(self.lo, self.hi, strict=True)),
+            self.nodes,
             len(self.known),
             best,
             min(best, bound),
@@ -168,28 +175,54 @@ class Search:
         )
         return Found(levels, node.suppressed, certificate, self.trace.to_dict())
 
-    def _bounded(self, end: float, most: float) -> float:
+    def _budget(self, seconds: float | None, evaluations: int | None) -> Callable[[], bool] | None:
+        """Return what tells whether the budget is over; None where there is none."""
+        if seconds is None and evaluations is None:
+            return None
+        end = math.inf if seconds is None else time.perf_counter() + seconds
+        most = math.inf if evaluations is None else evaluations
+        return lambda: len(self.known) >= most or time.perf_counter() > end
+
+    def _bounded(self, over: Callable[[], bool] | None) -> float:
         """Search until the best node is proven or the budget is over; what is left is not below."""
-        heap: list[tuple[float, int, Levels, Levels, float]] = []
+        heap: list[Entry] = []
         self._push(heap, self.lo, self.hi)
-        if end < math.inf or most < math.inf:
-            self._descend(end, most)
+        near = None
+        if over is not None:
+            self._descend(over)
+            if self.nodes >= _LARGE and heap:
+                near = Neighbours(self, Tables(self.tuples, _NEAR), over)
+                near.resume()
+                heap = self._trimmed(heap, over)
         while heap and (self.best is None or heap[0][:3] < self.best):
+            if near is not None:
+                near.resume()
             _, _, lo, hi, bound = heap[0]
             if lo == hi:
                 heapq.heappop(heap)
                 continue
             below, above = self.halves(lo, hi)
             # What needs no evaluation is done in any case: a rerun by evaluations ends here too.
-            if self.best and self._over(end, most) and not self.are_known(below, above):
+            if over and self.best and over() and not self.are_known(below, above):
                 return bound
             heapq.heappop(heap)
             self._push(heap, *below)
             self._push(heap, *above)
         return math.inf
 
-    def _over(self, end: float, most: float) -> bool:
-        return len(self.known) >= most or time.perf_counter() > end
+    def _trimmed(self, heap: list[Entry], over: Callable[[], bool]) -> list[Entry]:
+        """Leave out of the first box the lowest levels that no better node has in a column."""
+        if not self.quality.by_column:
+            return heap
+        ((_, _, lo, hi, _),) = heap
+        for a in range(len(lo)):
+            while lo[a] < hi[a]:
+                top = (*hi[:a], lo[a], *hi[a + 1 :])
+                if (over() and top not in self.known) or self._entry(lo, top) is not None:
+                    break
+                lo = (*lo[:a], lo[a] + 1, *lo[a + 1 :])
+        entry = self._entry(lo, hi)
+        return [] if entry is None else [entry]
 
     def halves(self, lo: Levels, hi: Levels) -> tuple[Box, Box]:
         """Cut a box in two."""
@@ -212,7 +245,7 @@ class Search:
         node = self._judged(levels, self._node(levels, np.array(levels, np.int64)))
         self.known[levels] = node
         if self._is_best(levels, node):
-            self.best = self._rank(levels, node)
+            self.best = self.rank(levels, node)
             self.trace.add(len(self.known), node.value)
         return node
 
@@ -250,24 +283,28 @@ class Search:
         """Judge a node by what its classes do not tell."""
         return node
 
-    def _rank(self, levels: Levels, node: Node) -> tuple[float, int, Levels]:
+    def rank(self, levels: Levels, node: Node) -> tuple[float, int, Levels]:
+        """Return what nodes are compared by: the least is the best."""
         return self.quality.rank(node.value), sum(levels), levels
 
     def _is_best(self, levels: Levels, node: Node) -> bool:
         """Tell whether a node is feasible, and better than the best so far."""
         if node.suppressed > self.allowed:
             return False
-        return self.best is None or self._rank(levels, node) < self.best
+        return self.best is None or self.rank(levels, node) < self.best
 
-    def _push(self, heap: list, lo: Levels, hi: Levels) -> None:
-        """Add a box, unless it holds nothing better than the best node known."""
-        top = self.look(hi)
-        if top.barred > self.allowed:
-            return
+    def _push(self, heap: list[Entry], lo: Levels, hi: Levels) -> None:
+        entry = self._entry(lo, hi)
+        if entry is not None:
+            heapq.heappush(heap, entry)
+
+    def _entry(self, lo: Levels, hi: Levels) -> Entry | None:
+        """Return a box with its bound, unless it holds nothing better than the best node known."""
+        if self.look(hi).barred > self.allowed:
+            return None
         bound = self.bound(lo, hi)
         entry = (self.quality.rank(bound), sum(lo), lo, hi, bound)
-        if self.best is None or entry[:3] < self.best:
-            heapq.heappush(heap, entry)
+        return entry if self.best is None or entry[:3] < self.best else None
 
     def _cut(self, lo: Levels, hi: Levels) -> tuple[int, int]:
         """Choose the column whose levels differ most in cost, and the level after which to cut.
@@ -279,13 +316,13 @@ class Search:
         _, a = min((part[lo[a]] - part[hi[a]], a) for a, part in enumerate(steps) if lo[a] < hi[a])
         return a, hi[a] - 1 if self.quality.by_column else lo[a]
 
-    def _descend(self, end: float, most: float) -> None:
+    def _descend(self, over: Callable[[], bool]) -> None:
         """Go down from the top as long as that is better, to have a good node early."""
         levels = self.hi
         while True:
             before = self.best
             for a, level in enumerate(levels):
-                if self._over(end, most):
+                if over():
                     return
                 if level > self.lo[a]:
                     self.look((*levels[:a], level - 1, *levels[a + 1 :]))
@@ -304,16 +341,16 @@ def judge(
     return out, out
 
 
-class _Tables:
+class Tables:
     """The classes of nodes that were evaluated, to roll up from."""
 
-    def __init__(self, tuples: Tuples) -> None:
+    def __init__(self, tuples: Tuples, share: float = 1.0) -> None:
         d = len(tuples.lattice.height)
         self.levels = np.zeros((64, d), np.int64)
         self.sizes = np.zeros(64, np.int64)
         self.tables = [tuples.table]
         self.sizes[0] = len(tuples.table.counts)
-        self.room = max(_KEPT_ROWS, _KEPT_TABLES * int(self.sizes[0]))
+        self.room = share * max(_KEPT_ROWS, _KEPT_TABLES * int(self.sizes[0]))
         self.rows = 0
         self.came_from = 0
 

@@ -546,6 +546,22 @@ def smallest_finer(levels, sizes, m, target):
 
 
 @njit(cache=True, nogil=True)
+def most_of_coarser(levels, numbers, m, target):
+    """Return by column the largest number of those of the first m nodes that are above `target`."""
+    most = np.zeros(numbers.shape[1])
+    for i in range(m):
+        coarser = True
+        for a in range(target.size):
+            if levels[i, a] < target[a]:
+                coarser = False
+                break
+        if coarser:
+            for a in range(most.size):
+                most[a] = max(most[a], numbers[i, a])
+    return most
+
+
+@njit(cache=True, nogil=True)
 def together(rules, table, chosen):
     """Tell whether some classes would satisfy the models if merged."""
     histogram = np.zeros(rules.q.size + rules.offsets.size, np.int64)
