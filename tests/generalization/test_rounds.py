@@ -211,6 +211,16 @@ def test_a_time_limit_is_shared_by_the_rounds():
     assert method.quality_ < 0.1
 
 
+def test_many_columns_end_without_a_budget():
+    rng = np.random.default_rng(1)
+    names = [f"c{i}" for i in range(12)]
+    frame = pd.DataFrame({name: rng.integers(100, 140, 200).astype(str) for name in names})
+    method = Generalize({name: Hierarchy.prefix() for name in names}, KAnonymity(4), local=True)
+    out = method.fit_transform(frame)
+    assert method.suppressed_ < 4
+    assert out[~method.unsafe_mask_].groupby(names).size().min() >= 4
+
+
 @pytest.mark.parametrize("share", [-0.1, 1.5, "all"])
 def test_a_round_share_is_a_share(share):
     with pytest.raises(BadInput, match="round_share must be a share of 0 to 1"):
