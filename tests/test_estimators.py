@@ -31,6 +31,7 @@ from discreet.rounding import (
     KMeans,
     Resampling,
 )
+from discreet.suppression import LocalSuppression
 
 # A small k, because scikit-learn's checks use few rows.
 EXAMPLES = [
@@ -66,6 +67,7 @@ ROW_BOUND = [
     PoROP(k=3, random_state=0),
     LiROP(k=2, random_state=0),
     IPSO(confidential=["x0"], random_state=0),
+    LocalSuppression(k=1, random_state=0),
 ]
 # Those that make labels of values. scikit-learn's checks look at numbers, so they have their own.
 RECODING = [
@@ -81,6 +83,7 @@ DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
 REFUSED = {
     IPSO: ["check_fit2d_1sample", "check_fit2d_1feature"],
+    LocalSuppression: ["check_dtype_object"],
     Microaggregation: ["check_dtype_object"],
     RankSwap: ["check_fit2d_1sample"],
     Shuffle: ["check_dtype_object"],

@@ -134,3 +134,24 @@ class Draws:
     def permutation(self, n: int) -> np.ndarray:
         """Return a random order of 0..n-1: rows sorted by their word."""
         return np.argsort(self.words(np.arange(n)), kind="stable")
+
+
+def smallest(
+    tuples: np.ndarray, words: np.ndarray, needed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest words of rows of the same tuple, as many as it needs, with the tuples.
+
+    Tuples are 0, 1, ..., and `needed` is by tuple. They are returned in order.
+
+    Examples
+    --------
+    >>> tuples, words = np.array([0, 1, 0, 0]), np.array([7, 5, 3, 9], np.uint64)
+    >>> [found.tolist() for found in smallest(tuples, words, np.array([2, 0]))]
+    [[0, 0], [3, 7]]
+    """
+    rows = np.flatnonzero(needed[tuples])
+    order = rows[np.lexsort((words[rows], tuples[rows]))]
+    sorted_ = tuples[order]
+    place = np.arange(len(order)) - np.searchsorted(sorted_, sorted_)
+    kept = order[place < needed[sorted_]]
+    return tuples[kept], words[kept]

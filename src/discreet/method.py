@@ -42,7 +42,7 @@ from discreet.table.summary import Summary, summarise
 
 Value = TypeVar("Value")
 # Promises about classes of records.
-JUDGED = ("privacy-models", "wildcard-k")
+JUDGED = ("privacy-models", "wildcard-k", "local-suppression")
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -70,9 +70,9 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     orders: ClassVar[bool] = False
     # Rows with the same values get the same, however often they come.
     alike: ClassVar[bool] = False
-    # Its draws go by the role unit, or else household, where a recipe gives either: the same in all
-    # rows of a person.
-    draws_by_unit: ClassVar[bool] = False
+    # What its draws go by, where a recipe gives it, and else by row: the household, or else the
+    # unit ("person"); or what k counts ("counted"). They are the same in all its rows.
+    draws_by: ClassVar[Literal["row", "person", "counted"]] = "row"
     # What it does to a column, for people who read the released file's codebook.
     in_words: ClassVar[str]
     # Parameters that users of a release may know where it coarsens: they say what a released value
@@ -80,8 +80,6 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     published: ClassVar[tuple[str, ...]] = ()
     # Those that they may know where it perturbs, if the recipe says `publish_noise`.
     published_with_noise: ClassVar[tuple[str, ...]] = ()
-    # It may suppress records, which get `*` in its columns.
-    suppresses: ClassVar[bool] = False
     # A released value is the centre of a group's values: who knows the others can tell the last.
     averages: ClassVar[bool] = False
     # What its parameters must be, beyond those of its bases.
@@ -105,6 +103,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def minimal(self) -> bool:
         """True where it is known to release the best there is: all better would break a promise."""
+        return False
+
+    @property
+    def suppresses(self) -> bool:
+        """True where it may suppress records: they get `*` in its columns, or are left out."""
         return False
 
     @property

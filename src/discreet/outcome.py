@@ -144,6 +144,19 @@ class Counted(Protocol):
     def tuples(self, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
         """Return the distinct tuples of some columns, by first appearance, with their counts."""
 
+    def smallest(
+        self,
+        columns: Sequence[str],
+        find: Callable[[Mapping[str, Any]], np.ndarray],
+        needed: np.ndarray,
+        draws: Draws,
+    ) -> np.ndarray:
+        """Return the smallest words drawn for the rows of tuples, as many as each needs.
+
+        `find` goes from columns to the tuple of each row, as 0, 1, ... Words are by tuple and in
+        order; those of a unit's rows are one, where units are counted.
+        """
+
     def moments(self, columns: Sequence[str]) -> Moments:
         """Return the moments of numeric columns."""
 

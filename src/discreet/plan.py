@@ -66,6 +66,8 @@ class ColumnPlan(TypedDict, total=False):
     separator: str | None
     items: list[str]
     labels: list[str | None]
+    # `local-suppression`: the cells that were blanked.
+    blanked: int
 
 
 class JointPlan(TypedDict, total=False):
@@ -109,3 +111,8 @@ class JointPlan(TypedDict, total=False):
     labels: dict[str, Any]
     tuples: dict[str, Any]
     classes: np.ndarray
+    # `local-suppression`: which columns, by their place in the step as bits, are blanked in all
+    # records of a tuple, or in those with a drawn word; -1 where these are left out.
+    demands: list[dict[str, Any]]
+    whole: dict[str, np.ndarray]
+    some: dict[str, np.ndarray]

@@ -15,7 +15,14 @@ from discreet.errors import BadInput, nearest
 from discreet.method import Method
 from discreet.parameters import types_of
 
-FAMILIES = ("rounding", "microaggregation", "perturbation", "regression", "generalization")
+FAMILIES = (
+    "rounding",
+    "microaggregation",
+    "perturbation",
+    "regression",
+    "generalization",
+    "suppression",
+)
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import Phase, given
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput
-from discreet.risk import class_sizes, interval_disclosure
+from discreet.risk import class_sizes, found_for_certain, interval_disclosure
 from discreet.table import normalise
 from discreet.utility import (
     contingency_loss,
@@ -115,7 +116,11 @@ def as_published(result, before, after, rows, suppressed):
         "contingency_loss": lambda: contingency_loss(*both(labels)),
         "null_rates": lambda: null_rates(whole, laid, quasi, suppressed=gone),
         "class_sizes": lambda: asdict(class_sizes(after, quasi)),
+        "found_for_certain": lambda: certain(found_for_certain(*both(quasi), quasi, detail=True)),
     }
+
+    def certain(result):
+        return {"found": result.found, "share": result.value}
 
     def both(names):
         return before.select(names), after.select(names)
@@ -226,6 +231,29 @@ def test_records_left_out_and_columns_missing(session):
     assert result.utility["null_rates"]["suppressed"] == len(gone) > 0
 
 
+def test_blanked_cells_are_no_nulls_of_the_input(session):
+    table = people()
+    rng = np.random.default_rng(2)
+    after = table
+    for at, name in ((0, "age"), (1, "sex")):
+        blank = pa.array(rng.random(len(table)) < 0.1)
+        after = after.set_column(at, name, pc.if_else(blank, None, after[name]))
+    rows = np.flatnonzero(rng.random(len(table)) < 0.9)
+    recipe = recipe_of(["age", "sex", "region"], [])
+    gone = np.setdiff1d(np.arange(len(table)), rows)
+    result = compare(session, table, after.take(pa.array(rows)), recipe, rows, gone)
+    found = result.utility["null_rates"]
+    lost = [
+        table[c].take(pa.array(rows)).is_valid().to_numpy()
+        & after[c].take(pa.array(rows)).is_null().to_numpy()
+        for c in ("age", "sex")
+    ]
+    assert found["blanked"] == np.sum(lost) / (3 * len(table))
+    assert found["blanked_records"] == np.any(lost, axis=0).sum() / len(table)
+    nulls = sum(table[c].null_count for c in ("age", "sex"))
+    assert found["before"] == nulls / (3 * len(table))
+
+
 def test_rows_in_another_order_and_markers(place):
     table = people()
     marked = table.set_column(1, "sex", table["sex"].fill_null("?"))
@@ -300,10 +328,12 @@ def test_units_are_counted_on_engines_as_in_memory(session, weight, roles):
     table = table.append_column("w", pa.array(2 + rng.random(200)))
     rows = np.flatnonzero(rng.random(200) < 0.95)
     after = table.drop_columns(["w"]).take(pa.array(rows))
+    blank = pa.array(rng.random(len(rows)) < 0.1)
+    after = after.set_column(1, "sex", pc.if_else(blank, None, after["sex"]))
     if "unit" in roles:
         after = after.drop_columns(["home"])
     recipe = recipe_of(["sex", "region"], [], ["works"], weight=weight, **roles)
-    names = ["class_sizes", "attackers", "diversity", "composition"]
+    names = ["class_sizes", "found_for_certain", "attackers", "diversity", "composition"]
     names = names[: -1 if "unit" in roles else None]
     given = {"recipe": recipe, "rows": rows, "measures": names}
     in_memory = assess(table, after, recipe.roles, **given)
@@ -316,6 +346,11 @@ def test_units_are_counted_on_engines_as_in_memory(session, weight, roles):
     assert counted["counts"] == ("units" if "unit" in roles else "households")
     units = table["home"].take(pa.array(rows))
     assert counted["after"] == asdict(class_sizes(after, ["sex", "region"], units=units))
+    certain = in_memory.risk["found_for_certain"]
+    both = table.take(pa.array(rows)), after
+    found = found_for_certain(*both, ["sex", "region"], units=units, detail=True)
+    assert certain["after"] == {"found": found.found, "share": found.value}
+    assert certain["counts"] == counted["counts"]
 
 
 def test_too_many_tuples_are_told_of(session, monkeypatch):

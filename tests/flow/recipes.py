@@ -64,6 +64,16 @@ def generalize(columns: Any, privacy: Any = K5, *more: Any, **parameters: Any) -
     return recipe(step, *more, quasi=columns, confidential=sorted(confidential))
 
 
+def blanking(
+    columns: Any, null_policy: str = "value", importance: Any = None, **roles: Any
+) -> Recipe:
+    """Recode a little, then blank the few cells that still give somebody away."""
+    few = {"method": "top-bottom", "columns": ["age"], "upper": 80, "promise": False}
+    blanks = {"method": "local-suppression", "columns": list(columns), "k": 5}
+    blanks |= {"null_policy": null_policy, "importance": importance, "improve_moves": 500}
+    return recipe(few, blanks, quasi=columns, confidential=["income"], **roles)
+
+
 RECIPES: dict[str, Recipe] = {
     "oma": rounding("oma", "income", "assets", "birth_date", "hours", k=5),
     "mdav": rounding("mdav", k=5),
@@ -107,6 +117,13 @@ RECIPES: dict[str, Recipe] = {
         {"method": "mondrian", "columns": ["age", "postcode", "sex"], "privacy": K5},
         quasi=["age", "postcode", "sex"],
         confidential=["income"],
+    ),
+    "local suppression": blanking(["age", "sex", "education"], importance={"sex": 3.0}),
+    "local suppression of households": blanking(
+        ["age", "postcode", "sex"], null_policy="match", household="household_id"
+    ),
+    "local suppression by key": blanking(
+        ["age", "sex", "education"], null_policy="own", row_key="key"
     ),
     "several steps": recipe(
         {"method": "noise", "columns": ["income"], "scale": 0.05},
@@ -191,6 +208,7 @@ TOGETHER = {
     "match": generalize(["age", "sex"], null_policy="match"),
     "value": generalize(["age", "postcode", "sex"], null_policy="value"),
     "suppress": generalize(["age", "sex"], null_policy="suppress", local=True),
+    "blanks": blanking(["age", "sex", "education"]),
 }  # fmt: skip
 
 

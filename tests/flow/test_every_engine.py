@@ -51,6 +51,24 @@ columns = ["education"]
 """
 
 
+BLANKS = (
+    RECIPE[: RECIPE.index("[[steps]]")]
+    + """\
+[[steps]]
+method = "top-bottom"
+columns = ["age"]
+upper = 85
+promise = false
+
+[[steps]]
+method = "local-suppression"
+columns = ["region", "age", "sex"]
+k = 3
+importance = ["region", "sex"]
+"""
+)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("engines")
@@ -181,6 +199,28 @@ def test_releases_of_any_engine_are_compared_and_reported(run, folder, both):
             code, _, errors = run("report", release, "--out", out, "--force", *more)
             assert code == 0, errors
             assert "k-anonymity" in out.read_text("utf-8")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("counts", ["rows", "households"])
+def test_the_same_cells_are_blanked(run, folder, engine, counts, tmp_path):
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(f'counts = "{counts}"\n{BLANKS}', "utf-8")
+    releases, plans = [], []
+    for where in ("memory", engine):
+        releases.append(tmp_path / where)
+        code, _, errors = run(
+            "protect", folder / "people.csv", "--recipe", recipe, "--out", releases[-1],
+            "--engine", where,
+        )  # fmt: skip
+        assert code == 0, errors
+        plans.append(json.loads((releases[-1] / "internal/plan.json").read_text("utf-8")))
+    one, other = releases
+    for name in ("public/table.csv", "public/codebook.md", "internal/recipe.toml"):
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    assert plans[0]["steps"] == plans[1]["steps"]
+    blanked = plans[0]["steps"][1]["columns"]["age"]["blanked"]
+    assert blanked > 0
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -23,6 +23,7 @@ GENERALIZE = {
 DIVERSE = [*GENERALIZE["privacy"], {"model": "l-diversity", "l": 2, "column": "disease"}]
 OMA = {"method": "oma", "columns": ["income"], "k": 5}
 NOISE = {"method": "noise", "columns": ["income"], "scale": 0.3}
+BLANK = {"method": "local-suppression", "columns": ["age", "sex"], "k": 3}
 SWAP = {"method": "rank-swap", "columns": ["income"], "p": 10.0}
 
 
@@ -49,6 +50,12 @@ def protected(steps, confidential, **roles):
             [GENERALIZE | {"privacy": DIVERSE, "publish_minimal": False}],
             "disease",
             {"minimality and downcoding", "differencing"} | DRAWN,
+        ),
+        ([BLANK], "disease", {"minimal blanks", "homogeneity", "differencing"} | DRAWN),
+        (
+            [BLANK | {"null_policy": "match", "record_cost": 2.0}],
+            "disease",
+            {"minimal blanks", "compatible records", "homogeneity", "differencing"} | DRAWN,
         ),
     ],
 )

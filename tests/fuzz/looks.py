@@ -12,7 +12,7 @@ import pandas as pd
 from tests.fuzz.cells import nulls, numbers, tolerance, without_markers
 
 Step = dict[str, Any]
-SUPPRESSING = ("generalize", "mondrian")
+SUPPRESSING, BLANKING = ("generalize", "mondrian"), "local-suppression"
 K_PER_VALUE = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency", "resampling")
 K_PER_VALUE += ("mdlp", "chimerge", "base")
 
@@ -26,9 +26,11 @@ class Look:
         recipe: dict[str, Any],
         released: pd.DataFrame,
         kinds: dict[str, str] | None = None,
+        left_out: int | None = None,
     ) -> None:
         self.before = without_markers(original, recipe.get("null_markers", []))
         self.after, self.recipe, self.kinds = released, recipe, kinds or {}
+        self.left_out = left_out
         self.roles, self.steps = recipe["roles"], recipe["steps"]
 
     # Columns
@@ -96,18 +98,30 @@ class Look:
         """The rows that are left out: blank in every column."""
         if not self.suppressing:
             return np.zeros(len(self.after), bool)
-        return np.all([nulls(self.after[name]) for name in self.after.columns], axis=0)
+        blank = np.all([nulls(self.after[name]) for name in self.after.columns], axis=0)
+        if self.left_out is None or blank.sum() <= self.left_out:
+            return blank
+        # Others may show nothing: those that had nothing to show, and any that were blanked.
+        had = np.any([~nulls(self.before[name]) for name in self.after.columns], axis=0)
+        rows = sorted(np.flatnonzero(blank), key=lambda row: not had[row])
+        return np.isin(np.arange(len(blank)), rows[: self.left_out])
 
     @cached_property
     def suppressing(self) -> list[Step]:
         """The steps that may suppress records."""
-        return [step for step in self.steps if step["method"] in SUPPRESSING]
+        return [
+            step
+            for step in self.steps
+            if step["method"] in SUPPRESSING or step.get("record_cost") is not None
+        ]
 
     @cached_property
     def starred(self) -> np.ndarray:
         """The rows that are stars in all the columns of a step: suppressed, or coarse as can be."""
         found = np.zeros(len(self.after), bool)
         for step in self.suppressing:
+            if step["method"] not in SUPPRESSING:
+                continue
             found |= np.all([self.after[name] == "*" for name in step["columns"]], axis=0)
         return found
 
@@ -116,19 +130,17 @@ class Look:
         """True if a promise may need that suppressed records are left out before any step."""
         methods = [step["method"] for step in self.steps]
         shared = self.recipe.get("household_suppression") == "whole"
-        reads = any("column" in model for step in self.suppressing for model in step["privacy"])
+        models = [model for step in self.suppressing for model in step.get("privacy", ())]
+        reads = any("column" in model for model in models)
         links = any(self.roles.get(role) for role in ("household", "unit"))
         hidden = (
             len(self.steps) > 1
             or links
-            or any(
-                model.get("column") in self.roles.get("quasi", ())
-                for step in self.suppressing
-                for model in step["privacy"]
-            )
+            or any(model.get("column") in self.roles.get("quasi", ()) for model in models)
         )
         others = {"microaggregation", "generalize-items"} & set(methods)
-        several = len(self.suppressing) > 1 or bool(others)
+        judged = [method for method in methods if method in (*SUPPRESSING, BLANKING)]
+        several = len(judged) > 1 or bool(others)
         return bool(self.suppressing) and (shared or several or (reads and hidden))
 
     @property

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from tests.fuzz.cells import nulls, numbers
-from tests.fuzz.looks import K_PER_VALUE, Look, Step, parameter
+from tests.fuzz.looks import K_PER_VALUE, SUPPRESSING, Look, Step, parameter
 from tests.fuzz.models import rare_combination
+from tests.suppression.counter import Suppressed, violations
 
 _NEAR = 1e-9
 # A normal draw from 64 bits is not farther out.
@@ -370,6 +371,35 @@ def items(look: Look, step: Step) -> Iterator[str]:
                 yield f"{name}: row {row} holds an item that it did not"
 
 
+# Local suppression
+
+
+def local_suppression(look: Look, step: Step) -> Iterator[str]:
+    """Cells are blank or as they were, and enough share what is shown, by the reading asked for."""
+    names, alone = step["columns"], not any(s["method"] in SUPPRESSING for s in look.steps)
+    if not all(look.is_last(step, name) for name in names):
+        return
+    asked = {key: cell for key, cell in step.items() if key not in ("method", "columns")}
+    if not step.get("promise", True):
+        asked = {key: asked[key] for key in ("fixed", "limit", "record_cost") if key in asked}
+    once = all(len(look.treating(name)) == 1 for name in names)
+    if not alone:
+        # Records that another step suppresses are blank here, too.
+        asked = {key: asked[key] for key in asked if key not in ("fixed", "limit")}
+    if not alone or not once:
+        asked["record_cost"] = 0.0
+    if asked.get("null_policy") == "own" and not (once and alone):
+        return
+    before, after = (
+        [list(row) for row in zip(*(table[name].tolist() for name in names), strict=True)]
+        for table in (look.before if once else look.after, look.after)
+    )
+    others = {name: look.before[name].tolist() for name in look.before.columns}
+    gone, units = look.gone.tolist(), None if look.counted is None else look.units
+    for said in violations(Suppressed(names, before, after, asked, gone, units, others)):
+        yield f"{', '.join(names)}: {said}"
+
+
 METHODS: dict[str, Callable[[Look, Step], Iterator[str]]] = {
     **dict.fromkeys(K_PER_VALUE, rounding),
     "microaggregation": microaggregation,
@@ -383,4 +413,5 @@ METHODS: dict[str, Callable[[Look, Step], Iterator[str]]] = {
     "porop": regression,
     "lirop": regression,
     "generalize-items": items,
+    "local-suppression": local_suppression,
 }

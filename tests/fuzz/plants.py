@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+SUPPRESSING = ("generalize", "mondrian")
 ROUNDING = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency")
 Table = pd.DataFrame
 
@@ -28,7 +29,8 @@ class Planter:
         self.once = [name for name in treated if treated.count(name) == 1]
         renamed = {self.roles.get("household"), *self.roles.get("pseudonyms", ())}
         self.untouched = [c for c in released.columns if c not in treated and c not in renamed]
-        self.suppresses = any("privacy" in step for step in self.steps)
+        self.suppresses = any(step["method"] in SUPPRESSING for step in self.steps)
+        self.suppresses |= any("record_cost" in step for step in self.steps)
 
     def copy(self) -> Table:
         return self.released.copy()
@@ -103,7 +105,7 @@ def cell_changed(p: Planter) -> Table | None:
 
 def cell_emptied(p: Planter) -> Table | None:
     """A value is missing though no record was suppressed."""
-    blank = ("microaggregation", "generalize-items")
+    blank = ("microaggregation", "generalize-items", "local-suppression")
     fine = [c for s in p.steps if s["method"] not in blank for c in s["columns"]]
     name = None if p.suppresses else p.pick([*p.untouched, *fine])
     rows = p.shown(name) if name else []
@@ -207,7 +209,7 @@ def rare_tuple(p: Planter) -> Table | None:
 
 
 def _judged(p: Planter) -> tuple[dict[str, Any], str] | None:
-    found = p.step("generalize", "mondrian")
+    found = p.step(*SUPPRESSING)
     strict = found and found[0].get("null_policy") != "match"
     return found if strict and any(m.get("k", 1) > 1 for m in found[0]["privacy"]) else None
 
@@ -364,6 +366,67 @@ def tuple_emptied(p: Planter) -> Table | None:
     return table
 
 
+# Local suppression
+
+
+def blank_undone(p: Planter) -> Table | None:
+    """A blanked cell is shown again, and nobody else shows the same."""
+    found = p.step("local-suppression")
+    if found is None or found[0].get("null_policy", "value") != "value":
+        return None
+    step, name = found
+    names = step["columns"]
+    if "k" not in step or "subsets" in step or set(names) - set(p.once):
+        return None
+    shown = {tuple(row) for row in p.released[names].to_numpy().tolist()}
+    for row in p.rng.permutation(len(p.released)):
+        cell = p.original[name][row]
+        if p.released[name][row] is not None or cell in (None, *p.recipe.get("null_markers", ())):
+            continue
+        new = tuple(cell if c == name else p.released[c][row] for c in names)
+        if new not in shown and not p.released.loc[row].isna().all():
+            return p.with_cell(name, int(row), cell)
+    return None
+
+
+def other_cell(p: Planter) -> Table | None:
+    """A cell is neither blank nor as it was."""
+    found = p.step("local-suppression")
+    if found is None or p.suppresses or set(found[0]["columns"]) - set(p.once):
+        return None
+    name = found[1]
+    row = p.pick(p.shown(name))
+    others = [c for c in p.released[name] if c is not None and c != p.released[name][row]]
+    return p.with_cell(name, row, p.pick(others)) if others else None
+
+
+def fixed_blanked(p: Planter) -> Table | None:
+    """A cell of a fixed column is blank."""
+    found = [s for s in p.steps if s.get("fixed") and s["method"] == "local-suppression"]
+    step = p.pick(found)
+    if step is None or p.suppresses or set(step["columns"]) - set(p.once):
+        return None
+    name = step["fixed"][0]
+    row = p.pick(p.shown(name))
+    return None if row is None else p.with_cell(name, row, None)
+
+
+def limit_broken(p: Planter) -> Table | None:
+    """All cells of a column are blank that may be so in few."""
+    found = [s for s in p.steps if s.get("limit") and s["method"] == "local-suppression"]
+    step = p.pick(found)
+    if step is None or p.suppresses or set(step["columns"]) - set(p.once):
+        return None
+    ((name, limit),) = step["limit"].items()
+    nulls = p.original[name].isin([None, *p.recipe.get("null_markers", ())]).sum()
+    shown = len(p.shown(name))
+    if len(p.released) - nulls <= limit * len(p.released) + 1 or not shown:
+        return None
+    table = p.copy()
+    table[name] = pd.Series([None] * len(table), dtype=object)
+    return table
+
+
 # Perturbation
 
 
@@ -512,6 +575,7 @@ PLANTS: tuple[Callable[[Planter], Table | None], ...] = (
     shown_again, wrong_label, one_value, many_suppressed, far_class, sure_class, rare_row,
     tuple_emptied, moments_moved, much_multiplied, out_of_range, beyond_window, foreign_value,
     beyond_bound, much_noise, other_shift, other_item, joined_households, own_pseudonym,
+    blank_undone, other_cell, fixed_blanked, limit_broken,
 )  # fmt: skip
 # What must be said of a plant that other rules find as well.
 SAID = {

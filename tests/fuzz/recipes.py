@@ -129,9 +129,9 @@ class _Drawing:
         read = {name for step in self.steps for name in _read(step)}
         for role in ("quasi", "confidential", "insensitive", "untouched"):
             roles.setdefault(role, [])
-        judged = any("privacy" in step for step in self.steps)
+        judged = any(_is_judged(step) for step in self.steps)
         for name in self.free:
-            of_model = any("privacy" in s and name in s["columns"] for s in self.steps)
+            of_model = any(_is_judged(s) and name in s["columns"] for s in self.steps)
             if of_model:
                 roles["quasi"].append(name)
             elif name in treated or name in read or self.chance(0.8):
@@ -160,7 +160,7 @@ class _Drawing:
         coarse = {
             c
             for s in self.steps
-            if "privacy" in s or s["method"] == "generalize-items"
+            if s["method"] in ("generalize", "mondrian", "generalize-items")
             for c in s["columns"]
         }
         kinds = {name: kind for name, kind in kinds.items() if name not in coarse}
@@ -178,6 +178,11 @@ class _Drawing:
 
     def _runs(self, method: str) -> bool:
         return self.engine == "memory" or method.split(" again")[0] not in MEMORY_ONLY
+
+
+def _is_judged(step: Step) -> bool:
+    """Tell whether a step promises something of classes of records."""
+    return "privacy" in step or step["method"] == "local-suppression"
 
 
 def _read(step: Step) -> list[str]:
@@ -433,6 +438,28 @@ def _mondrian(draw: _Drawing, kinds: Kinds) -> Step | None:
     return step
 
 
+def _local_suppression(draw: _Drawing, kinds: Kinds) -> Step | None:
+    names = draw.some(_of(kinds, "number", "date", "bool", "category", "code"), 1, 5)
+    if not names or _linked(draw):
+        return None
+    step: Step = {"method": "local-suppression", "columns": names}
+    step["null_policy"] = draw.one("value", "value", "own", "match")
+    k, size = draw.k(), int(draw.rng.integers(1, len(names) + 1))
+    combos = [{"columns": draw.some(names, 1, 3), "k": draw.k()} for _ in range(draw.one(1, 2))]
+    demands = [{"k": k}, {"k": k}, {"combinations": combos}, {"k": k, "combinations": combos}]
+    demands += [{"k": k, "subsets": size}, {"subsets": {str(size): k}}, {"max_risk": 1 / k}]
+    models = _models(draw, names)
+    if step["null_policy"] == "value":
+        demands += [{"privacy": models}, {"k": k, "privacy": models}]
+        demands.append({"max_risk": draw.one(0.5, 0.1, 0.05), "risk": "suda"})
+    step |= draw.one(*demands)
+    step = draw.maybe(step, 0.3, importance=draw.one(names[:2], dict.fromkeys(names[:1], 2.0)))
+    step = draw.maybe(step, 0.2, fixed=names[-1:])
+    step = draw.maybe(step, 0.2, limit={names[0]: draw.one(0.2, 0.8)})
+    step = draw.maybe(step, 0.4, record_cost=draw.one(0.5, 2.0, 10.0))
+    return draw.maybe(step, 0.5, improve_moves=draw.one(0, 100))
+
+
 _MAKERS: dict[str, Callable[[_Drawing, Kinds], Step | None]] = {
     **{method: _rounding(method) for method in _ROUNDING},
     "base": _base,
@@ -453,4 +480,6 @@ _MAKERS: dict[str, Callable[[_Drawing, Kinds], Step | None]] = {
     "generalize once more": _generalize,
     "mondrian": _mondrian,
     "mondrian again": _mondrian,
+    "local suppression": _local_suppression,
+    "local suppression again": _local_suppression,
 }

@@ -15,7 +15,7 @@ import pandas as pd
 
 from tests.fuzz.cells import nulls
 from tests.fuzz.labels import covers, text_of
-from tests.fuzz.looks import K_PER_VALUE, SUPPRESSING, Look, Step, parameter
+from tests.fuzz.looks import BLANKING, K_PER_VALUE, SUPPRESSING, Look, Step, parameter
 from tests.fuzz.methods import METHODS, least_per_value
 from tests.fuzz.models import breaks, counts, rare_combination
 
@@ -29,6 +29,7 @@ def verify(
     released: pd.DataFrame,
     kinds: dict[str, str] | None = None,
     excluded: int = 0,
+    left_out: int | None = None,
 ) -> list[str]:
     """Return what is wrong with a release: promises of its recipe that it does not keep.
 
@@ -43,8 +44,10 @@ def verify(
         The columns that are "decimal", or numbers of "single" precision.
     excluded : int
         How many records are left out before any step, and are not in the tables.
+    left_out : int
+        How many others are left out. If this is not known, all rows of nulls are.
     """
-    look = Look(original, recipe, released, kinds)
+    look = Look(original, recipe, released, kinds, left_out)
     if list(released.columns) != look.expected:
         return [f"columns {list(released.columns)}, not {look.expected}"]
     if len(released) != len(original):
@@ -111,6 +114,8 @@ def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
         if look.lost and step["method"] in (*K_PER_VALUE, "microaggregation"):
             may |= step.get("promise", True)
     if any(step["method"] == "generalize-items" for step in steps):
+        may |= True
+    if any(s["method"] == BLANKING and name not in s.get("fixed", ()) for s in steps):
         may |= True
     return may
 

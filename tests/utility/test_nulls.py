@@ -28,6 +28,9 @@ def test_against_plain_counting(rows):
     assert found.suppressed == sum(gone)
     assert found.contaminated == (now > was)
     assert sum(found.columns.values()) == pytest.approx(2 * found.value)
+    blanked = [sum(not r[4] and r[i] == 1.0 and r[i + 2] != 1.0 for i in range(2)) for r in rows]
+    assert found.blanked == pytest.approx(sum(blanked) / (2 * n))
+    assert found.blanked_records == pytest.approx(sum(b > 0 for b in blanked) / n)
 
 
 def test_a_star_is_a_value():

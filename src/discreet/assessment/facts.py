@@ -263,7 +263,8 @@ class Facts:
         else:
             # Units are the original's, and a release has no more tuples as a rule.
             self._refuse_many(0, [columns, [unit]], f"to count {self.recipe.counted_as} in")
-        wanted = Beside(side, tuple(columns), unit, weight)
+        sides = ([], columns) if side else (columns, [])
+        wanted = Beside(*sides, unit, weight)
         return counted_beside(self.before, self.after, wanted)
 
     def _refuse_many(self, side: int, parts: Sequence[list[str]], doing: str) -> None:
@@ -319,6 +320,22 @@ class Facts:
         tuples, counts = tuples.filter(there), counts[there.to_numpy()]
         classes, _ = classes_of(*encode_columns(tuples, self.quasi))
         return alike(classes, unit_ids(tuples, name), counts)
+
+    def known_and_released(self) -> tuple[list[pa.Table], np.ndarray, np.ndarray]:
+        """Return the quasi values before and after, and the first and the last who has them.
+
+        Who has them is a number: of the record, or of the unit where units are counted.
+        """
+        unit, q = self.recipe.counted, len(self.quasi)
+        if self.whole:
+            sides = [side.select(self.quasi) for side in (self.drawn.before, self.drawn.after)]
+            ids = unit_ids(self.drawn.before, unit or np.arange(self.num_rows))
+            return sides, ids, ids
+        self._refuse_many(0, [self.quasi, [unit]] if unit else [self.quasi], "to find people in")
+        tuples, n, _ = counted_beside(self.before, self.after, Beside(self.quasi, self.quasi, unit))
+        sides = [tuples.select(range(start, start + q)) for start in (0, q)]
+        ids = unit_ids(tuples, tuples.column(2 * q) if unit else np.arange(len(n)))
+        return sides, ids, ids if unit else ids + len(n) * (n > 1)
 
     def diversity(self, side: int, column: str) -> Diversity:
         """Tell what the classes before (0) or after (1) reach."""
@@ -505,7 +522,8 @@ class Facts:
         """Count nulls, and the records that were suppressed or are not there.
 
         A suppressed record that is there has stars, which are no nulls, in the columns of the step
-        that suppressed it, and nulls in the other quasi columns.
+        that suppressed it, and nulls in the other quasi columns, which count as blanked: frames do
+        not tell which records were suppressed.
         """
         n, left_out = self.before.num_rows, self.before.num_rows - self.num_rows
         kept = max(0, self.suppressed - left_out)
@@ -518,7 +536,13 @@ class Facts:
         records = sum(count for null, count in patterns if not set(null).isdisjoint(self.quasi))
         if len(starred) == len(self.quasi):
             records += kept
-        return null_rates_of(n, self.seen.quasi_nulls, now, records + left_out, self.suppressed)
+        lost = self.seen.blanked.items()
+        blanked = (
+            sum(len(columns) * count for columns, count in lost),
+            sum(count for columns, count in lost if columns),
+        )
+        was = self.seen.quasi_nulls
+        return null_rates_of(n, was, now, records + left_out, self.suppressed, blanked)
 
     def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Of the cells that are there."""

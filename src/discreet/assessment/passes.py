@@ -50,6 +50,8 @@ class Look:
     # Rows of both by the columns in which they are null.
     patterns: tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]
     quasi_nulls: int  # cells of the original's quasi columns, in all its rows
+    # Rows of both by the quasi columns in which they had a value that is not there after.
+    blanked: Counter[tuple[str, ...]]
     gone: tuple[np.ndarray, ...]  # numbers of the rows that are not there after
     sample: tuple[Rows, ...]  # the rows that may be among the sample, in pieces
     bad_weight: tuple[int, float] | None  # number and weight of the first row whose weight is none
@@ -90,6 +92,7 @@ def _look(
         changed=frozenset(changed),
         patterns=(_patterns(before, wanted.shared), _patterns(after, wanted.shared)),
         quasi_nulls=quasi_nulls,
+        blanked=_blanked(before, after, wanted.quasi),
         gone=(gone,) if len(gone) else (),
         sample=(both,),
         bad_weight=_bad_weight(before, wanted.weight, rows),
@@ -124,11 +127,26 @@ def _paired(pairs: Pairs, alone: tuple[Moments, Moments]) -> tuple[Moments, Mome
 
 def _patterns(table: pa.Table, names: tuple[str, ...]) -> Counter[tuple[str, ...]]:
     """Count the sets of columns that are null together."""
-    holding = [name for name in names if table[name].null_count]
+    masks = {name: table[name].is_null().to_numpy() for name in names if table[name].null_count}
+    return _together(masks, len(table))
+
+
+def _blanked(before: pa.Table, after: pa.Table, names: tuple[str, ...]) -> Counter[tuple[str, ...]]:
+    """Count the sets of columns that lost their values together."""
+    masks = {
+        name: after[name].is_null().to_numpy() & before[name].is_valid().to_numpy()
+        for name in names
+        if after[name].null_count
+    }
+    return _together(masks, len(before))
+
+
+def _together(masks: dict[str, np.ndarray], n: int) -> Counter[tuple[str, ...]]:
+    """Count of n rows the sets of columns that are masked together."""
+    holding = list(masks)
     if not holding:
-        return Counter({(): len(table)}) if len(table) else Counter()
-    masks = np.array([table[name].is_null().to_numpy() for name in holding])
-    packed = np.ascontiguousarray(np.packbits(masks, axis=0).T)
+        return Counter({(): n}) if n else Counter()
+    packed = np.ascontiguousarray(np.packbits(list(masks.values()), axis=0).T)
     if packed.shape[1] == 1:
         counts = np.bincount(packed[:, 0], minlength=256)
         kinds = np.flatnonzero(counts).astype(np.uint8)[:, None]
@@ -160,6 +178,7 @@ def _both_looks(one: Look, other: Look) -> Look:
         changed=one.changed | other.changed,
         patterns=(one.patterns[0] + other.patterns[0], one.patterns[1] + other.patterns[1]),
         quasi_nulls=one.quasi_nulls + other.quasi_nulls,
+        blanked=one.blanked + other.blanked,
         gone=one.gone + other.gone,
         sample=one.sample + other.sample,
         bad_weight=min(filter(None, (one.bad_weight, other.bad_weight)), default=None),
@@ -268,10 +287,10 @@ def _both_changes(one: Changes, other: Changes) -> Changes:
 
 @dataclass(frozen=True)
 class Beside:
-    """Tuples of some columns before (0) or after (1), and the original's unit beside; picklable."""
+    """Tuples of some columns before and after, and the original's unit beside; picklable."""
 
-    side: int
-    columns: tuple[str, ...]
+    before: Sequence[str]
+    after: Sequence[str]
     unit: str | None = None
     weight: str | None = None
 
@@ -283,7 +302,7 @@ class Beside:
     @property
     def names(self) -> list[str]:
         """The columns of the tuples that are counted, the unit last."""
-        return [*self.columns, *([] if self.unit is None else [self.unit])]
+        return [*self.before, *self.after, *([] if self.unit is None else [self.unit])]
 
 
 def counted_beside(
@@ -293,12 +312,10 @@ def counted_beside(
 
     Rows of both count, and units and weights are the original's.
     """
-    columns = list(wanted.columns)
     # A column may have several roles.
-    of_before = list(dict.fromkeys([*wanted.own, *(columns if wanted.side == 0 else [])]))
-    of_after = columns if wanted.side == 1 else []
+    of_before = list(dict.fromkeys([*wanted.own, *wanted.before]))
     function = partial(_beside, wanted)
-    parts = before.fold_pairs(after, function, _both_beside, of_before, of_after)
+    parts = before.fold_pairs(after, function, _both_beside, of_before, wanted.after)
     found = _grouped(parts, len(wanted.names))
     tuples = found.select(range(len(wanted.names))).rename_columns(wanted.names)
     return tuples, found["n"].to_numpy(), found["w"].to_numpy()
@@ -308,7 +325,7 @@ def _beside(
     wanted: Beside, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
 ) -> list[pa.Table]:
     before = before.filter(pa.array(there))
-    cells = [(before, after)[wanted.side][name] for name in wanted.columns]
+    cells = [before[name] for name in wanted.before] + [after[name] for name in wanted.after]
     if wanted.unit is not None:
         cells.append(before[wanted.unit])
     plain = [column.cast(plain_type(column.type)) for column in cells]

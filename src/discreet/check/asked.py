@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.check.evidence import StepPlan
+from discreet.check.suppression import demanded
 from discreet.recipe.recipe import Step
 
 # What a plan should say, and what it says: name, recipe's value, plan's value.
@@ -29,7 +30,7 @@ def not_as_asked(step: Step, plan: StepPlan) -> str | None:
         return f"the step's plan is of the kind {together}, not {wanted}"
     for name in step.columns:
         mine = {
-            key: value.get(name) if isinstance(value, Mapping) else value
+            key: value.get(name) if isinstance(value, Mapping) and key != "subsets" else value
             for key, value in given.items()
         }
         found = plan["columns"][name]["kind"]
@@ -162,7 +163,10 @@ def _pram(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
 
 
 def _generalize(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
-    yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
+    policy = given["null_policy"] if given["privacy"] else "value"
+    yield "null_policy", policy, plan["joint"]["null_policy"]
+    if not given["privacy"]:
+        yield "records suppressed", 0, sum(one["suppressed"] for one in plan["joint"]["groups"])
     for group in plan["joint"]["groups"]:
         known = group["treatment"] in ("search", "suppress", "append")
         yield "treatment of a group known", True, known
@@ -190,6 +194,19 @@ def _mondrian(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "strict", given["strict"], "tuples" in plan["joint"]
 
 
+def _suppression(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    joint = plan["joint"]
+    yield "null_policy", given["null_policy"], joint["null_policy"]
+    demands = {frozenset(one["columns"]): one["k"] for one in joint["demands"]}
+    asked = demanded(list(plan["columns"]), given)
+    yield "demands", True, demands == {frozenset(names): k for names, k in asked.items()}
+    if name in (given["fixed"] or ()):
+        yield "blanks, of a fixed column,", 0, plan["columns"][name]["blanked"]
+    if given["record_cost"] is None:
+        left = any((np.asarray(joint[part]["blanked"]) < 0).any() for part in ("whole", "some"))
+        yield "leaving out of records", False, left
+
+
 def _microaggregation(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "k", given["k"], plan["joint"]["k"]
     yield "algorithm", given["algorithm"], plan["joint"]["algorithm"]
@@ -215,6 +232,7 @@ ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] =
     "generalize-items": ("items", _items),
     "ipso": ("ipso", _ipso),
     "kmeans": ("cuts", _parts),
+    "local-suppression": ("local-suppression", _suppression),
     "lirop": ("porop", _porop),
     "mdav": ("cuts", _groups),
     "mdlp": ("cuts", _parts),

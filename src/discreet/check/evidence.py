@@ -267,7 +267,9 @@ def load_plan(folder: Path) -> Plan:
         if isinstance(value, dict):
             return {key: arrays(item) for key, item in value.items()}
         if isinstance(value, list) and all(isinstance(item, int | float) for item in value):
-            return np.array(value, dtype=None if value else np.float64)
+            # Words of 64 bits, small and large ones together, would become floats.
+            words = max(value, default=0) >= 1 << 63 and all(isinstance(x, int) for x in value)
+            return np.array(value, np.uint64 if words else None if value else np.float64)
         return [arrays(item) for item in value] if isinstance(value, list) else value
 
     return arrays(_read_json(folder / "plan.json"))

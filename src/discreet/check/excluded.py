@@ -10,14 +10,13 @@ import pyarrow as pa
 from discreet.check.evidence import Evidence
 from discreet.check.findings import Finding, finding
 from discreet.check.levels import links
-from discreet.check.shown import all_null
+from discreet.check.shown import OF_CLASSES, all_null
 from discreet.engines import Frame
 from discreet.engines.frame import remaining
 from discreet.recipe.recipe import Recipe, Step
 
 SAID = "suppressed records that the steps do without are left out"
-# Promises about classes of records, and those for which rare values are emptied.
-_JUDGED = ("privacy-models", "wildcard-k")
+# Promises for which rare values are emptied.
 _EMPTYING = ("k-per-value", "k-per-tuple")
 
 
@@ -75,8 +74,8 @@ def _needed(recipe: Recipe, original: Frame | None, released: list[str]) -> bool
     lacking = {n for step, one in promised if one.promise in _EMPTYING for n in step.columns}
     return any(
         method.promise == "k-per-combination"
-        or (method.promise in _JUDGED and any(other is not step for other in suppressing))
-        or (method.promise in _JUDGED and bool((hidden | lacking) & set(method.reads)))
+        or (method.promise in OF_CLASSES and any(other is not step for other in suppressing))
+        or (method.promise in OF_CLASSES and bool((hidden | lacking) & set(method.reads)))
         or (method.promise == "k-per-tuple" and _in_part(step, hidden, suppressing))
         for step, method in promised
     )
@@ -92,8 +91,10 @@ def _in_part(step: Step, hidden: set[str], suppressing: list[Step]) -> bool:
 def _suppresses(step: Step) -> bool:
     """Tell whether a step may suppress records: beyond its limit those with nulls."""
     given = step.parameters()
-    if "privacy" not in given:
+    if not given.get("privacy"):
         return False
+    if step.method == "local-suppression":
+        return given["record_cost"] is not None
     return (
         given["null_policy"] in ("suppress", "segregate") or given.get("suppression_limit", 0) > 0
     )

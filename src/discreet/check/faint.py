@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from discreet.check.evidence import Evidence
-from discreet.check.shown import Shown
+from discreet.check.shown import OF_CLASSES, Shown
 from discreet.recipe.recipe import Recipe, Step
 
 # What perturbs next to nothing: the method's parameter, and when it is too faint.
@@ -30,7 +30,7 @@ _LOOSE = {
 # The share of a column's cells below which a bound concerns next to none.
 _FEW = 0.01
 # Promises of so many records each; a step that keeps one may have nothing to change.
-_OF_RECORDS = ("k-per-value", "k-per-combination", "k-per-tuple", "privacy-models", "wildcard-k")
+_OF_RECORDS = ("k-per-value", "k-per-combination", "k-per-tuple", *OF_CLASSES)
 
 Said = Iterator[tuple[str, str]]
 

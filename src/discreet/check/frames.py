@@ -62,7 +62,7 @@ def check_frames(
         names += [NOTHING] * bool(recipe.treated)
         cells = [Finding(name, "not verifiable", NEEDS_ORIGINAL) for name in names]
     else:
-        cells, left_out = against_original(shown, recipe, evidence, original)
+        cells, left_out, shown = against_original(shown, recipe, evidence, original)
         assert everyone is not None
         cells = [same_input(evidence, everyone), *cells]
         cells += _drawn_once(recipe, evidence, original)
@@ -164,8 +164,9 @@ def _within_groups(
     """Verify privacy models where records with and without nulls were treated apart."""
     findings = []
     for number, step in enumerate(recipe.steps):
-        policy = step.parameters().get("null_policy")
-        if policy != "segregate" or not step.promise:
+        given = step.parameters()
+        apart = given.get("null_policy") == "segregate" and given.get("privacy")
+        if not apart or not step.promise:
             continue
         if evidence is None or left_out is None:
             said = f"the privacy models of step {number + 1} within each group by nulls"

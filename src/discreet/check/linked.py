@@ -27,7 +27,7 @@ _MOST = 100_000_000
 
 def linked_rows(shown: Shown, recipe: Recipe) -> list[Finding]:
     """Verify that k units share what may be known of a unit's rows, where rows are linked."""
-    steps = [step for step in recipe.steps if step.promise and "privacy" in step.parameters()]
+    steps = [step for step in recipe.steps if step.promise and step.parameters().get("privacy")]
     if recipe.linked is None or not steps:
         return []
     return [found for step in steps for found in _of_step(shown, recipe, step)]

@@ -43,11 +43,11 @@ NOT_ONCE = "the row map does not name each row of the original once"
 
 def against_original(
     shown: Shown, recipe: Recipe, evidence: Evidence, original: Frame
-) -> tuple[list[Finding], np.ndarray | None]:
+) -> tuple[list[Finding], np.ndarray | None, Shown]:
     """Verify that each cell is what the plan makes of the original, or the original itself.
 
     Also returns the rows that are left out, where the release has them as rows of nulls; None
-    where records cannot be found in the original.
+    where records cannot be found in the original. And what is shown, with what it was before.
     """
     released = shown.frame
     everyone = original.num_rows + len(evidence.excluded)
@@ -55,9 +55,10 @@ def against_original(
     problem = _cannot_compare(shown, evidence, original) or (None if pairs else NOT_ONCE)
     if problem is not None:
         broken = [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
-        return broken, np.empty(0, np.int64) if pairs else None
+        return broken, np.empty(0, np.int64) if pairs else None, shown
     comparing, seen = _compared(released, recipe, evidence, original)
-    return _concluded(comparing, seen, shown), seen.hidden
+    shown = replace(shown, before=seen.before, weighed=seen.weighed)
+    return _concluded(comparing, seen, shown), seen.hidden, shown
 
 
 def _cannot_compare(shown: Shown, evidence: Evidence, original: Frame) -> str | None:
@@ -144,7 +145,7 @@ def _sources(plan: Plan, original: Frame) -> dict[str, Numbers]:
     for name in original.schema.names:
         kinds = {step["columns"][name]["kind"] for step in plan["steps"] if name in step["columns"]}
         numeric = kind_of(original.schema.field(name).type) == "numeric"
-        if numeric and kinds - {"generalize", "pram", "shift"}:
+        if numeric and kinds - {"generalize", "local-suppression", "pram", "shift"}:
             names.append(name)
     return original.fold(partial(sources_of, tuple(names)), finer, names) if names else {}
 
@@ -194,7 +195,7 @@ def _applied(comparing: Comparing, seen: Seen, shown: Shown) -> list[Finding]:
         cells = f"{seen.applied * shown.frame.num_rows:,} cells"
         findings = [finding(APPLIED, problem, cells)]
         for asked, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
-            if asked.promise and "privacy" in asked.parameters():
+            if asked.promise and asked.parameters().get("privacy"):
                 findings += same_spread(plan, seen.spreads)
     except UNREADABLE as error:
         return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]

@@ -14,6 +14,7 @@ from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
 from discreet.check.items import k_per_combination
 from discreet.check.privacy import privacy_models
 from discreet.check.shown import Shown, all_null
+from discreet.check.suppression import local_suppression
 from discreet.check.wildcard import wildcard_k
 from discreet.recipe.recipe import Step
 from discreet.table import float_values
@@ -156,4 +157,5 @@ PROMISES: dict[str, Promise] = {
     "within-bounds": _within_bounds,
     "privacy-models": privacy_models,
     "wildcard-k": wildcard_k,
+    "local-suppression": local_suppression,
 }

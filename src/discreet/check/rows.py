@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 
 from discreet.check.evidence import UNREADABLE, Evidence, Plan, StepPlan
 from discreet.check.replay import Columns, Numeric, Piece, Tally, replay
-from discreet.check.shown import UNIT, all_null
+from discreet.check.shown import LEFT, UNIT, WEIGHT, all_null
 from discreet.recipe.recipe import Recipe
 from discreet.table import Numbers, float_values
 from discreet.table.cells import blank, equal_cells, plain
 from discreet.table.classes import in_order
+from discreet.table.classes import plain as valued
 from discreet.table.summary import Tuples
 
 # Columns whose values must be shared by some records, each by itself or all together.
@@ -90,6 +91,9 @@ class Seen:
     lost: dict[Together, int] = field(default_factory=dict)
     emptied: dict[Together, Emptied] = field(default_factory=dict)
     spreads: dict[str, Tuples] = field(default_factory=dict)  # values that privacy models look at
+    # By the number of a step that blanks cells: its columns before it, and with weights after.
+    before: dict[int, Tuples] = field(default_factory=dict)
+    weighed: dict[int, Tuples] = field(default_factory=dict)
     # By column of households or pseudonyms, old and new ids.
     renamed: dict[str, Tuples] = field(default_factory=dict)
 
@@ -112,6 +116,8 @@ class Seen:
             lost=_merged(self.lost, other.lost, _sum),
             emptied=_merged(self.emptied, other.emptied, _all_emptied),
             spreads=_merged(self.spreads, other.spreads, Tuples.joined),
+            before=_merged(self.before, other.before, Tuples.joined),
+            weighed=_merged(self.weighed, other.weighed, Tuples.joined),
             renamed=_merged(self.renamed, other.renamed, Tuples.joined),
         )
 
@@ -232,10 +238,32 @@ class _Rows:
         seen.suppressed, seen.left_out = int(columns.suppressed.sum()), int(columns.left_out.sum())
         seen.lost = {(name,): int(self.gone[name].sum()) for name in given.released}
         for step, plan in zip(given.recipe.steps, given.plan["steps"], strict=True):
-            if step.promise and "privacy" in step.parameters():
+            if step.promise and step.parameters().get("privacy"):
                 for name in plan["joint"].get("confidential", {}):
                     if name not in seen.spreads and name not in columns.unknown:
                         seen.spreads[name] = self._spread(name, plain(columns.arrow(name)))
+
+        self._note_before(columns)
+
+    def _note_before(self, columns: Columns) -> None:
+        """Count the tuples of columns in which cells are blanked, as they were."""
+        given, unit = self.comparing, self.comparing.recipe.counted
+        held = {} if unit is None else {UNIT: plain(self.before[unit])}
+        for step, plan in zip(given.recipe.steps, given.plan["steps"], strict=True):
+            if plan["step"] not in columns.before:
+                continue
+            was = {n: valued(column) for n, column in columns.before[plan["step"]].items()}
+            left = {LEFT: pa.array(columns.left_out)}
+            self.seen.before[plan["step"]] = Tuples.of(pa.table({**was, **held, **left}))
+            weight = step.parameters()["weight"]
+            if weight is None:
+                continue
+            weights = pa.array(float_values(self.before[weight], weight))
+            table = pa.table({**held, WEIGHT: weights, **left}).filter(pa.array(self.there))
+            for name in step.columns:
+                table = table.append_column(name, valued(self.after[name]))
+            shown = pa.array(~columns.left_out[self.there])
+            self.seen.weighed[plan["step"]] = Tuples.of(table.filter(shown))
 
     def _spread(self, name: str, column: pa.ChunkedArray) -> Tuples:
         """Count the values of a column as text, or the units that hold them."""

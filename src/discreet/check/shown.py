@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add
@@ -19,11 +19,15 @@ from discreet.engines.frame import in_rows, plain_type
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values
 from discreet.table.cells import plain
+from discreet.table.summary import Tuples
 
 NEEDS_MEMORY = "needs all rows in memory: check it with the engine memory"
 # Columns beside those that are shown: the unit of a record, its group by what the original lacks,
-# and whether it is to be judged.
+# and whether it is to be judged; its weight, and whether it is left out.
 UNIT, GROUP, JUDGED = "\0unit", "\0group", "\0judged"
+WEIGHT, LEFT = "\0weight", "\0left"
+# Promises about classes of records, for which some may be left out.
+OF_CLASSES = ("privacy-models", "wildcard-k", "local-suppression")
 _MOST_KEPT = 1 << 25
 
 Ends = tuple[float, float] | None
@@ -74,6 +78,10 @@ class Shown:
     at_most: bool = False  # records are counted, as the most units that there can be
     # By the rows that are not shown and the columns, how many records are unique.
     uniques: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    # Where the original is there, by the number of a step that blanks cells: its columns as they
+    # were before it, and as they are with the weights of records.
+    before: Mapping[int, Tuples] = field(default_factory=dict)
+    weighed: Mapping[int, Tuples] = field(default_factory=dict)
     # By the rows that are not shown, a frame with units beside.
     beside: dict[RowNumbers, Frame] = field(default_factory=dict)
 
@@ -85,7 +93,7 @@ class Shown:
         methods = [step.build() for step in recipe.steps]
         promised = (*recipe.treated, *(name for method in methods for name in method.reads))
         if evidence is None:
-            unclear = {"privacy-models", "wildcard-k"} & {method.promise for method in methods}
+            unclear = set(OF_CLASSES) & {method.promise for method in methods}
             suppression = None if unclear else False
             empty = _empty_rows(frame)
             return cls(frame, empty=empty, suppression=suppression, promised=promised)

@@ -13,7 +13,8 @@ import pyarrow as pa
 from discreet.check.evidence import Evidence
 from discreet.check.faint import Said, faint_steps
 from discreet.check.findings import Finding
-from discreet.check.shown import Shown
+from discreet.check.shown import OF_CLASSES, Shown
+from discreet.check.suppression import exposed, found_for_certain
 from discreet.recipe.recipe import Recipe
 from discreet.table import words
 from discreet.table.identifiers import FEWEST, Marks, can_identify, marks_of
@@ -28,7 +29,7 @@ def weaknesses(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[
     """Return what is weak: what is wrong, and a sentence of how, and of what to do about it."""
     found = [*_roles(shown, recipe), *_of_their_own(shown, recipe)]
     found += faint_steps(shown, recipe, evidence)
-    found += _classes(shown, recipe)
+    found += [*_readings(shown, recipe, evidence), *_classes(shown, recipe)]
     return [Finding(wrong, "weak", said) for wrong, said in found]
 
 
@@ -102,6 +103,34 @@ def _joined(one: dict[str, Marks], other: dict[str, Marks]) -> dict[str, Marks]:
     return {name: marks.joined(other[name]) for name, marks in one.items()}
 
 
+# Blanks
+
+
+def _readings(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> Said:
+    """Count the people who are found for certain where a blank is more than one more value."""
+    plans = [] if evidence is None else evidence.plan["steps"]
+    for number, step in enumerate(recipe.steps):
+        reading = step.parameters().get("null_policy")
+        missing = set(step.columns) - set(shown.column_names)
+        if step.method != "local-suppression" or reading == "value" or missing:
+            continue
+        plan = plans[number] if number < len(plans) else None
+        where = f"step {number + 1} ({step.method})"
+        found = found_for_certain(shown, step, plan)
+        prevented = 'null_policy = "value" prevents that'
+        if found:
+            yield (
+                f"{where} lets people be found for certain",
+                f"the keys of {found:,} fit one released record alone; {prevented}",
+            )
+        elif found is None and (few := exposed(shown, step, plan)):
+            yield (
+                f"{where} may let people be found for certain",
+                f'null_policy = "{reading}" counts others for {few:,} {shown.noun} that share what '
+                f"they show, blanks included, with too few; {prevented}",
+            )
+
+
 # Classes
 
 
@@ -122,11 +151,11 @@ def _classes(shown: Shown, recipe: Recipe) -> Said:
 def _alone(shown: Shown, recipe: Recipe, quasi: list[str], told: list[str]) -> Said:
     """Count the records that are unique on the quasi columns, where they show something more."""
     known, untouched = set(quasi), [name for name in quasi if name in recipe.roles.untouched]
-    judged = [step for step in recipe.steps if step.parameters().get("privacy")]
+    judged = [step for step in recipe.steps if step.build().promise in OF_CLASSES]
     whole = [step for step in judged if known <= set(step.columns)]
     in_parts = len([step for step in judged if known & set(step.columns)]) > 1 and not whole
     # There a null equals any value, and so no record with one is alone.
-    if any(step.promise and step.build().promise == "wildcard-k" for step in whole):
+    if any(step.promise and step.parameters()["null_policy"] in ("match", "own") for step in whole):
         return
     alone = shown.unique(quasi) if told or untouched or in_parts else 0
     if alone:

@@ -21,7 +21,7 @@ def wildcard_k(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]
         least, exposed = _in_units(shown, columns, k)
     else:
         tuples, counts = shown.over(columns)
-        least = matching(*encode_columns(tuples, columns), counts).min(initial=k)
+        least = matching(*encode_columns(tuples, columns), counts, enough=k).min(initial=k)
         exposed = int(counts[counts < k].sum())
     number, noun = f"k = {k}{shown.of_what}", shown.noun
     said = f"wildcard k-anonymity only ({number}, a null equals anything) over {', '.join(columns)}"
@@ -48,26 +48,46 @@ def _in_units(shown: Shown, columns: list[str], k: int) -> tuple[int, int]:
     return int(least), len(in_order(units[rare[tuples]]))
 
 
-def matching(codes: np.ndarray, sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def matching(
+    codes: np.ndarray,
+    sizes: np.ndarray,
+    counts: np.ndarray,
+    people: np.ndarray | None = None,
+    enough: float = np.inf,
+    nulls_match: bool = True,
+) -> np.ndarray:
     """Count for each tuple the records that agree with it wherever neither has a null.
 
-    Codes, by column and tuple, are below the column's size, and -1 where null.
+    Codes, by column and tuple, are below the column's size, and -1 where null. With `people`,
+    records are counted for these tuples instead; where `enough` are found, no more are looked for.
+    If nulls do not match, records must have all that a tuple shows.
 
     Examples
     --------
     >>> codes = np.array([[0, 0, -1], [0, 1, 1]])
     >>> matching(codes, np.array([1, 2]), np.array([4, 2, 1])).tolist()
     [4, 3, 3]
+    >>> matching(codes, np.array([1, 2]), np.array([4, 2, 1]), nulls_match=False).tolist()
+    [4, 2, 3]
     """
-    found = np.zeros(len(counts), np.int64)
-    for mine, mine_in, others, others_in, n in _meeting(codes, sizes):
+    mine = codes if people is None else people
+    found = np.zeros(mine.shape[1], np.int64)
+    lacking = np.full(mine.shape[1], True)
+    for some, some_in, others, others_in, n in _meeting(mine, codes, sizes, nulls_match, lacking):
         records = np.bincount(others_in, counts[others], minlength=n)
-        found[mine] += records[mine_in].astype(np.int64)
+        found[some] += records[some_in].astype(np.int64)
+        lacking[some] = found[some] < enough
     return found
 
 
 def matching_units(
-    codes: np.ndarray, sizes: np.ndarray, tuples: np.ndarray, units: np.ndarray, k: int
+    codes: np.ndarray,
+    sizes: np.ndarray,
+    tuples: np.ndarray,
+    units: np.ndarray,
+    k: int,
+    people: np.ndarray | None = None,
+    nulls_match: bool = True,
 ) -> np.ndarray:
     """Count for each tuple the distinct units of records that agree with it, up to k.
 
@@ -80,20 +100,23 @@ def matching_units(
     >>> matching_units(codes, np.array([1, 2]), *pairs, 5).tolist()
     [2, 1, 1]
     """
+    mine = codes if people is None else people
     n_tuples, size = codes.shape[1], int(units.max(initial=0)) + 1
     found = np.empty(0, np.int64)
-    for mine, mine_in, others, others_in, n in _meeting(codes, sizes):
+    lacking = np.full(mine.shape[1], True)
+    for some, some_in, others, others_in, n in _meeting(mine, codes, sizes, nulls_match, lacking):
         group = np.full(n_tuples, -1)
         group[others] = others_in
         held = group[tuples]
         # More than k units of a group make no difference.
-        held, some = _up_to(k, in_order(held[held >= 0] * size + units[held >= 0]), size)
+        held, unit = _up_to(k, in_order(held[held >= 0] * size + units[held >= 0]), size)
         starts = np.searchsorted(held, np.arange(n + 1))
-        number = np.diff(starts)[mine_in]
+        number = np.diff(starts)[some_in]
         place = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
-        place += np.repeat(starts[mine_in], number)
-        found = in_order(np.append(found, np.repeat(mine, number) * size + some[place]))
-    return np.minimum(np.bincount(found // size, minlength=n_tuples), k)
+        place += np.repeat(starts[some_in], number)
+        found = in_order(np.append(found, np.repeat(some, number) * size + unit[place]))
+        lacking[:] = np.bincount(found // size, minlength=mine.shape[1]) < k
+    return np.minimum(np.bincount(found // size, minlength=mine.shape[1]), k)
 
 
 def _up_to(k: int, pairs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,21 +127,39 @@ def _up_to(k: int, pairs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _meeting(
-    codes: np.ndarray, sizes: np.ndarray
+    mine: np.ndarray, codes: np.ndarray, sizes: np.ndarray, nulls_match: bool, lacking: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]]:
     """Return tuples, and others that agree with them where they are in the same of n groups.
 
     Tuples with nulls in the same columns are one pattern. Those of one pattern meet those of
     another in the columns that both have, so that these are grouped, once for all patterns that
-    leave the same columns.
+    leave the same columns. Those that leave most come first; a tuple that lacks no more is done.
     """
-    patterns, of_tuple = np.unique(codes >= 0, axis=1, return_inverse=True)
-    of_tuple = of_tuple.reshape(-1)
-    for number, pattern in enumerate(patterns.T):
-        (mine,) = np.nonzero(of_tuple == number)
-        shared, which = np.unique(patterns & pattern[:, None], axis=1, return_inverse=True)
-        which = which.reshape(-1)
-        for group, both in enumerate(shared.T):
-            (others,) = np.nonzero((which == group)[of_tuple])
-            ids, n = classes_of(codes[both][:, np.append(mine, others)], sizes[both])
-            yield mine, ids[: len(mine)], others, ids[len(mine) :], n
+    patterns, of_mine = _patterns(mine)
+    known, of_other = _patterns(codes)
+    members = _members(of_other)
+    for pattern, rows in zip(patterns.T, _members(of_mine), strict=True):
+        shared, which = np.unique(known & pattern[:, None], axis=1, return_inverse=True)
+        for group, both in reversed([*enumerate(shared.T)]):
+            some = rows[lacking[rows]]
+            if not len(some) or (not nulls_match and (both != pattern).any()):
+                continue
+            others = np.concatenate(
+                [members[one] for one in np.flatnonzero(which.reshape(-1) == group)]
+            )
+            cells = np.hstack([mine[np.ix_(both, some)], codes[np.ix_(both, others)]])
+            ids, n = classes_of(cells, sizes[both])
+            yield some, ids[: len(some)], others, ids[len(some) :], n
+
+
+def _patterns(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct sets of columns that tuples have, and that of each tuple."""
+    places = np.arange(len(codes), dtype=np.int64)[:, None]
+    sets, of_tuple = np.unique(((codes >= 0) << places).sum(axis=0), return_inverse=True)
+    return (sets >> places) & 1 == 1, of_tuple
+
+
+def _members(of_tuple: np.ndarray) -> list[np.ndarray]:
+    """List the tuples of each pattern."""
+    ends = np.cumsum(np.bincount(of_tuple))
+    return np.split(np.argsort(of_tuple, kind="stable"), ends)[: len(ends)]

@@ -85,7 +85,7 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
             f"  step {step['step']} {step['method']} ({step['effect']}): "
             f"cells changed: {escape(cells)}; {step['seconds']:.2f} s"
         )
-        for line in _figures(step):
+        for line in _figures(step, release.recipe.counted_as):
             out.print(f"    {escape(line)}")
     if "suppressed" in log:
         out.print(f"  suppressed: {escape(_suppressed(log['suppressed']))}")
@@ -106,7 +106,7 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
     out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)
 
 
-def _figures(step: dict[str, Any]) -> Iterator[str]:
+def _figures(step: dict[str, Any], counts: str) -> Iterator[str]:
     """Say what a step found out, in a few lines."""
     if "quality" in step:
         yield f"{step['quality']['model']} {step['quality']['value']:.6g}"
@@ -121,6 +121,11 @@ def _figures(step: dict[str, Any]) -> Iterator[str]:
         )
     if "classes" in step:
         yield f"{step['classes']:,} classes"
+    if "found_for_certain" in step:
+        from discreet.report.blanks import blank_facts
+
+        for what, said in blank_facts(step, counts):
+            yield f"{what}: {said}"
     if isinstance(step.get("loss"), dict):
         for name, loss in step["loss"].items():
             rows = step["loss_counting_rows"][name]

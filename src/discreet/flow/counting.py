@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.draws import Draws, smallest
 from discreet.engines import Frame
 from discreet.errors import BadInput
 from discreet.table import Numbers
 from discreet.table.classes import encode
 from discreet.table.columns import numbers_like
+from discreet.table.keys import group_numbers, row_numbers
 from discreet.table.moments import Moments, joined, moments_of
 from discreet.table.summary import Holders, Summary
 
@@ -26,7 +29,7 @@ class Counting:
     """What a frame tells of its columns: `discreet.method.Counted`.
 
     The target is the column of classes, where a step is supervised; `unit` that of the units which
-    k counts, where it does not count rows.
+    k counts, where it does not count rows; `key` that which draws go by instead of row numbers.
     """
 
     def __init__(
@@ -35,8 +38,10 @@ class Counting:
         sources: Mapping[str, Numbers],
         target: str | None = None,
         unit: str | None = None,
+        key: str | None = None,
     ) -> None:
-        self.frame, self.sources, self.target, self.unit = frame, sources, target, unit
+        self.frame, self.sources, self.target = frame, sources, target
+        self.unit, self.key = unit, key
 
     def summary(self, column: str) -> Summary:
         """Count the distinct values of a column, by class where there is a target."""
@@ -111,6 +116,19 @@ class Counting:
                 found = found.set_column(place, name, found[name].dictionary_encode())
         return found, counts
 
+    def smallest(
+        self,
+        columns: Sequence[str],
+        find: Callable[[Mapping[str, Any]], np.ndarray],
+        needed: np.ndarray,
+        draws: Draws,
+    ) -> np.ndarray:
+        """Draw for each row, and keep no more words than are needed from piece to piece."""
+        by = self.unit or self.key
+        function = partial(_drawn, tuple(columns), find, needed, draws, by, by == self.unit)
+        taken = [*columns, *filter(None, [by])]
+        return self.frame.fold(function, partial(_smaller, needed), taken)[1]
+
     def moments(self, columns: Sequence[str]) -> Moments:
         """Put the moments of the pieces together."""
         sources = {name: self.sources[name] for name in columns}
@@ -127,6 +145,32 @@ def refuse_too_many(frame: Frame, columns: Sequence[str], most: int, instead: st
             f"{named} have about {about:,} distinct {what}, of which {most:,} can be decided "
             f"on at once; {instead}"
         )
+
+
+# Tuples with words.
+Drawn = tuple[np.ndarray, np.ndarray]
+
+
+def _drawn(
+    columns: Sequence[str],
+    find: Callable[[Mapping[str, Any]], np.ndarray],
+    needed: np.ndarray,
+    draws: Draws,
+    by: str | None,
+    by_unit: bool,
+    piece: pa.Table,
+    rows: np.ndarray,
+) -> Drawn:
+    tuples = find({name: piece[name] for name in columns})
+    if by is not None:
+        rows = group_numbers(piece[by]) if by_unit else row_numbers(piece[by], by)
+    some = np.flatnonzero(needed[tuples])
+    return smallest(tuples[some], draws.at(rows).words(some), needed)
+
+
+def _smaller(needed: np.ndarray, one: Drawn, other: Drawn) -> Drawn:
+    tuples, words = (np.concatenate(pair) for pair in zip(one, other, strict=True))
+    return smallest(tuples, words, needed)
 
 
 def _moments(sources: Mapping[str, Numbers], piece: pa.Table, rows: np.ndarray) -> Moments:

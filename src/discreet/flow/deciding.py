@@ -32,7 +32,7 @@ from discreet.flow.applying import (
 )
 from discreet.flow.counting import Counting, refuse_too_many
 from discreet.flow.identifiers import refuse_identifiers
-from discreet.flow.levels import Part, find_levels, find_links, find_shared, parts_of
+from discreet.flow.levels import Part, drawn_by, find_levels, find_links, find_shared, parts_of
 from discreet.flow.log import begin_log, tell_null_policy, tell_reuse, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
 from discreet.flow.pseudonyms import pseudonyms_of, with_key
@@ -221,8 +221,7 @@ def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
     _refuse_pseudonyms(frame, recipe)
     for number, step in enumerate(recipe.steps, start=1):
         method = step.build()
-        by_unit = method.draws_by_unit and (recipe.roles.unit or recipe.roles.household)
-        by_row = method.is_random and not method.alike and not by_unit
+        by_row = method.is_random and not method.alike and drawn_by(recipe, method) is None
         if by_row and not frame.positioned and key is None:
             raise BadInput(
                 f"step {number} ({step.method}) draws by row, but the rows of this table have no "
@@ -379,9 +378,13 @@ def _decided_step(
 
     Each time that records may be suppressed anew, other steps would have to be decided anew.
     """
-    local = step.parameters().get("local")
-    if len(decided.gone) and "suppression_limit" in step.parameters() and not local:
+    given = step.parameters()
+    none = None
+    if "suppression_limit" in given and not given.get("local"):
         none = step.model_copy(update={"suppression_limit": 0.0})
+    elif given.get("record_cost") is not None:
+        none = step.model_copy(update={"record_cost": None})
+    if len(decided.gone) and none is not None:
         with suppress(BadInput):
             return _decision(decided, number, none, parts)
     return _decision(decided, number, step, parts)
@@ -424,7 +427,7 @@ def _decision(
         if part.level is not None and part.once:
             some = frame.first_of(part.level, looked)
             unit = _counted_at(decided.recipe, part.level)
-        counting = Counting(some, applying.sources, target, unit)
+        counting = Counting(some, applying.sources, target, unit, applying.key)
         made.append((part.columns, method.decide_from(part.columns, counting, draws, rounded)))
         if some is not frame:
             some.remove()

@@ -96,9 +96,17 @@ def find_shared(frame: Frame, recipe: Recipe, levels: Mapping[str, str]) -> dict
     return found
 
 
+def drawn_by(recipe: Recipe, method: Method) -> str | None:
+    """Name the column that a method's draws go by, where they do not go by row."""
+    if method.draws_by == "person":
+        # By household where there is one: a date of all its members must not move with each.
+        return recipe.roles.household or recipe.roles.unit
+    return recipe.counted if method.draws_by == "counted" else None
+
+
 def _once(recipe: Recipe, method: Method, column: str) -> bool:
     """Tell whether a method's result depends on how often the rows of a household come."""
-    if method.alike or method.draws_by_unit:
+    if method.alike or method.draws_by != "row":
         return False
     listed = column in recipe.roles.household_level
     return recipe.counted is not None or _adds_noise(method) or listed
@@ -147,10 +155,9 @@ def parts_of(
 
     `shared` are columns that are the same but for nulls, `others` what the method looks at besides.
     """
-    method, roles = step.build(), recipe.roles
-    if method.draws_by_unit:
-        # By household where there is one: a date of all its members must not move with each.
-        return [Part(tuple(step.columns), roles.household or roles.unit, once=False)]
+    method = step.build()
+    if method.draws_by != "row":
+        return [Part(tuple(step.columns), drawn_by(recipe, method), once=False)]
     known = {c: levels[c] for c in step.columns if c in levels and _once(recipe, method, c)}
     drawn = [c for c in step.columns if c in shared and _adds_noise(method)]
     if drawn and (not method.by_column or method.bound_to_memory or others):

@@ -7,6 +7,7 @@ or high only, since its exact size would help to undo it, unless `publish_noise`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,9 +26,9 @@ def public_facts(
     """Gather what the external report tells.
 
     The recipe's seeds, and the parameters of its random steps, are not looked at, beyond what
-    `Method.strength` says; of the log, the release's number and day, the counts of changed cells
-    and suppressed records, and the null policy. A sample of rows comes with a table larger than
-    memory: `released` is then a `Told`, with distinct values or ends of columns.
+    `Method.strength` says; of the log, the release's number and day, the counts of changed cells,
+    blanked cells and suppressed records, and the null policy. A sample of rows comes with a table
+    larger than memory: `released` is then a `Told`, with distinct values or ends of columns.
     """
     # Numbers of households and pseudonyms are names: there is nothing to see in them.
     data = [name for name in released.column_names if name not in recipe.roles.renamed]
@@ -40,7 +41,7 @@ def public_facts(
     hidden = set() if recipe.publish_noise else perturbed
     household, pseudonyms = recipe.roles.household, recipe.roles.pseudonyms
     rows = log["input"]["rows"]
-    blanked = (log.get("suppressed") or {}).get("blanked_cells", {})
+    blanked = blanked_cells(log)
     columns = []
     for entry in describe(recipe, released, blanked):
         name = entry["name"]
@@ -60,7 +61,20 @@ def public_facts(
         "pseudonyms": [name for name in released.column_names if name in pseudonyms],
         "nulls": log["nulls"]["policy"],
         "suppressed": log.get("suppressed"),
+        "blanked": _blanked_by_steps(log),
     }
+
+
+def blanked_cells(log: Mapping[str, Any]) -> dict[str, int]:
+    """Return the cells of each column that suppression emptied, of records or of single cells."""
+    found = Counter((log.get("suppressed") or {}).get("blanked_cells", {}))
+    return dict(found + Counter(_blanked_by_steps(log)))
+
+
+def _blanked_by_steps(log: Mapping[str, Any]) -> dict[str, int]:
+    """Return the cells of each column that local suppression emptied."""
+    steps = (step.get("blanked", {}) for step in log["steps"])
+    return dict(sum((Counter(one) for one in steps), Counter()))
 
 
 def _perturbs(step: Step) -> bool:

@@ -67,7 +67,8 @@ def _refuse_unreleased(step: Step, number: int, roles: dict[str, str], released:
         where = f"step {number} ({step.method})"
         if column not in roles:
             raise BadInput(f"{where}: the table has no column '{column}'; {nearest(column, roles)}")
-        if column not in released:
+        # Sampling weights are looked at without being released.
+        if column not in released and (column in step.columns or roles[column] != "weight"):
             does = "treats" if column in step.columns else "reads"
             raise BadInput(f"{where} {does} '{column}', which is not released ({roles[column]})")
 

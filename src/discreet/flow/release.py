@@ -32,7 +32,7 @@ from discreet.flow.finishing import Finish, seen
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.pseudonyms import kept_recipe, save_key
-from discreet.flow.publication import internal_facts, public_facts
+from discreet.flow.publication import blanked_cells, internal_facts, public_facts
 from discreet.flow.told import Told, first_rows
 from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
@@ -279,8 +279,7 @@ class Release:
         else:
             told, sample = Told.of(released, schema), first_rows(public / name, schema)
         guarded = formulas.is_csv_safe(schema)
-        blanked = self.log.get("suppressed", {}).get("blanked_cells", {})
-        text = codebook(self.recipe, told, guarded, blanked)
+        text = codebook(self.recipe, told, guarded, blanked_cells(self.log))
         (public / "codebook.md").write_text(text, "utf-8")
         facts = public_facts(self.recipe, self.log, told, sample)
         (public / "report.html").write_text(external_report(facts), "utf-8")

@@ -14,7 +14,7 @@ from discreet.method import Method
 from discreet.recipe.recipe import Recipe
 
 # Methods with these promises make classes of records that look the same.
-_CLASSES = ("privacy-models", "wildcard-k", "k-per-tuple")
+_CLASSES = ("privacy-models", "wildcard-k", "k-per-tuple", "local-suppression")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,15 @@ def _is_minimal(method: Method, recipe: Recipe) -> bool:
 
 
 def _is_drawn(method: Method, recipe: Recipe) -> bool:
-    return method.suppresses and method.is_random
+    return method.alike and method.is_random
+
+
+def _blanks_cells(method: Method, recipe: Recipe) -> bool:
+    return method.promise == "local-suppression"
+
+
+def _matches_blanks(method: Method, recipe: Recipe) -> bool:
+    return _blanks_cells(method, recipe) and method.get_params()["null_policy"] != "value"
 
 
 def _perturbs(method: Method, recipe: Recipe) -> bool:
@@ -105,6 +113,25 @@ ATTACKS = (
         "log tells the price",
         "what explains the levels best stays more likely, and suppressed classes broke a model",
         on_step=_is_drawn,
+    ),
+    Attack(
+        "minimal blanks",
+        "no more cells are blanked than k needs, so that a blank was a rare value, or rare "
+        "together with what its record shows",
+        "which of equal records are blanked is drawn by the secret seed",
+        "values that many records show in the same place can be ruled out for a blank, and what is "
+        "left may be one value; recode first, so that few blanks are needed",
+        ("found_for_certain",),
+        on_step=_blanks_cells,
+    ),
+    Attack(
+        "compatible records",
+        "this reading of blanks counts records that cannot be the person's: of a person's original "
+        "values, an intruder looks for the records that are compatible",
+        'the log tells how many are found for certain; null_policy = "value" leaves nobody',
+        "people with whose values one record alone is compatible are found",
+        ("found_for_certain",),
+        on_step=_matches_blanks,
     ),
     Attack(
         "homogeneity",

@@ -35,7 +35,6 @@ from discreet.generalization.privacy import (
     bind,
     confidential_columns,
     distribution,
-    read_models,
     smallest_class,
     trees,
 )
@@ -74,7 +73,9 @@ class Treatment:
         self.names = list(columns)
         self.rows = len(next(iter(columns.values())))
         self.n = records(weights, self.rows)
-        self.models = read_models(method.privacy)
+        self.models = method.models
+        # Where columns are only recoded, nulls are values like any other.
+        self.null_policy = method.null_policy if self.models else "value"
         self.bound = bind(self.models, others, self.rows, weights, self.units)
         given = {name: Hierarchy.from_spec(method.hierarchies[name]) for name in self.names}
         self.hierarchies = {
@@ -109,7 +110,7 @@ class Treatment:
         self.lattice = lay_out(self.ladders)
         units_of = None if (units := self.units) is None else lambda rows: how_many(units[rows])
         self.groups = make_groups(
-            nulls, method.null_policy, method.segregate, k, self.weights, units_of
+            nulls, self.null_policy, method.segregate, k, self.weights, units_of
         )
         searched = [g for g in self.groups if g.treatment == "search" and g.size >= k]
         if not searched:
@@ -124,9 +125,9 @@ class Treatment:
             [float((method.weights or {}).get(name, 1.0)) for name in self.names],
             float(method.suppression_limit),
             *self._range(),
-            method.local,
+            method.round_share if method.local else None,
             Matching([bool(null.any()) for null in nulls], k, self.bound.rules.units)
-            if method.null_policy == "match"
+            if self.null_policy == "match"
             else None,
             self.draws,
         )
@@ -162,9 +163,9 @@ class Treatment:
         together(bound.rules, tuples.table, np.full(len(tuples.table.counts), True))
 
     def _tell_gap(self) -> None:
-        """Warn where a search ended before it had its proof."""
+        """Warn where a budget ended a search before it had its proof."""
         gap = max(one.gap for one in self.certificates)
-        if gap > 0:
+        if gap > 0 and (self.method.time_limit or self.method.evaluations):
             warnings.warn(
                 f"the search ended with a gap of {gap:.2%}, so that better levels may exist; give "
                 "a longer time_limit or more evaluations, or fewer levels",
@@ -187,7 +188,7 @@ class Treatment:
         self.certificates += [one.certificate for one in rounds]
         left = np.full(len(tuples.table.counts), treatment != "append")
         for one in rounds:
-            left[one.members[one.kept]] = False
+            left[one.kept] = False
         done = _Done(replace(group, treatment=treatment), tuples, ids, rounds, left)
         self._settle(done)
         return done
@@ -249,7 +250,7 @@ class Treatment:
 
     def quality(self) -> float:
         """Return the quality of the whole table."""
-        if len(self.certificates) == 1 and len(self.done) == 1:
+        if len(self.certificates) == 1 and len(self.done) == 1 and not self.method.local:
             return self.certificates[0].taken
         pieces = [piece for done in self.done for piece in done.pieces()]
         settings = self.settings
@@ -274,7 +275,7 @@ class Treatment:
         groups = [done.describe(self.names, self.ladders) for done in self.done]
         joint: JointPlan = {
             "kind": "generalize",
-            "null_policy": method.null_policy,
+            "null_policy": self.null_policy,
             "hierarchies": self.described,
             "groups": groups,
             "confidential": confidential,
@@ -286,7 +287,7 @@ class Treatment:
             for name in self.names
         }
         figures: dict[str, Any] = {
-            "null_policy": method.null_policy,
+            "null_policy": self.null_policy,
             "quality": {"model": method.quality, "value": float(self.quality())},
             "suppressed": records(self.weights, self.suppressed),
             "searches": [
@@ -301,7 +302,7 @@ class Treatment:
         fixed = {}
         if method.time_limit is not None:
             fixed = {"time_limit": None, "evaluations": self.budget.spent}
-        if method.null_policy == "match":
+        if self.null_policy == "match":
             figures["exposed"] = self._exposed()
         return plans, joint, figures, fixed
 
@@ -376,7 +377,7 @@ class _Done:
         """Return the class of each row, numbered from `first` on; -1 where it is in none."""
         of_tuple = np.full(len(self.left), -1)
         for one in self.rounds:
-            of_tuple[one.members[one.kept]] = one.class_of[one.kept] + first
+            of_tuple[one.kept] = one.class_of[one.class_of >= 0] + first
             first += len(one.classes.counts)
         return of_tuple[self.ids]
 
@@ -397,12 +398,13 @@ class _Done:
     def labels(self, a: int, top: int) -> np.ndarray:
         """Return the label of each tuple, as its place on the list of all levels' labels."""
         lattice = self.tuples.lattice
-        labels = self.tuples.codes(a)
+        leaves = self.tuples.codes(a)
+        labels = leaves.copy()
         for one in self.rounds:
             level = one.levels[a]
             start = lattice.first[a, level] - lattice.first[a, 0]
-            held = one.members[one.kept]
-            labels[held] = start + self.tuples.labels(a, level)[held]
+            above = lattice.up[lattice.step[a, 0, level] :]
+            labels[one.kept] = start + above[leaves[one.kept]]
         labels[self.left] = top
         return labels
 
@@ -412,7 +414,7 @@ class _Done:
         bottom = (0,) * self.tuples.d
         for one in self.rounds:
             chosen = np.zeros(len(self.left), bool)
-            chosen[one.members[one.kept]] = True
+            chosen[one.kept] = True
             if chosen.any():
                 pieces.append(Piece(self.tuples.part(chosen), one.levels, True, one.classes.counts))
         if self.left.any():

@@ -42,8 +42,10 @@ class Generalize(Recoding):
     ----------
     hierarchies : mapping of str to Hierarchy or dict
         Of each column that is to be treated.
-    privacy : privacy model or list of them
-        Such as `KAnonymity(5)`; every class keeps all of them.
+    privacy : privacy model or list of them, optional
+        Such as `KAnonymity(5)`; every class keeps all of them. Without any, columns are recoded to
+        the one level that `levels` names for each of them: nothing is promised, no record is
+        suppressed, and nulls stay nulls below the top.
     quality : str
         What is minimised: `"loss"`, `"precision"`, `"nue"`, `"nnue"`, `"discernibility"`,
         `"ambiguity"`, `"average-class"` or `"entropy-based"`.
@@ -63,8 +65,17 @@ class Generalize(Recoding):
     levels : mapping of str to int or [int, int], optional
         The level of a column, or the lowest and the highest that it may have.
     local : bool
-        Local recoding: what the best node suppresses is generalized again, by a node of its own,
-        until no more records can be kept.
+        Local recoding: records are generalized in rounds, each by a node of its own, until no more
+        can be kept. A round takes, for the records that are left, the node at which a record that
+        it keeps costs least on average by the quality model; what it suppresses costs nothing,
+        since the next round has it. (`"nue"` and `"nnue"`: by label, what all of its records lose
+        on average. `"discernibility"` and `"average-class"` know no cost of a single record: each
+        round minimises them with suppression at its price.) The limit is for what is left in the
+        end: the last rounds are taken back and done by one node where it would be exceeded.
+    round_share : float
+        Smallest share of all records that a round of local recoding keeps, or a fifth of those
+        that are left where that is fewer, and k at least; half of it, and so on, where no node
+        keeps so many. Smaller shares lose less and take longer.
     time_limit : float, optional
         Seconds after which the best node so far is taken; the certificate tells the gap.
     evaluations : int or list of int, optional
@@ -131,6 +142,7 @@ class Generalize(Recoding):
     )
     constraints: ClassVar[Constraints] = {
         "suppression_limit": number(least=0, most=1, wanted="a share of 0 to 1"),
+        "round_share": number(least=0, most=1, wanted="a share of 0 to 1"),
         "weights": number(
             least=0, called="the weight of '{column}'", optional=True, only_by_column=True
         ),
@@ -143,7 +155,7 @@ class Generalize(Recoding):
     def __init__(
         self,
         hierarchies: dict[str, Hierarchy],
-        privacy: list[PrivacyModel],
+        privacy: list[PrivacyModel] | None = None,
         quality: QualityName = "loss",
         aggregate: Aggregate = "geometric",
         suppression_limit: float = 0.05,
@@ -152,6 +164,7 @@ class Generalize(Recoding):
         weights: dict[str, float] | None = None,
         levels: dict[str, int | list[int]] | None = None,
         local: bool = False,
+        round_share: float = 0.01,
         time_limit: float | None = None,
         evaluations: int | list[int] | None = None,
         small_group: SmallGroup = "suppress",
@@ -169,6 +182,7 @@ class Generalize(Recoding):
         self.weights = weights
         self.levels = levels
         self.local = local
+        self.round_share = round_share
         self.time_limit = time_limit
         self.evaluations = evaluations
         self.small_group = small_group
@@ -177,9 +191,24 @@ class Generalize(Recoding):
         self.random_state = random_state
 
     @property
+    def models(self) -> list[Any]:
+        """The privacy models; none where columns are only recoded."""
+        return super().models if self.privacy else []
+
+    @property
+    def promise(self) -> str | None:
+        """Nothing is promised of columns that are only recoded."""
+        return super().promise if self.privacy else None
+
+    @property
+    def nulls_in_words(self) -> str:
+        """What becomes of nulls."""
+        return super().nulls_in_words if self.privacy else "nulls stay nulls"
+
+    @property
     def minimal(self) -> bool:
         """True where the best levels are taken."""
-        return self.publish_minimal
+        return self.publish_minimal and bool(self.privacy)
 
     @property
     def is_random(self) -> bool:
@@ -187,8 +216,14 @@ class Generalize(Recoding):
         return not self.publish_minimal
 
     def check_params(self) -> None:
-        """Refuse weights where no loss is minimised."""
+        """Refuse weights where no loss is minimised, and levels left open without a model."""
         super().check_params()
+        given = self.levels if isinstance(self.levels, Mapping) else {}
+        if not self.privacy and any(not isinstance(given.get(x), int) for x in self.hierarchies):
+            raise BadInput(
+                "privacy is empty; name a model, such as KAnonymity(5), or one level for each "
+                "column under levels, to recode them and promise nothing"
+            )
         if self.weights is not None and self.quality != "loss":
             raise BadInput(f"weights belong to quality = 'loss'; '{self.quality}' has none")
 
@@ -244,7 +279,7 @@ class Generalize(Recoding):
         check_is_fitted(self)
         table = as_arrow(self, X, reset=False)
         columns = {name: table[name] for name in self._settled}
-        new, suppressed, groups = apply(self.plan_, self._settled, columns)
+        new, suppressed, groups = apply(self.plan_, self._settled, columns, not self.privacy)
         others = {name: table[name] for name in self.reads}
         codes = unit_codes(units, table.num_rows)
         if codes is None and self._by_unit:
@@ -288,6 +323,8 @@ class Generalize(Recoding):
         return Treatment(self, columns, others, weights, units, by).recoded()
 
     def _recode_linked(self, given: Given) -> Recoded:
+        if not self.privacy:
+            return self._recode(given.columns, {}, None, None, given.draws)
         self._check_columns(list(given.columns))
         return LinkedTreatment(self, given).recoded()
 

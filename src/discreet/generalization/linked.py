@@ -166,7 +166,7 @@ class LinkedTreatment(Treatment):
         self.unsafe[:] = gone & (not self._keep(gone))
         self.dropped = np.flatnonzero(gone & held[above[ids]])
         class_of = np.where(held, np.cumsum(held) - 1, -1)[above]
-        kept = replace(one, class_of=class_of, classes=classes)
+        kept = replace(one, members=np.arange(len(above)), class_of=class_of, classes=classes)
         done = _LinkedDone(group, tuples, ids, [kept], ~held[above])
         done.unsafe, done.dropped = bool(self.unsafe.any()), self.dropped
         return done

@@ -242,12 +242,25 @@ class Search:
         """Evaluate a node, once, and keep it where it is the best so far."""
         if levels in self.known:
             return self.known[levels]
-        quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
-        target = np.array(levels, np.int64)
+        node = self._judged(levels, self._node(levels, np.array(levels, np.int64)))
+        self.known[levels] = node
+        if self._is_best(levels, node):
+            self.best = self.rank(levels, node)
+            self.trace.add(len(self.known), node.value)
+        return node
+
+    def classes(self, target: np.ndarray) -> Table:
+        """Return the classes of a node, from the smallest table that it can be rolled up from."""
         source, table = self.tables.finer(target)
         if (source != target).any():
-            table, _ = kernels.roll_up(lattice, table, source, target)
+            table, _ = kernels.roll_up(self.tuples.lattice, table, source, target)
             self.tables.keep(target, table)
+        return table
+
+    def _node(self, levels: Levels, target: np.ndarray) -> Node:
+        """Learn of a node what bounds and quality need."""
+        quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
+        table = self.classes(target)
         out, sure = judge(lattice, rules, table, target, self.matching)
         suppressed, penalty = kernels.penalties(
             lattice, table, target, out, quality.kind, quality.n
@@ -264,12 +277,7 @@ class Search:
             # A class may be smaller than k where it has others to match.
             finer, total = kernels.fitting(table, sure, 1 if self.matching else rules.k)
             least = np.array([finer])
-        node = self._judged(levels, Node(suppressed, barred, value, least.tolist(), total))
-        self.known[levels] = node
-        if self._is_best(levels, node):
-            self.best = self.rank(levels, node)
-            self.trace.add(len(self.known), node.value)
-        return node
+        return Node(suppressed, barred, value, least.tolist(), total)
 
     def _judged(self, levels: Levels, node: Node) -> Node:
         """Judge a node by what its classes do not tell."""

@@ -480,6 +480,39 @@ def spread(lattice, table, node, kind):
 
 
 @njit(cache=True, nogil=True)
+def prices(lattice, table, node, out, price, products):
+    """Sum by column what the labels of kept records cost; `out` are those suppressed, by class.
+
+    `price` is of each label where `leaves` has it. With `products` it is in the first place what
+    each record could stand for. Sums go label by label, so that the order is always the same.
+    """
+    sums = np.zeros(node.size)
+    if products:
+        for c in range(out.size):
+            if out[c] == 0:
+                sums[0] += table.counts[c] * _product(lattice, table, node, c)
+        return sums
+    for a in range(node.size):
+        first = lattice.first[a, node[a]]
+        held = np.zeros(lattice.first[a, node[a] + 1] - first, np.int64)
+        w, shift, mask = lattice.word[a], lattice.shift[a], lattice.mask[a]
+        for c in range(out.size):
+            if out[c] == 0:
+                held[np.int64((table.keys[w, c] >> shift) & mask)] += table.counts[c]
+        for label in range(held.size):
+            sums[a] += held[label] * price[first + label]
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def priced(lattice, table, node, rules, price, products):
+    """Sum the same from the tuples; before it, those suppressed and their lower bound (`judge`)."""
+    classes, _ = roll_up(lattice, table, np.zeros_like(node), node)
+    out, least = judge(rules, classes)
+    return out.sum(), least.sum(), prices(lattice, classes, node, out, price, products)
+
+
+@njit(cache=True, nogil=True)
 def fitting(table, least, k):
     """Bound the classes of k records at finer nodes, and at coarser ones.
 

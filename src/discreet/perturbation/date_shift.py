@@ -71,7 +71,7 @@ class DateShift(RowBound):
     recipe_name: ClassVar[str] = "date-shift"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
-    draws_by_unit: ClassVar[bool] = True
+    draws_by: ClassVar[Literal["row", "person", "counted"]] = "person"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = (
         "all dates of a person were moved by one random number of days, so that the time between "

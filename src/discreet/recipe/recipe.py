@@ -69,7 +69,7 @@ class Step(BaseModel):
                 raise ValueError(f"column '{column}' is listed twice")
         for name, value in self.parameters().items():
             for column in value if isinstance(value, Mapping) else ():
-                if column not in self.columns:
+                if isinstance(column, str) and column not in self.columns:
                     raise ValueError(
                         f"{name} names '{column}', which is not among the step's columns; "
                         + nearest(column, self.columns)
@@ -85,6 +85,9 @@ class Step(BaseModel):
         k = given.get("k")
         sizes = [*(k.values() if isinstance(k, Mapping) else [k])]
         sizes += [getattr(model, "k", None) for model in models]
+        sizes += [one["k"] for one in given.get("combinations") or ()]
+        subsets = given.get("subsets")
+        sizes += subsets.values() if isinstance(subsets, Mapping) else ()
         if any(isinstance(size, int) and size < 2 for size in sizes):
             raise ValueError("k = 1 lets every record stand alone; set k = 2 or more")
         for model in models:
@@ -290,6 +293,11 @@ class Recipe(BaseModel):
         for number, step in enumerate(self.steps, start=1):
             promise = step.build().promise if step.promise else None
             where = f"step {number} ({step.method})"
+            if step.method == "local-suppression":
+                raise ValueError(
+                    f"{where} does not protect what rows that are linked by '{linked}' show "
+                    "together; use generalize with global recoding"
+                )
             alone = [column for column in step.columns if column in self.roles.quasi]
             if promise in ("k-per-value", "k-per-tuple") and alone:
                 raise ValueError(

@@ -11,6 +11,7 @@ from discreet.report.pictures import Picture
 from discreet.report.steps import COUNTED
 
 Facts = Mapping[str, Any]
+NOTHING = "No record was suppressed and no cell was blanked."
 
 
 def external_report(facts: Facts) -> str:
@@ -104,9 +105,11 @@ def _caveats(facts: Facts) -> list[tuple[str, str]]:
 
 
 def _suppressed(facts: Facts) -> str:
-    found = facts["suppressed"]
+    found, cells = facts["suppressed"], facts["blanked"]
+    local = f"Single cells were blanked: {_cells(cells)}, because too few records shared what they "
+    local += "told together with others."
     if not found:
-        return "No record was suppressed and no cell was blanked."
+        return f"No record was suppressed. {local}" if cells else NOTHING
     records, gone, blanked = found["records"], found["left_out"], found["blanked_cells"]
     fates = [f"{gone:,} left out of the file"] if gone else []
     if gone < records:
@@ -116,9 +119,12 @@ def _suppressed(facts: Facts) -> str:
         fates.append(f"{records - gone:,} with {fate}")
     said = f"{counted(records, 'record')} suppressed: {', '.join(fates)}."
     if blanked:
-        cells = counted(sum(blanked.values()), "cell")
-        said += f" In all, {cells} blanked in {named(list(blanked))}."
-    return said
+        said += f" In all, {_cells(blanked, ' blanked')}."
+    return f"{said} {local}" if cells else said
+
+
+def _cells(cells: Mapping[str, int], done: str = "") -> str:
+    return f"{counted(sum(cells.values()), 'cell')}{done} in {named(list(cells))}"
 
 
 def _distributions(columns: list[Facts]) -> Iterator[tuple[str, Picture | None]]:

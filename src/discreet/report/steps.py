@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.report import pictures
+from discreet.report.blanks import READINGS, blank_facts, blank_tables
 from discreet.report.page import Table, counted, figure, named, share
 from discreet.report.pictures import Picture
 
@@ -17,7 +18,7 @@ Plan = Mapping[str, Any]
 LONGEST_TABLE = 25
 _OWN = ("method", "columns", "promise", "precision", "hierarchies")
 # Parameters that are, or hold, a number of records or of what else a recipe counts.
-COUNTED = ("k", "min_count", "min_attraction", "privacy")
+COUNTED = ("k", "min_count", "min_attraction", "privacy", "combinations", "subsets")
 
 
 @dataclass
@@ -271,6 +272,17 @@ def _mondrian(part: StepPart, plan: Plan, done: Plan) -> None:
     _suppressed(part, done)
 
 
+def _local_suppression(part: StepPart, plan: Plan, done: Plan) -> None:
+    demands = [f"{one['k']} for {named(one['columns'])}" for one in plan["demands"][:3]]
+    more = len(plan["demands"]) - len(demands)
+    said = "; ".join(demands) + (f"; and for {more:,} combinations more" if more else "")
+    if demands:
+        part.facts.append(("demanded k", said))
+    part.facts.append(("reading", READINGS[plan["null_policy"]]))
+    part.facts += blank_facts(done, part.counts)
+    part.tables += blank_tables(plan, done)
+
+
 def _suppressed(part: StepPart, done: Plan) -> None:
     part.facts.append(("suppressed", counted(int(done.get("suppressed", 0)), "record")))
 
@@ -278,6 +290,7 @@ def _suppressed(part: StepPart, done: Plan) -> None:
 _JOINT: dict[str, Callable[[StepPart, Plan, Plan], None]] = {
     "generalize": _generalize,
     "ipso": _ipso,
+    "local-suppression": _local_suppression,
     "microaggregation": _microaggregation,
     "mondrian": _mondrian,
     "porop": _porop,

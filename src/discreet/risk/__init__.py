@@ -10,6 +10,7 @@ from discreet.risk.distance import distance_linkage as distance_linkage
 from discreet.risk.diversity import alpha_k_anonymity as alpha_k_anonymity
 from discreet.risk.diversity import beta_likeness as beta_likeness
 from discreet.risk.diversity import l_diversity as l_diversity
+from discreet.risk.found_for_certain import found_for_certain as found_for_certain
 from discreet.risk.frequency import class_sizes as class_sizes
 from discreet.risk.frequency import frequencies as frequencies
 from discreet.risk.individual import global_risk as global_risk
@@ -24,7 +25,8 @@ from discreet.risk.suda import suda2 as suda2
 
 # What `assess` takes, in the order in which it is shown.
 MEASURES = [
-    *measures_in(__name__, "frequency", "individual", "attacker", "composition", "linked_rows"),
+    *measures_in(__name__, "frequency", "found_for_certain", "individual", "attacker"),
+    *measures_in(__name__, "composition", "linked_rows"),
     *measures_in(
         __name__, "diversity", "suda", "informed", "distance", "probabilistic", "interval"
     ),

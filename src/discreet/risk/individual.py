@@ -76,15 +76,16 @@ def risk_of(found: Frequencies) -> np.ndarray:
             stacklevel=3,
         )
     if found.classes is None:
-        return _risk(f, found.population)
+        return risk_by(f, found.population)
     # Records of a tuple share f and F: few evaluations for many records.
     count = int(found.classes.max(initial=-1)) + 1
     of_class, in_population = np.empty(count, np.int64), np.empty(count)
     of_class[found.classes], in_population[found.classes] = f, found.population
-    return _risk(of_class, in_population)[found.classes]
+    return risk_by(of_class, in_population)[found.classes]
 
 
-def _risk(f: np.ndarray, population: np.ndarray) -> np.ndarray:
+def risk_by(f: np.ndarray, population: np.ndarray) -> np.ndarray:
+    """Individual risk of classes of f records that stand for some of the population."""
     p = np.minimum(1.0, f / population)
     q = 1.0 - p
     risk = 1.0 / f

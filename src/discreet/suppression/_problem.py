@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from discreet.errors import BadInput
+
 # The set of columns that stands for a record that is left out as a whole.
 GONE = -1
 
@@ -75,6 +77,7 @@ class Solution:
     held: np.ndarray | None = None
     bound: float = 0.0  # no solution costs less
     moves: int = 0  # what the improvement did, to be repeated
+    stopped: bool = False  # by Ctrl-C: the moves are fewer than they should have been
     trace: dict[str, list[float]] = field(default_factory=dict)
 
     def cost(self, problem: Problem) -> float:
@@ -83,3 +86,15 @@ class Solution:
         if self.held is not None and problem.held is not None:
             rows = problem.held.rows[self.held]
         return float((problem.price(self.masks, self.tuples) * rows).sum())
+
+
+class Infeasible(BadInput):
+    """Some members cannot be released: too few agree with them in the columns that are fixed."""
+
+    def __init__(self, members: int, rows: int) -> None:
+        super().__init__(
+            f"{rows:,} records cannot be protected by blanks in the columns that are not fixed: "
+            "fix fewer columns, or set record_cost so that records may be left out"
+        )
+        self.members = members
+        self.rows = rows

@@ -22,6 +22,8 @@ class NullRates:
 
     `value`, NVIr, is null cells / (columns * records), `before` that of the original. `records`,
     NVRr, is the share of records with any null, `suppressed`, SRC, the number of those suppressed.
+    `blanked` is the share of cells that had a value and have none in a record that was not
+    suppressed, as local suppression leaves them, and `blanked_records` that of records with any.
     A release is contaminated where it has more null cells than the original.
     """
 
@@ -31,6 +33,8 @@ class NullRates:
     before: float
     contaminated: bool
     columns: dict[str, float]
+    blanked: float
+    blanked_records: float
 
 
 @overload
@@ -87,22 +91,30 @@ def null_rates(
     if gone.shape != (n,):
         raise BadInput(f"suppressed has shape {gone.shape}, the table {n:,} rows")
     was, now = null_cells(before, columns), null_cells(after, columns) | gone
+    blanked = now & ~was & ~gone
     found = null_rates_of(
         n,
         int(was.sum()),
         {c: int(row.sum()) for c, row in zip(columns, now, strict=True)},
         int(now.any(axis=0).sum()),
         int(gone.sum()),
+        (int(blanked.sum()), int(blanked.any(axis=0).sum())),
     )
     return found if detail else found.value
 
 
 def null_rates_of(
-    n: int, was: int, now: Mapping[str, int], records: int, suppressed: int
+    n: int,
+    was: int,
+    now: Mapping[str, int],
+    records: int,
+    suppressed: int,
+    blanked: tuple[int, int] = (0, 0),
 ) -> NullRates:
     """Null rates of n records, from the null cells of the original and of each released column.
 
-    Those of suppressed records are among the second. `records` have any null.
+    Those of suppressed records are among the second. `records` have any null; `blanked` are the
+    cells that were emptied in records that were not suppressed, and the records with any.
 
     Examples
     --------
@@ -117,6 +129,8 @@ def null_rates_of(
         before=was / cells,
         contaminated=empty > was,
         columns={name: count / max(1, n) for name, count in now.items()},
+        blanked=blanked[0] / cells,
+        blanked_records=blanked[1] / max(1, n),
     )
 
 
@@ -129,6 +143,8 @@ def null_cells(table: pa.Table, columns: Sequence[str]) -> np.ndarray:
 
 def _take(t: Facts) -> Entry:
     found = asdict(t.null_rates())
+    if not found["blanked"]:
+        del found["blanked"], found["blanked_records"]
     return {"before": found.pop("before"), "after": found.pop("value"), **found}
 
 
@@ -136,9 +152,16 @@ NULL_RATES = Measure(
     "null_rates",
     "share of null cells in the quasi columns",
     _take,
-    [Figure("nulls in quasi columns", "", "%", headline=True)],
+    [
+        Figure("nulls in quasi columns", "", "%", headline=True),
+        Figure("blanked cells in quasi columns", "blanked", "%", untouched=0.0,
+               reading="share of the quasi columns' cells that had a value and were emptied in a "
+               "record that was not suppressed"),
+        Figure("records with blanked cells", "blanked_records", "%", untouched=0.0,
+               reading="share of records in which a quasi column was emptied"),
+    ],
     needs=["quasi columns"],
-)
+)  # fmt: skip
 
 
 def _take_columns(t: Facts) -> Entry:

@@ -37,6 +37,11 @@ from discreet.check.replay.perturbation import (
 )
 from discreet.check.replay.regression import ipso, porop, prepare_porop
 from discreet.check.replay.rounding import clip, cuts, multiples
+from discreet.check.replay.suppression import (
+    prepare_suppression,
+    suppression,
+    verify_suppression,
+)
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.table import Numbers, kind_of, numbers
@@ -66,6 +71,7 @@ JOINT: dict[str, JointReplay] = {
     "generalize": generalize,
     "ipso": ipso,
     "items": items,
+    "local-suppression": suppression,
     "mondrian": mondrian,
     "porop": porop,
     "microaggregation": microaggregation,
@@ -77,11 +83,13 @@ JOINT: dict[str, JointReplay] = {
 # What must hold of a step's rows together: raises ValueError where what was counted is not so.
 VERIFY: dict[str, Callable[[StepPlan, Tally], None]] = {
     "generalize": verify_generalize,
+    "local-suppression": verify_suppression,
     "mondrian": verify_mondrian,
 }
 # Makes a step's plan ready to be applied many times, to pieces.
 PREPARE: dict[str, Callable[[StepPlan], StepPlan]] = {
     "generalize": prepare_generalize,
+    "local-suppression": prepare_suppression,
     "porop": prepare_porop,
 }
 # Kinds that a piece of rows is not enough for, and what they need. On pieces, steps of these kinds
@@ -306,6 +314,8 @@ class Columns(Mapping[str, Any]):
         self.suppressed = np.zeros(original.num_rows, dtype=bool)
         self.left_out = np.zeros(original.num_rows, dtype=bool)
         self.tally: Tally = {}
+        # By the number of a step that blanks cells, its columns before it.
+        self.before: dict[int, dict[str, pa.ChunkedArray]] = {}
         # Columns of a piece that only the whole table tells.
         self.unknown: set[str] = set()
 

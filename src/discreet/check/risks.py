@@ -1,0 +1,80 @@
+"""Risks of records from their definitions: by sampling weights, and by special uniques."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+
+from discreet.table.classes import classes_of
+
+# The sampling fraction that DIS assumes.
+_FRACTION = 0.01
+_FEW = 50
+
+
+def mean_of_one_over(f: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return the mean of 1 / F, where F is f plus a negative binomial number of f and p.
+
+    1 / F is the integral of v^(F - 1), so that the mean is that of v^(f - 1) p / (p + (1 - p) v)
+    over 0..1. It is known for f = 1, and from each f follows the next, as long as p is small; else
+    a series of which a few terms are enough.
+
+    Examples
+    --------
+    >>> mean_of_one_over(np.array([2, 1, 2]), np.array([1.0, 0.5, 0.02])).round(4).tolist()
+    [0.5, 0.6931, 0.0188]
+    """
+    q = 1.0 - p
+    found = np.empty(len(f))
+    steps = (p < 0.5) & (f <= _FEW)
+    mean = np.where(steps, -p * np.log(p) / np.where(steps, q, 1.0), 0.0)
+    for number in range(1, int(f[steps].max(initial=0)) + 1):
+        found[steps & (f == number)] = mean[steps & (f == number)]
+        mean = np.where(steps, p / np.where(steps, q, 1.0) * (1 / number - mean), 0.0)
+    f, p, q = f[~steps], p[~steps], q[~steps]
+    term, j = p / f, 0
+    total = term.copy()
+    while (term > 1e-17 * total).any():
+        j += 1
+        term = term * q * j / (f + j)
+        total += term
+    found[~steps] = total
+    return found
+
+
+def dis_scores(codes: np.ndarray, sizes: np.ndarray, records: np.ndarray) -> np.ndarray:
+    """Return DIS-SUDA of distinct tuples, each of which some records have.
+
+    A set of columns on which a record is alone, and on no smaller one inside, scores (M - s)!. On a
+    set, records with a null in it are left out.
+
+    Examples
+    --------
+    >>> codes = np.array([[0, 1, 1], [0, 0, 1]])
+    >>> dis_scores(codes, np.array([2, 2]), np.array([2, 1, 1])).round(4).tolist()
+    [0.0, 0.01, 0.01]
+    """
+    m, n = codes.shape
+    scores = np.zeros(n)
+    alone_before: dict[tuple[int, ...], np.ndarray] = {(): np.zeros(n, dtype=bool)}
+    for size in range(1, m + 1):
+        alone_now: dict[tuple[int, ...], np.ndarray] = {}
+        for chosen in combinations(range(m), size):
+            places = list(chosen)
+            there = np.flatnonzero((codes[places] >= 0).all(axis=0))
+            ids, count = classes_of(codes[places][:, there], sizes[places])
+            alone = np.zeros(n, dtype=bool)
+            alone[there] = np.bincount(ids, records[there], count)[ids] == 1
+            smaller = [alone_before[part] for part in combinations(chosen, size - 1)]
+            scores += (alone & ~np.any(smaller, axis=0)) * factorial(m - size)
+            alone_now[chosen] = alone
+        alone_before = alone_now
+    pairs = 2 * int(((codes >= 0).all(axis=0) & (records == 2)).sum())
+    scored = scores > 0
+    power = scores[scored] ** (1 + (8 - m) / 20)
+    dis = np.zeros(n)
+    odds = pairs * (1 - _FRACTION) / (_FRACTION * power * (1 / power).sum())
+    dis[scored] = 1 / (1 + odds)
+    return dis

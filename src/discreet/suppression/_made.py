@@ -1,0 +1,148 @@
+"""What is decided about a table's key columns: from tuples to blanks, plans and figures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.draws import Draws
+from discreet.generalization.privacy import (
+    bind,
+    confidential_columns,
+    distribution,
+    read_models,
+    trees,
+)
+from discreet.plan import ColumnPlan, JointPlan
+from discreet.risk.frequency import record_weights
+from discreet.suppression._blanking import Blanking, as_blanking
+from discreet.suppression._demands import as_told, demands_of, essential, prices
+from discreet.suppression._found import people_found
+from discreet.suppression._groups import Good, both, keeping, under_risk
+from discreet.suppression._keys import Keys, Units
+from discreet.suppression._problem import GONE, Demand, Problem, Solution
+from discreet.suppression._solve import refuse_impossible, solve, told
+
+# From how many words each tuple needs to its smallest ones, by tuple and in order.
+Smallest = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was decided, and what the plan and the log say of it."""
+
+    blanking: Blanking
+    plans: dict[str, ColumnPlan]
+    joint: JointPlan
+    figures: dict[str, Any]
+    fixed: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Others:
+    """What is looked at besides the keys, by rows that may stand for several records."""
+
+    columns: Mapping[str, pa.ChunkedArray]
+    weights: np.ndarray | None  # the records of each row, one each by default
+    units: np.ndarray | None  # the unit of each, where these are counted
+
+    def good(self, method: Any, of_row: np.ndarray) -> Good | None:
+        """Return what tells whether groups of tuples keep models and risks, if there are any."""
+        good: Good | None = None
+        if method.privacy is not None:
+            models = read_models(method.privacy)
+            bound = bind(models, self.columns, len(of_row), self.weights, self.units)
+            good = keeping(bound, of_row, self.weights)
+        if method.max_risk is not None and method.risk == "individual":
+            sampled = record_weights(pa.table(dict(self.columns)), method.weight)
+            assert sampled is not None
+            records = np.ones(len(of_row), np.int64) if self.weights is None else self.weights
+            low = under_risk(of_row, sampled, records, self.units, method.max_risk)
+            good = low if good is None else both(good, low)
+        return good
+
+    def told(self, method: Any) -> JointPlan:
+        """Return what the plan must tell of confidential columns for the models."""
+        if method.privacy is None:
+            return {}
+        models = read_models(method.privacy)
+        confidential = {
+            name: distribution(self.columns[name], name, self.weights, self.units)
+            for name in confidential_columns(models)
+        }
+        return {"confidential": confidential, "trees": trees(models, self.columns)}
+
+
+def make(
+    method: Any,
+    keys: Keys,
+    units: Units | None,
+    others: Others,
+    draws: Callable[[str], Draws],
+    smallest: Smallest,
+) -> Made:
+    """Decide which records get which blanks."""
+    names = list(keys.values)
+    demands = demands_of(method, names)
+    problem = Problem(
+        keys.codes,
+        np.array([len(values) + 1 for values in keys.values.values()], np.int64),
+        keys.records if units is None else np.bincount(units.held.tuples),
+        prices(method, names),
+        essential(demands + _twins(method, names)),
+        np.inf if method.record_cost is None else float(method.record_cost),
+        None if units is None else units.held,
+    )
+    refuse_impossible(problem, names, "records" if units is None else "units")
+    good = others.good(method, keys.of_row)
+    solution = solve(problem, method, names, draws("improvement").apart(), good)
+    blanking = as_blanking(problem, solution, units, smallest)
+    cells = dict(zip(names, blanking.blanked(keys).tolist(), strict=True))
+    plans: dict[str, ColumnPlan] = {
+        name: {"kind": "local-suppression", "blanked": n} for name, n in cells.items()
+    }
+    joint: JointPlan = {
+        "kind": "local-suppression",
+        "null_policy": method.null_policy,
+        "demands": as_told(demands, names),
+        **blanking.joint(keys),  # type: ignore[typeddict-item]
+        **others.told(method),
+    }
+    figures = _figures(problem, solution, blanking, keys, cells)
+    fixed = {}
+    if solution.stopped:
+        warnings.warn(
+            f"the search was stopped after {solution.moves:,} moves; the best so far is kept",
+            stacklevel=3,
+        )
+    if method.improve is not None or solution.stopped:
+        fixed = {"improve": None, "improve_moves": solution.moves}
+    return Made(blanking, plans, joint, figures, fixed)
+
+
+def _twins(method: Any, names: list[str]) -> list[Demand]:
+    """Return the demand that leaves no record alone, where SUDA scores those that are."""
+    suda = method.max_risk is not None and method.risk == "suda"
+    return [Demand((1 << len(names)) - 1, 2)] if suda else []
+
+
+def _figures(
+    problem: Problem, solution: Solution, blanking: Blanking, keys: Keys, cells: dict[str, int]
+) -> dict[str, Any]:
+    """Return what the log says."""
+    whole, some = keys.records[blanking.whole != 0], blanking.records
+    gone = keys.records[blanking.whole == GONE].sum() + some[blanking.masks == GONE].sum()
+    return {
+        "records": int(keys.records.sum()),
+        "blanked": cells,
+        "cells": sum(cells.values()),
+        "records_touched": int(whole.sum() + some.sum() - gone),
+        "suppressed": int(gone),
+        **told(problem, solution),
+        "found_for_certain": people_found(problem, solution),
+    }

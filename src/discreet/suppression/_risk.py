@@ -1,0 +1,142 @@
+"""A bound of the risk of every record: by its class and sampling weights, or by SUDA.
+
+By its class alone, 1 / f at most r, the bound is k-anonymity with k = 1 / r rounded up, a demand
+like any other. What is here is the individual risk (Franconi, Polettini), for which a blank is one
+more value, and DIS-SUDA, for which a set of columns with a blank in it singles nobody out and
+matches nobody, as in `discreet.risk.suda2`: a record's blanks take it out of the sets that gave it
+away, but also out of those on which it kept others from being unique, which are counted anew.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+
+from discreet.generalization._holdings import pairs
+from discreet.risk.frequency import Frequencies
+from discreet.risk.individual import risk_of
+from discreet.suppression._judged import Good, as_solution
+from discreet.suppression._problem import GONE, Problem, Solution
+from discreet.suppression._strict import Infeasible
+from discreet.table.classes import classes_of
+
+# The sampling fraction that DIS assumes.
+_FRACTION = 0.01
+# What a risk may miss its bound by: rounding.
+_TOLERANCE = 1e-12
+# Cells that are counted for each that is tried to be given back, in all.
+_WORK = 5_000_000
+
+
+def under_risk(
+    of_row: np.ndarray,
+    weights: np.ndarray,
+    records: np.ndarray,
+    units: np.ndarray | None,
+    most: float,
+) -> Good:
+    """Return what tells whether a group's individual risk is at most so much.
+
+    `weights` are the sampling weights of rows that stand for `records` each, and `units` their
+    units, where these are counted: a unit has the mean weight of its records in the group.
+    """
+
+    def good(of_tuple: np.ndarray) -> np.ndarray:
+        of_group = of_tuple[of_row]
+        rows = np.flatnonzero(of_group >= 0)
+        groups, count = of_group[rows], int(of_tuple.max(initial=-1)) + 1
+        n, total = records[rows], weights[rows] * records[rows]
+        if units is not None:
+            numbers, first = pairs(units[rows], groups)
+            total = np.bincount(numbers, total) / np.bincount(numbers, n)
+            groups, n = groups[first], np.ones(len(first), np.int64)
+        f, population = np.bincount(groups, n, count), np.bincount(groups, total, count)
+        low = np.zeros(count, bool)
+        there = f > 0
+        found = Frequencies(f[there].astype(np.int64), np.maximum(population, f)[there])
+        low[there] = risk_of(found) <= most + _TOLERANCE
+        return low
+
+    return good
+
+
+def solve_suda(problem: Problem, max_risk: float) -> Solution:
+    """Blank cells until no record's DIS-SUDA is above a bound, then give back what can be.
+
+    Column by column, the one that most of a record's score for its price comes from.
+    """
+    records = problem.counts
+    if problem.held is not None:
+        held = problem.held
+        records = np.bincount(held.tuples, held.rows, len(records)).astype(np.int64)
+    masks = np.zeros(len(records), np.int64)
+    free = np.isfinite(problem.weights)
+    while True:
+        dis, by_column = _dis(problem, masks, records)
+        worst = np.flatnonzero(dis > max_risk + _TOLERANCE)
+        if not len(worst):
+            break
+        gain = by_column[:, worst] / np.where(free, problem.weights, np.inf)[:, None]
+        best = gain.argmax(axis=0)
+        stuck = gain.max(axis=0) <= 0
+        if stuck.any() and not np.isfinite(problem.record_price):
+            raise Infeasible(int(stuck.sum()), int(records[worst[stuck]].sum()))
+        masks[worst] |= np.int64(1) << best
+        masks[worst[stuck]] = GONE
+    _give_back(problem, masks, records, max_risk)
+    return as_solution(problem, masks)
+
+
+def _give_back(problem: Problem, masks: np.ndarray, records: np.ndarray, most: float) -> None:
+    """Show cells again where no risk rises above the bound, the dearest first, while there is time.
+
+    Of many cells some are tried together.
+    """
+    n, q = problem.codes.shape
+    cells = [(t, c) for t in np.flatnonzero(masks > 0) for c in range(q) if masks[t] >> c & 1]
+    cells.sort(key=lambda cell: -problem.weights[cell[1]])
+    tries = max(_WORK // (n << q), 16)
+    waiting = [cells[at :: max(1, tries // 2)] for at in range(min(len(cells), max(1, tries // 2)))]
+    while waiting and tries:
+        some = waiting.pop()
+        tries -= 1
+        before = masks.copy()
+        for t, c in some:
+            masks[t] &= ~(1 << c)
+        if (_dis(problem, masks, records)[0] > most + _TOLERANCE).any():
+            masks[:] = before
+            if len(some) > 1:
+                waiting += [some[: len(some) // 2], some[len(some) // 2 :]]
+
+
+def _dis(problem: Problem, masks: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the DIS of each tuple, and by column what its score comes from."""
+    n, m = problem.codes.shape
+    shown = np.array([np.where(masks >> c & 1, -1, problem.codes[:, c] - 1) for c in range(m)])
+    by_column = np.zeros((m, n))
+    scores = np.zeros(n)
+    before: dict[tuple[int, ...], np.ndarray] = {(): np.zeros(n, bool)}
+    for size in range(1, m + 1):
+        now: dict[tuple[int, ...], np.ndarray] = {}
+        for chosen in map(list, combinations(range(m), size)):
+            there = np.flatnonzero((shown[chosen] >= 0).all(axis=0))
+            ids, count = classes_of(shown[chosen][:, there], problem.sizes[chosen])
+            alone = np.zeros(n, bool)
+            alone[there] = np.bincount(ids, records[there], count)[ids] == 1
+            smaller = [before[part] for part in combinations(chosen, size - 1)]
+            least = alone & ~np.any(smaller, axis=0)
+            scores[least] += factorial(m - size)
+            for c in chosen:
+                by_column[c, least] += factorial(m - size)
+            now[tuple(chosen)] = alone
+        before = now
+    whole = np.flatnonzero((shown >= 0).all(axis=0))
+    pairs = 2 * int((records[whole] == 2).sum())
+    scored = scores > 0
+    power = scores[scored] ** (1 + (8 - m) / 20)
+    dis = np.zeros(n)
+    odds = pairs * (1 - _FRACTION) / (_FRACTION * power * (1 / power).sum())
+    dis[scored] = 1 / (1 + odds)
+    return dis, by_column

@@ -1,0 +1,106 @@
+"""Which solver is called for what is demanded, and how limits are kept around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet.draws import Draws
+from discreet.errors import BadInput
+from discreet.suppression._groups import (
+    Good,
+    as_solution,
+    both,
+    grouped,
+    members_of,
+    shared_by,
+    solve_groups,
+)
+from discreet.suppression._limits import solve_within
+from discreet.suppression._match import solve_match
+from discreet.suppression._own import solve_own
+from discreet.suppression._problem import Problem, Solution
+from discreet.suppression._strict import solve_strict
+
+
+def solve(
+    problem: Problem, method: Any, names: Sequence[str], draws: Draws, good: Good | None
+) -> Solution:
+    """Solve a problem as a method's parameters say, with its limits.
+
+    `good` tells whether groups keep what is demanded besides numbers of members, if anything is.
+    """
+    solver = partial(_solve, method=method, draws=draws, good=good)
+    given = method.improve, method.improve_moves
+    if not problem.demands and good is None:
+        return as_solution(problem, np.zeros(len(problem.counts), np.int64))
+    if method.limit:
+        return solve_within(problem, method.limit, names, solver, _is_possible, *given)
+    return solver(problem, *given)
+
+
+def _solve(
+    problem: Problem,
+    seconds: float | None,
+    moves: int | None,
+    method: Any,
+    draws: Draws,
+    good: Good | None,
+) -> Solution:
+    """Call the solver of a reading and of what is demanded."""
+    if method.null_policy == "own":
+        return solve_own(problem)
+    if method.null_policy == "match":
+        return solve_match(problem, seconds, moves, draws)
+    everything = (1 << problem.codes.shape[1]) - 1
+    if good is None and [demand.columns for demand in problem.demands] == [everything]:
+        return solve_strict(problem, seconds, moves, draws)
+    # What as many members share in all columns, they share in some.
+    shared = shared_by(problem, max([demand.k for demand in problem.demands], default=1))
+    return solve_groups(problem, shared if good is None else both(shared, good))
+
+
+def _is_possible(problem: Problem) -> bool:
+    try:
+        refuse_impossible(problem, [""] * problem.codes.shape[1], "")
+    except BadInput:
+        return False
+    return True
+
+
+def refuse_impossible(problem: Problem, names: Sequence[str], counted: str) -> None:
+    """Refuse demands that not even blanks in all columns that are not fixed would keep."""
+    if np.isfinite(problem.record_price):
+        return
+    fixed = [bit for bit, weight in enumerate(problem.weights) if not np.isfinite(weight)]
+    for demand in problem.demands:
+        kept = [bit for bit in fixed if demand.columns >> bit & 1]
+        ids = grouped(problem, kept, np.arange(len(problem.counts)))
+        few = (members_of(problem, ids) < demand.k)[ids]
+        if few.any() and kept:
+            shown = ", ".join(f"'{names[bit]}'" for bit in kept)
+            raise BadInput(
+                f"{int(problem.counts[few].sum()):,} {counted} share their values in the fixed "
+                f"columns {shown} with fewer than k = {demand.k}; fix fewer columns, or set "
+                "record_cost so that records may be left out"
+            )
+        if few.any():
+            n = _how_many(problem)
+            raise BadInput(f"{n:,} {counted} cannot be k = {demand.k} of a kind; lower k")
+
+
+def _how_many(problem: Problem) -> int:
+    if problem.held is None:
+        return int(problem.counts.sum())
+    return len(np.unique(problem.held.units))
+
+
+def told(problem: Problem, solution: Solution) -> dict[str, Any]:
+    """Return cost, bound, gap and moves, for the log."""
+    cost = solution.cost(problem)
+    bound = min(solution.bound, cost)
+    gap = (cost - bound) / cost if cost > 0 else 0.0
+    return {"cost": cost, "bound": bound, "gap": gap, "moves": solution.moves}

@@ -1,0 +1,201 @@
+"""Local suppression: what is blanked, what is not, and what is refused."""
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import BadInput
+from discreet.generalization import LDiversity
+from discreet.suppression import LocalSuppression
+
+POLICIES = ["value", "own", "match"]
+
+
+@st.composite
+def tables(draw):
+    """A small table of keys of several types, with nulls, and a column beside them."""
+    n = draw(st.integers(4, 40))
+    columns = {
+        "age": st.integers(30, 33),
+        "sex": st.sampled_from(["f", "m", None]),
+        "size": st.sampled_from([1.5, 2.5, None]),
+        "works": st.booleans(),
+    }
+    table = {
+        name: draw(st.lists(values, min_size=n, max_size=n)) for name, values in columns.items()
+    }
+    return pd.DataFrame(table | {"pay": np.arange(n)})
+
+
+KEYS = ["age", "sex", "size", "works"]
+
+
+@given(tables(), st.integers(2, 4), st.sampled_from(POLICIES), st.integers(0, 3))
+def test_only_key_cells_are_blanked_and_all_else_stays(table, k, policy, seed):
+    method = LocalSuppression(k, policy, columns=KEYS, random_state=seed)
+    new = method.fit_transform(table)
+    assert list(new.columns) == list(table.columns)
+    assert new["pay"].tolist() == table["pay"].tolist()
+    for name in KEYS:
+        shown = new[name].notna()
+        assert (new[name][shown] == table[name][shown]).all()
+        assert not (shown & table[name].isna()).any()
+        assert method.blanks_[name] == int(table[name].notna().sum() - shown.sum())
+    assert not method.suppressed_mask_.any()
+    assert method.bound_ <= method.cost_
+
+
+@given(tables(), st.integers(2, 4), st.integers(0, 3))
+def test_every_released_tuple_is_that_of_k(table, k, seed):
+    new = LocalSuppression(k, columns=KEYS, random_state=seed).fit_transform(table)
+    assert new.groupby(KEYS, dropna=False, observed=True).size().min() >= k
+
+
+def test_nothing_demanded_is_refused():
+    with pytest.raises(BadInput, match="nothing is demanded of the key columns; set k"):
+        LocalSuppression().fit_transform(pd.DataFrame({"a": [1, 1]}))
+
+
+PEOPLE = pd.DataFrame({"age": [30, 30, 30, 31, 70, 71], "sex": list("ffmmff")})
+
+
+@pytest.mark.parametrize(
+    ("given_as", "said"),
+    [
+        ({"k": 0}, "k must be a whole number of at least 1, not 0"),
+        ({"k": 2, "null_policy": "any"}, "null_policy must be one of 'value', 'own', 'match'"),
+        ({"k": 2, "importance": {"age": 0}}, "importance of column 'age' must be a number above 0"),
+        ({"k": 2, "importance": ["age", "age"]}, "importance lists a column twice"),
+        ({"k": 2, "importance": 3}, "importance must give a weight to columns by name"),
+        ({"k": 2, "importance": ["agee"]}, "importance names 'agee', which is not among the col"),
+        ({"k": 2, "fixed": ["sez"]}, "fixed names 'sez', which is not among the columns to treat"),
+        ({"k": 2, "limit": {"age": 1.5}}, "limit of column 'age' must be a number of at least 0"),
+        ({"k": 2, "limit": 0.5}, "limit must give a number for each column by name"),
+        ({"combinations": [["age"]]}, "each of combinations has columns and k, such as"),
+        ({"combinations": [{"columns": ["a"], "k": 2}]}, "combinations names 'a'"),
+        ({"combinations": [{"columns": "age", "k": 2}]}, "must list column names, not 'age'"),
+        ({"combinations": [{"columns": ["age"], "k": 0}]}, "k of a combination must be a whole"),
+        ({"subsets": 2}, "subsets = 2 needs k: by how many every 2 columns must be shared"),
+        ({"subsets": {3: 5}}, "subsets of 3 columns need more than the 2 to treat"),
+        ({"subsets": {2: 0}}, "k of subsets of 2 must be a whole number of at least 1"),
+        ({"k": 2, "max_risk": 1.0}, "max_risk must be a number above 0 and below 1, not 1.0"),
+        ({"k": 2, "risk": "suda"}, "risk and weight are for max_risk"),
+        ({"max_risk": 0.5, "risk": "individual"}, "risk = 'individual' needs the column of wei"),
+        ({"k": 2, "record_cost": 0}, "record_cost must be a number above 0, not 0"),
+        ({"k": 2, "improve": 1, "improve_moves": 5}, "improve \\(seconds\\) or improve_moves"),
+        ({"k": 7}, "6 records cannot be k = 7 of a kind; lower k"),
+        (
+            {"k": 3, "fixed": ["sex"]},
+            "2 records share their values in the fixed columns 'sex' with fewer than k = 3; fix "
+            "fewer columns, or set record_cost",
+        ),
+        ({"k": 2, "columns": ["agee"]}, "the table has no column 'agee'"),
+    ],
+)
+def test_what_is_refused(given_as, said):
+    with pytest.raises(BadInput, match=said):
+        LocalSuppression(**given_as).fit_transform(PEOPLE)
+
+
+def test_privacy_models_need_classes():
+    models = [LDiversity(2, column="ill")]
+    table = PEOPLE.assign(ill=list("abcabc"))
+    with pytest.raises(BadInput, match="privacy is for null_policy = 'value' alone, not for 'own'"):
+        LocalSuppression(2, "own", privacy=models).fit_transform(table)
+    with pytest.raises(BadInput, match="column 'ill' is looked at by privacy or weight"):
+        LocalSuppression(2, privacy=models, columns=["age", "ill"]).fit_transform(table)
+
+
+def test_a_limit_that_cannot_be_kept_tells_the_smallest_share():
+    table = pd.DataFrame({"a": range(10), "b": [1] * 10})
+    with pytest.raises(BadInput) as refused:
+        LocalSuppression(2, limit={"a": 0.5}, fixed=["b"]).fit_transform(table)
+    assert str(refused.value) == (
+        "the limit of column 'a', 0.5, cannot be kept: the smallest share found is 1; raise it, or "
+        "let other columns be blanked more"
+    )
+
+
+def test_a_limit_moves_blanks_to_other_columns():
+    table = pd.DataFrame({"a": [1, 2, 3, 4] * 5, "b": [1, 1, 2, 2] * 5})
+    table.loc[:3, "a"] = [5, 6, 7, 8]
+    free = LocalSuppression(3, importance={"b": 2}, random_state=0).fit(table)
+    assert free.blanks_["a"] > 1
+    kept = LocalSuppression(3, importance={"b": 2}, limit={"a": 0.0}, random_state=0)
+    with pytest.raises(BadInput, match="in the fixed columns 'a'"):
+        kept.fit(table)
+
+
+TYPED = pa.table(
+    {
+        "day": pa.array([date(2020, 1, d) for d in (1, 1, 1, 2, 3, 3)]),
+        "size": pa.array([1, 1, 1, 1, 2, 2], pa.int16()),
+        "price": pa.array([Decimal("1.50")] * 3 + [Decimal("2.50")] * 3),
+        "town": pa.array(list("aaabbb")).dictionary_encode(),
+        "works": pa.array([True, True, True, True, False, False]),
+        "at": pa.array([datetime(2020, 1, 1)] * 6, pa.timestamp("us", "UTC")),
+        "kept": pa.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
+    }
+)
+
+
+def test_columns_keep_their_types():
+    method = LocalSuppression(3, columns=TYPED.column_names[:-1], random_state=0)
+    new = method.fit_transform(TYPED)
+    assert new.schema.types == TYPED.schema.types
+    assert new["kept"] == TYPED["kept"]
+    assert {name: new[name].null_count for name in method.blanks_} == method.blanks_
+    assert sum(method.blanks_.values()) > 0
+    through_polars = method.fit_transform(pl.from_arrow(TYPED))
+    assert through_polars.schema == pl.from_arrow(TYPED).schema
+    assert through_polars.to_arrow()["day"].to_pylist() == new["day"].to_pylist()
+
+
+def test_an_array_has_nan_where_it_was_blanked():
+    new = LocalSuppression(2, random_state=0).fit_transform(np.array([[1, 5], [1, 5], [2, 5.0]]))
+    assert np.isnan(new[:, 0]).all() or np.isnan(new).all(axis=1).any()
+
+
+@given(tables(), st.integers(0, 2**32))
+def test_the_same_seed_gives_the_same_blanks(table, seed):
+    once, again = (
+        LocalSuppression(3, columns=KEYS, random_state=seed).fit_transform(table) for _ in range(2)
+    )
+    pd.testing.assert_frame_equal(once, again)
+
+
+@given(tables(), st.sampled_from(POLICIES), st.integers(2, 3))
+def test_fixed_columns_stay_and_only_whole_records_go(table, policy, k):
+    method = LocalSuppression(
+        k, policy, columns=KEYS, fixed=["works"], record_cost=2.5, random_state=0
+    )
+    new = method.fit_transform(table)
+    gone = method.suppressed_mask_
+    assert new[gone].isna().all(axis=None)
+    assert (new["works"][~gone] == table["works"][~gone]).all()
+    if policy == "value" and not gone.all():
+        assert new[~gone].groupby(KEYS, dropna=False, observed=True).size().min() >= k
+
+
+@given(tables(), st.data())
+def test_units_are_counted_and_treated_alike(table, data):
+    n = len(table)
+    units = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n)))
+    method = LocalSuppression(2, columns=KEYS, random_state=0)
+    if len(np.unique(units)) < 2:
+        with pytest.raises(BadInput, match="units cannot be k = 2 of a kind"):
+            method.fit_transform(table, units=units)
+        return
+    new = method.fit_transform(table, units=units).assign(unit=units)
+    by_tuple = new.groupby(KEYS, dropna=False, observed=True)["unit"]
+    assert by_tuple.nunique().min() >= 2
+    both = table[KEYS].astype(object).fillna("-").assign(unit=units)
+    blank = new[KEYS].isna().astype(int) @ [1, 2, 4, 8]
+    assert (blank.groupby([both[c] for c in both]).nunique() == 1).all()
