@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
-from discreet.generalization import Generalize, Hierarchy, KAnonymity, LDiversity, search
+from discreet.generalization import Generalize, Hierarchy, KAnonymity, LDiversity
+from discreet.generalization.search import Search
 from tests.examples import examples
 from tests.generalization.test_privacy import models
 from tests.generalization.test_search import ADULT, QUALITIES, as_method, as_table, tables
@@ -23,11 +24,11 @@ COLUMNS = [f"c{a}" for a in range(14)]
 @contextlib.contextmanager
 def large(nodes):
     """Lattices of so many nodes are large."""
-    before, search._LARGE = search._LARGE, nodes
+    before, Search.large = Search.large, nodes
     try:
         yield
     finally:
-        search._LARGE = before
+        Search.large = before
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -133,6 +133,9 @@ class RoundSearch(Search):
     more now; what this round learns is added.
     """
 
+    # A round starts from what earlier ones learned, not from the neighbours of a node.
+    large: ClassVar[float] = math.inf
+
     def __init__(
         self,
         tuples: Tuples,
@@ -158,12 +161,12 @@ class RoundSearch(Search):
             self.price.look_at(self.tuples, self.least)
             for levels, node in self.known.items():
                 if self._is_best(levels, node):
-                    self.best = self._rank(levels, node)
+                    self.best = self.rank(levels, node)
             found = super().run(*given)
         return found
 
-    def _bounded(self, end: float, most: float) -> float:
-        return min(super()._bounded(end, most), self.passed_over)
+    def _bounded(self, over: Callable[[], bool] | None) -> float:
+        return min(super()._bounded(over), self.passed_over)
 
     def bound(self, lo: Levels, hi: Levels) -> float:
         """Return what no node of a box is below."""

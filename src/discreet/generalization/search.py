@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,9 +35,7 @@ Entry = tuple[float, int, Levels, Levels, float]
 # Rows of all tables that are kept to roll up from, in multiples of the distinct tuples.
 _KEPT_TABLES = 20
 _KEPT_ROWS = 4_000_000
-# Under a budget, neighbours of the best node are searched too in lattices of so many nodes.
-# That search may keep so much of what this one may.
-_LARGE = 1_000_000
+# The search near the best node may keep so much of that.
 _NEAR = 0.25
 
 
@@ -121,6 +120,9 @@ class Search:
     `matching` where it is given.
     """
 
+    # Under a budget, neighbours of the best node are searched too in lattices of so many nodes.
+    large: ClassVar[float] = 1_000_000
+
     def __init__(
         self,
         tuples: Tuples,
@@ -190,7 +192,7 @@ class Search:
         near = None
         if over is not None:
             self._descend(over)
-            if self.nodes >= _LARGE and heap:
+            if self.nodes >= self.large and heap:
                 near = Neighbours(self, Tables(self.tuples, _NEAR), over)
                 near.resume()
                 heap = self._trimmed(heap, over)
