@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.suppression._combined import solve_combined
 from discreet.suppression._groups import (
     Good,
     as_solution,
@@ -17,12 +18,13 @@ from discreet.suppression._groups import (
     grouped,
     members_of,
     shared_by,
-    solve_groups,
 )
+from discreet.suppression._judged import solve_judged
 from discreet.suppression._limits import solve_within
 from discreet.suppression._match import solve_match
 from discreet.suppression._own import solve_own
 from discreet.suppression._problem import Problem, Solution
+from discreet.suppression._risk import MOST_COLUMNS, solve_suda
 from discreet.suppression._strict import solve_strict
 
 
@@ -55,12 +57,17 @@ def _solve(
         return solve_own(problem)
     if method.null_policy == "match":
         return solve_match(problem, seconds, moves, draws)
-    everything = (1 << problem.codes.shape[1]) - 1
-    if good is None and [demand.columns for demand in problem.demands] == [everything]:
+    if good is not None:
+        # What as many members share in all columns, they share in some.
+        shared = shared_by(problem, max([demand.k for demand in problem.demands], default=1))
+        return solve_judged(problem, both(shared, good))
+    q = problem.codes.shape[1]
+    others = method.k, method.combinations, method.subsets
+    if method.risk == "suda" and q <= MOST_COLUMNS and not any(others):
+        return solve_suda(problem, method.max_risk)
+    if [demand.columns for demand in problem.demands] == [(1 << q) - 1]:
         return solve_strict(problem, seconds, moves, draws)
-    # What as many members share in all columns, they share in some.
-    shared = shared_by(problem, max([demand.k for demand in problem.demands], default=1))
-    return solve_groups(problem, shared if good is None else both(shared, good))
+    return solve_combined(problem, seconds, moves, draws)
 
 
 def _is_possible(problem: Problem) -> bool:
