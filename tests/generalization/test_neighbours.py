@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
-from discreet.generalization import Generalize, Hierarchy, KAnonymity, LDiversity, search
+from discreet.generalization import Generalize, Hierarchy, KAnonymity, LDiversity
+from discreet.generalization.search import Search
 from tests.examples import examples
 from tests.generalization.test_privacy import models
 from tests.generalization.test_search import ADULT, QUALITIES, as_method, as_table, tables
@@ -23,11 +24,11 @@ COLUMNS = [f"c{a}" for a in range(14)]
 @contextlib.contextmanager
 def large(nodes):
     """Lattices of so many nodes are large."""
-    before, search.Search.large = search.Search.large, nodes
+    before, Search.large = Search.large, nodes
     try:
         yield
     finally:
-        search.Search.large = before
+        Search.large = before
 
 
 @pytest.fixture(autouse=True)
@@ -205,13 +206,3 @@ def test_levels_that_no_node_has_leave_the_proof():
     assert found.levels_ == expected.levels_
     every = itertools.product(range(3), repeat=5)
     assert found.certificate_.evaluations < len(list(every))
-
-
-def test_local_recoding_of_many_columns_goes_by_its_own_rounds():
-    rng = np.random.default_rng(0)
-    table = pa.table({f"c{i}": rng.integers(0, 6, 200) for i in range(14)})
-    widths = Hierarchy.intervals(widths=[2, 4])
-    method = Generalize(dict.fromkeys(table.column_names, widths), KAnonymity(4), local=True)
-    treated = method.set_params(suppression_limit=1.0).fit_transform(table).to_pandas()
-    sizes = treated.groupby(list(treated.columns)).size()
-    assert sizes.min() >= 4

@@ -35,7 +35,7 @@ Entry = tuple[float, int, Levels, Levels, float]
 # Rows of all tables that are kept to roll up from, in multiples of the distinct tuples.
 _KEPT_TABLES = 20
 _KEPT_ROWS = 4_000_000
-# Of that, the search near the best node may keep so much.
+# The search near the best node may keep so much of that.
 _NEAR = 0.25
 
 
@@ -120,7 +120,7 @@ class Search:
     `matching` where it is given.
     """
 
-    # Lattices of so many nodes are searched near the best node too, under a budget.
+    # Under a budget, neighbours of the best node are searched too in lattices of so many nodes.
     large: ClassVar[float] = 1_000_000
 
     def __init__(
