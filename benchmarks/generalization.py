@@ -6,6 +6,7 @@ a million records and 13.1 s for ten.
 """
 
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -151,13 +152,91 @@ def _() -> Case:
     return from_frame(pa.table(dict(zip(COLUMNS, taken, strict=True))))
 
 
-@row("15 columns, n=1e5 from codes, k=5, loss, limit 5%, 30 s", seconds=31.0, large=True)
-def _() -> Case:
-    ladders, codes = larger(100_000, 15)
-    return Case(
-        ours=lambda: search(ladders, codes, "loss", 0.05, time_limit=30.0),
-        check=lambda found, _: said(found),
+def permuted(columns: int) -> tuple[list[Any], list[np.ndarray]]:
+    """Adult's columns, and then the same again with their cells in another order."""
+    ladders, codes = adult()
+    rng = np.random.default_rng(0)
+    more = [rng.permutation(codes[a % 8]) for a in range(8, columns)]
+    return [ladders[a % 8] for a in range(columns)], [*codes, *more]
+
+
+def census() -> tuple[list[Any], list[np.ndarray]]:
+    """The 13 numbers of Census, in intervals that are found."""
+    from discreet.datasets import load_census
+    from discreet.generalization import Hierarchy
+
+    table, automatic = load_census(), Hierarchy.from_spec({"kind": "auto"})
+    trees = {name: automatic.settle(table[name], name, None) for name in table.column_names}
+    bound = [tree.bind_and_encode(table[name], name) for name, tree in trees.items()]
+    return [ladder for ladder, _ in bound], [codes for _, codes in bound]
+
+
+MANY = {
+    "t15": lambda: permuted(15),
+    "bench15": lambda: larger(100_000, 15),
+    "t20": lambda: permuted(20),
+    "census13": census,
+}
+# The loss that ARX had after 30 s of processor time (bottom-up, top-down, genetic), measured where
+# the goals were set. Only bench15 was the same table there: the others' cells were permuted in
+# another way, or had other hierarchies, so that these figures are shown and not compared.
+ARX = {
+    ("t15", 0.05): (0.4961, 0.4460, 0.4460),
+    ("t15", 1.0): (0.4495, 0.4157, 0.4157),
+    ("bench15", 0.05): (0.4445, 0.4444, 0.4302),
+    ("bench15", 1.0): (0.4359, 0.4058, 0.4058),
+    ("t20", 0.05): (0.6087, 0.5499, 0.5386),
+    ("t20", 1.0): (0.5763, 0.4989, 0.4989),
+    ("census13", 0.05): (0.6707, 0.6830, 0.6846),
+    ("census13", 1.0): (0.6336, 0.5736, 0.5736),
+}
+
+
+def many(found: Any, name: str, limit: float) -> str:
+    loss, arx = found.certificate.optimum, min(ARX[name, limit])
+    if name == "bench15":
+        assert round(loss, 4) <= arx, loss
+    beside = "ARX" if name == "bench15" else "ARX on one of its kind"
+    return f"loss {loss:.4f}, {beside} {arx:.4f}; {said(found)}"
+
+
+for (name, limit), seconds in product(ARX, (2, 10, 30)):
+
+    @row(
+        f"{name} from codes, k=5, loss, limit {limit:.0%}, {seconds} s",
+        seconds=seconds + 1.0,
+        large=True,
     )
+    def _(name: str = name, limit: float = limit, seconds: int = seconds) -> Case:
+        ladders, codes = MANY[name]()
+        return Case(
+            ours=lambda: search(ladders, codes, "loss", limit, time_limit=float(seconds)),
+            check=lambda found, _: many(found, name, limit),
+        )
+
+
+# Local recoding by ARX, suppression weight 0: with 1 % of the records a round, one record a round.
+ARX_LOCAL = {0.01: (0.0560, 2.0), 0.001: (0.0496, 20.0)}
+
+for share, least, seconds in ((0.01, 0.060, 1.0), (0.001, 0.051, 5.0)):
+
+    @row(f"Adult, local recoding, k=5, loss, round_share {share}", seconds=seconds)
+    def _(share: float = share, least: float = least) -> Case:
+        from discreet.datasets import load_adult
+        from discreet.generalization import Generalize, KAnonymity
+
+        table, trees = load_adult(), hierarchies()
+
+        def check(method: Any, _: Any) -> str:
+            assert method.quality_ <= least, method.quality_
+            loss, cpu = ARX_LOCAL[share]
+            rounds = f"{len(method.levels_)} rounds, loss {method.quality_:.4f}"
+            return f"{rounds}; ARX {loss:.4f} in {cpu:g} s"
+
+        return Case(
+            ours=lambda: Generalize(trees, KAnonymity(5), local=True, round_share=share).fit(table),
+            check=check,
+        )
 
 
 for models in ("entropy l=1.5", "t=0.2", "beta=1"):

@@ -76,4 +76,6 @@ def make_case(seed: int, engine: str | None = None, most: int | None = None) -> 
 
 
 def _lost_in_text(kind: pa.DataType) -> bool:
-    return pa.types.is_float32(kind) or (pa.types.is_timestamp(kind) and kind.tz is not None)
+    """Tell whether a column's type cannot be told from a CSV, and so its labels are others."""
+    narrow = pa.types.is_float32(kind) or pa.types.is_decimal(kind)
+    return narrow or (pa.types.is_timestamp(kind) and kind.tz is not None)

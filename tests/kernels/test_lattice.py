@@ -161,3 +161,13 @@ def test_the_smallest_finer_node_is_taken():
         fitting = [i for i in range(4) if (levels[i] <= target).all()]
         best = min(fitting, key=lambda i: sizes[i])
         assert kernels.smallest_finer(levels, sizes, 4, np.array(target)) == best
+
+
+def test_the_most_of_the_coarser_nodes_is_taken_by_column():
+    levels = np.array([[2, 2], [1, 2], [2, 0], [1, 1], [9, 9]])
+    numbers = np.array([[1.0, 5.0], [3.0, 2.0], [np.inf, 9.0], [4.0, 1.0], [99.0, 99.0]])
+    for target in itertools.product(range(4), range(4)):
+        above = [numbers[i] for i in range(4) if (levels[i] >= target).all()]
+        expected = np.max([np.zeros(2), *above], axis=0)
+        found = kernels.most_of_coarser(levels, numbers, 4, np.array(target))
+        assert found.tolist() == expected.tolist()

@@ -28,9 +28,8 @@ def test_every_record_is_fitted_by_k(seed):
     try:
         own = solve_own(one)
     except Infeasible as error:
-        with pytest.raises(Infeasible) as again:
+        with pytest.raises(Infeasible, match=str(error)):
             solve_match(one)
-        assert again.value.rows == error.rows
         return
     found = solve_match(one, moves=50, draws=ONE)
     assert violations(one, found, "match") == 0

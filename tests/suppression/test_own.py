@@ -1,6 +1,7 @@
 """`own`: the cheapest blanks per record, each fitting k of the originals; proven."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -93,6 +94,12 @@ def test_demands_counted_one_by_one_are_the_same(monkeypatch):
     monkeypatch.setattr(_own, "_CLOSURE", 10)
     again = solve_own(one)
     np.testing.assert_array_equal(once.masks, again.masks)
+
+
+def test_more_values_than_a_key_can_tell_apart():
+    one = problem(reference("testdata2_7"), 3)
+    large = replace(one, sizes=np.full(7, 2**20))
+    np.testing.assert_array_equal(solve_own(large).masks, solve_own(one).masks)
 
 
 def test_a_null_agrees_with_no_shown_value_and_is_blank_for_nothing():

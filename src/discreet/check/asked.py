@@ -163,7 +163,10 @@ def _pram(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
 
 
 def _generalize(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
-    yield "null_policy", given["null_policy"], plan["joint"]["null_policy"]
+    policy = given["null_policy"] if given["privacy"] else "value"
+    yield "null_policy", policy, plan["joint"]["null_policy"]
+    if not given["privacy"]:
+        yield "records suppressed", 0, sum(one["suppressed"] for one in plan["joint"]["groups"])
     for group in plan["joint"]["groups"]:
         known = group["treatment"] in ("search", "suppress", "append")
         yield "treatment of a group known", True, known

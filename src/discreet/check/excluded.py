@@ -91,7 +91,7 @@ def _in_part(step: Step, hidden: set[str], suppressing: list[Step]) -> bool:
 def _suppresses(step: Step) -> bool:
     """Tell whether a step may suppress records: beyond its limit those with nulls."""
     given = step.parameters()
-    if "privacy" not in given:
+    if not given.get("privacy"):
         return False
     if step.method == "local-suppression":
         return given["record_cost"] is not None

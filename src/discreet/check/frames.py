@@ -164,8 +164,9 @@ def _within_groups(
     """Verify privacy models where records with and without nulls were treated apart."""
     findings = []
     for number, step in enumerate(recipe.steps):
-        policy = step.parameters().get("null_policy")
-        if policy != "segregate" or not step.promise:
+        given = step.parameters()
+        apart = given.get("null_policy") == "segregate" and given.get("privacy")
+        if not apart or not step.promise:
             continue
         if evidence is None or left_out is None:
             said = f"the privacy models of step {number + 1} within each group by nulls"

@@ -195,7 +195,7 @@ def _applied(comparing: Comparing, seen: Seen, shown: Shown) -> list[Finding]:
         cells = f"{seen.applied * shown.frame.num_rows:,} cells"
         findings = [finding(APPLIED, problem, cells)]
         for asked, plan in zip(comparing.recipe.steps, comparing.plan["steps"], strict=True):
-            if asked.promise and "privacy" in asked.parameters():
+            if asked.promise and asked.parameters().get("privacy"):
                 findings += same_spread(plan, seen.spreads)
     except UNREADABLE as error:
         return [Finding(APPLIED, "broken", f"the plan cannot be applied: {error!r}")]

@@ -238,7 +238,7 @@ class _Rows:
         seen.suppressed, seen.left_out = int(columns.suppressed.sum()), int(columns.left_out.sum())
         seen.lost = {(name,): int(self.gone[name].sum()) for name in given.released}
         for step, plan in zip(given.recipe.steps, given.plan["steps"], strict=True):
-            if step.promise and "privacy" in step.parameters():
+            if step.promise and step.parameters().get("privacy"):
                 for name in plan["joint"].get("confidential", {}):
                     if name not in seen.spreads and name not in columns.unknown:
                         seen.spreads[name] = self._spread(name, plain(columns.arrow(name)))

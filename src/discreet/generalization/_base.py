@@ -52,11 +52,16 @@ class Recoding(Method):
     @property
     def reads(self) -> Sequence[str]:
         """The confidential columns that the models name."""
-        return confidential_columns(read_models(self.privacy))
+        return confidential_columns(self.models)
+
+    @property
+    def models(self) -> list[Any]:
+        """The privacy models."""
+        return read_models(self.privacy)
 
     def check_params(self) -> None:
         """Refuse raw records that nobody allowed, and nulls that match beyond k-anonymity."""
-        models = read_models(self.privacy)
+        models = self.models
         super().check_params()
         if self.small_group == "append" and not self.allow_disclosure:
             raise BadInput(

@@ -94,10 +94,12 @@ def apply(
     plan: JointPlan,
     hierarchies: Mapping[str, Hierarchy],
     columns: Mapping[str, pa.ChunkedArray],
+    everything: bool,
 ) -> tuple[dict[str, pa.ChunkedArray], np.ndarray, np.ndarray]:
     """Label rows, new ones too, by the plan.
 
-    A row whose class was not kept, or did not exist, is suppressed. Returns the columns, which rows
+    A row whose class was not kept, or did not exist, is suppressed, unless everything is kept.
+    Returns the columns, which rows
     are suppressed, and the group of each row; -1 where it has nulls that no group has.
     """
     names = list(columns)
@@ -116,7 +118,8 @@ def apply(
             rows = np.flatnonzero((of_row == number) & suppressed)
             at = [levels[name][one["levels"][name]] for name in names]
             codes = [one["classes"][name] for name in names]
-            rows = rows[_members(codes, [found[rows] for found, _ in at])]
+            if not everything:
+                rows = rows[_members(codes, [found[rows] for found, _ in at])]
             suppressed[rows] = False
             for name, (_, texts) in zip(names, at, strict=True):
                 released[name][rows] = texts[rows]

@@ -119,6 +119,9 @@ def recode(
         run.by_rounds(settings.round_share)
     if not run.keep_limit():
         raise _infeasible(tuples, rules, settings, who)
+    if settings.round_share is not None:
+        # Of what one node left for the limit's sake, others may keep some.
+        run.by_rounds(settings.round_share)
     return run.rounds
 
 
@@ -138,20 +141,18 @@ class _Recoding:
         price = PerRecord(name, self.tuples, aggregate, weights) if name not in BY_SIZE else None
         most: dict[Levels, int] = {}
         while self.left.n >= rules.k:
-            n = self.left.n
-            least = fewest(rules.k, share, self.tuples.n, n) if price else rules.k
-            found = None
-            while found is None:
-                search = self._search(n - least)
-                if price:
-                    ranges = settings.lo, settings.hi, settings.matching
-                    search = RoundSearch(self.left, rules, price, least, *ranges, most)
-                # If all keep so many, this is the share of each round that is to come; the first
-                # take longest.
-                found = self._run(search, max(least / n, 0.1))
-                if found is None and least == rules.k:
-                    return
-                least = max(rules.k, least // 2)
+            least = fewest(rules.k, share, self.tuples.n, self.left.n) if price else rules.k
+            ranges = settings.lo, settings.hi, settings.matching
+            search = (
+                RoundSearch(self.left, rules, price, least, *ranges, most)
+                if price
+                else self._search(self.left.n - least)
+            )
+            # If all keep so many, this is the share of each round that is to come; the first take
+            # longest.
+            found = self._run(search, max(least / self.left.n, 0.1))
+            if found is None:
+                break
             self._take(found)
 
     def keep_limit(self) -> bool:

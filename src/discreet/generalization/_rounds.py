@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from discreet.generalization._match import Matching
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.quality import Quality, bits
-from discreet.generalization.search import Entry, Levels, Node, Search, judge
+from discreet.generalization.search import Entry, Found, Levels, Node, Search, judge
 from discreet.kernels import lattice as kernels
 from discreet.kernels.privacy import Rules
 
@@ -29,6 +30,9 @@ BY_SIZE = ("discernibility", "average-class")
 _OF_THE_REST = 0.2
 # Of so few tuples the classes are formed anew for each node: to keep them costs more.
 _FEW_TUPLES = 3_000
+# So many nodes are looked at in a round where no node tells that all finer ones keep too little, as
+# is so with models that a part of a class may keep though the class does not.
+_MOST_NODES = 1_000
 
 
 def fewest(k: int, share: float, n: int, left: int) -> int:
@@ -142,7 +146,24 @@ class RoundSearch(Search):
     ) -> None:
         super().__init__(tuples, rules, price, tuples.n - least, lo, hi, matching)
         self.price, self.least, self.most = price, least, most
-        price.look_at(tuples, least)
+        self.passed_over = math.inf
+
+    def run(self, *given: Any) -> Found | None:
+        """Find the best node that keeps enough; where none does, half is enough, and so on."""
+        self.price.look_at(self.tuples, self.least)
+        found = super().run(*given)
+        while found is None and self.least > self.rules.k:
+            self.least = max(self.rules.k, self.least // 2)
+            self.allowed = self.tuples.n - self.least
+            self.price.look_at(self.tuples, self.least)
+            for levels, node in self.known.items():
+                if self._is_best(levels, node):
+                    self.best = self.rank(levels, node)
+            found = super().run(*given)
+        return found
+
+    def _bounded(self, over: Callable[[], bool] | None) -> float:
+        return min(super()._bounded(over), self.passed_over)
 
     def bound(self, lo: Levels, hi: Levels) -> float:
         """Return what no node of a box is below."""
@@ -154,7 +175,12 @@ class RoundSearch(Search):
         entry = (self.quality.rank(bound), sum(lo), lo, hi, bound)
         if self.best is not None and entry[:3] >= self.best:
             return None
-        if self.most.get(hi, self.least) < self.least or self.look(hi).barred > self.allowed:
+        if self.most.get(hi, self.least) < self.least:
+            return None
+        if len(self.rules.kinds) and hi not in self.known and len(self.known) >= _MOST_NODES:
+            self.passed_over = min(self.passed_over, bound)
+            return None
+        if self.look(hi).barred > self.allowed:
             return None
         return entry if self.best is None or entry[:3] < self.best else None
 

@@ -35,7 +35,6 @@ from discreet.generalization.privacy import (
     bind,
     confidential_columns,
     distribution,
-    read_models,
     smallest_class,
     trees,
 )
@@ -74,7 +73,9 @@ class Treatment:
         self.names = list(columns)
         self.rows = len(next(iter(columns.values())))
         self.n = records(weights, self.rows)
-        self.models = read_models(method.privacy)
+        self.models = method.models
+        # Where columns are only recoded, nulls are values like any other.
+        self.null_policy = method.null_policy if self.models else "value"
         self.bound = bind(self.models, others, self.rows, weights, self.units)
         given = {name: Hierarchy.from_spec(method.hierarchies[name]) for name in self.names}
         self.hierarchies = {
@@ -109,7 +110,7 @@ class Treatment:
         self.lattice = lay_out(self.ladders)
         units_of = None if (units := self.units) is None else lambda rows: how_many(units[rows])
         self.groups = make_groups(
-            nulls, method.null_policy, method.segregate, k, self.weights, units_of
+            nulls, self.null_policy, method.segregate, k, self.weights, units_of
         )
         searched = [g for g in self.groups if g.treatment == "search" and g.size >= k]
         if not searched:
@@ -126,7 +127,7 @@ class Treatment:
             *self._range(),
             method.round_share if method.local else None,
             Matching([bool(null.any()) for null in nulls], k, self.bound.rules.units)
-            if method.null_policy == "match"
+            if self.null_policy == "match"
             else None,
             self.draws,
         )
@@ -162,9 +163,9 @@ class Treatment:
         together(bound.rules, tuples.table, np.full(len(tuples.table.counts), True))
 
     def _tell_gap(self) -> None:
-        """Warn where a search ended before it had its proof."""
+        """Warn where a budget ended a search before it had its proof."""
         gap = max(one.gap for one in self.certificates)
-        if gap > 0:
+        if gap > 0 and (self.method.time_limit or self.method.evaluations):
             warnings.warn(
                 f"the search ended with a gap of {gap:.2%}, so that better levels may exist; give "
                 "a longer time_limit or more evaluations, or fewer levels",
@@ -274,7 +275,7 @@ class Treatment:
         groups = [done.describe(self.names, self.ladders) for done in self.done]
         joint: JointPlan = {
             "kind": "generalize",
-            "null_policy": method.null_policy,
+            "null_policy": self.null_policy,
             "hierarchies": self.described,
             "groups": groups,
             "confidential": confidential,
@@ -286,7 +287,7 @@ class Treatment:
             for name in self.names
         }
         figures: dict[str, Any] = {
-            "null_policy": method.null_policy,
+            "null_policy": self.null_policy,
             "quality": {"model": method.quality, "value": float(self.quality())},
             "suppressed": records(self.weights, self.suppressed),
             "searches": [
@@ -301,7 +302,7 @@ class Treatment:
         fixed = {}
         if method.time_limit is not None:
             fixed = {"time_limit": None, "evaluations": self.budget.spent}
-        if method.null_policy == "match":
+        if self.null_policy == "match":
             figures["exposed"] = self._exposed()
         return plans, joint, figures, fixed
 

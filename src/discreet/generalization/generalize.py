@@ -42,8 +42,10 @@ class Generalize(Recoding):
     ----------
     hierarchies : mapping of str to Hierarchy or dict
         Of each column that is to be treated.
-    privacy : privacy model or list of them
-        Such as `KAnonymity(5)`; every class keeps all of them.
+    privacy : privacy model or list of them, optional
+        Such as `KAnonymity(5)`; every class keeps all of them. Without any, columns are recoded to
+        the one level that `levels` names for each of them: nothing is promised, no record is
+        suppressed, and nulls stay nulls below the top.
     quality : str
         What is minimised: `"loss"`, `"precision"`, `"nue"`, `"nnue"`, `"discernibility"`,
         `"ambiguity"`, `"average-class"` or `"entropy-based"`.
@@ -153,7 +155,7 @@ class Generalize(Recoding):
     def __init__(
         self,
         hierarchies: dict[str, Hierarchy],
-        privacy: list[PrivacyModel],
+        privacy: list[PrivacyModel] | None = None,
         quality: QualityName = "loss",
         aggregate: Aggregate = "geometric",
         suppression_limit: float = 0.05,
@@ -189,9 +191,24 @@ class Generalize(Recoding):
         self.random_state = random_state
 
     @property
+    def models(self) -> list[Any]:
+        """The privacy models; none where columns are only recoded."""
+        return super().models if self.privacy else []
+
+    @property
+    def promise(self) -> str | None:
+        """Nothing is promised of columns that are only recoded."""
+        return super().promise if self.privacy else None
+
+    @property
+    def nulls_in_words(self) -> str:
+        """What becomes of nulls."""
+        return super().nulls_in_words if self.privacy else "nulls stay nulls"
+
+    @property
     def minimal(self) -> bool:
         """True where the best levels are taken."""
-        return self.publish_minimal
+        return self.publish_minimal and bool(self.privacy)
 
     @property
     def is_random(self) -> bool:
@@ -199,8 +216,14 @@ class Generalize(Recoding):
         return not self.publish_minimal
 
     def check_params(self) -> None:
-        """Refuse weights where no loss is minimised."""
+        """Refuse weights where no loss is minimised, and levels left open without a model."""
         super().check_params()
+        given = self.levels if isinstance(self.levels, Mapping) else {}
+        if not self.privacy and any(not isinstance(given.get(x), int) for x in self.hierarchies):
+            raise BadInput(
+                "privacy is empty; name a model, such as KAnonymity(5), or one level for each "
+                "column under levels, to recode them and promise nothing"
+            )
         if self.weights is not None and self.quality != "loss":
             raise BadInput(f"weights belong to quality = 'loss'; '{self.quality}' has none")
 
@@ -256,7 +279,7 @@ class Generalize(Recoding):
         check_is_fitted(self)
         table = as_arrow(self, X, reset=False)
         columns = {name: table[name] for name in self._settled}
-        new, suppressed, groups = apply(self.plan_, self._settled, columns)
+        new, suppressed, groups = apply(self.plan_, self._settled, columns, not self.privacy)
         others = {name: table[name] for name in self.reads}
         codes = unit_codes(units, table.num_rows)
         if codes is None and self._by_unit:
@@ -300,6 +323,8 @@ class Generalize(Recoding):
         return Treatment(self, columns, others, weights, units, by).recoded()
 
     def _recode_linked(self, given: Given) -> Recoded:
+        if not self.privacy:
+            return self._recode(given.columns, {}, None, None, given.draws)
         self._check_columns(list(given.columns))
         return LinkedTreatment(self, given).recoded()
 

@@ -1,8 +1,9 @@
 """Blanks of single cells: how many members agree with a tuple in the columns that it shows.
 
 Tuples are rows of codes, 0 where a cell is null. One pass over all tuples counts, for some of them,
-the members that agree in a set of columns. Hashes are only for finding: every hit is compared cell
-by cell, so that any number of columns and values is counted exactly.
+the members that agree in a set of columns. Tuples are found by a key, the sum of their codes times
+`factors`; where different values can have the same key (`sure` is false), cells are compared too,
+so that any number of columns and values is counted exactly.
 """
 
 import numpy as np
@@ -10,85 +11,89 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def agreeing(codes, columns, among, counts, places, units):
+def agreeing(codes, factors, sure, columns, among, counts, places, units):
     """Count the members that agree with each of some tuples in some columns.
 
     Members are records, of which each tuple has `counts`; or units, where `places`, ordered by
     unit, tells the tuples that each has: one that several tuples have counts once.
     """
-    slots, homes, groups = _slots(codes, columns, among)
-    totals = np.zeros(groups, np.int64)
+    keys, groups, homes, own = _grouped(codes, factors, sure, columns, among)
+    totals = np.zeros(homes.size, np.int64)
+    n = codes.shape[0]
     if units is None:
-        for t in range(codes.shape[0]):
-            g = _find(codes, columns, slots, homes, t)
+        if among.size == n:
+            for t in range(n):
+                totals[own[t]] += counts[among[t]]
+            return totals[own]
+        for t in range(n):
+            g = groups[_slot(codes, factors, sure, columns, keys, groups, homes, t)]
             if g >= 0:
                 totals[g] += counts[t]
     else:
-        own = np.empty(codes.shape[0], np.int32)
-        for t in range(codes.shape[0]):
-            own[t] = _find(codes, columns, slots, homes, t)
-        last = np.full(groups, -1, np.int64)
+        of_tuple = np.empty(n, np.int32)
+        for t in range(n):
+            of_tuple[t] = groups[_slot(codes, factors, sure, columns, keys, groups, homes, t)]
+        last = np.full(homes.size, -1, np.int64)
         for e in range(places.size):
-            g = own[places[e]]
+            g = of_tuple[places[e]]
             if g >= 0 and last[g] != units[e]:
                 last[g] = units[e]
                 totals[g] += 1
-    found = np.empty(among.size, np.int64)
-    for i in range(among.size):
-        found[i] = totals[_find(codes, columns, slots, homes, among[i])]
-    return found
+    return totals[own]
 
 
 @njit(cache=True, nogil=True)
-def sharing(codes, columns, among, counts):
+def sharing(codes, factors, sure, columns, among, counts):
     """Count the members of some tuples that agree with each of these tuples in some columns."""
-    slots, homes, groups = _slots(codes, columns, among)
-    totals = np.zeros(groups, np.int64)
-    own = np.empty(among.size, np.int64)
+    _, _, homes, own = _grouped(codes, factors, sure, columns, among)
+    totals = np.zeros(homes.size, np.int64)
     for i in range(among.size):
-        own[i] = _find(codes, columns, slots, homes, among[i])
         totals[own[i]] += counts[among[i]]
     return totals[own]
 
 
 @njit(cache=True, nogil=True)
-def _slots(codes, columns, among):
-    """Put some tuples into a table by their values; return it, a tuple per group, their number."""
+def _grouped(codes, factors, sure, columns, among):
+    """Group some tuples by their values.
+
+    Returns keys and groups by slot (-1 where it is free), a tuple of each group, and each one's.
+    """
     size = 16
     while size < 2 * among.size:
         size *= 2
-    slots = np.full(size, -1, np.int32)
-    homes = np.empty(among.size, np.int64)
-    groups = 0
-    for t in among:
-        at = _hash(codes, columns, t) & (size - 1)
-        while slots[at] >= 0 and not _equal(codes, columns, t, homes[slots[at]]):
-            at = (at + 1) & (size - 1)
-        if slots[at] < 0:
-            slots[at] = groups
-            homes[groups] = t
-            groups += 1
-    return slots, homes, groups
+    keys, groups = np.empty(size, np.int64), np.full(size, -1, np.int32)
+    homes, own = np.empty(among.size, np.int64), np.empty(among.size, np.int32)
+    used = 0
+    for i in range(among.size):
+        at = _slot(codes, factors, sure, columns, keys, groups, homes, among[i])
+        if groups[at] < 0:
+            keys[at], groups[at] = _key(codes, factors, columns, among[i]), used
+            homes[used] = among[i]
+            used += 1
+        own[i] = groups[at]
+    return keys, groups, homes[:used], own
 
 
 @njit(cache=True, nogil=True)
-def _find(codes, columns, slots, homes, t):
-    """Return the group whose values tuple t has, or -1."""
-    at = _hash(codes, columns, t) & (slots.size - 1)
-    while slots[at] >= 0:
-        if _equal(codes, columns, t, homes[slots[at]]):
-            return slots[at]
-        at = (at + 1) & (slots.size - 1)
-    return -1
+def _slot(codes, factors, sure, columns, keys, groups, homes, t):
+    """Return the slot of the group whose values tuple t has, or where it would be."""
+    key = _key(codes, factors, columns, t)
+    word = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)
+    at = np.int64(word >> np.uint64(20)) & (keys.size - 1)
+    while groups[at] >= 0:
+        if keys[at] == key and (sure or _equal(codes, columns, t, homes[groups[at]])):
+            return at
+        at = (at + 1) & (keys.size - 1)
+    return at
 
 
 @njit(cache=True, nogil=True)
-def _hash(codes, columns, t):
-    word = np.uint64(0x9E3779B97F4A7C15)
+def _key(codes, factors, columns, t):
+    key = np.int64(0)
     for c in columns:
-        word = (word ^ np.uint64(codes[t, c])) * np.uint64(0xBF58476D1CE4E5B9)
-        word ^= word >> np.uint64(29)
-    return np.int64(word >> np.uint64(8))
+        key += codes[t, c] * factors[c]
+    return key
 
 
 @njit(cache=True, nogil=True)

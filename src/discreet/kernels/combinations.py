@@ -86,7 +86,8 @@ def _slot(patterns, tally, key, d):
 def _unit_slot(patterns, tally, key, unit, make):
     """Return the slot of a unit in a pattern: its members there are counted."""
     key = (key ^ (np.uint64(unit) * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
-    key += key == 0
+    if key == np.uint64(0):
+        key = np.uint64(1)
     at = _find(patterns.unit_keys, key)
     if make and patterns.unit_keys[at] == 0:
         patterns.unit_keys[at] = key
@@ -485,7 +486,7 @@ def _mend(given, patterns, members, tally, log, heed, noise, state, chosen):
     mark = tally[LOGGED]
     best, many = np.inf, 0
     for option in range(2 * q + 2):
-        if best < np.inf and _unit(state) < SKIP:
+        if noise > 0 and best < np.inf and _unit(state) < SKIP:
             continue
         cost = _option(given, patterns, members, tally, log, heed, who, option, state)
         if tally[LOGGED] > mark:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
@@ -158,7 +158,7 @@ def certain(x: np.ndarray, y: np.ndarray, first: np.ndarray, last: np.ndarray) -
     at = np.empty(n, np.int64)
     at[tuples] = np.arange(len(tuples))
     tables, levels = zip(*map(_levels, x, y), strict=True)
-    released = y[:, at], np.array(levels)[:, at], low, high
+    released = _Released(y[:, at], low, high, list(_alike(np.array(levels)[:, at])))
     entries = np.flatnonzero(alone)
     nulls, kinds = classes_of((x[:, entries] < 0).astype(np.int64), np.full(len(x), 2))
     for kind in range(kinds):
@@ -167,30 +167,46 @@ def certain(x: np.ndarray, y: np.ndarray, first: np.ndarray, last: np.ndarray) -
     return alone
 
 
+class _Released(NamedTuple):
+    """The distinct released tuples, and who has each."""
+
+    codes: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    alike: list[tuple[np.ndarray, np.ndarray]]  # levels, column by column, and the tuples on them
+
+
+def _alike(levels: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Return the levels that tuples are on, column by column, and which are; few columns first."""
+    kinds, n = classes_of(levels, levels.max(axis=1) + 1)
+    order = np.argsort(kinds, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(kinds, minlength=n))[:-1])
+    for those in sorted(parts, key=lambda part: np.count_nonzero(levels[:, part[0]])):
+        yield levels[:, those[0]], those
+
+
 def _no_others(
-    x: np.ndarray,
-    own: np.ndarray,
-    released: tuple[np.ndarray, ...],
-    tables: Sequence[np.ndarray],
+    x: np.ndarray, own: np.ndarray, released: _Released, tables: Sequence[np.ndarray]
 ) -> np.ndarray:
     """Tell who is compatible with own records only, of people with nulls in the same columns."""
     alone = np.ones(len(own), dtype=bool)
-    y, levels, low, high = released
-    for level, those in _met(levels * (x[:, :1] >= 0)):
-        columns = np.flatnonzero(level)
+    known = x[:, 0] >= 0
+    sizes = released.codes.max(axis=1) + 1
+    for level, those in released.alike:
         (left,) = np.nonzero(alone)
-        if not len(left):
-            break
-        labels = np.array([tables[c][level[c] - 1][x[c, left]] for c in columns.tolist()])
-        labels = labels.reshape(len(columns), len(left))
-        here = (labels >= 0).all(axis=0)
-        left, labels = left[here], labels[:, here]
+        columns = np.flatnonzero(known & (level > 0)).tolist()
+        labels = {c: tables[c][level[c] - 1] for c in columns}
+        # Most have no value in common with the others in some column.
+        for c in sorted(columns, key=lambda c: -sizes[c]):
+            mine, theirs = labels[c][x[c, left]], released.codes[c, those]
+            left = left[_among(mine, theirs, sizes[c])]
+            those = those[_among(theirs, labels[c][x[c, left]], sizes[c])]
         if not len(left):
             continue
-        there = y[np.ix_(columns, those)]
-        sizes = y[columns].max(axis=1) + 1
-        ids, n = classes_of(np.concatenate([labels, there], axis=1), sizes)
-        least, most = _ends(ids[len(left) :], n, low[those], high[those])
+        codes = [np.append(labels[c][x[c, left]], released.codes[c, those]) for c in columns]
+        both = np.array(codes, np.int64).reshape(len(columns), len(left) + len(those))
+        ids, n = classes_of(both, sizes[columns])
+        least, most = _ends(ids[len(left) :], n, released.low[those], released.high[those])
         mine = ids[: len(left)]
         # Nobody is there where the least is more than the most.
         none = least[mine] > most[mine]
@@ -198,13 +214,12 @@ def _no_others(
     return alone
 
 
-def _met(levels: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Return the levels that tuples are on, column by column, and which are; few columns first."""
-    kinds, n = classes_of(levels, levels.max(axis=1) + 1)
-    order = np.argsort(kinds, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(kinds, minlength=n))[:-1])
-    for those in sorted(parts, key=lambda part: np.count_nonzero(levels[:, part[0]])):
-        yield levels[:, those[0]], those
+def _among(codes: np.ndarray, others: np.ndarray, size: int) -> np.ndarray:
+    """Mask the codes, -1 for none, that are among others; all are below a size."""
+    there = np.zeros(size + 1, dtype=bool)
+    there[others] = True
+    there[-1] = False  # where -1 looks
+    return there[codes]
 
 
 def _ends(

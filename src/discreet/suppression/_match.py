@@ -29,8 +29,8 @@ _ENOUGH = 20_000
 # So many sets that are equally good for a tuple are chosen from, in tables of so many tuples.
 _CHOICES, _FEW = 8, 3000
 # What the improvement does where neither time nor moves are given, in pairs of tuples looked at,
-# or in moves a record; members that one move looks at; moves between two looks at the clock.
-_WORK, _MOST_MOVES, _REGION, _BATCH = 4 * 10**8, 200, 8, 512
+# in moves a record, and in moves; members that one looks at; moves between two looks at the clock.
+_WORK, _MOST_MOVES, _DEFAULT_MOVES, _REGION, _BATCH = 4 * 10**8, 200, 250_000, 8, 512
 
 
 def solve_match(
@@ -215,7 +215,7 @@ class _Layout:
         fits.blanks[:], fits.counts[:] = best
 
     def _starts(self) -> Iterator[np.ndarray]:
-        """Yield the sets taken under `own`; then, of those as cheap, such with columns in common."""
+        """Yield the sets taken under `own`; then others as cheap, with columns in common."""
         yield self.masks[self.tuples]
         choices, sets = self.fits.choices, self.fits.sets
         home = np.repeat(np.arange(len(self.tuples)), np.diff(choices))
@@ -234,7 +234,9 @@ class _Layout:
         """Improve until the time or the moves are over; return these, and what was saved when."""
         if moves is None and seconds is None:
             looked_at = 1 + len(self.fits.near) // len(self.tuples)
-            moves = min(_WORK // (_REGION**2 * looked_at), _MOST_MOVES * len(self.order))
+            moves = min(
+                _WORK // (_REGION**2 * looked_at), _MOST_MOVES * len(self.order), _DEFAULT_MOVES
+            )
         state = draws.words(np.arange(1)).astype(np.uint64)
         improve(
             self.fits, self.problem.weights, 0, _REGION, state

@@ -10,6 +10,7 @@ is counted once, for all tuples, as a bit that tells whether too few agree.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -145,9 +146,7 @@ class _Search:
         """Take a set where it is cheaper, or as cheap and shared by more that need blanks."""
         if not some.size:
             return
-        share = sharing(
-            self.problem.codes, _places(self.asked & ~blanks), some, self.problem.counts
-        )
+        share = self.counter.share(self.asked & ~blanks, some)
         self.tied.append((some, blanks & ~self.nulls[some], prices))
         # As cheap as to leave a record out is cheaper: something of it is kept.
         better = (prices < self.best[some] - 1e-9) | (self.masks[some] == GONE)
@@ -191,6 +190,12 @@ class Counter:
             order = np.argsort(problem.held.units, kind="stable")
             self.places, self.units = problem.held.tuples[order], problem.held.units[order]
         self.demands = [(int(d.columns), int(d.k)) for d in problem.demands]
+        sizes = [int(size) for size in problem.sizes]
+        if math.prod(sizes) < 2**63:
+            factors = [math.prod(sizes[:c]) for c in range(len(sizes))]
+        else:
+            factors = [(2 * c + 1) * 0x9E3779B97F4A7C15 % 2**63 | 1 for c in range(len(sizes))]
+        self.keys = np.array(factors, np.int64), math.prod(sizes) < 2**63
 
     def served(self, blanks: int, some: np.ndarray) -> np.ndarray:
         """Tell of each of some tuples, none with a null in what is left, whether all is kept."""
@@ -207,8 +212,18 @@ class Counter:
         """Count the members that agree with each of some tuples in the columns shown."""
         problem = self.problem
         return agreeing(
-            problem.codes, _places(shown), some, problem.counts, self.places, self.units
+            problem.codes,
+            *self.keys,
+            _places(shown),
+            some,
+            problem.counts,
+            self.places,
+            self.units,
         )
+
+    def share(self, shown: int, some: np.ndarray) -> np.ndarray:
+        """Count the members of some tuples alone that agree with each of them."""
+        return sharing(self.problem.codes, *self.keys, _places(shown), some, self.problem.counts)
 
     @cached_property
     def _bits(self) -> tuple[np.ndarray, np.ndarray] | None:
