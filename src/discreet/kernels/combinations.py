@@ -44,7 +44,7 @@ Members = namedtuple("Members", "mask place touched slot after before")
 # Places in the tally of numbers.
 # Tuples to look at for one more member of a pattern.
 MOST_DONORS = 64
-# How often a way to mend is passed over.
+# How often a way to mend is passed over: it gives others a turn, and keeps from going in circles.
 SKIP = 0.3
 BAD, TOUCHED, FILLED, UNIT_FILLED, LOGGED = range(5)
 # Of a table of patterns, what may be filled before it is made anew, and in any case.
@@ -486,7 +486,7 @@ def _mend(given, patterns, members, tally, log, heed, noise, state, chosen):
     mark = tally[LOGGED]
     best, many = np.inf, 0
     for option in range(2 * q + 2):
-        if noise > 0 and best < np.inf and _unit(state) < SKIP:
+        if best < np.inf and _unit(state) < SKIP:
             continue
         cost = _option(given, patterns, members, tally, log, heed, who, option, state)
         if tally[LOGGED] > mark:

@@ -10,8 +10,7 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.kernels import combinations as kernel
-from discreet.suppression._problem import GONE, Problem, Solution
-from discreet.suppression._strict import Infeasible
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 from discreet.table.classes import classes_of
 from discreet.trace import Trace
 
@@ -22,7 +21,7 @@ _SLICE = 10
 # Moves of a cycle of cooling, which is also the default: fewer where each takes long.
 _CYCLE, _LEAST, _WORK = 400, 10, 1_000_000
 # In mean weights of a column: the heat at the start and at the end of a cycle, what a missing
-# member counts, what a move may cost before it is given up. And how much noise costs have.
+# member counts, what a move may cost before it is given up. And how much noise its costs have.
 _HOT, _COLD, _HEED, _SLACK, _NOISE = 0.6, 0.1, 8.0, 4.0, 0.1
 # Patterns mended between two looks at the state of the start, and by how much members then count
 # more if fewer patterns were mended than were made.
@@ -156,10 +155,11 @@ class Search:
             self.unit_room *= 4 if too_few else 1
 
     def _step(self, moves: int, heats: np.ndarray, heed: float) -> int:
-        noise, slack = (_NOISE, _SLACK * self.unit) if self.moves or heats.any() else (0.0, 0.0)
+        # Without noise at the start.
+        noise = _NOISE if heats.any() else 0.0
         done = kernel.search(
             self.given, self.patterns, self.members, self.tally, self._log, heed * self.unit,
-            noise, self.state, self._chosen, moves, heats * self.unit, slack,
+            noise, self.state, self._chosen, moves, heats * self.unit, _SLACK * self.unit,
         )  # fmt: skip
         full = kernel.ROOM * np.array([self.room, self.unit_room + 1])
         if (self.tally[[kernel.FILLED, kernel.UNIT_FILLED]] > full).any():

@@ -9,54 +9,25 @@ are enough, as long as the class that they leave and the one they go to both hol
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
 
-from discreet.generalization.privacy import Bound
-from discreet.kernels import whole as kernel
+from discreet.errors import BadInput
+from discreet.suppression._groups import Good, as_solution
 from discreet.suppression._problem import GONE, Problem, Solution
-from discreet.suppression._strict import Infeasible
 from discreet.table.classes import classes_of
 
-# From the group of each tuple, -1 where it is in none, to which groups are good.
-Good = Callable[[np.ndarray], np.ndarray]
 # Sets of columns to try, and how often parts of classes are looked at for each.
 _MOST_SETS, _PASSES = 512, 3
 # Classes that are tried one by one to join what is left.
 _MOST_TRIED = 100
 
 
-def keeping(bound: Bound, of_row: np.ndarray, weights: np.ndarray | None) -> Good:
-    """Return what tells whether groups keep privacy models, which are bound to rows.
-
-    `of_row` is the tuple of each row, and `weights` the records that it stands for.
-    """
-    order = np.argsort(of_row, kind="stable")
-    starts = np.searchsorted(of_row[order], np.arange(of_row.max(initial=-1) + 2))
-    records = np.ones(len(order), np.int64) if weights is None else weights[order]
-    codes = np.ascontiguousarray(bound.codes[:, order])
-    holdings, place = np.empty((0, len(order)), np.int32), np.empty(0, np.int32)
-    if bound.holdings is not None:
-        holdings = np.ascontiguousarray(bound.holdings.of_row[:, order])
-        place = bound.holdings.place
-
-    def good(of_tuple: np.ndarray) -> np.ndarray:
-        there = np.flatnonzero(of_tuple >= 0)
-        groups = int(of_tuple.max(initial=-1)) + 1
-        return kernel.judge(
-            of_tuple[there].astype(np.int64), groups, there, starts, codes,
-            records.astype(np.int64), holdings, place, bound.rules,
-        )  # fmt: skip
-
-    return good
-
-
 def solve_judged(problem: Problem, good: Good) -> Solution:
     """Blank as little as possible such that every released pattern is a class that is good.
 
-    Raises `Infeasible` where no solution is found.
+    Raises `BadInput` where not even blanks in all columns would do.
     """
     return _Classes(problem, good).solution()
 
@@ -136,7 +107,11 @@ class _Classes:
             classes = self._by_price(others)
             if not self._grow(rest, classes, everything):
                 if not np.isfinite(self.problem.record_price):
-                    raise Infeasible(len(rest), int(self.rows[rest].sum()))
+                    raise BadInput(
+                        "not even blanks in all columns that are not fixed would keep what is "
+                        "demanded; weaken it, fix fewer columns, or set record_cost so that "
+                        "records may be left out"
+                    )
                 self.masks[rest] = GONE
 
     def _by_price(self, others: np.ndarray) -> list[np.ndarray]:
@@ -238,13 +213,3 @@ class _Classes:
         moved[picked] = good[number[part[picked]]]
         self.masks[there[moved]] = new[moved]
         return bool(moved.any())
-
-
-def as_solution(problem: Problem, masks: np.ndarray) -> Solution:
-    """Return what all records of each tuple get as a solution."""
-    if problem.held is None:
-        tuples = np.flatnonzero(masks)
-        return Solution(tuples, masks[tuples], problem.counts[tuples])
-    held = np.flatnonzero(masks[problem.held.tuples])
-    tuples = problem.held.tuples[held]
-    return Solution(tuples, masks[tuples], np.ones(len(held), np.int64), held)

@@ -23,10 +23,9 @@ from discreet.risk.frequency import record_weights
 from discreet.suppression._blanking import Blanking, as_blanking
 from discreet.suppression._demands import as_told, demands_of, essential, prices
 from discreet.suppression._found import people_found
-from discreet.suppression._judged import Good, keeping
+from discreet.suppression._groups import Good, both, keeping, under_risk
 from discreet.suppression._keys import Keys, Units
 from discreet.suppression._problem import GONE, Demand, Problem, Solution
-from discreet.suppression._risk import under_risk
 from discreet.suppression._solve import refuse_impossible, solve, told
 
 # From how many words each tuple needs to its smallest ones, by tuple and in order.
@@ -54,19 +53,18 @@ class Others:
 
     def good(self, method: Any, of_row: np.ndarray) -> Good | None:
         """Return what tells whether groups of tuples keep models and risks, if there are any."""
-        asked: list[Good] = []
+        good: Good | None = None
         if method.privacy is not None:
             models = read_models(method.privacy)
             bound = bind(models, self.columns, len(of_row), self.weights, self.units)
-            asked.append(keeping(bound, of_row, self.weights))
+            good = keeping(bound, of_row, self.weights)
         if method.max_risk is not None and method.risk == "individual":
             sampled = record_weights(pa.table(dict(self.columns)), method.weight)
             assert sampled is not None
             records = np.ones(len(of_row), np.int64) if self.weights is None else self.weights
-            asked.append(under_risk(of_row, sampled, records, self.units, method.max_risk))
-        if len(asked) < 2:
-            return asked[0] if asked else None
-        return lambda of_tuple: asked[0](of_tuple) & asked[1](of_tuple)
+            low = under_risk(of_row, sampled, records, self.units, method.max_risk)
+            good = low if good is None else both(good, low)
+        return good
 
     def told(self, method: Any) -> JointPlan:
         """Return what the plan must tell of confidential columns for the models."""
@@ -128,13 +126,9 @@ def make(
 
 
 def _twins(method: Any, names: list[str]) -> list[Demand]:
-    """Return the demand that leaves no record alone, where SUDA is not all that is asked for.
-
-    SUDA scores those that are alone in some columns.
-    """
-    others = method.k or method.combinations or method.subsets or method.privacy
+    """Return the demand that leaves no record alone, where SUDA scores those that are."""
     suda = method.max_risk is not None and method.risk == "suda"
-    return [Demand((1 << len(names)) - 1, 2)] if suda and others else []
+    return [Demand((1 << len(names)) - 1, 2)] if suda else []
 
 
 def _figures(

@@ -1,10 +1,8 @@
-"""A bound of the risk of every record: by its class and sampling weights, or by SUDA.
+"""A bound of DIS-SUDA, the chance that a match to a special unique is right.
 
-By its class alone, 1 / f at most r, the bound is k-anonymity with k = 1 / r rounded up, a demand
-like any other. What is here is the individual risk (Franconi, Polettini), for which a blank is one
-more value, and DIS-SUDA, for which a set of columns with a blank in it singles nobody out and
-matches nobody, as in `discreet.risk.suda2`: a record's blanks take it out of the sets that gave it
-away, but also out of those on which it kept others from being unique, which are counted anew.
+A set of columns with a blank in it singles nobody out and matches nobody, as in
+`discreet.risk.suda2`: a record's blanks take it out of the sets that gave it away, but also out of
+those on which it kept others from being unique. So all are counted anew after each round of blanks.
 """
 
 from __future__ import annotations
@@ -14,52 +12,18 @@ from math import factorial
 
 import numpy as np
 
-from discreet.generalization._holdings import pairs
-from discreet.risk.frequency import Frequencies
-from discreet.risk.individual import risk_of
-from discreet.suppression._judged import Good, as_solution
-from discreet.suppression._problem import GONE, Problem, Solution
-from discreet.suppression._strict import Infeasible
+from discreet.suppression._groups import as_solution
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 from discreet.table.classes import classes_of
 
+# Beyond, no record is left unique at all: all sets of columns would be too many to count often.
+MOST_COLUMNS = 12
 # The sampling fraction that DIS assumes.
 _FRACTION = 0.01
 # What a risk may miss its bound by: rounding.
 _TOLERANCE = 1e-12
 # Cells that are counted for each that is tried to be given back, in all.
 _WORK = 5_000_000
-
-
-def under_risk(
-    of_row: np.ndarray,
-    weights: np.ndarray,
-    records: np.ndarray,
-    units: np.ndarray | None,
-    most: float,
-) -> Good:
-    """Return what tells whether a group's individual risk is at most so much.
-
-    `weights` are the sampling weights of rows that stand for `records` each, and `units` their
-    units, where these are counted: a unit has the mean weight of its records in the group.
-    """
-
-    def good(of_tuple: np.ndarray) -> np.ndarray:
-        of_group = of_tuple[of_row]
-        rows = np.flatnonzero(of_group >= 0)
-        groups, count = of_group[rows], int(of_tuple.max(initial=-1)) + 1
-        n, total = records[rows], weights[rows] * records[rows]
-        if units is not None:
-            numbers, first = pairs(units[rows], groups)
-            total = np.bincount(numbers, total) / np.bincount(numbers, n)
-            groups, n = groups[first], np.ones(len(first), np.int64)
-        f, population = np.bincount(groups, n, count), np.bincount(groups, total, count)
-        low = np.zeros(count, bool)
-        there = f > 0
-        found = Frequencies(f[there].astype(np.int64), np.maximum(population, f)[there])
-        low[there] = risk_of(found) <= most + _TOLERANCE
-        return low
-
-    return good
 
 
 def solve_suda(problem: Problem, max_risk: float) -> Solution:

@@ -10,16 +10,22 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.generalization._holdings import pairs
-from discreet.suppression import _strict
 from discreet.suppression._combined import solve_combined
-from discreet.suppression._judged import Good, as_solution, solve_judged
+from discreet.suppression._groups import (
+    Good,
+    as_solution,
+    both,
+    grouped,
+    members_of,
+    shared_by,
+)
+from discreet.suppression._judged import solve_judged
 from discreet.suppression._limits import solve_within
 from discreet.suppression._match import solve_match
 from discreet.suppression._own import solve_own
-from discreet.suppression._problem import Infeasible, Problem, Solution
-from discreet.suppression._risk import solve_suda
-from discreet.table.classes import classes_of
+from discreet.suppression._problem import Problem, Solution
+from discreet.suppression._risk import MOST_COLUMNS, solve_suda
+from discreet.suppression._strict import solve_strict
 
 
 def solve(
@@ -31,6 +37,8 @@ def solve(
     """
     solver = partial(_solve, method=method, draws=draws, good=good)
     given = method.improve, method.improve_moves
+    if not problem.demands and good is None:
+        return as_solution(problem, np.zeros(len(problem.counts), np.int64))
     if method.limit:
         return solve_within(problem, method.limit, names, solver, _is_possible, *given)
     return solver(problem, *given)
@@ -45,40 +53,21 @@ def _solve(
     good: Good | None,
 ) -> Solution:
     """Call the solver of a reading and of what is demanded."""
-    try:
-        if good is not None:
-            return solve_judged(problem, _shared_too(problem, good))
-        if not problem.demands and method.max_risk is not None and method.risk == "suda":
-            return solve_suda(problem, method.max_risk)
-        if not problem.demands:
-            return as_solution(problem, np.zeros(len(problem.counts), np.int64))
-        if method.null_policy == "own":
-            return solve_own(problem)
-        if method.null_policy == "match":
-            return solve_match(problem, seconds, moves, draws)
-        everything = (1 << problem.codes.shape[1]) - 1
-        if [demand.columns for demand in problem.demands] == [everything]:
-            return _strict.solve_strict(problem, seconds, moves, draws)
-        return solve_combined(problem, seconds, moves, draws)
-    except _strict.Infeasible as error:
-        raise Infeasible(error.members, error.rows) from None
-
-
-def _shared_too(problem: Problem, good: Good) -> Good:
-    """Demand of groups that are good as many members, too, as the problem does."""
-    # What as many members share in all columns, they share in some.
-    k = max([demand.k for demand in problem.demands], default=1)
-    return lambda of_tuple: (_members(problem, of_tuple) >= k) & good(of_tuple)
-
-
-def _members(problem: Problem, of_tuple: np.ndarray) -> np.ndarray:
-    """Count the members of groups of tuples, a unit once; -1 is no group."""
-    size = int(of_tuple.max(initial=-1)) + 1
-    if problem.held is None:
-        there = of_tuple >= 0
-        return np.bincount(of_tuple[there], problem.counts[there], size).astype(np.int64)
-    groups = of_tuple[problem.held.tuples]
-    return np.bincount(groups[pairs(problem.held.units, groups)[1]], minlength=size)
+    if method.null_policy == "own":
+        return solve_own(problem)
+    if method.null_policy == "match":
+        return solve_match(problem, seconds, moves, draws)
+    if good is not None:
+        # What as many members share in all columns, they share in some.
+        shared = shared_by(problem, max([demand.k for demand in problem.demands], default=1))
+        return solve_judged(problem, both(shared, good))
+    q = problem.codes.shape[1]
+    others = method.k, method.combinations, method.subsets
+    if method.risk == "suda" and q <= MOST_COLUMNS and not any(others):
+        return solve_suda(problem, method.max_risk)
+    if [demand.columns for demand in problem.demands] == [(1 << q) - 1]:
+        return solve_strict(problem, seconds, moves, draws)
+    return solve_combined(problem, seconds, moves, draws)
 
 
 def _is_possible(problem: Problem) -> bool:
@@ -96,11 +85,8 @@ def refuse_impossible(problem: Problem, names: Sequence[str], counted: str) -> N
     fixed = [bit for bit, weight in enumerate(problem.weights) if not np.isfinite(weight)]
     for demand in problem.demands:
         kept = [bit for bit in fixed if demand.columns >> bit & 1]
-        ids = np.zeros(len(problem.counts), np.int64)
-        if kept:
-            codes = problem.codes[:, kept].T.astype(np.int64) - 1
-            ids = classes_of(codes, problem.sizes[kept])[0]
-        few = (_members(problem, ids) < demand.k)[ids]
+        ids = grouped(problem, kept, np.arange(len(problem.counts)))
+        few = (members_of(problem, ids) < demand.k)[ids]
         if few.any() and kept:
             shown = ", ".join(f"'{names[bit]}'" for bit in kept)
             raise BadInput(

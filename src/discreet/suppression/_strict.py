@@ -10,7 +10,7 @@ from discreet.draws import Draws
 from discreet.kernels import suppression as kernel
 from discreet.kernels import suppression_start
 from discreet.suppression._lots import Items, Lots, lots_of, power
-from discreet.suppression._problem import GONE, Problem, Solution
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 from discreet.suppression._search import Search
 
 # Up to so many columns, all sets of them are gone through; beyond, so many sets, small ones first.
@@ -19,15 +19,6 @@ _ALL_SETS, _MOST_SETS = 12, 4096
 _MOST_HASHED, _RISE = 300_000_000, 1.3
 # Moves by default.
 _DEFAULT_MOVES = 30_000
-
-
-class Infeasible(ValueError):
-    """Some members cannot be released: too few agree with them in the columns that are fixed."""
-
-    def __init__(self, members: int, rows: int) -> None:
-        super().__init__(f"{members} cannot be protected")
-        self.members = members
-        self.rows = rows
 
 
 def solve_strict(
