@@ -345,7 +345,7 @@ def test_demo(tmp_path, monkeypatch, run):
     assert code == 0
     said = " ".join(out.split())
     assert "0 of 2,000 records (0 %) are unique" in said
-    assert "8 of 8 guide values are met" in said
+    assert "9 of 9 guide values are met" in said
     assert said.count("18 verified") == 1
     places = [line.strip().partition(": ")[0] for line in out.splitlines()[-3:]]
     assert [Path(place).name for place in places] == ["table.csv", "report.html", "report.html"]

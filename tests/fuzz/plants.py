@@ -12,53 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-SUPPRESSING = ("generalize", "mondrian")
+from tests.fuzz.blanks import blank_undone, fixed_blanked, limit_broken, other_cell
+from tests.fuzz.planter import SUPPRESSING, Planter, Table
+
 ROUNDING = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency")
-Table = pd.DataFrame
-
-
-class Planter:
-    """A release that is to be made wrong."""
-
-    def __init__(
-        self, rng: np.random.Generator, original: Table, recipe: dict[str, Any], released: Table
-    ) -> None:
-        self.rng, self.original, self.recipe, self.released = rng, original, recipe, released
-        self.roles, self.steps = recipe["roles"], recipe["steps"]
-        treated = [name for step in self.steps for name in step["columns"]]
-        self.once = [name for name in treated if treated.count(name) == 1]
-        renamed = {self.roles.get("household"), *self.roles.get("pseudonyms", ())}
-        self.untouched = [c for c in released.columns if c not in treated and c not in renamed]
-        self.suppresses = any(step["method"] in SUPPRESSING for step in self.steps)
-        self.suppresses |= any("record_cost" in step for step in self.steps)
-
-    def copy(self) -> Table:
-        return self.released.copy()
-
-    def pick(self, options: Any) -> Any:
-        options = list(options)
-        return options[int(self.rng.integers(len(options)))] if options else None
-
-    def shown(self, name: str) -> list[int]:
-        """The rows that show a value in a column."""
-        return [i for i, cell in enumerate(self.released[name]) if cell is not None]
-
-    def step(self, *methods: str) -> tuple[dict[str, Any], str] | None:
-        """A step that keeps its promise, and a column that no other step treats."""
-        found = [
-            (step, name)
-            for step in self.steps
-            if step["method"] in methods and step.get("promise", True)
-            for name in step["columns"]
-            if name in self.once and self.shown(name)
-        ]
-        return self.pick(found)
-
-    def with_cell(self, name: str, row: int, cell: Any) -> Table:
-        table = self.copy()
-        table.at[row, name] = cell
-        return table
-
 
 # Tables
 
@@ -363,67 +320,6 @@ def tuple_emptied(p: Planter) -> Table | None:
     table = p.copy()
     for column in step["columns"]:
         table.at[rows[0], column] = None
-    return table
-
-
-# Local suppression
-
-
-def blank_undone(p: Planter) -> Table | None:
-    """A blanked cell is shown again, and nobody else shows the same."""
-    found = p.step("local-suppression")
-    if found is None or found[0].get("null_policy", "value") != "value":
-        return None
-    step, name = found
-    names = step["columns"]
-    if "k" not in step or "subsets" in step or set(names) - set(p.once):
-        return None
-    shown = {tuple(row) for row in p.released[names].to_numpy().tolist()}
-    for row in p.rng.permutation(len(p.released)):
-        cell = p.original[name][row]
-        if p.released[name][row] is not None or cell in (None, *p.recipe.get("null_markers", ())):
-            continue
-        new = tuple(cell if c == name else p.released[c][row] for c in names)
-        if new not in shown and not p.released.loc[row].isna().all():
-            return p.with_cell(name, int(row), cell)
-    return None
-
-
-def other_cell(p: Planter) -> Table | None:
-    """A cell is neither blank nor as it was."""
-    found = p.step("local-suppression")
-    if found is None or p.suppresses or set(found[0]["columns"]) - set(p.once):
-        return None
-    name = found[1]
-    row = p.pick(p.shown(name))
-    others = [c for c in p.released[name] if c is not None and c != p.released[name][row]]
-    return p.with_cell(name, row, p.pick(others)) if others else None
-
-
-def fixed_blanked(p: Planter) -> Table | None:
-    """A cell of a fixed column is blank."""
-    found = [s for s in p.steps if s.get("fixed") and s["method"] == "local-suppression"]
-    step = p.pick(found)
-    if step is None or p.suppresses or set(step["columns"]) - set(p.once):
-        return None
-    name = step["fixed"][0]
-    row = p.pick(p.shown(name))
-    return None if row is None else p.with_cell(name, row, None)
-
-
-def limit_broken(p: Planter) -> Table | None:
-    """All cells of a column are blank that may be so in few."""
-    found = [s for s in p.steps if s.get("limit") and s["method"] == "local-suppression"]
-    step = p.pick(found)
-    if step is None or p.suppresses or set(step["columns"]) - set(p.once):
-        return None
-    ((name, limit),) = step["limit"].items()
-    nulls = p.original[name].isin([None, *p.recipe.get("null_markers", ())]).sum()
-    shown = len(p.shown(name))
-    if len(p.released) - nulls <= limit * len(p.released) + 1 or not shown:
-        return None
-    table = p.copy()
-    table[name] = pd.Series([None] * len(table), dtype=object)
     return table
 
 

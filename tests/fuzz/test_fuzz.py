@@ -14,7 +14,8 @@ from discreet import protect
 from discreet.errors import BrokenPromise
 from tests.fuzz.cases import make_case
 from tests.fuzz.cells import frame
-from tests.fuzz.plants import SAID, Planter, planted
+from tests.fuzz.planter import Planter
+from tests.fuzz.plants import SAID, planted
 from tests.fuzz.run import BROKEN, EARLY, LATE, LEAK, VERIFIED, _outcome, run_case, run_seed
 from tests.fuzz.verifier import verify
 
@@ -97,7 +98,8 @@ def test_the_verifier_finds_nearly_all_of_200_violations():
 
 
 def test_the_verifier_shares_no_code_with_the_package():
-    for name in ("verifier", "methods", "models", "labels", "looks", "cells", "plants"):
+    plain = ("verifier", "methods", "models", "labels", "looks", "cells", "plants", "blanks")
+    for name in (*plain, "planter"):
         assert not re.search(
             r"^\s*(from|import) discreet", (FOLDER / f"{name}.py").read_text(), re.M
         )

@@ -47,7 +47,7 @@ class ByRounds:
 
     def _best(self, part):
         by_size = self.name in ("discernibility", "average-class")
-        wanted = min(self.share * self.plain.n, max(self.share, 0.2) * part.n)
+        wanted = min(self.share * self.plain.n, max(self.share, 0.1) * part.n)
         least = self.k if by_size else max(self.k, math.ceil(wanted - 1e-12))
         while True:
             found = [

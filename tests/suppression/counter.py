@@ -207,17 +207,18 @@ def _risks(found: Suppressed) -> Iterator[str]:
 
 
 def _individual(found: Suppressed) -> Iterator[float]:
-    """Return the mean of one over F, which is f plus a negative binomial of f and p."""
-    weight = found.asked.get("weight")
+    """Return the mean of one over F, which is f plus a negative binomial of f and p.
+
+    A unit has the mean weight of its records in the class.
+    """
+    assert found.others is not None
+    weights = found.others[found.asked["weight"]]
     for rows in _classes(found).values():
-        f = found.count(rows)
-        weights = {} if weight is None else found.others[weight]  # type: ignore[index]
-        if found.units is None:
-            population = sum(weights[row] for row in rows) if weight else f
-        else:
-            first = {found.unit(row): row for row in reversed(rows)}
-            population = sum(weights[row] for row in first.values()) if weight else f
-        yield mean_of_one_over(f, min(1.0, f / population))
+        held: dict[Hashable, list[float]] = defaultdict(list)
+        for row in rows:
+            held[found.unit(row)].append(weights[row])
+        population = sum(sum(some) / len(some) for some in held.values())
+        yield mean_of_one_over(len(held), min(1.0, len(held) / population))
 
 
 def mean_of_one_over(f: int, p: float) -> float:

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.risk import found_for_certain
+from discreet.suppression import LocalSuppression
 from discreet.suppression._found import people_found
 from discreet.suppression._problem import GONE, Demand, Held, Problem, Solution
+from tests.examples import examples
 
 row = st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([0, 1, 2, 3, GONE]))
 
@@ -65,3 +67,16 @@ def test_units(pairs):
         *both, ["a", "b"], units=pa.array(units, pa.int64()), detail=True
     ).found
     assert people_found(problem_of(tuples, counts, given), solution) == expected
+
+
+@examples(40)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 3)), min_size=6),
+    st.integers(2, 4),
+)
+def test_nobody_is_found_where_a_blank_is_a_value(rows, k):
+    columns = list("abc")
+    cells = zip(*[[cell or None for cell in row] for row in rows], strict=True)
+    table = pa.table({n: pa.array(c, pa.int64()) for n, c in zip(columns, cells, strict=True)})
+    after = LocalSuppression(k=k, random_state=0).fit_transform(table)
+    assert found_for_certain(table, after, columns) == 0

@@ -129,6 +129,28 @@ def test_the_same_moves_give_the_same_blanks():
     assert timed.trace["saved"] == again.trace["saved"]
 
 
+def test_ctrl_c_keeps_what_whole_batches_of_moves_did(monkeypatch):
+    one = problem(reference("testdata2_7"), 3)
+    calls = []
+
+    def interrupted(fits, *args):
+        saved = _improve(fits, *args)
+        calls.append(saved)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return saved
+
+    _improve = _match.improve
+    monkeypatch.setattr(_match, "improve", interrupted)
+    stopped = solve_match(one, draws=ONE)
+    monkeypatch.undo()
+    # The first call only compiles.
+    assert stopped.stopped
+    assert stopped.moves == 2 * 512
+    again = solve_match(one, moves=stopped.moves, draws=ONE)
+    np.testing.assert_array_equal(stopped.masks, again.masks)
+
+
 def test_nobody_gets_blanks_who_needs_none_alone():
     one = problem(reference("testdata7"), 3)
     own, found = solve_own(one), solve_match(one, draws=ONE)

@@ -1,6 +1,6 @@
 """The strict solver: every pattern that is released has k members, for few blanks."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -8,79 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.draws import Draws
-from discreet.suppression._problem import GONE, Demand, Held, Problem
-from discreet.suppression._strict import Infeasible, solve_strict
+from discreet.kernels import recreate
+from discreet.suppression._lots import Items
+from discreet.suppression._problem import Infeasible
+from discreet.suppression._strict import _levels, _sets, solve_strict
+from tests.suppression.problems import members, problem, reference, violations
 
 ONE = Draws(1, "test")
-
-
-def problem(rows, k, weights=None, record_price=np.inf, units=None):
-    """Count rows of codes as a problem, by plain dictionaries."""
-    rows = [tuple(int(v) for v in row) for row in rows]
-    tuples = sorted(set(rows))
-    codes = np.array(tuples, np.int32).reshape(len(tuples), -1)
-    q = codes.shape[1]
-    weights = np.ones(q) if weights is None else np.asarray(weights, float)
-    counts, held = Counter(rows), None
-    if units is not None:
-        pairs = Counter((tuples.index(row), unit) for row, unit in zip(rows, units, strict=True))
-        places = sorted(pairs)
-        held = Held(
-            np.array([t for t, _ in places]),
-            np.array([u for _, u in places]),
-            np.array([pairs[p] for p in places]),
-        )
-        counts = Counter(tuples[t] for t, _ in places)
-    return Problem(
-        codes,
-        codes.max(axis=0) + 1,
-        np.array([counts[t] for t in tuples]),
-        weights,
-        (Demand((1 << q) - 1, k),),
-        record_price,
-        held,
-    )
-
-
-def released(problem, solution):
-    """Return the patterns that are released with their members (or units), from the definition."""
-    patterns = defaultdict(list)
-    if problem.held is not None:
-        masks = dict(zip(solution.held.tolist(), solution.masks.tolist(), strict=True))
-        assert len(masks) == len(solution.held)
-        for place, (t, unit) in enumerate(
-            zip(problem.held.tuples, problem.held.units, strict=True)
-        ):
-            _show(patterns, problem.codes[t], masks.get(place, 0), [int(unit)])
-        return {shown: len(set(units)) for shown, units in patterns.items()}
-    left = problem.counts.copy()
-    for t, mask, members in zip(solution.tuples, solution.masks, solution.members, strict=True):
-        assert members > 0
-        left[t] -= members
-        _show(patterns, problem.codes[t], int(mask), [None] * int(members))
-    assert (left >= 0).all()
-    for t in np.flatnonzero(left):
-        _show(patterns, problem.codes[t], 0, [None] * int(left[t]))
-    return {shown: len(members) for shown, members in patterns.items()}
-
-
-def _show(patterns, codes, mask, members):
-    if mask != GONE:
-        patterns[tuple(0 if mask >> c & 1 else int(v) for c, v in enumerate(codes))] += members
-
-
-def cost(problem, solution):
-    """Add up prices, cell by cell."""
-    total = 0.0
-    for i, (t, mask) in enumerate(zip(solution.tuples, solution.masks, strict=True)):
-        rows = solution.members[i] if problem.held is None else problem.held.rows[solution.held[i]]
-        if mask == GONE:
-            total += rows * problem.record_price
-        else:
-            cells = [c for c in range(problem.codes.shape[1]) if mask >> c & 1]
-            assert all(problem.codes[t, c] for c in cells)
-            total += rows * sum(problem.weights[c] for c in cells)
-    return total
 
 
 def unserved(rows, k, weights, units):
@@ -95,20 +29,17 @@ def unserved(rows, k, weights, units):
 tables = st.integers(1, 5).flatmap(
     lambda q: st.lists(st.tuples(*[st.integers(0, 3)] * q), min_size=1, max_size=40)
 )
+weight = st.sampled_from([0.0, 0.5, 1.0, 3.0, np.inf])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(tables, st.integers(1, 5), st.data())
 def test_every_pattern_has_k_members(rows, k, data):
-    q = len(rows[0])
-    weights = data.draw(
-        st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0, np.inf]), min_size=q, max_size=q)
-    )
+    q, n = len(rows[0]), len(rows)
+    weights = data.draw(st.lists(weight, min_size=q, max_size=q))
     price = data.draw(st.sampled_from([np.inf, 1.5, 10.0]))
-    units = data.draw(
-        st.none() | st.lists(st.integers(0, 9), min_size=len(rows), max_size=len(rows))
-    )
-    one = problem(rows, k, weights, price, units)
+    units = data.draw(st.none() | st.lists(st.integers(0, 9), min_size=n, max_size=n))
+    one = problem(rows, k, weights=weights, record_price=price, units=units)
     lost = unserved(rows, k, weights, units)
     if lost and np.isinf(price):
         with pytest.raises(Infeasible) as error:
@@ -116,16 +47,65 @@ def test_every_pattern_has_k_members(rows, k, data):
         assert error.value.rows == lost
         return
     found = solve_strict(one, None, 60, ONE)
-    patterns = released(one, found)
-    assert all(count >= k for count in patterns.values())
-    assert found.cost(one) == pytest.approx(cost(one, found))
+    assert violations(one, found, "value") == 0
     assert np.isfinite(found.cost(one))
+    assert found.cost(one) <= found.trace["cost"][0] + 1e-9 if found.trace["cost"] else True
 
 
-def from_file(name, k, **parameters):
-    """Read a table of the reference data as a problem."""
-    rows = np.loadtxt(reference_file(f"suppression/{name}.csv"), int, delimiter=",", skiprows=1)
-    return problem(rows + (1 - rows.min(axis=0)), k, **parameters)
+@settings(max_examples=40, deadline=None)
+@given(tables, st.integers(2, 4))
+def test_no_cell_can_be_given_back(rows, k):
+    if len(rows) < k:
+        return
+    one = problem(rows, k)
+    found = members(one, solve_strict(one, None, 60, ONE))
+    sizes = defaultdict(int)
+    for _, shown, _ in found:
+        sizes[tuple(shown)] += 1
+    for original, shown, _ in found:
+        for c, code in enumerate(original):
+            if code and not shown[c]:
+                fewer = (*shown[:c], code, *shown[c + 1 :])
+                assert not (sizes[tuple(shown)] > k and sizes.get(fewer, 0) >= k)
+    for pattern in sizes:
+        values = [original for original, shown, _ in found if tuple(shown) == pattern]
+        for c, shown in enumerate(pattern):
+            # What all have in common is not blank.
+            assert shown or len({v[c] for v in values}) > 1 or values[0][c] == 0
+
+
+# Known answers: the trial's figures of the reference tables, by which ours may be 3 % more.
+KNOWN = {
+    "testdata2_7": {2: 115, 3: 174, 5: 257, 10: 348},
+    "testdata7": {3: 357, 5: 643},
+}
+
+
+@pytest.mark.parametrize(("name", "k"), [(name, k) for name, known in KNOWN.items() for k in known])
+def test_reference_tables_are_within_three_percent(name, k):
+    one = problem(reference(name), k)
+    found = solve_strict(one, None, None, ONE)
+    assert found.cost(one) <= 1.03 * KNOWN[name][k]
+    if name == "testdata2_7":
+        assert violations(one, found, "value") == 0
+
+
+# sdcMicro's kAnon under its own, weaker reading, of which ours may be 1.7 times.
+@pytest.mark.parametrize(
+    ("name", "k", "cells"),
+    [("testdata7", 10, 911), ("free1_6", 3, 1502), ("free1_6", 5, 2392), ("free1_6", 10, 3702)],
+)
+def test_strict_costs_little_more_than_wildcards(name, k, cells):
+    one = problem(reference(name), k)
+    assert solve_strict(one, None, 2000, ONE).cost(one) < 1.7 * cells
+
+
+@pytest.mark.parametrize(("name", "k"), [("francdat4", 2), ("francdat4", 3), ("casc1", 2)])
+def test_tiny_tables_reach_the_optimum(name, k):
+    one = problem(reference(name), k)
+    found = solve_strict(one, None, 3000, ONE)
+    assert violations(one, found, "value") == 0
+    assert found.cost(one) == pytest.approx(milp_optimum(one))
 
 
 def milp_optimum(problem):
@@ -181,22 +161,142 @@ def small_table(seed):
     if seed % 4 == 0:
         rows[rng.random((n, q)) < 0.1] = 0
     weights = rng.integers(1, 5, q) if seed % 3 == 0 else None
-    return problem(rows, k, weights)
+    return problem(rows, k, weights=weights)
+
+
+def gap(seed, moves):
+    one = small_table(seed)
+    best, ours = milp_optimum(one), solve_strict(one, None, moves, ONE).cost(one)
+    assert ours >= best - 1e-6
+    return 0.0 if ours <= best + 1e-6 else (ours - best) / best
+
+
+def test_small_tables_are_near_the_optimum():
+    assert max(gap(seed, 3000) for seed in range(3)) < 0.08
 
 
 @pytest.mark.slow
-def test_small_tables_are_near_the_optimum():
-    gaps = []
-    for seed in range(40):
-        one = small_table(seed)
-        best, ours = milp_optimum(one), solve_strict(one, None, None, ONE).cost(one)
-        assert ours >= best - 1e-6
-        gaps.append(0.0 if ours <= best + 1e-6 else (ours - best) / best)
+def test_forty_small_tables_are_near_the_optimum():
+    gaps = [gap(seed, None) for seed in range(40)]
     assert np.median(gaps) < 0.02
     assert max(gaps) < 0.08
 
 
-def test_a_few_small_tables_reach_the_optimum():
-    for seed in range(3):
-        one = small_table(seed)
-        assert solve_strict(one, None, 3000, ONE).cost(one) == pytest.approx(milp_optimum(one))
+# Plain twins
+
+
+def plain_start(one):
+    """Return what the greedy start costs, by dictionaries; without nulls and units."""
+    k, codes = one.demands[0].k, one.codes
+    waiting = {t: int(c) for t, c in enumerate(one.counts) if c < k}
+    spare = {t: int(c) - k for t, c in enumerate(one.counts) if c >= k}
+    pools = sorted(spare, key=lambda t: (-one.counts[t], t))
+    sets, _ = _sets(one)
+    total = 0.0
+    for level in _levels(Items(one), sets):
+        for blanks in sets:
+            price = sum(w for c, w in enumerate(one.weights) if blanks >> c & 1)
+            if price > level:
+                continue
+            groups, lenders = defaultdict(list), defaultdict(list)
+            for some, into in ((list(waiting), groups), (pools, lenders)):
+                for t in some:
+                    into[tuple(0 if blanks >> c & 1 else v for c, v in enumerate(codes[t]))].append(
+                        t
+                    )
+            for shown, own in groups.items():
+                served = sum(waiting[t] for t in own)
+                want = max(0, k - served)
+                lent = {}
+                for t in lenders[shown]:
+                    lent[t] = min(want - sum(lent.values()), spare[t])
+                if sum(lent.values()) < want or price * max(k, served) > level * served * (
+                    1 + 1e-12
+                ):
+                    continue
+                total += price * max(k, served)
+                for t in own:
+                    del waiting[t]
+                for t, many in lent.items():
+                    spare[t] -= many
+    return total, waiting
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_start_is_the_plain_one(seed):
+    rng = np.random.default_rng(seed)
+    q, n = int(rng.integers(2, 5)), int(rng.integers(20, 90))
+    rows = (rng.random((n, q)) ** 2 * 4).astype(int) + 1
+    weights = rng.choice([1.0, 2.0, 0.5], q)
+    one = problem(rows, int(rng.integers(2, 6)), weights=weights)
+    cost, waiting = plain_start(one)
+    found = solve_strict(one, None, 0, ONE)
+    if not waiting:
+        assert found.trace["cost"][0] == pytest.approx(cost)
+
+
+def test_neighbours_are_the_nearest():
+    rng = np.random.default_rng(3)
+    one = problem(rng.integers(0, 4, (60, 4)), 3, weights=[1, 2, np.inf, 1])
+    near, gaps = recreate.neighbours(one.codes, Items(one).tables, 12)
+    for t, codes in enumerate(one.codes):
+        differ = one.codes != codes
+        far = np.where(differ, one.weights, 0.0).sum(axis=1)
+        own = near[t][near[t] >= 0]
+        assert own[0] == t
+        assert len(set(own.tolist())) == len(own) == min(12, np.isfinite(far).sum())
+        assert sorted(far[own]) == sorted(far)[: len(own)]
+        assert (gaps[t, : len(own)] == differ[own] @ (1 << np.arange(4))).all()
+
+
+# Budgets
+
+
+def test_moves_give_the_same_again_and_draws_another():
+    one = problem(reference("testdata7"), 5)
+    first, again, other = (solve_strict(one, None, 1500, Draws(s)) for s in (1, 1, 2))
+    for a, b in ((first.tuples, again.tuples), (first.masks, again.masks)):
+        assert (a == b).all()
+    assert (first.members == again.members).all()
+    assert first.moves == 1500
+    assert len(first.masks) != len(other.masks) or (first.masks != other.masks).any()
+
+
+def test_seconds_are_repeated_by_their_moves():
+    one = problem(reference("free1_6"), 5)
+    timed = solve_strict(one, 0.3, None, ONE)
+    again = solve_strict(one, None, timed.moves, ONE)
+    assert timed.moves > 0
+    assert timed.cost(one) == again.cost(one) < timed.trace["cost"][0]
+    assert (timed.masks == again.masks).all()
+
+
+def test_regions_are_searched_on_large_tables():
+    rng = np.random.default_rng(0)
+    one = problem((rng.random((12_000, 5)) ** 3 * [70, 5, 7, 16, 14]).astype(int) + 1, 5)
+    found = solve_strict(one, None, 3000, ONE)
+    assert found.cost(one) < found.trace["cost"][0]
+    left = one.counts.copy()
+    np.subtract.at(left, found.tuples, found.members)
+    sizes = defaultdict(int)
+    for t, mask, many in zip(found.tuples, found.masks, found.members, strict=True):
+        sizes[tuple(0 if mask >> c & 1 else v for c, v in enumerate(one.codes[t]))] += many
+    for t in np.flatnonzero(left):
+        sizes[tuple(one.codes[t])] += left[t]
+    assert min(sizes.values()) >= 5
+
+
+def test_many_columns_end():
+    rng = np.random.default_rng(0)
+    one = problem(rng.integers(1, 4, (400, 24)), 5, weights=rng.integers(1, 4, 24))
+    found = solve_strict(one, None, 300, ONE)
+    assert violations(one, found, "value") == 0
+    assert found.cost(one) < 400 * one.weights.sum()
+
+
+def test_importance_moves_blanks_to_other_columns():
+    rows = reference("testdata7")
+    plain, dear = problem(rows, 3), problem(rows, 3, weights=[1, 1, 1, 1, 1, 1, 20])
+    masks = [solve_strict(one, None, 2000, ONE) for one in (plain, dear)]
+    blanks = [int(((s.masks >> 6 & 1) * s.members).sum()) for s in masks]
+    assert blanks[1] < blanks[0] / 5

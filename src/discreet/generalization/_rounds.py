@@ -27,11 +27,11 @@ from discreet.kernels.privacy import Rules
 # These know only the sizes of classes, and no price of a record: suppression keeps its own.
 BY_SIZE = ("discernibility", "average-class")
 # Towards the end a round need not keep more than this of the records that are left.
-_OF_THE_REST = 0.2
+_OF_THE_REST = 0.1
 # Of so few tuples the classes are formed anew for each node: to keep them costs more.
 _FEW_TUPLES = 3_000
-# So many nodes are looked at in a round where no node tells that all finer ones keep too little, as
-# is so with models that a part of a class may keep though the class does not.
+# So many nodes are looked at in a round where no budget is given, and until one keeps enough: the
+# lattice of many columns is too large, and there are many rounds.
 _MOST_NODES = 1_000
 
 
@@ -41,7 +41,7 @@ def fewest(k: int, share: float, n: int, left: int) -> int:
     Examples
     --------
     >>> fewest(5, 0.01, 10_000, 8_000), fewest(5, 0.01, 10_000, 200), fewest(5, 0, 10_000, 200)
-    (100, 40, 5)
+    (100, 20, 5)
     """
     return max(k, math.ceil(min(share * n, max(share, _OF_THE_REST) * left)))
 
@@ -148,8 +148,13 @@ class RoundSearch(Search):
         self.price, self.least, self.most = price, least, most
         self.passed_over = math.inf
 
-    def run(self, *given: Any) -> Found | None:
+    def run(
+        self, time_limit: float | None = None, evaluations: int | None = None, *drawn: Any
+    ) -> Found | None:
         """Find the best node that keeps enough; where none does, half is enough, and so on."""
+        if time_limit is None and evaluations is None:
+            evaluations = _MOST_NODES
+        given = time_limit, evaluations, *drawn
         self.price.look_at(self.tuples, self.least)
         found = super().run(*given)
         while found is None and self.least > self.rules.k:
@@ -177,7 +182,7 @@ class RoundSearch(Search):
             return None
         if self.most.get(hi, self.least) < self.least:
             return None
-        if len(self.rules.kinds) and hi not in self.known and len(self.known) >= _MOST_NODES:
+        if self.best is None and hi not in self.known and len(self.known) >= _MOST_NODES:
             self.passed_over = min(self.passed_over, bound)
             return None
         if self.look(hi).barred > self.allowed:

@@ -73,7 +73,7 @@ class Generalize(Recoding):
         round minimises them with suppression at its price.) The limit is for what is left in the
         end: the last rounds are taken back and done by one node where it would be exceeded.
     round_share : float
-        Smallest share of all records that a round of local recoding keeps, or a fifth of those
+        Smallest share of all records that a round of local recoding keeps, or a tenth of those
         that are left where that is fewer, and k at least; half of it, and so on, where no node
         keeps so many. Smaller shares lose less and take longer.
     time_limit : float, optional

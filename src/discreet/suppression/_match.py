@@ -47,12 +47,23 @@ def solve_match(
     masks, tuples, sets = _sets_among_the_kept(problem)
     layout = _Layout(problem, masks, tuples, sets)
     layout.give_back()
-    done = 0
-    trace: dict[str, list[float]] = {}
+    found = replace(layout.solution(), bound=least_change(problem, bool(masks.any())))
     # Where units are counted, what a blank is good for cannot be updated: no improvement.
     if draws is not None and problem.held is None and len(layout.order):
-        done, trace = layout.improve(seconds, moves, draws)
-    return replace(layout.solution(), moves=done, trace=trace)
+        done, trace, stopped = layout.improve(seconds, moves, draws)
+        improved = layout.solution()
+        return replace(improved, bound=found.bound, moves=done, trace=trace, stopped=stopped)
+    return found
+
+
+def least_change(problem: Problem, needed: bool) -> float:
+    """Return a price that no solution goes below, if some record needs blanks alone.
+
+    One cheap cell can be enough for all, and none where there are nulls, which fit anything.
+    """
+    cells = problem.weights[np.isfinite(problem.weights)]
+    least = min(float(cells.min(initial=np.inf)), problem.record_price)
+    return least if needed and not problem.nulls.any() else 0.0
 
 
 def _sets_among_the_kept(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -230,8 +241,11 @@ class _Layout:
 
     def improve(
         self, seconds: float | None, moves: int | None, draws: Draws
-    ) -> tuple[int, dict[str, list[float]]]:
-        """Improve until the time or the moves are over; return these, and what was saved when."""
+    ) -> tuple[int, dict[str, list[float]], bool]:
+        """Improve until the time or the moves are over, or Ctrl-C.
+
+        Returns the moves, what was saved when, and whether it was stopped.
+        """
         if moves is None and seconds is None:
             looked_at = 1 + len(self.fits.near) // len(self.tuples)
             moves = min(
@@ -242,8 +256,9 @@ class _Layout:
             self.fits, self.problem.weights, 0, _REGION, state
         )  # compiled before the clock runs
         end = time.monotonic() + (seconds or 0.0)
-        done, saved = 0, 0.0
+        done, saved, stopped = 0, 0.0, False
         trace: dict[str, list[float]] = {"moves": [], "saved": []}
+        kept = done, self.fits.blanks.copy()
         try:
             while done < moves if moves is not None else time.monotonic() < end:
                 some = _BATCH if moves is None else min(_BATCH, moves - done)
@@ -251,9 +266,12 @@ class _Layout:
                 done += some
                 trace["moves"].append(done)
                 trace["saved"].append(saved)
+                # In one step, which Ctrl-C cannot cut in two.
+                kept = done, self.fits.blanks.copy()
         except KeyboardInterrupt:
-            pass
-        return done, trace
+            stopped = True
+        done, self.fits.blanks[:] = kept
+        return done, trace, stopped
 
     def solution(self) -> Solution:
         """Return the blanks that are left, and the tuples that are left out."""

@@ -13,7 +13,8 @@ from math import factorial
 import numpy as np
 
 from discreet.suppression._groups import as_solution
-from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
+from discreet.suppression._problem import GONE, Problem, Solution
+from discreet.suppression._strict import Infeasible
 from discreet.table.classes import classes_of
 
 # Beyond, no record is left unique at all: all sets of columns would be too many to count often.

@@ -20,6 +20,9 @@ _REGION, _NEAR = 2000, 120
 _SLICE = 500
 # The heat, in weights of a column, at the start and at the end of a cycle.
 _HOT, _COLD = 1.5, 0.15
+# The first cycle has no heat and one move for each lot with blanks; each next has twice as many
+# moves, and as many cycles pass until all of the heat is there.
+_WARM = 2
 
 
 class Search:
@@ -32,15 +35,19 @@ class Search:
         self.stopped = False
         self.trace = Trace("moves", "cost")
 
-    def run(self, seconds: float | None, moves: int | None) -> None:
-        """Search for some time, or for a number of moves, which gives the same result again."""
-        self.end = None if moves is not None else time.monotonic() + (seconds or 0.0)
-        self.most = moves
+    def run(self, seconds: float | None, moves: int | None, whole: bool = False) -> None:
+        """Search for some time, or for a number of moves, which gives the same result again.
+
+        Where `whole` is asked for, only the first cycle is begun without moves enough to end it.
+        """
+        self.most = moves if moves is not None or seconds else 0
+        self.seconds, self.end = seconds or 0.0, np.inf
         self.cost = self._cost(self.lots)
         self.trace.add(0, self.cost)
         try:
             for cycle in count():
-                if self._over() or not self._cycle(cycle):
+                short = (self.most or 0) - self.moves < self._moves_of(cycle)
+                if self._over() or (whole and cycle and short) or not self._cycle(cycle):
                     return
         except KeyboardInterrupt:
             self.stopped = True
@@ -48,7 +55,7 @@ class Search:
     def _over(self) -> bool:
         if self.most is not None:
             return self.moves >= self.most
-        return self.end is not None and time.monotonic() >= self.end
+        return time.monotonic() >= self.end
 
     def _cost(self, lots: Lots) -> float:
         items = self.items
@@ -58,11 +65,14 @@ class Search:
             price += table[(blanks >> 8 * byte) & 255]
         return float((price * items.rows[lots.items] * lots.members).sum())
 
+    def _moves_of(self, cycle: int, lots: Lots | None = None) -> int:
+        lots = lots or self.lots
+        return int((lots.masks != self.items.nulls[lots.items]).sum()) << min(cycle, 20)
+
     def _cycle(self, cycle: int) -> bool:
         """Go through all regions once; tell whether there was something to improve."""
         lots = self.lots
-        blanked = lots.masks != self.items.nulls[lots.items]
-        if not blanked.any():
+        if not self._moves_of(cycle):
             return False
         regions = self._regions()
         order, ends = np.argsort(regions, kind="stable"), np.cumsum(np.bincount(regions))
@@ -82,8 +92,7 @@ class Search:
         """Search one region; return its lots at the best that was found."""
         items = self.items
         some, local = np.unique(lots.items, return_inverse=True)
-        blanked = int((lots.masks != items.nulls[lots.items]).sum())
-        tries = blanked << min(cycle, 20)
+        tries = self._moves_of(cycle, lots)
         if not tries:
             return lots
         many = len(lots.items)
@@ -95,8 +104,13 @@ class Search:
         self.tasks += 1
         best = np.zeros((len(state.lots) + 1, 4), np.int64)
         waiting = np.zeros(len(some), np.int64)
-        unit = self._unit() if cycle else 0.0
+        # A few moves cannot make good what heat undoes.
+        unit = self._unit() * min(1.0, cycle / _WARM)
         before, done, least = float(state.cost[0]), 0, np.inf
+        if np.isinf(self.end):
+            # Compiles, where that was never done, before the clock starts.
+            recreate.anneal(state, near, gaps, items.k, 0, 0.0, 0.0, generator, best, waiting)
+            self.end = time.monotonic() + self.seconds
         while done == 0 or (done < tries and not self._over()):
             now = min(_SLICE, tries - done)
             if self.most is not None:

@@ -15,10 +15,11 @@ from discreet.suppression._search import Search
 
 # Up to so many columns, all sets of them are gone through; beyond, so many sets, small ones first.
 _ALL_SETS, _MOST_SETS = 12, 4096
-# Items that the start may hash, and by how much the price per record rises from level to level.
-_MOST_HASHED, _RISE = 300_000_000, 1.3
-# Moves by default.
-_DEFAULT_MOVES = 30_000
+# How often the start may hash, for each item and at least, so that it stays near-linear, and by how
+# much the price per record rises from level to level.
+_HASHED, _LEAST_HASHED, _RISE = 400, 20_000_000, 1.3
+# Moves by default, at most: about two seconds. On tables with few items they are faster.
+_FEW_ITEMS, _MOVES, _MOVES_OF_FEW = 1000, 50_000, 100_000
 
 
 def solve_strict(
@@ -33,8 +34,10 @@ def solve_strict(
     lots = _start(items, problem)
     search = Search(items, lots, draws)
     if seconds is None and moves is None:
-        moves = _DEFAULT_MOVES
-    search.run(seconds, moves)
+        few = len(items.own) <= _FEW_ITEMS
+        search.run(None, _MOVES_OF_FEW if few else _MOVES, whole=True)
+    else:
+        search.run(seconds, moves)
     lots = _given_back(items, search.lots)
     return _solution(problem, items, lots, search)
 
@@ -72,8 +75,9 @@ def _start(items: Items, problem: Problem) -> Lots:
     table = np.full(power(2 * len(state.patterns)), -1)
     kernel.fill(state, table, pools, items.nulls[pools], items.counts[pools])
     sets, few = _sets(problem)
+    most = max(_HASHED * n, _LEAST_HASHED)
     active = suppression_start.start(
-        state, table, sets, few, k, _levels(items, sets), waiting, pools, _MOST_HASHED
+        state, table, sets, few, k, _levels(items, sets), waiting, pools, most
     )
     active = suppression_start.absorb(state, table, int(sets.max(initial=0)), waiting, active)
     if len(active):

@@ -1,0 +1,88 @@
+"""Bounds of the risk of every record, counted from the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.risk import individual_risk, suda2
+from discreet.suppression import LocalSuppression
+
+KEYS = ["a", "b", "c", "d"]
+
+
+def table(seed: int, n: int, nulls: bool) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    found = pd.DataFrame(
+        {key: rng.choice(list("uvxyz"), n, p=[0.5, 0.2, 0.1, 0.1, 0.1]) for key in KEYS}
+    )
+    if nulls:
+        for name in found:
+            found.loc[rng.random(n) < 0.1, name] = None
+    found["weight"] = rng.uniform(1, 40, n)
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.integers(10, 60), st.booleans(), st.floats(0.01, 0.5))
+def test_no_individual_risk_is_above(seed: int, n: int, nulls: bool, most: float) -> None:
+    people = table(seed, n, nulls)
+    parameters = {"max_risk": most, "risk": "individual", "weight": "weight", "random_state": 0}
+    method = LocalSuppression(record_cost=10.0, columns=KEYS, **parameters)  # type: ignore[arg-type]
+    released = method.fit_transform(people)
+    there = ~method.suppressed_mask_
+    if there.any():
+        kept = released[there].reset_index(drop=True)
+        weights = people["weight"].to_numpy()[there]
+        assert individual_risk(kept, KEYS, weight=weights).max() <= most + 1e-9
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 2**32), st.integers(10, 60), st.booleans(),
+    st.sampled_from([0.001, 0.01, 0.05, 0.3]),
+)  # fmt: skip
+def test_no_suda_score_is_above(seed: int, n: int, nulls: bool, most: float) -> None:
+    people = table(seed, n, nulls)[KEYS]
+    method = LocalSuppression(max_risk=most, risk="suda", random_state=0)
+    released = method.fit_transform(people)
+    assert suda2(released, KEYS) <= most + 1e-9
+
+
+def test_risk_by_class_is_a_k() -> None:
+    people = table(1, 60, False)[KEYS]
+    by_risk = LocalSuppression(max_risk=0.3, random_state=0, improve_moves=50)
+    by_k = LocalSuppression(k=4, random_state=0, improve_moves=50)
+    pd.testing.assert_frame_equal(by_risk.fit_transform(people), by_k.fit_transform(people))
+
+
+def test_weights_protect() -> None:
+    # Alone in the sample, but one of a hundred in the population: no blank is needed.
+    people = pd.DataFrame({"age": [30, 40, 50], "weight": [100.0, 100.0, 2.0]})
+    method = LocalSuppression(max_risk=0.1, risk="individual", weight="weight", random_state=0)
+    released = method.fit_transform(people)
+    assert released["age"].isna().tolist()[2]
+    assert method.blanks_["age"] == 2
+
+
+def test_a_special_unique_loses_the_cell_that_tells_most() -> None:
+    people = pd.DataFrame(
+        {"sex": list("ffffmmmm"), "job": ["nurse"] * 4 + ["nurse"] * 3 + ["judge"]}
+    )
+    method = LocalSuppression(max_risk=0.001, risk="suda", random_state=0)
+    released = method.fit_transform(people)
+    assert method.blanks_ == {"sex": 0, "job": 1}
+    assert pd.isna(released["job"].iloc[-1])
+
+
+@pytest.mark.parametrize("columns", [4, 14])
+def test_many_columns_leave_nobody_unique(columns: int) -> None:
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame(
+        {f"c{i}": rng.choice(list("xy"), 60, p=[0.9, 0.1]) for i in range(columns)}
+    )
+    method = LocalSuppression(max_risk=0.02, risk="suda", random_state=0, improve_moves=10)
+    assert suda2(method.fit_transform(people), list(people)) <= 0.02
