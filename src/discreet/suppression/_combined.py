@@ -12,8 +12,7 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.kernels import combinations as kernel
 from discreet.suppression._own import solve_own
-from discreet.suppression._problem import GONE, Problem, Solution
-from discreet.suppression._strict import Infeasible
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 from discreet.table.classes import classes_of
 from discreet.trace import Trace
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.suppression._problem import GONE, Problem, Solution
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 
 # How many times a column becomes dearer, and by how much each time.
 _ROUNDS, _DEARER = 8, 3.0
@@ -43,7 +43,10 @@ def solve_within(
             break
         dearer = tried
         # The same number of moves each time, so that a rerun that is given it does the same.
-        found = solver(dearer, None, first.moves)
+        try:
+            found = solver(dearer, None, first.moves)
+        except Infeasible:
+            break
         over = _over(problem, found, limit, names)
     column = over[0]
     share = _shares(problem, found)[column]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.suppression._combined import solve_combined
+from discreet.suppression._exact import lower_bound, solve_exact
 from discreet.suppression._groups import (
     Good,
     as_solution,
@@ -40,8 +42,12 @@ def solve(
     if not problem.demands and good is None:
         return as_solution(problem, np.zeros(len(problem.counts), np.int64))
     if method.limit:
-        return solve_within(problem, method.limit, names, solver, _is_possible, *given)
-    return solver(problem, *given)
+        found = solve_within(problem, method.limit, names, solver, _is_possible, *given)
+    else:
+        found = solver(problem, *given)
+    if not problem.demands:
+        return found
+    return replace(found, bound=max(found.bound, lower_bound(problem, method.null_policy)))
 
 
 def _solve(
@@ -53,6 +59,10 @@ def _solve(
     good: Good | None,
 ) -> Solution:
     """Call the solver of a reading and of what is demanded."""
+    if method.exact:
+        if good is not None or method.risk == "suda":
+            raise BadInput("exact = true is for k, combinations and subsets alone")
+        return solve_exact(problem, method.null_policy)
     if method.null_policy == "own":
         return solve_own(problem)
     if method.null_policy == "match":
