@@ -206,3 +206,13 @@ def test_levels_that_no_node_has_leave_the_proof():
     assert found.levels_ == expected.levels_
     every = itertools.product(range(3), repeat=5)
     assert found.certificate_.evaluations < len(list(every))
+
+
+def test_local_recoding_of_many_columns_goes_by_its_own_rounds():
+    rng = np.random.default_rng(0)
+    table = pa.table({f"c{i}": rng.integers(0, 6, 200) for i in range(14)})
+    widths = Hierarchy.intervals(widths=[2, 4])
+    method = Generalize(dict.fromkeys(table.column_names, widths), KAnonymity(4), local=True)
+    treated = method.set_params(suppression_limit=1.0).fit_transform(table).to_pandas()
+    sizes = treated.groupby(list(treated.columns)).size()
+    assert sizes.min() >= 4

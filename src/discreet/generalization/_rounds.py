@@ -76,8 +76,8 @@ class PerRecord(Quality):
             levels = [self._cheapest(a, level, counts, many) for level in range(height + 1)]
             self.floor.append(np.minimum.accumulate(levels[::-1])[::-1].tolist())
 
-    def at_least(self, lo: Levels) -> float:
-        """Return what no node above `lo` is below."""
+    def bound(self, lo: Sequence[int], total: float = 0.0, least: Sequence[float] = ()) -> float:
+        """Return what no node above `lo` is below; classes need not be known for that."""
         x = [floor[level] for floor, level in zip(self.floor, lo, strict=True)]
         value = math.prod(x) if self.products else self._joined(x)
         return value - 1e-14 * abs(value)
@@ -133,7 +133,7 @@ class RoundSearch(Search):
     more now; what this round learns is added.
     """
 
-    # A round starts from what earlier ones learned, not from the neighbours of a node.
+    # Rounds are many: none is worth more than its own search.
     large: ClassVar[float] = math.inf
 
     def __init__(
@@ -175,7 +175,7 @@ class RoundSearch(Search):
 
     def bound(self, lo: Levels, hi: Levels) -> float:
         """Return what no node of a box is below."""
-        return self.price.at_least(lo)
+        return self.price.bound(lo)
 
     def _entry(self, lo: Levels, hi: Levels) -> Entry | None:
         """Return a box with its bound, unless it holds nothing better than the best node known."""
@@ -205,7 +205,7 @@ class RoundSearch(Search):
                 for a, level in enumerate(levels)
                 if level < self.hi[a]
             ]
-            levels = max(above, key=lambda x: self._kept(x) / (self.price.at_least(x) + 1e-9))
+            levels = max(above, key=lambda x: self._kept(x) / (self.price.bound(x) + 1e-9))
 
     def _kept(self, levels: Levels) -> int:
         """Return how many records a node keeps; too few is exact enough."""
@@ -226,4 +226,4 @@ class RoundSearch(Search):
         if not len(self.rules.kinds):
             # Other models may hold again when records are gone.
             self.most[levels] = kept
-        return Node(suppressed, barred, price.of(sums.tolist(), kept), [], 0.0)
+        return Node(suppressed, barred, price.of(sums.tolist(), kept), [0.0] * tuples.d, 0.0)
