@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.kernels import combinations as kernel
+from discreet.kernels import patterns as tables
 from discreet.suppression._own import solve_own
 from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 from discreet.table.classes import classes_of
@@ -102,7 +103,7 @@ class Search:
         finite = np.isfinite(problem.weights)
         words = _words(problem.codes, seed)
         sets = _sets(problem, demanded)
-        self.given = kernel.Given(
+        self.given = tables.Given(
             words,
             problem.nulls,
             tuples.astype(np.int64),
@@ -133,7 +134,7 @@ class Search:
         n, demands = len(self.masks), len(self.given.columns)
         while True:
             size, units = self.room, self.unit_room
-            self.patterns = kernel.Patterns(
+            self.patterns = tables.Patterns(
                 np.zeros(size, np.uint64),
                 np.zeros(size, np.int64),
                 np.zeros(size, np.int32),
@@ -143,15 +144,15 @@ class Search:
                 np.zeros(units, np.uint64),
                 np.zeros(units, np.int64),
             )
-            self.members = kernel.Members(
+            self.members = tables.Members(
                 self.masks,
                 np.full(n, -1, np.int64),
                 np.zeros(n, np.int64),
                 *(np.full(n * demands, -1, np.int64) for _ in range(3)),
             )
             self.tally = np.zeros(5, np.int64)
-            done = kernel.fill(self.given, self.patterns, self.members, self.tally, self.lumps)
-            filled, with_units = self.tally[[kernel.FILLED, kernel.UNIT_FILLED]]
+            done = tables.fill(self.given, self.patterns, self.members, self.tally, self.lumps)
+            filled, with_units = self.tally[[tables.FILLED, tables.UNIT_FILLED]]
             crowded, too_few = filled > size / 3, with_units > units / 3
             if done and not crowded and not too_few:
                 return
@@ -165,8 +166,8 @@ class Search:
             self.given, self.patterns, self.members, self.tally, self._log, heed * self.unit,
             noise, self.state, self._chosen, moves, heats * self.unit, _SLACK * self.unit,
         )  # fmt: skip
-        full = kernel.ROOM * np.array([self.room, self.unit_room + 1])
-        if (self.tally[[kernel.FILLED, kernel.UNIT_FILLED]] > full).any():
+        full = tables.ROOM * np.array([self.room, self.unit_room + 1])
+        if (self.tally[[tables.FILLED, tables.UNIT_FILLED]] > full).any():
             self._lay_out()
         return int(done)
 
@@ -200,7 +201,7 @@ class Search:
         """Search slice by slice; yields the moves so far."""
         whole, done = _cycle(self.problem), 0
         heats = _HOT * (_COLD / _HOT) ** (np.arange(whole) / whole)
-        while self.tally[kernel.TOUCHED]:
+        while self.tally[tables.TOUCHED]:
             if done == moves or (end is not None and time.monotonic() >= end):
                 return
             stop = done // _SLICE * _SLICE + _SLICE
@@ -212,13 +213,13 @@ class Search:
     def _start(self) -> None:
         """Mend all patterns; what that does not do is blanked by force."""
         heed, before, rounds = _HEED, np.inf, 0
-        while self.tally[kernel.BAD] and rounds < _MOST_ROUNDS:
+        while self.tally[tables.BAD] and rounds < _MOST_ROUNDS:
             self._step(_STEPS, np.zeros(1), heed)
-            bad = self.tally[kernel.BAD]
+            bad = self.tally[tables.BAD]
             if bad > 0.9 * before:
                 heed, rounds = heed * _RISE, rounds + 1
             before = bad
-        if self.tally[kernel.BAD]:
+        if self.tally[tables.BAD]:
             self._force()
 
     def _force(self) -> None:
