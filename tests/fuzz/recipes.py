@@ -456,7 +456,7 @@ def _local_suppression(draw: _Drawing, kinds: Kinds) -> Step | None:
     step = draw.maybe(step, 0.3, importance=draw.one(names[:2], dict.fromkeys(names[:1], 2.0)))
     step = draw.maybe(step, 0.2, fixed=names[-1:])
     step = draw.maybe(step, 0.2, limit={names[0]: draw.one(0.2, 0.8)})
-    step = draw.maybe(step, 0.4, record_cost=draw.one(0.5, 2.0, 10.0))
+    step = draw.maybe(step, 0.4, record_cost=draw.one(1.5, 4.0, 10.0))
     return draw.maybe(step, 0.5, improve_moves=draw.one(0, 100))
 
 
