@@ -34,7 +34,7 @@ def rules(*steps, **more):
 
 
 def smallest(release, columns=KEYS):
-    table = release.table.filter(~release.table["disease"].is_null().to_numpy())
+    table = release.released.native()
     return min(table.group_by(columns).aggregate([([], "count_all")])["count_all"].to_pylist())
 
 
