@@ -109,6 +109,16 @@ def _mondrian(columns: tuple[str, ...], **more: Any) -> dict[str, Any]:
     }
 
 
+def _blank(columns: tuple[str, ...], **more: Any) -> dict[str, Any]:
+    return {
+        "method": "local-suppression",
+        "columns": list(columns),
+        "k": 3,
+        "improve_moves": 20,
+        **more,
+    }
+
+
 def suppressing(read: str = "illness") -> dict[str, dict[str, Any]]:
     """Return steps that suppress records of most tables; models may read a column."""
     k = {"model": "k-anonymity", "k": 3}
@@ -131,16 +141,21 @@ def suppressing(read: str = "illness") -> dict[str, dict[str, Any]]:
         "mondrian l": _mondrian(both, privacy=diverse),
         "mondrian, nulls suppressed": _mondrian(both, null_policy="suppress"),
         "mondrian, nulls match": _mondrian(both, null_policy="match"),
+        "local suppression": _blank(both),
+        "local suppression, records": _blank(both, record_cost=1.5),
+        "local suppression l": _blank(both, privacy=diverse, record_cost=1.5),
+        "local suppression, own": _blank(both, null_policy="own", record_cost=1.5),
+        "local suppression, match": _blank(both, null_policy="match", record_cost=1.5),
     }
 
 
 def others(role: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return a step of each method on columns of a role, or of both."""
     for name in methods():
-        if name in ("generalize", "mondrian"):
+        make = {"generalize": _generalize, "mondrian": _mondrian, "local-suppression": _blank}
+        if name in make:
             if role == "quasi":
-                make = _generalize if name == "generalize" else _mondrian
-                yield f"{name} (sex)", make(("sex",))
+                yield f"{name} (sex)", make[name](("sex",))
             continue
         quasi, confidential = NUMERIC["quasi"], NUMERIC["confidential"]
         columns = {
@@ -218,7 +233,7 @@ def cases(reading: bool = True) -> Iterator[tuple[str, list[dict[str, Any]], str
                     continue
                 # Models that read what the other step treats.
                 for kind, step in suppressing(numeric).items():
-                    if "column" in str(step["privacy"]):
+                    if "column" in str(step.get("privacy")):
                         yield (
                             f"{name} [{role}] then {kind} of it, {setting}",
                             [other, step],
@@ -226,7 +241,7 @@ def cases(reading: bool = True) -> Iterator[tuple[str, list[dict[str, Any]], str
                         )
         for kind, step in suppressing("sex").items():
             # A column that is quasi and untouched, and confidential to a model.
-            if "column" in str(step["privacy"]):
+            if "column" in str(step.get("privacy")):
                 yield f"{kind} of a quasi column, {setting}", [step], setting
         for name, kind in product(("noise", "rank-swap", "oma", "top-bottom"), suppressing()):
             # The same column: the earlier promise is given up.

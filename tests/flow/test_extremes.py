@@ -20,6 +20,7 @@ WAYS = {
     "ipso": {"confidential": ["z"]},
     "kmeans": {"n_points": 4, "min_count": 3},
     "lirop": {"k": 5},
+    "local-suppression": {"k": 3, "improve_moves": 10},
     "mdav": {"k": 3},
     "mdlp": {"min_count": 3},
     "microaggregation": {"k": 3, "refine_moves": 5},
@@ -59,7 +60,7 @@ def test_every_method_is_here():
 
 
 def content(method, **more):
-    quasi = method in ("generalize", "mondrian")
+    quasi = method in ("generalize", "local-suppression", "mondrian")
     return {
         "seed": 2**100 + 17,
         "order_seed": 2**99 + 1,

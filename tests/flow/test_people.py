@@ -148,8 +148,14 @@ PARAMETERS = {
         segregate=["any", "pattern"],
         strict=[True, False],
     ),
+    "local-suppression": _choices(
+        k=K,
+        null_policy=["value", "own", "match"],
+        record_cost=[None, 1.5],
+        improve_moves=[20],
+    ),
 }
-CLASSES = ("generalize", "mondrian")
+CLASSES = ("generalize", "mondrian", "local-suppression")
 # These have the most to keep.
 DRAWN = [name for name in methods() if PARAMETERS.get(name) is not None] + [
     *CLASSES,
@@ -177,11 +183,14 @@ def steps(draw):
         columns = draw(st.lists(st.sampled_from(free), min_size=1, max_size=3, unique=True))
         if by_class:
             # What models compare with is the original, so that no step before may alter it.
+            models = step.get("privacy", [])
             if step["null_policy"] == "match" or any("ill" in one["columns"] for one in found):
-                step["privacy"] = step["privacy"][:1]
+                models = step["privacy"] = models[:1]
+            if name == "local-suppression":
+                step.pop("privacy", None)
             if name == "generalize":
                 step["hierarchies"] = {column: HIERARCHIES[column] for column in columns}
-            held |= {m["column"] for m in step["privacy"] if "column" in m}
+            held |= {m["column"] for m in models if "column" in m}
         if name == "ipso":
             step["confidential"] = [column for column in NUMBERS if column not in columns]
         held |= set(columns)
@@ -238,12 +247,23 @@ def promised(step):
 
 def assert_classes(step, rows, held, units):
     """Find k units in each class, and the other models kept, a unit counted once per value."""
-    k = max(model["k"] for model in step["privacy"] if "k" in model)
+    asked = step.get("privacy", [step])
+    k = max(model["k"] for model in asked if "k" in model)
     tuples = [tuple(row[column] for column in step["columns"]) for row in held]
     shown = [place for place, row in enumerate(held) if row["there"]]
     if step["null_policy"] == "match":
         for place in shown:
             alike = {units[other] for other in shown if matches(tuples[place], tuples[other])}
+            assert len(alike) >= k, (step, tuples[place])
+        return
+    if step["null_policy"] == "own":
+        for place in shown:
+            told = [c for c in step["columns"] if held[place][c] is not None]
+            alike = {
+                unit
+                for row, unit in zip(rows, units, strict=True)
+                if all(row[c] == held[place][c] for c in told)
+            }
             assert len(alike) >= k, (step, tuples[place])
         return
     groups = [None] * len(rows)
@@ -254,7 +274,7 @@ def assert_classes(step, rows, held, units):
         classes[groups[place], tuples[place]].append(place)
     for key, places in classes.items():
         assert len({units[place] for place in places}) >= k, (step, key)
-        for model in step["privacy"][1:]:
+        for model in asked[1:]:
             values, everything = (
                 [value for _, value in {(units[p], rows[p][model["column"]]) for p in part}]
                 for part in (places, [p for p in range(len(rows)) if not held[p]["excluded"]])

@@ -332,7 +332,7 @@ class Columns(Mapping[str, Any]):
             if name in self._numbers:
                 values, precision = self._numbers[name]
                 some.put_numbers(name, values[rows], precision)
-            if kind_of(column.type) == "numeric":
+            if kind_of(column.type) == "numeric" and self._arrow[name].null_count < self.num_rows:
                 # With the decimals of the whole column.
                 whole = self.source(name)
                 some._sources[name] = replace(whole, values=whole.values[rows])

@@ -22,10 +22,15 @@ GONE = -1
 def prepare_suppression(step: StepPlan) -> StepPlan:
     """Return the plan with its texts as Arrow has them."""
     tuples = {
-        name: one | {"values": pa.array(one["values"], pa.string())}
+        name: one | {"values": _texts(one["values"])}
         for name, one in step["joint"]["tuples"].items()
     }
     return step | {"joint": step["joint"] | {"tuples": tuples}}
+
+
+def _texts(values: Any) -> pa.Array:
+    # An empty list that was read again is one of numbers.
+    return pa.array(list(values), pa.string())
 
 
 def suppression(
@@ -90,7 +95,7 @@ def _tuples(known: Mapping[str, Any], cells: Mapping[str, pa.ChunkedArray]) -> n
     both, sizes = [], []
     for name, column in cells.items():
         values, codes = known[name]["values"], np.asarray(known[name]["codes"]).astype(np.int64)
-        values = values if isinstance(values, pa.Array) else pa.array(values, pa.string())
+        values = values if isinstance(values, pa.Array) else _texts(values)
         if codes.max(initial=-1) >= len(values) or codes.min(initial=-1) < -1:
             raise ValueError(f"column '{name}': the plan's tuples are not what its values say")
         # Each distinct value is looked for once. What the plan does not have is one more value.
