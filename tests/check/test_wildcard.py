@@ -53,3 +53,9 @@ def test_a_record_that_matches_too_few_and_those_that_stand_out():
     assert "4 records share their own values, nulls included, with fewer than 3" in one.detail
     other = found(("a", "1"), ("a", "1"), ("b", "1"), (None, "1"))
     assert (other.status, other.detail) == ("broken", "a record matches 2 records")
+
+
+def test_columns_beyond_the_bits_of_a_word_count_too():
+    codes = np.zeros((65, 3), np.int64)
+    codes[63], codes[64] = -1, [0, 1, 2]
+    assert matching(codes, np.full(65, 3), np.ones(3, np.int64)).tolist() == [1, 1, 1]

@@ -113,3 +113,20 @@ def test_subsets_by_size_survive_the_file(tmp_path):
     release = discreet.protect(PEOPLE, recipe)
     assert smallest(release, ["age"]) >= 10
     assert smallest(release, ["age", "sex"]) >= 5
+
+
+def test_two_steps_may_leave_records_out():
+    one = {**BLANKS, "columns": ["region", "age"], "record_cost": 1.5}
+    other = {**BLANKS, "columns": ["sex", "education"], "k": 60, "record_cost": 0.9}
+    release = discreet.protect(PEOPLE, rules(one, other, roles={"quasi": [*KEYS, "education"]}))
+    assert release.check.verified
+    assert release.log["suppressed"]["left_out"] > 0
+
+
+def test_nothing_to_blank_is_written_and_checked_too(tmp_path):
+    step = {**BLANKS, "columns": ["sex"], "k": 2}
+    roles = {"quasi": KEYS, "untouched": ["region", "age"]}
+    release = discreet.protect(PEOPLE, rules(step, roles=roles))
+    assert release.log["steps"][0]["cells"] == 0
+    release.save(tmp_path / "out")  # which checks what was written
+    assert release.check.verified

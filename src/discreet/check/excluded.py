@@ -91,10 +91,10 @@ def _in_part(step: Step, hidden: set[str], suppressing: list[Step]) -> bool:
 def _suppresses(step: Step) -> bool:
     """Tell whether a step may suppress records: beyond its limit those with nulls."""
     given = step.parameters()
-    if not given.get("privacy"):
-        return False
     if step.method == "local-suppression":
         return given["record_cost"] is not None
+    if not given.get("privacy"):
+        return False
     return (
         given["null_policy"] in ("suppress", "segregate") or given.get("suppression_limit", 0) > 0
     )

@@ -154,9 +154,12 @@ def _meeting(
 
 def _patterns(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct sets of columns that tuples have, and that of each tuple."""
-    places = np.arange(len(codes), dtype=np.int64)[:, None]
-    sets, of_tuple = np.unique(((codes >= 0) << places).sum(axis=0), return_inverse=True)
-    return (sets >> places) & 1 == 1, of_tuple
+    there = codes >= 0
+    # However many columns there are, a set of them is one value: its bits, as bytes.
+    bits = np.ascontiguousarray(np.packbits(there, axis=0).T)
+    whole = bits.view(np.dtype((np.void, bits.shape[1]))).reshape(-1)
+    _, first, of_tuple = np.unique(whole, return_index=True, return_inverse=True)
+    return there[:, first], of_tuple
 
 
 def _members(of_tuple: np.ndarray) -> list[np.ndarray]:
