@@ -15,12 +15,16 @@ from discreet.suppression._problem import Demand
 
 # Sets of columns that `subsets` may demand.
 _MOST_DEMANDS = 10_000
+# Prices beyond this and its inverse are mistakes, and too far apart to add up.
+_LEAST_WEIGHT = 1e-6
+# More members than any table has.
+_MOST_MEMBERS = 1 << 40
 
 
 def check_demands(method: Any) -> None:
     """Refuse parameters that demand nothing, or not in a form that can be understood."""
     asked = (method.k, method.combinations, method.subsets, method.privacy, method.max_risk)
-    if all(one is None or one == [] for one in asked):
+    if all(one is None or one in ([], {}) for one in asked):
         raise BadInput(
             "nothing is demanded of the key columns; set k, such as k = 3, or combinations, "
             "subsets, privacy or max_risk"
@@ -37,6 +41,8 @@ def check_demands(method: Any) -> None:
             raise BadInput(f"columns of a combination must list column names, not {columns!r}")
         whole(1).check("k of a combination", one["k"])
     subsets = method.subsets
+    if subsets == {}:
+        raise BadInput("subsets is empty; give a k by size, such as { 3 = 10 }, or leave it out")
     if isinstance(subsets, Mapping):
         for size, k in subsets.items():
             whole(1).check("a size of subsets", size)
@@ -53,10 +59,11 @@ def check_importance(importance: Any) -> None:
     """Refuse weights that are none."""
     if isinstance(importance, Mapping):
         for column, weight in importance.items():
-            if not (0 < as_float(weight) < math.inf):
+            if not (_LEAST_WEIGHT <= as_float(weight) <= 1 / _LEAST_WEIGHT):
                 raise BadInput(
-                    f"the importance of column '{column}' must be a number above 0, not "
-                    f"{weight!r}; list a column that must stay whole under fixed"
+                    f"the importance of column '{column}' must be a number above 0, from "
+                    f"{_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, not {weight!r}; list a "
+                    "column that must stay whole under fixed"
                 )
     elif importance is not None:
         listed = isinstance(importance, list | tuple)
@@ -119,7 +126,7 @@ def demands_of(method: Any, names: Sequence[str]) -> list[Demand]:
     largest: dict[int, int] = {}
     for columns, k in found:
         largest[columns] = max(k, largest.get(columns, 1))
-    return [Demand(columns, int(k)) for columns, k in largest.items()]
+    return [Demand(columns, min(int(k), _MOST_MEMBERS)) for columns, k in largest.items()]
 
 
 def essential(demands: Sequence[Demand]) -> tuple[Demand, ...]:

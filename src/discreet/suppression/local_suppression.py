@@ -154,8 +154,8 @@ class LocalSuppression(Method):
             optional=True,
             only_by_column=True,
         ),
-        "max_risk": number(above=0, below=1, optional=True),
-        "record_cost": number(above=0, optional=True),
+        "max_risk": number(least=1e-9, below=1, optional=True),
+        "record_cost": number(above=0, most=1e9, optional=True),
         "improve": number(least=0, optional=True),
         "improve_moves": whole(0, optional=True),
     }
