@@ -85,10 +85,16 @@ PEOPLE = pd.DataFrame({"age": [30, 30, 30, 31, 70, 71], "sex": list("ffmmff")})
         ({"subsets": 2}, "subsets = 2 needs k: by how many every 2 columns must be shared"),
         ({"subsets": {3: 5}}, "subsets of 3 columns need more than the 2 to treat"),
         ({"subsets": {2: 0}}, "k of subsets of 2 must be a whole number of at least 1"),
-        ({"k": 2, "max_risk": 1.0}, "max_risk must be a number of at least 1e-09 and below 1, not 1.0"),
+        (
+            {"k": 2, "max_risk": 1.0},
+            "max_risk must be a number of at least 1e-09 and below 1, not 1.0",
+        ),
         ({"k": 2, "risk": "suda"}, "risk and weight are for max_risk"),
         ({"max_risk": 0.5, "risk": "individual"}, "risk = 'individual' needs the column of wei"),
-        ({"k": 2, "record_cost": 0}, "record_cost must be a number above 0 and at most 1e.09, not 0"),
+        (
+            {"k": 2, "record_cost": 0},
+            "record_cost must be a number above 0 and at most 1e.09, not 0",
+        ),
         ({"k": 2, "improve": 1, "improve_moves": 5}, "improve \\(seconds\\) or improve_moves"),
         ({"k": 7}, "6 records cannot be k = 7 of a kind; lower k"),
         (
