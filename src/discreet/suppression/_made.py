@@ -25,7 +25,7 @@ from discreet.suppression._demands import as_told, demands_of, essential, prices
 from discreet.suppression._found import people_found
 from discreet.suppression._groups import Good, both, keeping, under_risk
 from discreet.suppression._keys import Keys, Units
-from discreet.suppression._problem import GONE, Demand, Problem, Solution
+from discreet.suppression._problem import GONE, Problem, Solution
 from discreet.suppression._solve import refuse_impossible, solve, told
 
 # From how many words each tuple needs to its smallest ones, by tuple and in order.
@@ -94,7 +94,7 @@ def make(
         np.array([len(values) + 1 for values in keys.values.values()], np.int64),
         keys.records if units is None else np.bincount(units.held.tuples),
         prices(method, names),
-        essential(demands + _twins(method, names)),
+        essential(demands),
         np.inf if method.record_cost is None else float(method.record_cost),
         None if units is None else units.held,
     )
@@ -123,12 +123,6 @@ def make(
     if method.improve is not None or solution.stopped:
         fixed = {"improve": None, "improve_moves": solution.moves}
     return Made(blanking, plans, joint, figures, fixed)
-
-
-def _twins(method: Any, names: list[str]) -> list[Demand]:
-    """Return the demand that leaves no record alone, where SUDA scores those that are."""
-    suda = method.max_risk is not None and method.risk == "suda"
-    return [Demand((1 << len(names)) - 1, 2)] if suda else []
 
 
 def _figures(
