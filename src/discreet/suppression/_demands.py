@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadInput, nearest
+from discreet.generalization.privacy import read_models, smallest_class
 from discreet.parameters import as_float, whole
 from discreet.suppression._problem import Demand
 
@@ -117,6 +118,12 @@ def demands_of(method: Any, names: Sequence[str]) -> list[Demand]:
     for size, k in by_size.items():
         found += [(sum(1 << c for c in some), k) for some in combinations(range(len(names)), size)]
     return _by_columns(found)
+
+
+def of_models(method: Any, names: Sequence[str]) -> list[Demand]:
+    """Return what the k of privacy models demands."""
+    models = [] if method.privacy is None else read_models(method.privacy)
+    return [Demand((1 << len(names)) - 1, smallest_class(models))]
 
 
 def _by_columns(found: Iterable[tuple[int, int]]) -> list[Demand]:

@@ -46,9 +46,10 @@ def solve(
         found = solve_within(problem, method.limit, names, solver, _is_possible, *given)
     else:
         found = solver(problem, *given)
-    if not problem.demands:
+    if method.null_policy != "value" or method.exact or not problem.demands:
         return found
-    return replace(found, bound=max(found.bound, lower_bound(problem, method.null_policy)))
+    # The solvers of the strict reading leave the bound to others.
+    return replace(found, bound=lower_bound(problem))
 
 
 def _solve(
