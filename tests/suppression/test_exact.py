@@ -57,7 +57,7 @@ def test_no_solution_is_cheaper(seed):
     assert violations(one, found, "value") == 0
     assert found.cost(one) == pytest.approx(least)
     assert found.bound == pytest.approx(least)
-    assert lower_bound(one, "value") <= least + 1e-6
+    assert lower_bound(one) <= least + 1e-6
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -67,10 +67,10 @@ def test_bounds_hold(seed):
         own = solve_own(one)
     except Infeasible:
         return
-    assert lower_bound(one, "own") == pytest.approx(own.cost(one))
+    assert own.bound == pytest.approx(own.cost(one))
     match = solve_match(one, moves=50, draws=ONE)
-    assert lower_bound(one, "match") <= match.cost(one)
-    assert own.bound <= lower_bound(one, "value") + 1e-6
+    assert match.bound <= match.cost(one)
+    assert own.bound <= lower_bound(one) + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_bounds_hold(seed):
 )
 def test_bounds_of_a_reference_table(k, least, best):
     # As high as those that were known, and not above the best solutions that were.
-    assert least <= lower_bound(problem(reference("testdata2_7"), k), "value") <= best
+    assert least <= lower_bound(problem(reference("testdata2_7"), k)) <= best
 
 
 @pytest.mark.parametrize(("name", "k", "cells"), [("francdat4", 2, 6), ("casc1", 2, 53)])
@@ -117,4 +117,4 @@ def test_what_cannot_be_proven_is_refused():
 def test_the_bound_of_a_large_table_is_that_of_own(monkeypatch):
     one = problem(reference("testdata2_7"), 3)
     monkeypatch.setattr(_exact, "_MOST_BOUND", 100)
-    assert lower_bound(one, "value") == 162
+    assert lower_bound(one) == 162

@@ -132,3 +132,20 @@ def test_what_no_blanks_would_keep_is_told() -> None:
     )
     with pytest.raises(BadInput, match="not even blanks in all columns that are not fixed"):
         method.fit_transform(people)
+
+
+@pytest.mark.parametrize("models", [[KAnonymity(3)], [KAnonymity(2), KAnonymity(3)]])
+def test_k_as_a_model_is_a_k(models: list[Any]) -> None:
+    people = table(2, 80, True)[KEYS]
+    by_model = LocalSuppression(privacy=models, random_state=0, improve_moves=50)
+    by_k = LocalSuppression(k=3, random_state=0, improve_moves=50)
+    pd.testing.assert_frame_equal(by_model.fit_transform(people), by_k.fit_transform(people))
+    assert by_model.bound_ == by_k.bound_ > 0
+
+
+def test_k_of_a_model_gives_a_bound() -> None:
+    people = table(2, 80, False)
+    model = AlphaKAnonymity(0.9, 3, column="ill")
+    judged = LocalSuppression(privacy=[model], columns=KEYS, random_state=0).fit(people)
+    by_k = LocalSuppression(k=3, columns=KEYS, random_state=0).fit(people)
+    assert judged.cost_ >= judged.bound_ == by_k.bound_ > 0

@@ -4,9 +4,10 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from discreet.suppression import _own
+from discreet.suppression import LocalSuppression, _own
 from discreet.suppression._own import solve_own
 from discreet.suppression._problem import GONE, Demand, Infeasible
 from tests.suppression.problems import every, problem, random_problem, reference, violations
@@ -140,3 +141,13 @@ def test_many_columns_with_few_combinations_are_proven():
     found = solve_own(one)
     assert violations(one, found, "own") == 0
     assert found.bound == found.cost(one)
+
+
+@pytest.mark.parametrize("policy", ["value", "own", "match"])
+@pytest.mark.parametrize("demanded", [{"k": 3}, {"k": 2, "subsets": 2}])
+def test_the_cheapest_sets_are_looked_for_once(policy, demanded, monkeypatch):
+    searches, run = [], _own._Search.run
+    monkeypatch.setattr(_own._Search, "run", lambda self: searches.append(1) or run(self))
+    table = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (60, 3)), columns=list("abc"))
+    LocalSuppression(null_policy=policy, **demanded, random_state=0).fit(table)
+    assert len(searches) == 1

@@ -86,3 +86,24 @@ def test_many_columns_leave_nobody_unique(columns: int) -> None:
     )
     method = LocalSuppression(max_risk=0.02, risk="suda", random_state=0, improve_moves=10)
     assert suda2(method.fit_transform(people), list(people)) <= 0.02
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_k_is_kept_besides_suda(k: int) -> None:
+    people = pd.DataFrame({"a": [1, 1, 2, 3], "b": [1, 1, 2, 3]})
+    method = LocalSuppression(k=k, max_risk=0.2, risk="suda", random_state=0)
+    released = method.fit_transform(people)
+    assert released.groupby(["a", "b"], dropna=False).size().min() >= k
+
+
+def test_what_k_would_cost_is_no_bound_of_suda() -> None:
+    people = pd.DataFrame({"a": [1, 1, 2, 3], "b": [1, 1, 2, 3]})
+    for fixed in (None, ["a", "b"]):
+        method = LocalSuppression(max_risk=0.9, risk="suda", fixed=fixed, random_state=0)
+        assert method.fit(people).cost_ == 0
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame(rng.integers(0, 3, (40, 4)), columns=KEYS)
+    by_suda = LocalSuppression(max_risk=0.05, risk="suda", random_state=0).fit(people)
+    by_k = LocalSuppression(k=2, random_state=0).fit(people)
+    assert 0 < by_suda.cost_ < by_k.bound_
+    assert (by_suda.bound_, by_suda.gap_) == (0, 1)

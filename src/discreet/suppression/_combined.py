@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.kernels import combinations as kernel
 from discreet.kernels import patterns as tables
-from discreet.suppression._own import solve_own
 from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 from discreet.table.classes import classes_of
 from discreet.trace import Trace
@@ -46,9 +44,7 @@ def solve_combined(
         search = Search(problem, draws.words(np.array([attempt]))[0])
         search.run(seconds, moves)
         if not _rare(problem, search).any():
-            # Whoever shares a pattern with k members fits the originals of these.
-            bound = solve_own(problem).cost(problem)
-            return replace(search.solution(), bound=bound)
+            return search.solution()
     raise RuntimeError("words of patterns collide")  # four times: never
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadInput, nearest
+from discreet.generalization.privacy import read_models, smallest_class
 from discreet.parameters import as_float, whole
 from discreet.suppression._problem import Demand
 
@@ -123,6 +124,17 @@ def demands_of(method: Any, names: Sequence[str]) -> list[Demand]:
         )
     for size, k in by_size.items():
         found += [(sum(1 << c for c in some), k) for some in combinations(range(len(names)), size)]
+    return _by_columns(found)
+
+
+def of_models(method: Any, names: Sequence[str]) -> list[Demand]:
+    """Return what the k of privacy models demands."""
+    models = [] if method.privacy is None else read_models(method.privacy)
+    return [Demand((1 << len(names)) - 1, smallest_class(models))]
+
+
+def _by_columns(found: Iterable[tuple[int, int]]) -> list[Demand]:
+    """Return one demand for each set of columns, with the largest k."""
     largest: dict[int, int] = {}
     for columns, k in found:
         largest[columns] = max(k, largest.get(columns, 1))
@@ -134,9 +146,10 @@ def essential(demands: Sequence[Demand]) -> tuple[Demand, ...]:
 
     Examples
     --------
-    >>> essential([Demand(0b11, 3), Demand(0b01, 2), Demand(0b10, 5)])
+    >>> essential([Demand(0b11, 3), Demand(0b01, 2), Demand(0b10, 5), Demand(0b11, 3)])
     (Demand(columns=3, k=3), Demand(columns=2, k=5))
     """
+    demands = _by_columns((demand.columns, demand.k) for demand in demands)
     columns = np.array([demand.columns for demand in demands], np.int64)
     k = np.array([demand.k for demand in demands], np.int64)
     kept = []

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.suppression._match import least_change
 from discreet.suppression._own import Counter, rows_of, solve_own
 from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 
@@ -44,13 +43,10 @@ def solve_exact(problem: Problem, null_policy: str) -> Solution:
     return model.solved()
 
 
-def lower_bound(problem: Problem, null_policy: str) -> float:
-    """Return a price that no solution goes below."""
+def lower_bound(problem: Problem) -> float:
+    """Return a price that no solution under the strict reading goes below."""
+    # Whoever shares a pattern with k members fits the originals of these.
     own = solve_own(problem)
-    if null_policy == "own":
-        return own.bound
-    if null_policy == "match":
-        return least_change(problem, own.bound > 0)
     model = _model(problem, _MOST_BOUND)
     # What is proven by floating-point numbers is proven but for their last digits.
     return own.bound if model is None else max(own.bound, model.relaxed() * (1 - 1e-9))

@@ -21,11 +21,11 @@ from discreet.generalization.privacy import (
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.risk.frequency import record_weights
 from discreet.suppression._blanking import Blanking, as_blanking
-from discreet.suppression._demands import as_told, demands_of, essential, prices
+from discreet.suppression._demands import as_told, demands_of, essential, of_models, prices
 from discreet.suppression._found import people_found
 from discreet.suppression._groups import Good, both, keeping, under_risk
 from discreet.suppression._keys import Keys, Units
-from discreet.suppression._problem import GONE, Demand, Problem, Solution
+from discreet.suppression._problem import GONE, Problem, Solution
 from discreet.suppression._solve import refuse_impossible, solve, told
 
 # From how many words each tuple needs to its smallest ones, by tuple and in order.
@@ -54,8 +54,9 @@ class Others:
     def good(self, method: Any, of_row: np.ndarray) -> Good | None:
         """Return what tells whether groups of tuples keep models and risks, if there are any."""
         good: Good | None = None
-        if method.privacy is not None:
-            models = read_models(method.privacy)
+        models = [] if method.privacy is None else read_models(method.privacy)
+        # Where only k is left, that is a demand like any other.
+        if confidential_columns(models):
             bound = bind(models, self.columns, len(of_row), self.weights, self.units)
             good = keeping(bound, of_row, self.weights)
         if method.max_risk is not None and method.risk == "individual":
@@ -94,7 +95,7 @@ def make(
         np.array([len(values) + 1 for values in keys.values.values()], np.int64),
         keys.records if units is None else np.bincount(units.held.tuples),
         prices(method, names),
-        essential(demands + _twins(method, names)),
+        essential(demands + of_models(method, names)),
         np.inf if method.record_cost is None else float(method.record_cost),
         None if units is None else units.held,
     )
@@ -123,12 +124,6 @@ def make(
     if method.improve is not None or solution.stopped:
         fixed = {"improve": None, "improve_moves": solution.moves}
     return Made(blanking, plans, joint, figures, fixed)
-
-
-def _twins(method: Any, names: list[str]) -> list[Demand]:
-    """Return the demand that leaves no record alone, where SUDA scores those that are."""
-    suda = method.max_risk is not None and method.risk == "suda"
-    return [Demand((1 << len(names)) - 1, 2)] if suda else []
 
 
 def _figures(

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.suppression._combined import solve_combined
+from discreet.suppression._demands import essential
 from discreet.suppression._exact import lower_bound, solve_exact
 from discreet.suppression._groups import (
     Good,
@@ -25,7 +26,7 @@ from discreet.suppression._judged import solve_judged
 from discreet.suppression._limits import solve_within
 from discreet.suppression._match import solve_match
 from discreet.suppression._own import solve_own
-from discreet.suppression._problem import Problem, Solution
+from discreet.suppression._problem import Demand, Problem, Solution
 from discreet.suppression._risk import MOST_COLUMNS, solve_suda
 from discreet.suppression._strict import solve_strict
 
@@ -39,15 +40,16 @@ def solve(
     """
     solver = partial(_solve, method=method, draws=draws, good=good)
     given = method.improve, method.improve_moves
-    if not problem.demands and good is None:
+    if not problem.demands and good is None and method.risk != "suda":
         return as_solution(problem, np.zeros(len(problem.counts), np.int64))
     if method.limit:
         found = solve_within(problem, method.limit, names, solver, _is_possible, *given)
     else:
         found = solver(problem, *given)
-    if not problem.demands:
+    if method.null_policy != "value" or method.exact or not problem.demands:
         return found
-    return replace(found, bound=max(found.bound, lower_bound(problem, method.null_policy)))
+    # The solvers of the strict reading leave the bound to others.
+    return replace(found, bound=lower_bound(problem))
 
 
 def _solve(
@@ -67,15 +69,18 @@ def _solve(
         return solve_own(problem)
     if method.null_policy == "match":
         return solve_match(problem, seconds, moves, draws)
+    q = problem.codes.shape[1]
+    everything = (1 << q) - 1
+    if method.risk == "suda":
+        if not problem.demands and good is None and q <= MOST_COLUMNS:
+            return solve_suda(problem, method.max_risk)
+        # Scores are of records that are alone: where nobody is, all are 0.
+        problem = replace(problem, demands=essential([*problem.demands, Demand(everything, 2)]))
     if good is not None:
         # What as many members share in all columns, they share in some.
         shared = shared_by(problem, max([demand.k for demand in problem.demands], default=1))
         return solve_judged(problem, both(shared, good))
-    q = problem.codes.shape[1]
-    others = method.k, method.combinations, method.subsets
-    if method.risk == "suda" and q <= MOST_COLUMNS and not any(others):
-        return solve_suda(problem, method.max_risk)
-    if [demand.columns for demand in problem.demands] == [(1 << q) - 1]:
+    if [demand.columns for demand in problem.demands] == [everything]:
         return solve_strict(problem, seconds, moves, draws)
     return solve_combined(problem, seconds, moves, draws)
 
@@ -118,6 +123,7 @@ def _how_many(problem: Problem) -> int:
 def told(problem: Problem, solution: Solution) -> dict[str, Any]:
     """Return cost, bound, gap and moves, for the log."""
     cost = solution.cost(problem)
-    bound = min(solution.bound, cost)
+    assert solution.bound <= cost + 1e-6 * max(1.0, cost), "no solution costs less than its bound"
+    bound = min(solution.bound, cost)  # they may differ in the last digits
     gap = (cost - bound) / cost if cost > 0 else 0.0
     return {"cost": cost, "bound": bound, "gap": gap, "moves": solution.moves}
