@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet import protect
 from discreet.errors import BadInput
 from discreet.generalization import LDiversity
 from discreet.suppression import LocalSuppression
@@ -69,11 +70,20 @@ PEOPLE = pd.DataFrame({"age": [30, 30, 30, 31, 70, 71], "sex": list("ffmmff")})
 @pytest.mark.parametrize(
     ("given_as", "said"),
     [
-        ({"k": 0}, "k must be a whole number of at least 1, not 0"),
+        ({"k": 1}, "k must be a whole number of at least 2, not 1"),
         ({"k": 2, "null_policy": "any"}, "null_policy must be one of 'value', 'own', 'match'"),
         ({"k": 2, "importance": {"age": 0}}, "importance of column 'age' must be a number above 0"),
         ({"k": 2, "importance": ["age", "age"]}, "importance lists a column twice"),
         ({"k": 2, "importance": 3}, "importance must give a weight to columns by name"),
+        (
+            {"k": 2, "importance": [2, 1]},
+            "list columns with the most important first, not \\[2, 1\\]; ranks in the order of the "
+            "columns, as sdcMicro has them, are not understood",
+        ),
+        (
+            {"k": 2, "fixed": "sex"},
+            "fixed must list columns, such as \\['sex'\\], not a single text",
+        ),
         ({"k": 2, "importance": ["agee"]}, "importance names 'agee', which is not among the col"),
         ({"k": 2, "fixed": ["sez"]}, "fixed names 'sez', which is not among the columns to treat"),
         ({"k": 2, "limit": {"age": 1.5}}, "limit of column 'age' must be a number of at least 0"),
@@ -81,10 +91,10 @@ PEOPLE = pd.DataFrame({"age": [30, 30, 30, 31, 70, 71], "sex": list("ffmmff")})
         ({"combinations": [["age"]]}, "each of combinations has columns and k, such as"),
         ({"combinations": [{"columns": ["a"], "k": 2}]}, "combinations names 'a'"),
         ({"combinations": [{"columns": "age", "k": 2}]}, "must list column names, not 'age'"),
-        ({"combinations": [{"columns": ["age"], "k": 0}]}, "k of a combination must be a whole"),
+        ({"combinations": [{"columns": ["age"], "k": 1}]}, "k of a combination must be a whole"),
         ({"subsets": 2}, "subsets = 2 needs k: by how many every 2 columns must be shared"),
         ({"subsets": {3: 5}}, "subsets of 3 columns need more than the 2 to treat"),
-        ({"subsets": {2: 0}}, "k of subsets of 2 must be a whole number of at least 1"),
+        ({"subsets": {2: 1}}, "k of subsets of 2 must be a whole number of at least 2"),
         (
             {"k": 2, "max_risk": 1.0},
             "max_risk must be a number of at least 1e-09 and below 1, not 1.0",
@@ -108,6 +118,31 @@ PEOPLE = pd.DataFrame({"age": [30, 30, 30, 31, 70, 71], "sex": list("ffmmff")})
 def test_what_is_refused(given_as, said):
     with pytest.raises(BadInput, match=said):
         LocalSuppression(**given_as).fit_transform(PEOPLE)
+
+
+def test_listed_columns_cost_more_than_others():
+    table = pd.DataFrame({"a": [1, 1, 1, 2], "b": [1, 1, 1, 2], "c": [1, 1, 1, 2]})
+    costs = {}
+    for given_as in (["c"], ["b", "a"], ["c", "a", "b"]):
+        one = LocalSuppression(2, "own", given_as, random_state=0).fit(table)
+        costs[tuple(given_as)] = one.cost_
+    # One record is blanked in all columns.
+    assert costs == {("c",): 1 + 1 + 2, ("b", "a"): 1 + 2 + 3, ("c", "a", "b"): 2 + 3 + 4}
+
+
+def test_sizes_of_subsets_may_be_text():
+    blanked = [
+        LocalSuppression(subsets=sizes, random_state=0).fit_transform(PEOPLE)
+        for sizes in ({2: 2}, {"2": 2})
+    ]
+    pd.testing.assert_frame_equal(*blanked)
+
+
+def test_ranks_are_refused_in_a_recipe_too():
+    step = {"method": "local-suppression", "columns": ["age", "sex"], "k": 2}
+    recipe = {"roles": {"quasi": ["age", "sex"]}, "steps": [step | {"importance": [2, 1]}]}
+    with pytest.raises(BadInput, match=r"step 1 \(local-suppression\): importance must give a we"):
+        protect(PEOPLE, recipe)
 
 
 def test_privacy_models_need_classes():

@@ -40,14 +40,14 @@ def check_demands(method: Any) -> None:
         listed = isinstance(columns, list | tuple) and len(columns) > 0
         if not listed or not all(isinstance(name, str) for name in columns):
             raise BadInput(f"columns of a combination must list column names, not {columns!r}")
-        whole(1).check("k of a combination", one["k"])
+        whole(2).check("k of a combination", one["k"])
     subsets = method.subsets
     if subsets == {}:
         raise BadInput("subsets is empty; give a k by size, such as { 3 = 10 }, or leave it out")
     if isinstance(subsets, Mapping):
-        for size, k in subsets.items():
+        for size, k in with_numbers(subsets).items():
             whole(1).check("a size of subsets", size)
-            whole(1).check(f"k of subsets of {size}", k)
+            whole(2).check(f"k of subsets of {size}", k)
     elif subsets is not None:
         whole(1).check("subsets", subsets)
         if method.k is None:
@@ -56,8 +56,15 @@ def check_demands(method: Any) -> None:
             )
 
 
-def check_importance(importance: Any) -> None:
-    """Refuse weights that are none."""
+def with_numbers(given: Any) -> Any:
+    """Take sizes that are given as text, as in a recipe, whose keys are text."""
+    if not isinstance(given, Mapping):
+        return given
+    return {int(n) if isinstance(n, str) and n.isdecimal() else n: k for n, k in given.items()}
+
+
+def check_importance(importance: Any) -> Any:
+    """Refuse weights that are none, and return the others."""
     if isinstance(importance, Mapping):
         for column, weight in importance.items():
             if not (_LEAST_WEIGHT <= as_float(weight) <= 1 / _LEAST_WEIGHT):
@@ -72,13 +79,18 @@ def check_importance(importance: Any) -> None:
             raise BadInput(
                 "importance must give a weight to columns by name, or list columns with the most "
                 f"important first, not {importance!r}"
+                + "; ranks in the order of the columns, as sdcMicro has them, are not understood"
+                * listed
             )
         if len(set(importance)) < len(importance):
             raise BadInput("importance lists a column twice")
+    return importance
 
 
 def check_names(method: Any, names: Sequence[str]) -> None:
     """Refuse parameters that name what is no key column."""
+    if isinstance(method.fixed, str):
+        raise BadInput(f"fixed must list columns, such as ['{method.fixed}'], not a single text")
     given = {
         "importance": list(method.importance or ()),
         "fixed": method.fixed or (),
@@ -98,8 +110,8 @@ def check_names(method: Any, names: Sequence[str]) -> None:
                 f"column '{name}' is looked at by privacy or weight and cannot be blanked as well; "
                 "take it out of the columns"
             )
-    sizes = method.subsets if isinstance(method.subsets, Mapping) else [method.subsets or 1]
-    for size in sizes:
+    sizes = with_numbers(method.subsets)
+    for size in sizes if isinstance(sizes, Mapping) else [sizes or 1]:
         if size > len(names):
             raise BadInput(f"subsets of {size} columns need more than the {len(names)} to treat")
 
@@ -108,7 +120,7 @@ def demands_of(method: Any, names: Sequence[str]) -> list[Demand]:
     """Return the demands, one for each set of columns."""
     everything = (1 << len(names)) - 1
     found: list[tuple[int, int]] = []
-    by_size = method.subsets if isinstance(method.subsets, Mapping) else {}
+    by_size = with_numbers(method.subsets) if isinstance(method.subsets, Mapping) else {}
     if method.subsets is not None and not by_size:
         by_size = {method.subsets: method.k}
     elif method.k is not None:
@@ -161,11 +173,14 @@ def essential(demands: Sequence[Demand]) -> tuple[Demand, ...]:
 
 
 def prices(method: Any, names: Sequence[str]) -> np.ndarray:
-    """Return what a blank costs in each column: infinite where it is fixed."""
+    """Return what a blank costs in each column: infinite where it is fixed.
+
+    Columns that a list does not name cost 1, and the last that it names 2.
+    """
     found = np.ones(len(names))
     importance = method.importance
     if importance is not None and not isinstance(importance, Mapping):
-        importance = {name: len(importance) - i for i, name in enumerate(importance)}
+        importance = {name: i for i, name in enumerate(reversed(importance), start=2)}
     for name, weight in (importance or {}).items():
         found[names.index(name)] = weight
     # A column of which nothing may be blanked is as good as fixed.

@@ -18,7 +18,7 @@ from discreet.method import Method, as_arrow, unit_codes
 from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, number, whole
 from discreet.suppression._blanking import ByTuple, treated
-from discreet.suppression._demands import check_demands, check_importance, check_names
+from discreet.suppression._demands import check_demands, check_importance, check_names, with_numbers
 from discreet.suppression._keys import Keys, Units
 from discreet.suppression._made import Others, make
 from discreet.table.classes import check_columns, encode
@@ -34,18 +34,12 @@ IN_WORDS = {
 }
 
 
-def _with_numbers(given: Any) -> Any:
-    """Take sizes that a recipe, whose keys are text, gives as text."""
-    if not isinstance(given, Mapping):
-        return given
-    return {int(n) if isinstance(n, str) and n.isdecimal() else n: k for n, k in given.items()}
-
-
 BySize = Annotated[
     dict[int, int],
-    BeforeValidator(_with_numbers),
+    BeforeValidator(with_numbers),
     PlainSerializer(lambda given: {str(size): k for size, k in given.items()}),
 ]
+Importance = Annotated[dict[str, float] | list[str] | None, BeforeValidator(check_importance)]
 
 
 class LocalSuppression(Method):
@@ -62,7 +56,8 @@ class LocalSuppression(Method):
         it wherever neither has a blank. The first is the strictest and holds under each reading;
         the last takes the fewest blanks, and lets an intruder find the most people for certain.
     importance : dict of str to float, or list of str, optional
-        What a blank costs in a column, 1 where not given; or columns, most important first.
+        What a blank costs in a column, 1 where not given; or columns, most important first: the
+        last of n columns costs 2, the first n + 1, and each that is not listed 1.
     fixed : list of str, optional
         Columns that are never blanked.
     limit : dict of str to float, optional
@@ -146,7 +141,7 @@ class LocalSuppression(Method):
     )
     published: ClassVar[tuple[str, ...]] = ("k", "null_policy", "combinations", "subsets")
     constraints: ClassVar[Constraints] = {
-        "k": whole(1, optional=True),
+        "k": whole(2, optional=True),
         "limit": number(
             least=0,
             most=1,
@@ -164,7 +159,7 @@ class LocalSuppression(Method):
         self,
         k: int | None = None,
         null_policy: NullPolicy = "value",
-        importance: dict[str, float] | list[str] | None = None,
+        importance: Importance = None,
         fixed: list[str] | None = None,
         limit: dict[str, float] | None = None,
         combinations: list[dict[str, list[str] | int]] | None = None,
