@@ -9,6 +9,8 @@ so that any number of columns and values is counted exactly.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.patterns import INNER
+
 
 @njit(cache=True, nogil=True)
 def agreeing(codes, factors, sure, columns, among, counts, places, units):
@@ -52,7 +54,7 @@ def sharing(codes, factors, sure, columns, among, counts):
     return totals[own]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _grouped(codes, factors, sure, columns, among):
     """Group some tuples by their values.
 
@@ -74,7 +76,7 @@ def _grouped(codes, factors, sure, columns, among):
     return keys, groups, homes[:used], own
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _slot(codes, factors, sure, columns, keys, groups, homes, t):
     """Return the slot of the group whose values tuple t has, or where it would be."""
     key = _key(codes, factors, columns, t)
@@ -88,7 +90,7 @@ def _slot(codes, factors, sure, columns, keys, groups, homes, t):
     return at
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _key(codes, factors, columns, t):
     key = np.int64(0)
     for c in columns:
@@ -96,7 +98,7 @@ def _key(codes, factors, columns, t):
     return key
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _equal(codes, columns, t, s):
     for c in columns:  # noqa: SIM110
         if codes[t, c] != codes[s, c]:
@@ -120,20 +122,19 @@ def clear(bad, among, needed):
 
 
 @njit(cache=True, nogil=True)
-def fitting(codes, asked, nulls, blanks, choices, sets, firsts, others, each, budget):
+def fitting(codes, asked, nulls, blanks, choices, sets, firsts, others, kinds, each, budget):
     """List the `others` that fit each of the tuples `firsts` in the asked columns.
 
     Two tuples fit where they agree in all columns that neither has a blank in, with one of the sets
     that each can choose (between its `choices`); `blanks` are all that it can choose, and its
-    nulls. `firsts` come sorted by their blanks: those with the same ones share an index of the
-    others, by their blanks and their values in what both show. Returns where each one's list
-    begins and ends, the places in `others` and the columns in which the originals differ. A list
-    longer than `each` is not made (it ends before it begins). The last item tells whether the
-    `budget` was enough for all.
+    nulls, and `kinds` all of these that others have in the asked columns. `firsts` come sorted by
+    their blanks: those with the same ones share an index of the others, by their blanks and their
+    values in what both show. Returns where each one's list begins and ends, the places in `others`
+    and the columns in which the originals differ. A list longer than `each` is not made (it ends
+    before it begins). The last item tells whether the `budget` was enough for all.
     """
     begins, ends = np.zeros(firsts.size, np.int64), np.zeros(firsts.size, np.int64)
     found, differ = np.empty(1024, np.int32), np.empty(1024, np.int64)
-    kinds = np.unique(blanks[others] & asked)
     size = 16
     while size < 2 * others.size:
         size *= 2
@@ -170,16 +171,15 @@ def fitting(codes, asked, nulls, blanks, choices, sets, firsts, others, each, bu
 
 
 @njit(cache=True, nogil=True)
-def fixed_fits(codes, asked, nulls, blanks, firsts, others, counts, enough):
+def fixed_fits(codes, asked, nulls, blanks, firsts, others, kinds, counts, enough):
     """Sum up the members of `others` that fit each of `firsts`, by the columns that differ.
 
-    The others have no blanks but their nulls, and never change. After `enough` of them the search
-    ends: more members than are counted do no harm. Returns where each one's list begins and ends,
-    the columns and the members.
+    The others have no blanks but their nulls, of these `kinds`, and never change. After `enough` of
+    them the search ends: more members than are counted do no harm. Returns where each one's list
+    begins and ends, the columns and the members.
     """
     begins, ends = np.zeros(firsts.size, np.int64), np.zeros(firsts.size, np.int64)
     differ, members = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    kinds = np.unique(blanks[others] & asked)
     size = 16
     while size < 2 * others.size:
         size *= 2
@@ -213,7 +213,7 @@ def fixed_fits(codes, asked, nulls, blanks, firsts, others, counts, enough):
     return begins, ends, differ[:used], members[:used]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _chain(codes, shown, asked, blanks, others, heads, after):
     heads[:] = -1
     for i in range(others.size):
@@ -223,7 +223,7 @@ def _chain(codes, shown, asked, blanks, others, heads, after):
         after[i], heads[at] = heads[at], i
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _masked_hash(codes, shown, kind, t):
     word = (np.uint64(kind) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for c in range(codes.shape[1]):
@@ -233,7 +233,7 @@ def _masked_hash(codes, shown, kind, t):
     return np.int64(word >> np.uint64(8))
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _agree(codes, shown, t, u):
     for c in range(codes.shape[1]):  # noqa: SIM110
         if shown >> c & 1 and codes[t, c] != codes[u, c]:
@@ -241,7 +241,7 @@ def _agree(codes, shown, t, u):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _difference(codes, columns, t, u):
     found = np.int64(0)
     for c in range(codes.shape[1]):
@@ -250,7 +250,7 @@ def _difference(codes, columns, t, u):
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _coverable(columns, choices, sets, t, u):
     """Tell whether a choice of one tuple and one of the other blank all these columns."""
     if columns == 0:
@@ -265,9 +265,10 @@ def _coverable(columns, choices, sets, t, u):
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _room(full):
     """Return the same with room for as much again."""
     more = np.empty(2 * full.size, full.dtype)
-    more[: full.size] = full
+    for i in range(full.size):
+        more[i] = full[i]
     return more

@@ -18,6 +18,8 @@ from discreet.kernels.patterns import (
     GONE,
     INNER,
     LOGGED,
+    NONE,
+    ONCE,
     TOUCHED,
     _is_crowded,
     _key,
@@ -26,8 +28,8 @@ from discreet.kernels.patterns import (
     _shortfall,
     _undo,
 )
+from discreet.kernels.splitmix import below, unit
 
-# Places in the tally of numbers.
 # Tuples to look at for one more member of a pattern.
 MOST_DONORS = 64
 # How often a way to mend is passed over: it gives others a turn, and keeps from going in circles.
@@ -35,26 +37,32 @@ SKIP = 0.3
 # Members of a bad pattern that are looked at.
 MOST_MEMBERS = 64
 # Patterns that are mended in one move.
-MOST_STEPS = 100
+MOST_STEPS = np.int64(100)
 
 
-@njit(**INNER)
+@njit(**ONCE)
 def _range(given, t, shown):
     """Return the row of an index, and from where to where tuples agree with t in some columns."""
-    at = np.searchsorted(given.sets, shown)
+    at, last = 0, given.sets.size
+    while at < last:
+        middle = (at + last) // 2
+        if given.sets[middle] < shown:
+            at = middle + 1
+        else:
+            last = middle
     if at == given.sets.size or given.sets[at] != shown:
         return 0, 0, 0
     order = given.orders[at]
-    key = _key(given.words[t], shown, 0)
+    key = _key(given.words[t], shown, NONE)
     first, last = 0, order.size
     while first < last:
         middle = (first + last) // 2
-        if _key(given.words[order[middle]], shown, 0) < key:
+        if _key(given.words[order[middle]], shown, NONE) < key:
             first = middle + 1
         else:
             last = middle
     end = first
-    while end < order.size and _key(given.words[order[end]], shown, 0) == key:
+    while end < order.size and _key(given.words[order[end]], shown, NONE) == key:
         end += 1
     return at, first, end
 
@@ -73,7 +81,7 @@ def _wanting(given, patterns, members, i):
 def _donor(given, patterns, members, tally, heed, i, t, wanted, state):
     """Return a member of a tuple that could share the blanks of member i, its mask and the cost."""
     size = given.starts[t + 1] - given.starts[t]
-    skip = _below(state, max(size, 1))
+    skip = below(state, max(size, 1))
     for x in range(size):
         j = given.starts[t] + (skip + x) % size
         old = members.mask[j]
@@ -84,12 +92,12 @@ def _donor(given, patterns, members, tally, heed, i, t, wanted, state):
         new &= given.free & ~given.nulls[t]
         if j != i and new != old:
             cost = _price(given, j, new) - _price(given, j, old)
-            cost += heed * _shortfall(given, patterns, members, tally, j, new)
+            cost += heed * _shortfall(given, patterns, members, j, new)
             return j, new, cost
     return -1, 0, np.inf
 
 
-@njit(**INNER)
+@njit(**ONCE)
 def _found(given, patterns, members, tally, log, heed, i, shown, wanted, state):
     """Let others that agree with a member in some columns have its blanks, while that helps.
 
@@ -101,7 +109,7 @@ def _found(given, patterns, members, tally, log, heed, i, shown, wanted, state):
     columns = given.columns[wanted] if wanted >= 0 else 0
     at, first, end = _range(given, given.tuples[i], shown)
     tries = min(end - first, MOST_DONORS)
-    skip = _below(state, max(end - first, 1))
+    skip = below(state, max(end - first, 1))
     costs = np.empty(tries)
     for x in range(tries):
         t = given.orders[at, first + (skip + x) % (end - first)]
@@ -114,7 +122,10 @@ def _found(given, patterns, members, tally, log, heed, i, shown, wanted, state):
                 break
         elif patterns.place[members.slot[i * D + wanted]] < 0:
             break
-        x = np.argmin(costs)
+        x = 0
+        for y in range(1, tries):
+            if costs[y] < costs[x]:
+                x = y
         if costs[x] > -1e-9:
             break
         t = given.orders[at, first + (skip + x) % (end - first)]
@@ -132,17 +143,17 @@ def _with_donors(given, patterns, members, tally, log, heed, i, state):
     q = given.weights.size
     hidden = members.mask[i] | given.nulls[given.tuples[i]]
     shown = ((1 << q) - 1) & ~hidden
-    total = _found(given, patterns, members, tally, log, heed, i, shown, -1, state)
-    for _ in range(4):
+    wanted, total = -1, 0.0
+    for _ in range(5):
+        total += _found(given, patterns, members, tally, log, heed, i, shown, wanted, state)
         wanted = _wanting(given, patterns, members, i)
         if wanted < 0:
             break
         shown = given.columns[wanted] & ~hidden
-        total += _found(given, patterns, members, tally, log, heed, i, shown, wanted, state)
     return total
 
 
-@njit(**INNER)
+@njit(**ONCE)
 def _option(given, patterns, members, tally, log, heed, who, option, state):
     """Mend a bad pattern in one way: by a column of all or one of its members, or by more of them.
 
@@ -178,11 +189,11 @@ def _option(given, patterns, members, tally, log, heed, who, option, state):
     return total
 
 
-@njit(**INNER)
+@njit(**ONCE)
 def _mend(given, patterns, members, tally, log, heed, noise, state, chosen):
     """Mend one bad pattern in the cheapest way, give or take."""
     q = given.weights.size
-    s = patterns.bad[_below(state, tally[BAD])]
+    s = patterns.bad[below(state, tally[BAD])]
     who = np.empty(MOST_MEMBERS, np.int64)
     size = 0
     node = patterns.head[s]
@@ -191,19 +202,20 @@ def _mend(given, patterns, members, tally, log, heed, noise, state, chosen):
         size += 1
         node = members.after[node]
     who = who[:size]
-    x = _below(state, size)
+    x = below(state, size)
     who[0], who[x] = who[x], who[0]
     mark = tally[LOGGED]
     best, many = np.inf, 0
     for option in range(2 * q + 2):
-        if best < np.inf and _unit(state) < SKIP:
+        if best < np.inf and unit(state) < SKIP:
             continue
         cost = _option(given, patterns, members, tally, log, heed, who, option, state)
         if tally[LOGGED] > mark:
-            cost += noise * (0.5 + abs(cost)) * _unit(state)
+            cost += noise * (0.5 + abs(cost)) * unit(state)
             if cost < best:
                 best, many = cost, tally[LOGGED] - mark
-                chosen[:many] = log[mark : tally[LOGGED]]
+                for step in range(many):
+                    chosen[step, 0], chosen[step, 2] = log[mark + step, 0], log[mark + step, 2]
         _undo(given, patterns, members, tally, log, mark)
     paid = 0.0
     for step in range(many):
@@ -221,12 +233,12 @@ def _give_back(given, patterns, members, tally, log, i):
     if mask == 0:
         return paid
     if mask == GONE:
-        if _shortfall(given, patterns, members, tally, i, 0) <= 0:
-            paid += _make(given, patterns, members, tally, log, 0.0, i, 0)
+        if _shortfall(given, patterns, members, i, NONE) <= 0:
+            paid += _make(given, patterns, members, tally, log, 0.0, i, NONE)
         return paid
     for c in range(given.weights.size):
         less = mask & ~(1 << c)
-        if less != mask and _shortfall(given, patterns, members, tally, i, less) <= 0:
+        if less != mask and _shortfall(given, patterns, members, i, less) <= 0:
             mask = less
             paid += _make(given, patterns, members, tally, log, 0.0, i, mask)
     return paid
@@ -241,24 +253,24 @@ def give_back(given, patterns, members, tally, log):
     tally[LOGGED] = 0
 
 
-@njit(**INNER)
+@njit(**ONCE)
 def _ruin(given, patterns, members, tally, log, state):
     """Clear blanks of some members that have a pattern in common."""
     paid = 0.0
     D = given.columns.size
-    for _ in range(1 + _below(state, 3)):
+    for _ in range(1 + below(state, 3)):
         if tally[TOUCHED] == 0:
             break
-        i = members.touched[_below(state, tally[TOUCHED])]
+        i = members.touched[below(state, tally[TOUCHED])]
         if members.mask[i] == GONE:
-            paid += _make(given, patterns, members, tally, log, 0.0, i, 0)
+            paid += _make(given, patterns, members, tally, log, 0.0, i, NONE)
             continue
-        d = _below(state, D)
+        d = below(state, D)
         while not members.mask[i] & given.columns[d]:
             d = (d + 1) % D
         only = -1
-        if _below(state, 2):
-            only = ~(1 << _below(state, given.weights.size))
+        if below(state, 2):
+            only = ~(1 << below(state, given.weights.size))
         node = members.slot[i * D + d]
         node = patterns.head[node]
         left = 24
@@ -273,7 +285,7 @@ def _ruin(given, patterns, members, tally, log, state):
     return paid
 
 
-@njit(**INNER)
+@njit(**ONCE)
 def _recreate(given, patterns, members, tally, log, heed, noise, state, chosen, limit, paid, steps):
     """Mend pattern after pattern, until all are good; returns what was paid, or infinity."""
     for _ in range(steps):
@@ -296,48 +308,24 @@ def search(given, patterns, members, tally, log, heed, noise, state, chosen, mov
     A move counts if it costs no more than a draw at its heat, one of `heats`; no heat: no move
     that costs something. Returns the moves made: fewer where the table of patterns is crowded.
     """
-    if tally[BAD]:
-        tally[LOGGED] = 0
-        _recreate(
-            given, patterns, members, tally, log, heed, noise, state, chosen, np.inf, 0.0, moves
-        )
-        return 0
+    is_start = tally[BAD] > 0
     for n in range(moves):
-        if tally[TOUCHED] == 0:
-            return moves
-        if _is_crowded(patterns, tally):
-            return n
-        limit = -heats[n] * np.log(1.0 - _unit(state))
         tally[LOGGED] = 0
-        paid = _ruin(given, patterns, members, tally, log, state)
+        limit, paid, steps = np.inf, 0.0, moves
+        if not is_start:
+            if tally[TOUCHED] == 0:
+                return moves
+            if _is_crowded(patterns, tally):
+                return n
+            limit = -heats[n] * np.log(1.0 - unit(state))
+            paid = _ruin(given, patterns, members, tally, log, state)
+            steps = MOST_STEPS
         paid = _recreate(
             given, patterns, members, tally, log, heed, noise, state, chosen, limit + slack, paid,
-            MOST_STEPS,
+            steps,
         )  # fmt: skip
+        if is_start:
+            return 0
         if not paid <= limit:
-            _undo(given, patterns, members, tally, log, 0)
+            _undo(given, patterns, members, tally, log, NONE)
     return moves
-
-
-# Random numbers: splitmix64, one word of state.
-
-
-@njit(**INNER)
-def _word(state):
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(inline="always")
-def _below(state, n):
-    """Draw a whole number below n."""
-    return np.int64(((_word(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
-
-
-@njit(inline="always")
-def _unit(state):
-    """Draw a number in [0, 1)."""
-    return np.float64(_word(state) >> np.uint64(11)) * 2.0**-53

@@ -22,6 +22,9 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.patterns import INNER, ONCE
+from discreet.kernels.splitmix import below
+
 Fits = namedtuple(
     "Fits",
     "asked k starts home choices sets blanks units begins ends near differ firsts stops columns "
@@ -39,10 +42,9 @@ def count_all(fits, last):
 
 
 @njit(cache=True, nogil=True)
-def give_back(fits, order, prices, last):
-    """Let the members in this order give back their blanks, dearest first; return what is saved."""
+def give_back(fits, order, columns, prices, last):
+    """Let members give back their blanks, both in these orders; return what is saved."""
     saved = 0.0
-    columns = np.argsort(-prices)
     room = np.zeros(fits.k.size, np.int64)
     for e in order:
         for c in columns:
@@ -53,7 +55,7 @@ def give_back(fits, order, prices, last):
 
 
 @njit(cache=True, nogil=True)
-def improve(fits, prices, moves, most, state):
+def improve(fits, columns, prices, moves, most, state):
     """Give blanks again to a member and some that fit it, then give back in another order.
 
     Returns what is saved. Blanks after a move are kept if they cost no more than before.
@@ -62,9 +64,9 @@ def improve(fits, prices, moves, most, state):
     chosen, before = np.empty(most, np.int64), np.empty(most, np.int64)
     last = np.empty(0, np.int64)
     for _ in range(moves):
-        e = _below(state, n)
-        some = _neighbours(fits, e, chosen[: 2 + _below(state, most - 1)], state)
-        again = 1 + _below(state, max(some // 2, 1))
+        e = below(state, n)
+        some = _neighbours(fits, e, chosen[: 2 + below(state, most - 1)], state)
+        again = 1 + below(state, max(some // 2, 1))
         cost = 0.0
         for i in range(some):
             before[i] = fits.blanks[chosen[i]]
@@ -73,10 +75,10 @@ def improve(fits, prices, moves, most, state):
         for x in chosen[:again]:
             cost += _choose(fits, x, prices, state)
         for i in range(some - 1, 0, -1):
-            j = _below(state, i + 1)
+            j = below(state, i + 1)
             chosen[i], chosen[j] = chosen[j], chosen[i]
             before[i], before[j] = before[j], before[i]
-        cost -= give_back(fits, chosen[:some], prices, last)
+        cost -= give_back(fits, chosen[:some], columns, prices, last)
         if cost <= 1e-9:
             saved -= cost
         else:
@@ -85,7 +87,7 @@ def improve(fits, prices, moves, most, state):
     return saved
 
 
-@njit(cache=True, nogil=True)
+@njit(**ONCE)
 def _restore(fits, x, prices):
     """Give a member all blanks of the set that its blanks are from; return what it costs."""
     t, old = fits.home[x], fits.blanks[x]
@@ -96,20 +98,23 @@ def _restore(fits, x, prices):
     return _price(fits.blanks[x], prices) - _price(old, prices)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _choose(fits, x, prices, state):
     """Give a member another set that it may choose, if nobody needs the one that it has."""
     t, old = fits.home[x], fits.blanks[x]
     many = fits.choices[t + 1] - fits.choices[t]
-    if many < 2 or (fits.ends[:, t] < fits.begins[:, t]).any():
+    if many < 2:
         return 0.0
-    _set(fits, x, fits.sets[fits.choices[t] + _below(state, many)])
+    for d in range(fits.k.size):
+        if fits.ends[d, t] < fits.begins[d, t]:
+            return 0.0
+    _set(fits, x, fits.sets[fits.choices[t] + below(state, many)])
     if fits.blanks[x] != old and _breaks(fits, t):
         _set(fits, x, old)
     return _price(fits.blanks[x], prices) - _price(old, prices)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _breaks(fits, t):
     """Tell whether a member that one of tuple t can fit has fewer than k."""
     for d in range(fits.k.size):
@@ -122,23 +127,26 @@ def _breaks(fits, t):
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(**ONCE)
 def _neighbours(fits, e, chosen, state):
     """Draw a member and some that fitted it at the start; return their number."""
     chosen[0] = e
     some, t = 1, fits.home[e]
-    d = _below(state, fits.k.size)
+    d = below(state, fits.k.size)
     length = fits.ends[d, t] - fits.begins[d, t]
     for _ in range(min(length, chosen.size - 1) if length > 0 else 0):
-        u = fits.near[fits.begins[d, t] + _below(state, length)]
-        x = fits.starts[u] + _below(state, fits.starts[u + 1] - fits.starts[u])
-        if fits.choices[u] < fits.choices[u + 1] and not (chosen[:some] == x).any():
+        u = fits.near[fits.begins[d, t] + below(state, length)]
+        x = fits.starts[u] + below(state, fits.starts[u + 1] - fits.starts[u])
+        is_new = fits.choices[u] < fits.choices[u + 1]
+        for i in range(some):
+            is_new &= chosen[i] != x
+        if is_new:
             chosen[some] = x
             some += 1
     return some
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _count(fits, d, e, blanks, last):
     """Count who fits member e within demand d, if it had these blanks."""
     t, total = fits.home[e], 0
@@ -162,7 +170,7 @@ def _count(fits, d, e, blanks, last):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(**ONCE)
 def _may(fits, e, c, room, last):
     """Tell whether member e can show column c; `room` gets its own counts then.
 
@@ -178,7 +186,7 @@ def _may(fits, e, c, room, last):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _may_within(fits, d, e, c, room, last):
     t, old = fits.home[e], fits.blanks[e]
     bit = np.int64(1) << c
@@ -215,7 +223,7 @@ def _may_within(fits, d, e, c, room, last):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _recounted(fits, d, s, e, blanks, last):
     """Tell whether k units still fit member s if e had these blanks; the count is then noted."""
     if fits.units.size == 0:
@@ -230,7 +238,7 @@ def _recounted(fits, d, s, e, blanks, last):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _give(fits, e, c, room):
     """Show column c in member e, which `_may` allowed."""
     t, old = fits.home[e], fits.blanks[e]
@@ -252,7 +260,7 @@ def _give(fits, e, c, room):
     fits.blanks[e] = old & ~bit
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _set(fits, e, blanks):
     """Set the blanks of member e, where records are counted."""
     t, old = fits.home[e], fits.blanks[e]
@@ -280,21 +288,10 @@ def _set(fits, e, blanks):
     fits.blanks[e] = blanks
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _price(columns, prices):
     total = 0.0
     for c in range(prices.size):
         if columns >> c & 1:
             total += prices[c]
     return total
-
-
-@njit(cache=True, nogil=True)
-def _below(state, n):
-    """Draw a whole number below n: splitmix64, one word of state."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return np.int64(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))

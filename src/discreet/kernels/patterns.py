@@ -18,9 +18,13 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
-GONE = -1
+# Typed: for a plain number that is passed on, functions would be compiled once more.
+GONE, NONE = np.int64(-1), np.int64(0)
 # Only compiled code calls these: without wrappers for Python they compile much faster.
 INNER = {"cache": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# And these in one place only, where they become part of the caller: each level of calls would have
+# all that is below it optimized once more.
+ONCE = {"inline": "always"}
 
 # What does not change. `words` has a word for each cell, 0 for a null; member i is one of tuple
 # `tuples[i]`, whose members are `starts[t]` up to `starts[t + 1]`, and stands for `rows[i]` rows.
@@ -67,16 +71,10 @@ def _slot(patterns, tally, key, d):
 
 
 @njit(**INNER)
-def _unit_slot(patterns, tally, key, unit, make):
-    """Return the slot of a unit in a pattern: its members there are counted."""
+def _unit_key(key, unit):
+    """Return the key of a unit in a pattern: its members there are counted."""
     key = (key ^ (np.uint64(unit) * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
-    if key == np.uint64(0):
-        key = np.uint64(1)
-    at = _find(patterns.unit_keys, key)
-    if make and patterns.unit_keys[at] == 0:
-        patterns.unit_keys[at] = key
-        tally[UNIT_FILLED] += 1
-    return at
+    return max(key, np.uint64(1))
 
 
 @njit(**INNER)
@@ -122,7 +120,11 @@ def _enter(given, patterns, members, tally, i, d, key):
     patterns.head[s] = node
     more = 1
     if given.units.size:
-        at = _unit_slot(patterns, tally, key, given.units[i], True)
+        key = _unit_key(key, given.units[i])
+        at = _find(patterns.unit_keys, key)
+        if patterns.unit_keys[at] == 0:
+            patterns.unit_keys[at] = key
+            tally[UNIT_FILLED] += 1
         patterns.unit_counts[at] += 1
         more = patterns.unit_counts[at] == 1
     if not more:
@@ -147,7 +149,7 @@ def _leave(given, patterns, members, tally, i, d):
     members.slot[node] = -1
     less = 1
     if given.units.size:
-        at = _unit_slot(patterns, tally, patterns.keys[s], given.units[i], True)
+        at = _find(patterns.unit_keys, _unit_key(patterns.keys[s], given.units[i]))
         patterns.unit_counts[at] -= 1
         less = patterns.unit_counts[at] == 0
     if not less:
@@ -177,7 +179,7 @@ def fill(given, patterns, members, tally, lumps):
             return False
         if lumps[t]:
             for d in range(given.columns.size):
-                key = _key(given.words[t], given.columns[d], 0) + _salt(d)
+                key = _key(given.words[t], given.columns[d], NONE) + _salt(d)
                 patterns.counts[_slot(patterns, tally, key, d)] += lumps[t]
     for i in range(members.mask.size):
         if _is_crowded(patterns, tally):
@@ -239,15 +241,15 @@ def _next_key(given, patterns, members, i, d, mask):
 
 
 @njit(**INNER)
-def _rows_of_unit(given, patterns, tally, key, i):
+def _rows_of_unit(given, patterns, key, i):
     """Count the members of member i's unit in a pattern; none where units are not counted."""
     if not given.units.size:
         return 0
-    return patterns.unit_counts[_unit_slot(patterns, tally, key, given.units[i], False)]
+    return patterns.unit_counts[_find(patterns.unit_keys, _unit_key(key, given.units[i]))]
 
 
 @njit(**INNER)
-def _shortfall(given, patterns, members, tally, i, mask):
+def _shortfall(given, patterns, members, i, mask):
     """Return by how much the patterns' shortfall rises if a member gets another mask."""
     old = members.mask[i]
     change = 0
@@ -258,13 +260,13 @@ def _shortfall(given, patterns, members, tally, i, mask):
         if old != GONE:
             s = members.slot[i * given.columns.size + d]
             n = patterns.counts[s]
-            if n <= k and _rows_of_unit(given, patterns, tally, patterns.keys[s], i) <= 1:
+            if n <= k and _rows_of_unit(given, patterns, patterns.keys[s], i) <= 1:
                 change += _short(n - 1, k) - _short(n, k)
         if mask != GONE:
             key = _next_key(given, patterns, members, i, d, mask)
             # What an empty slot holds is 0.
             n = patterns.counts[_find(patterns.keys, key)]
-            if n < k and _rows_of_unit(given, patterns, tally, key, i) == 0:
+            if n < k and _rows_of_unit(given, patterns, key, i) == 0:
                 change += _short(n + 1, k) - _short(n, k)
     return change
 

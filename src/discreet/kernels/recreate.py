@@ -16,7 +16,7 @@ See `suppression` for items, lots and patterns.
 import numpy as np
 from numba import njit
 
-from discreet.kernels.refine import _below, _unit
+from discreet.kernels.splitmix import below, unit
 from discreet.kernels.suppression import (
     COUNT,
     FIRST,
@@ -32,6 +32,7 @@ from discreet.kernels.suppression import (
     WRITTEN,
     inner,
     new_pattern,
+    once,
     price_of,
     same,
     shift,
@@ -55,12 +56,13 @@ def neighbours(codes, tables, most):
     by_column = codes.T.copy()
     near = np.full((n, min(n, most)), -1, np.int32)
     gaps = np.zeros(near.shape, np.int64)
-    weights = np.empty(q)
+    steps, total = np.empty(q, np.int32), 0.0
     for c in range(q):
-        weights[c] = weight_of(tables, 1 << c)
-    free = weights[np.isfinite(weights)]
-    scale = 250.0 / max(free.sum(), 1e-300)
-    steps = np.where(np.isfinite(weights), np.floor(weights * scale), 10_000).astype(np.int32)
+        weight = weight_of(tables, 1 << c)
+        total += weight if weight < np.inf else 0.0
+    for c in range(q):
+        weight = weight_of(tables, 1 << c)
+        steps[c] = weight * (250.0 / max(total, 1e-300)) if weight < np.inf else 10_000
     far, apart = np.empty(n, np.int32), np.empty(n, np.int64)
     tally = np.empty(256, np.int64)
     for i in range(n):
@@ -84,7 +86,7 @@ def neighbours(codes, tables, most):
     return near, gaps
 
 
-@inner
+@once
 def _take(i, far, apart, cut, room, near, gaps, tally):
     """List the items nearer than the cut by distance, and at it as many as there is room for."""
     n = far.size
@@ -122,7 +124,7 @@ def anneal(s, near, gaps, k, moves, hot, cold, state, best, waiting):
         many = _ruin(s, near, gaps, k, state, waiting, homeless)
         done = many > 0 and _recreate(s, near, gaps, k, state, waiting, homeless, many, order)
         gain = before - s.cost[0]
-        if done and (gain >= 0.0 or (heat > 0.0 and _unit(state) < np.exp(gain / heat))):
+        if done and (gain >= 0.0 or (heat > 0.0 and unit(state) < np.exp(gain / heat))):
             _tidy(s)
             if s.cost[0] < least - 1e-9:
                 least = s.cost[0]
@@ -158,7 +160,7 @@ def _tidy(s):
             s.at[FREE_PATTERNS] += 1
 
 
-@inner
+@once
 def _undo(s, waiting, homeless, many):
     """Take back what the journal says."""
     for i in range(many):
@@ -180,27 +182,27 @@ def _ruin(s, near, gaps, k, state, waiting, homeless):
     """Take some patterns apart; return how many items have homeless members."""
     seed = -1
     for _ in range(100):
-        lot = _below(state, s.lots.shape[0])
+        lot = below(state, s.lots.shape[0])
         item = s.lots[lot, ITEM]
         if item >= 0 and s.patterns[s.lots[lot, PATTERN], MASK] != s.nulls[item]:
             seed = lot
             break
     if seed < 0:
         return 0
-    many, members = 0, 0
+    many, members = np.int64(0), np.int64(0)
     many, members = _dissolve(
         s, s.lots[seed, PATTERN], s.lots[seed, ITEM], k, state, waiting, homeless, many, members
     )
-    for _ in range(_below(state, _RUINS)):
+    for _ in range(below(state, _RUINS)):
         if many == 0 or members > _RUINED * k:
             break
-        one = homeless[_below(state, many)]
-        u = _unit(state)
-        other = near[one, np.int64(u * u * near.shape[1])]
+        one = homeless[below(state, many)]
+        u = unit(state)
+        other = np.int64(near[one, np.int64(u * u * near.shape[1])])
         if other < 0 or s.first[other] < 0:
             continue
         lot = s.first[other]
-        while s.lots[lot, SIBLING] >= 0 and _below(state, 2) == 0:
+        while s.lots[lot, SIBLING] >= 0 and below(state, 2) == 0:
             lot = s.lots[lot, SIBLING]
         many, members = _dissolve(
             s, s.lots[lot, PATTERN], other, k, state, waiting, homeless, many, members
@@ -219,7 +221,7 @@ def _dissolve(s, pattern, item, k, state, waiting, homeless, many, members):
         one = lots[lot, ITEM]
         own += (mask == s.nulls[one]) * lots[lot, MEMBERS]
         lot = lots[lot, NEXT]
-    pool = own >= k and (own >= 3 * k or _below(state, 10) > 0)
+    pool = own >= k and (own >= 3 * k or below(state, 10) > 0)
     large = pattern == 0 or patterns[pattern, COUNT] > _RUINED * k
     lot = patterns[pattern, FIRST]
     while lot >= 0:
@@ -229,7 +231,7 @@ def _dissolve(s, pattern, item, k, state, waiting, homeless, many, members):
             continue
         if large:
             # Where all cannot go, what the pattern can spare goes, the drawn item first.
-            if one != item and (pattern == 0 or _below(state, 4) > 0):
+            if one != item and (pattern == 0 or below(state, 4) > 0):
                 continue
             count = count if pattern == 0 else min(count, spare(s, one, pattern, k))
             if count <= 0:
@@ -262,11 +264,11 @@ def _home(s, item, k):
 # Recreate
 
 
-@inner
+@once
 def _recreate(s, near, gaps, k, state, waiting, homeless, many, order):
     """Place all the homeless; return whether that worked."""
     for i in range(many):
-        j = _below(state, i + 1)
+        j = below(state, i + 1)
         order[i] = order[j]
         order[j] = homeless[i]
     for i in range(many):
@@ -277,7 +279,7 @@ def _recreate(s, near, gaps, k, state, waiting, homeless, many, order):
     return True
 
 
-@inner
+@once
 def _settle(s, near, gaps, k, state, waiting, item):
     """Place an item where it costs least per record; return whether there was a place."""
     pattern, price = _joined(s, near, gaps, k, item)
@@ -298,7 +300,7 @@ def _joined(s, near, gaps, k, item):
     """Return the cheapest pattern of a near item that an item can join."""
     best, least = -1, np.inf
     for i in range(near.shape[1]):
-        other = near[item, i]
+        other = np.int64(near[item, i])
         # The nearest come first, and a pattern shared with one costs what they differ in.
         if other < 0 or s.rows[item] * weight_of(s.tables, gaps[item, i] & ~s.nulls[item]) > least:
             break
@@ -328,7 +330,7 @@ def _founded(s, near, gaps, k, state, waiting, item, price):
     size = 1 << bits.size
     homeless, lent, saved = np.zeros(size), np.zeros(size), np.zeros(size)
     for i in range(near.shape[1]):
-        other = near[item, i]
+        other = np.int64(near[item, i])
         if other < 0:
             break
         gap = gaps[item, i] & ~base
@@ -372,7 +374,7 @@ def _founded(s, near, gaps, k, state, waiting, item, price):
         if homeless[index] < k:
             want = k - homeless[index]
             cost = (cost * k - want * saved[index] / lent[index]) / homeless[index]
-        if cost < least * (1.0 - 1e-9) or (cost <= least * (1.0 + 1e-9) and _below(state, 2) == 0):
+        if cost < least * (1.0 - 1e-9) or (cost <= least * (1.0 + 1e-9) and below(state, 2) == 0):
             best, least = index, cost
     if best < 0:
         return 0, np.inf
@@ -382,21 +384,21 @@ def _founded(s, near, gaps, k, state, waiting, item, price):
     return columns, least * s.rows[item]
 
 
-@inner
+@once
 def _free_columns(s, near, gaps, state, item, q):
     """Return columns that are blanked anyway, and those of which all sets are weighed."""
     if q <= _AT_ONCE:
         return 0, np.arange(q)
     base = 0
-    u = _unit(state)
+    u = unit(state)
     i = np.int64(u * near.shape[1])
-    if near[item, i] >= 0 and _below(state, 2) == 0:
+    if near[item, i] >= 0 and below(state, 2) == 0:
         base = gaps[item, i]
     bits = np.empty(_AT_ONCE, np.int64)
     count, taken = 0, base
     # Columns in which near items differ come first.
     for _ in range(40):
-        u = _unit(state)
+        u = unit(state)
         i = np.int64(u * u * near.shape[1])
         rest = gaps[item, i] & ~taken if near[item, i] >= 0 else 0
         b = 0
@@ -426,7 +428,7 @@ def _found(s, near, gaps, k, waiting, item, columns):
     waiting[item] = 0
     for turn in range(2):
         for i in range(near.shape[1]):
-            other = near[item, i]
+            other = np.int64(near[item, i])
             if other < 0 or s.patterns[pattern, COUNT] >= k:
                 break
             if gaps[item, i] & ~columns != 0:
@@ -455,7 +457,7 @@ def _found(s, near, gaps, k, waiting, item, columns):
     return False
 
 
-@inner
+@once
 def _borrow(s, other, pattern, k):
     """Move members of an item to a pattern that is short of them, from those that can spare."""
     lot = s.first[other]

@@ -17,6 +17,7 @@ from discreet.kernels.suppression import (
     COUNT,
     FIRST,
     ITEM,
+    LEFT_OUT,
     MASK,
     MEMBERS,
     NEXT,
@@ -26,6 +27,7 @@ from discreet.kernels.suppression import (
     found,
     inner,
     key_of,
+    once,
     price_of,
     same,
     shift,
@@ -42,11 +44,14 @@ def start(s, table, sets, few, k, levels, waiting, pools, most):
     the members that each item has to place, `pools` the items that may lend, `most` how many
     items may be hashed before only the last sets are.
     """
-    active = np.flatnonzero(waiting)
+    active = _still(waiting, np.arange(waiting.size))
     # All that could share a pattern wait together when it opens, but for what nulls make equal.
-    join = (s.nulls != 0).any()
+    nulls = 0
+    for null in s.nulls:
+        nulls |= null
+    join = nulls > 0
     work = 0
-    seen = np.full(s.unit.max() + 1 if s.unit.size else 0, -1, np.int64)
+    seen = np.full(s.unit.size, -1, np.int64)
     stamp = np.zeros(1, np.int64)
     for level in levels:
         for number in range(sets.size):
@@ -58,11 +63,22 @@ def start(s, table, sets, few, k, levels, waiting, pools, most):
                 continue
             work += active.size + pools.size
             _place(s, table, sets[number], join, k, level, waiting, active, pools, seen, stamp)
-            active = active[waiting[active] > 0]
+            active = _still(waiting, active)
     return active
 
 
 @inner
+def _still(waiting, active):
+    """Return those of the items that still wait."""
+    left, count = np.empty(active.size, np.int64), 0
+    for item in active:
+        if waiting[item] > 0:
+            left[count] = item
+            count += 1
+    return left[:count]
+
+
+@once
 def _place(s, table, columns, join, k, level, waiting, active, pools, seen, stamp):
     """Go through one set of columns."""
     slots, group, reps, following = _grouped(s, table, columns, waiting, active, join)
@@ -152,7 +168,7 @@ def _open(s, table, columns, waiting, active, head, following):
     return pattern
 
 
-@inner
+@once
 def _lenders(s, columns, k, slots, reps, served, pools):
     """Chain the pools that could lend to each group that wants it."""
     lent = np.full(reps.size, -1, np.int64)
@@ -205,7 +221,7 @@ def _open_lent(
         return
     pattern = _open(s, table, columns, waiting, active, head, following)
     for i in range(count):
-        item, many = takes[i]
+        item, many = takes[i, 0], takes[i, 1]
         shift(s, item, s.home[s.own[item]], -many)
         shift(s, item, pattern, many)
 
@@ -217,7 +233,7 @@ def absorb(s, table, everything, waiting, active):
     `everything` are the columns that may be blanked. Fewer than k wait in each group of items that
     agree in the others.
     """
-    slots, group, reps, _ = _grouped(s, table, everything, waiting, active, True)
+    slots, group, reps, _ = _grouped(s, table, everything, waiting, active, active.size > 0)
     count = reps.size
     masks, least = np.zeros(count, np.int64), np.full(count, np.inf)
     goals, blanks = np.full(count, -1, np.int64), np.zeros(count, np.int64)
@@ -253,12 +269,12 @@ def absorb(s, table, everything, waiting, active):
             shift(s, item, found(s, table, item, blanks[g]), waiting[item])
             waiting[item] = 0
         elif g >= 0 and np.isfinite(s.price):
-            shift(s, item, 0, waiting[item])
+            shift(s, item, LEFT_OUT, waiting[item])
             waiting[item] = 0
-    return active[waiting[active] > 0]
+    return _still(waiting, active)
 
 
-@inner
+@once
 def _group_of(s, columns, slots, reps, item):
     place = np.int64(key_of(s.codes, item, columns) & np.uint64(slots.size - 1))
     while slots[place] >= 0 and not same(s.codes, item, reps[slots[place]], columns):
@@ -266,7 +282,7 @@ def _group_of(s, columns, slots, reps, item):
     return slots[place]
 
 
-@inner
+@once
 def _widen(s, table, pattern, mask):
     """Move all that a pattern has to one with more blanks."""
     goal = -1

@@ -12,7 +12,9 @@ class Lots:
     """Members of items with their blanks: what a state holds, outside of the compiled code."""
 
     def __init__(self, items: np.ndarray, masks: np.ndarray, members: np.ndarray) -> None:
-        self.parts = self.items, self.masks, self.members = items, masks, members
+        # Of one layout, so that kernels are compiled once.
+        self.parts = tuple(np.ascontiguousarray(part) for part in (items, masks, members))
+        self.items, self.masks, self.members = self.parts
 
     def at(self, some: np.ndarray) -> Lots:
         """Return some of the lots."""

@@ -182,15 +182,17 @@ class _Layout:
         """List for some tuples those with blanks that can fit them, or all if units are counted."""
         others = self.tuples if self.problem.held is not None else self.tuples[np.sort(some)]
         each, whole = len(others), False
+        blanks = self.most | self.nulls
         while not whole:
             begins, ends, near, differ, whole = fitting(
                 self.problem.codes,
                 asked,
                 self.nulls,
-                self.most | self.nulls,
+                blanks,
                 *self.choices,
                 self.tuples[some],
                 others,
+                np.unique(blanks[others] & asked),
                 each,
                 budget,
             )
@@ -199,13 +201,15 @@ class _Layout:
 
     def _fixed(self, asked: np.int64, some: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
         """Sum up for some tuples the members that never change and can fit them."""
+        blanks, others = self.most | self.nulls, self.kept[self.most[self.kept] & asked == 0]
         begins, ends, differ, members = fixed_fits(
             self.problem.codes,
             asked,
             self.nulls,
-            self.most | self.nulls,
+            blanks,
             self.tuples[some],
-            self.kept[self.most[self.kept] & asked == 0],
+            others,
+            np.unique(blanks[others] & asked),
             self.problem.counts,
             max(_ENOUGH, k),
         )
@@ -214,13 +218,14 @@ class _Layout:
     def give_back(self) -> None:
         """Give back from the dearest record to the cheapest, and the other way; keep the best."""
         fits, prices = self.fits, self.problem.weights
+        columns = np.argsort(-prices, kind="stable")
         last = np.full(int(self.units.max(initial=-1)) + 1, -1, np.int64)
         least, best = np.inf, (fits.blanks.copy(), fits.counts.copy())
         for start in self._starts():
             for order in (self.order, self.order[::-1].copy()):
                 fits.blanks[:] = start[self.home]
                 count_all(fits, last)
-                left = -give_back(fits, order, prices, last)
+                left = -give_back(fits, order, columns, prices, last)
                 if left < least:
                     least, best = left, (fits.blanks.copy(), fits.counts.copy())
         fits.blanks[:], fits.counts[:] = best
@@ -252,9 +257,9 @@ class _Layout:
                 _WORK // (_REGION**2 * looked_at), _MOST_MOVES * len(self.order), _DEFAULT_MOVES
             )
         state = draws.words(np.arange(1)).astype(np.uint64)
-        improve(
-            self.fits, self.problem.weights, 0, _REGION, state
-        )  # compiled before the clock runs
+        prices = self.problem.weights
+        given = self.fits, np.argsort(-prices, kind="stable"), prices
+        improve(*given, 0, _REGION, state)  # compiled before the clock runs
         end = time.monotonic() + (seconds or 0.0)
         done, saved, stopped = 0, 0.0, False
         trace: dict[str, list[float]] = {"moves": [], "saved": []}
@@ -262,7 +267,7 @@ class _Layout:
         try:
             while done < moves if moves is not None else time.monotonic() < end:
                 some = _BATCH if moves is None else min(_BATCH, moves - done)
-                saved += improve(self.fits, self.problem.weights, some, _REGION, state)
+                saved += improve(*given, some, _REGION, state)
                 done += some
                 trace["moves"].append(done)
                 trace["saved"].append(saved)

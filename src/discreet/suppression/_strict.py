@@ -79,7 +79,8 @@ def _start(items: Items, problem: Problem) -> Lots:
     active = suppression_start.start(
         state, table, sets, few, k, _levels(items, sets), waiting, pools, most
     )
-    active = suppression_start.absorb(state, table, int(sets.max(initial=0)), waiting, active)
+    if len(active):
+        active = suppression_start.absorb(state, table, int(sets.max(initial=0)), waiting, active)
     if len(active):
         raise Infeasible(int(waiting[active].sum()), int((waiting * items.rows)[active].sum()))
     return lots_of(state)
