@@ -7,7 +7,8 @@ import pytest
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
-from discreet.suppression import _exact
+from discreet.generalization import KAnonymity
+from discreet.suppression import LocalSuppression, _exact
 from discreet.suppression._exact import lower_bound, solve_exact
 from discreet.suppression._match import solve_match
 from discreet.suppression._own import solve_own
@@ -108,13 +109,31 @@ def test_what_cannot_be_proven_is_refused():
         BadInput, match=r"at most 20,000 ways to blank .* 412 distinct records in 7"
     ):
         solve_exact(problem(reference("testdata7"), 3), "value")
-    with pytest.raises(
-        BadInput, match="under 'match' the fewest blanks are those of k - 1 records"
-    ):
-        solve_exact(problem(reference("francdat4"), 2), "match")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"k": 2, "null_policy": "match"}, "under 'match' the fewest blanks are those of k - 1"),
+        ({"privacy": [KAnonymity(2)]}, "leave privacy out"),
+        ({"max_risk": 0.1, "risk": "suda"}, "leave risk = 'suda' out"),
+        ({"max_risk": 0.1, "risk": "individual", "weight": "w"}, "leave risk = 'individual' out"),
+        ({"k": 2, "limit": {"a": 0.5}}, "leave limit out"),
+    ],
+)
+def test_what_no_optimum_is_proven_for_is_refused(given, said):
+    with pytest.raises(BadInput, match=f"exact = true is for .*{said}"):
+        LocalSuppression(**given, exact=True).check_params()
 
 
 def test_the_bound_of_a_large_table_is_that_of_own(monkeypatch):
     one = problem(reference("testdata2_7"), 3)
     monkeypatch.setattr(_exact, "_MOST_BOUND", 100)
+    assert lower_bound(one) == 162
+
+
+def test_a_bound_that_takes_too_long_is_that_of_own(monkeypatch):
+    one = problem(reference("testdata2_7"), 3)
+    assert lower_bound(one) > 162
+    monkeypatch.setattr(_exact, "_SECONDS_OF_BOUND", 0.0)
     assert lower_bound(one) == 162

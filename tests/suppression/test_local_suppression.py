@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet import protect
 from discreet.errors import BadInput
-from discreet.generalization import LDiversity
+from discreet.generalization import KAnonymity, LDiversity
 from discreet.suppression import LocalSuppression
 
 POLICIES = ["value", "own", "match"]
@@ -104,6 +104,14 @@ PEOPLE = pd.DataFrame({"age": [30, 30, 30, 31, 70, 71], "sex": list("ffmmff")})
         (
             {"k": 2, "record_cost": 0},
             "record_cost must be a number above 0 and at most 1e.09, not 0",
+        ),
+        (
+            {"k": 2, "subsets": 2, "max_risk": 0.5, "risk": "individual", "weight": "w"},
+            "risk = 'individual' is about all key columns together; leave combinations and subsets",
+        ),
+        (
+            {"privacy": [KAnonymity(2)], "combinations": [{"columns": ["age"], "k": 2}]},
+            "privacy is about all key columns together; leave combinations and subsets out",
         ),
         ({"k": 2, "improve": 1, "improve_moves": 5}, "improve \\(seconds\\) or improve_moves"),
         ({"k": 7}, "6 records cannot be k = 7 of a kind; lower k"),

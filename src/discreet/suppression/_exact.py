@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,23 +21,20 @@ from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 # Ways to blank a tuple, once for each demand, that an exact solution, or a bound by linear
 # programming, is made for.
 _MOST_EXACT, _MOST_BOUND = 20_000, 10_000
-# What a proof may take.
-_SECONDS = 60.0
+# Seconds that a proof may take, and a bound.
+_SECONDS, _SECONDS_OF_BOUND = 60.0, 20.0
 
 
 def solve_exact(problem: Problem, null_policy: str) -> Solution:
-    """Return a solution that is proven to be the cheapest, or refuse a table that is too large."""
+    """Return a solution that is proven to be the cheapest, or refuse a table that is too large.
+
+    For the null policies `own` and `value`.
+    """
     if null_policy == "own":
         found = solve_own(problem)
         if found.bound < found.cost(problem) - 1e-6:
             raise _too_large(problem)
         return found
-    if null_policy == "match":
-        raise BadInput(
-            "exact = true is for the null policies 'value' and 'own': under 'match' the fewest "
-            "blanks are those of k - 1 records that are blanked whole, with which everybody else "
-            "can be found"
-        )
     model = _model(problem, _MOST_EXACT)
     if model is None:
         raise _too_large(problem)
@@ -73,26 +71,37 @@ class _Model:
 
     def solved(self) -> Solution:
         """Return the cheapest solution."""
-        values, bound = self._run(whole=True)
+        found = self._run(whole=True)
+        if found.status == 2:
+            raise Infeasible(int(self.sizes.sum()), int(rows_of(self.problem).sum()))
+        if found.status != 0:
+            raise BadInput(
+                f"the fewest blanks of this table were not proven within {_SECONDS:.0f} s: leave "
+                "exact = true out, and a bound is told instead"
+            )
+        values = found.x[: len(self.masks)]
         used = np.flatnonzero((values > 0.5) & (self.masks != 0))
         owners, masks = self.owners[used], self.masks[used]
         held, tuples = None, owners
         if self.problem.held is not None:
             held, tuples = owners, self.problem.held.tuples[owners]
         order = np.lexsort([owners, masks, tuples])
-        found = Solution(
+        solution = Solution(
             tuples[order],
             masks[order],
             np.rint(values[used]).astype(np.int64)[order],
             None if held is None else held[order],
         )
-        return replace(found, bound=min(bound, found.cost(self.problem)))
+        bound = min(float(found.mip_dual_bound), solution.cost(self.problem))
+        return replace(solution, bound=bound)
 
     def relaxed(self) -> float:
-        """Return the optimum of the linear relaxation."""
-        return self._run(whole=False)[1]
+        """Return the optimum of the linear relaxation, or 0 where none is found in time."""
+        found = self._run(whole=False)
+        return float(found.fun) if found.status == 0 else 0.0
 
-    def _run(self, whole: bool) -> tuple[np.ndarray, float]:
+    def _run(self, whole: bool) -> Any:
+        """Return what `scipy.optimize.milp` finds."""
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import coo_array
 
@@ -126,22 +135,13 @@ class _Model:
         matrix = coo_array(
             (rows.values, (rows.rows, rows.columns)), shape=(len(rows.low), columns)
         ).tocsr()
-        found = milp(
+        return milp(
             cost,
             constraints=LinearConstraint(matrix, rows.low, rows.high),
             bounds=Bounds(0, upper),
             integrality=np.full(columns, int(whole)),
-            options={"mip_rel_gap": 0.0, "time_limit": _SECONDS if whole else np.inf},
+            options={"mip_rel_gap": 0.0, "time_limit": _SECONDS if whole else _SECONDS_OF_BOUND},
         )
-        if found.status == 2:
-            raise Infeasible(int(self.sizes.sum()), int(rows_of(self.problem).sum()))
-        if found.status != 0:
-            raise BadInput(
-                f"the fewest blanks of this table were not proven within {_SECONDS:.0f} s: leave "
-                "exact = true out, and a bound is told instead"
-            )
-        bound = found.mip_dual_bound if whole else found.fun
-        return found.x[:ways], float(bound)
 
 
 class _Rows:

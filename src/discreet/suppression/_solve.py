@@ -62,8 +62,6 @@ def _solve(
 ) -> Solution:
     """Call the solver of a reading and of what is demanded."""
     if method.exact:
-        if good is not None or method.risk == "suda":
-            raise BadInput("exact = true is for k, combinations and subsets alone")
         return solve_exact(problem, method.null_policy)
     if method.null_policy == "own":
         return solve_own(problem)

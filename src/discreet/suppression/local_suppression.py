@@ -84,9 +84,12 @@ class LocalSuppression(Method):
         Seconds to look for fewer blanks. Ctrl-C ends it early, with the best so far.
     improve_moves : int, optional
         Moves of that search instead of seconds: the same seed then gives the same blanks. By
-        default, a number that depends on the table.
+        default, a number that depends on the table. There is no such search, so that neither does
+        anything, with `exact`, null_policy "own", `privacy` beyond k, risk "individual" or "suda",
+        and where units are counted under "match".
     exact : bool
-        Find the proven optimum; for small tables.
+        Find the proven optimum; for small tables, under "value" or "own", without `privacy`,
+        `limit` and risks other than "class".
     columns : list of str, optional
         The key columns; all but those that `privacy` and `weight` name by default. In a recipe, the
         step's columns.
@@ -226,14 +229,39 @@ class LocalSuppression(Method):
                 f"privacy is for null_policy = 'value' alone, not for {self.null_policy!r}: under "
                 "it no records are a class"
             )
-        if models and (self.combinations or self.subsets):
-            raise BadInput("privacy is about all key columns together; leave combinations out")
         if self.max_risk is None and (self.risk != "class" or self.weight is not None):
             raise BadInput("risk and weight are for max_risk, such as max_risk = 0.1")
         if (self.weight is not None) != (self.risk == "individual"):
             raise BadInput("risk = 'individual' needs the column of weights, and no other takes it")
         if self.risk != "class" and self.null_policy != "value":
             raise BadInput(f"risk = {self.risk!r} is for null_policy = 'value' alone")
+        judged = "privacy" if models else "risk = 'individual'"
+        if (models or self.risk == "individual") and (self.combinations or self.subsets):
+            raise BadInput(
+                f"{judged} is about all key columns together; leave combinations and subsets out"
+            )
+        if self.exact:
+            self._check_exact()
+
+    def _check_exact(self) -> None:
+        """Refuse what no optimum can be proven for."""
+        if self.null_policy == "match":
+            raise BadInput(
+                "exact = true is for the null policies 'value' and 'own': under 'match' the fewest "
+                "blanks are those of k - 1 records that are blanked whole, with which everybody "
+                "else can be found"
+            )
+        besides = {
+            "privacy": self.privacy,
+            f"risk = {self.risk!r}": self.risk != "class",
+            "limit": self.limit,
+        }
+        for said, given in besides.items():
+            if given:
+                raise BadInput(
+                    "exact = true is for k, combinations, subsets and the risk by class alone; "
+                    f"leave {said} out"
+                )
 
     @property
     def bound_to_memory(self) -> str | None:
