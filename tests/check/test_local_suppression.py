@@ -10,6 +10,7 @@ import pytest
 import discreet
 from discreet import check_release
 from discreet.check.evidence import Evidence
+from discreet.errors import BrokenPromise
 from tests.suppression.counter import Suppressed, found_for_certain, violations
 
 CELLS = "every treated cell equals the plan applied, nulls in place"
@@ -138,6 +139,31 @@ def test_who_is_found_for_certain_is_told(reading, units):
         assert said.endswith("; nobody is found for certain by these columns")
         assert name not in weak
     assert number == 0 or reading != "value"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"k": 3, "subsets": 1}, {"combinations": [{"columns": ["age", "job"], "k": 3}]}],
+)
+def test_who_is_found_by_keys_that_are_not_demanded_together(asked):
+    release = protect(**asked)
+    number = found_for_certain(counted(release, **asked))
+    assert number == release.log["steps"][0]["found_for_certain"] > 0
+    weak = {one.promise: one.detail for one in release.check.having("weak")}
+    assert weak["step 1 (local-suppression) lets people be found for certain"] == (
+        f"the keys of {number:,} fit one released record alone; k = 2 over all keys together "
+        "prevents that"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reading", "each"),
+    [("value", "is in 3"), ("own", "agrees with 3"), ("match", "agrees with 3")],
+)
+def test_what_is_counted_is_said(reading, each):
+    found = {one.promise: one.detail for one in protect(k=3, null_policy=reading).check.findings}
+    of_what = " of the original" if reading == "own" else ""
+    assert f"; each {each} records{of_what} or more" in found[f"k = 3 {OVER} {READING[reading]}"]
 
 
 def test_who_may_be_found_is_told_without_the_original():
@@ -370,3 +396,24 @@ def test_a_released_file_that_was_edited_is_found(tmp_path):
     (internal / "plan.json").write_text(json.dumps(plan))
     found = broken(check_release(table, release.recipe, internal))
     assert FIGURES in found
+
+
+def test_blanks_that_other_members_show_are_told_with_what_works():
+    # Of the oldest there is one in each area, whose area is cheaper to blank than the age.
+    homes = np.arange(60) // 2
+    table = {
+        "home": homes,
+        "area": np.where(homes < 15, "north", "south"),
+        "age": np.where(np.isin(np.arange(60), [0, 59]), 90, 30),
+        "pay": np.arange(60) % 7 * 1.5,
+    }
+    roles = {"household": "home", "quasi": ["area", "age"], "confidential": ["pay"]}
+    step = {"method": "local-suppression", "columns": ["age", "area"], "k": 2}
+    step["importance"] = {"age": 5.0}
+    with pytest.raises(BrokenPromise) as refused:
+        discreet.protect(pa.table(table), {"roles": roles, "steps": [step]})
+    assert "set fixed = ['area'], set release_household = false, or drop" in str(refused.value)
+    apart = {"roles": roles | {"release_household": False}, "steps": [step]}
+    assert discreet.protect(pa.table(table), apart).check.verified
+    fixed = {"roles": roles, "steps": [step | {"fixed": ["area"]}]}
+    assert discreet.protect(pa.table(table), fixed).check.verified

@@ -335,6 +335,23 @@ def test_records_that_are_alone_are_no_class_of_one_value(engine):
     }
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_classes_with_two_values_of_which_one_is_rare(engine):
+    ill = ["flu"] * N
+    ill[0] = ill[1] = "cold"
+    table = people(region=["n", "s"] * (N // 2), sex=["f"] * N, ill=ill)
+    model = {"model": "l-diversity", "l": 2, "column": "ill"}
+    step = {"method": "local-suppression", "columns": ["region", "sex"], "privacy": [model]}
+    roles = {"quasi": ["region", "sex"], "confidential": ["ill"], "rest": "drop"}
+    assert found(step, table=table, roles=roles, engine=engine) == {
+        "classes of region, sex nearly give 'ill' away": "in 2 of 2 (240 records) one value has "
+        "more than 95%; l-diversity by entropy, or t-closeness, prevents that"
+    }
+    ill[: N // 4] = ["cold"] * (N // 4)
+    table = table.set_column(table.column_names.index("ill"), "ill", pa.array(ill))
+    assert found(step, table=table, roles=roles, engine=engine) == {}
+
+
 def test_columns_that_are_shuffled_in_one_order():
     roles = {"quasi": ["region", "sex"], "confidential": ["ill"], "insensitive": ["pay"]}
     columns = ["region", "sex", "ill", "pay"]

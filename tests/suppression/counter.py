@@ -85,7 +85,7 @@ def prices(columns: Sequence[str], importance: Any) -> dict[str, float]:
     if isinstance(importance, dict):
         return weights | importance
     for place, name in enumerate(importance or ()):
-        weights[name] = float(len(importance) - place)
+        weights[name] = float(len(importance) - place + 1)
     return weights
 
 

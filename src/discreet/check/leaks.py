@@ -159,6 +159,10 @@ class _Looked:
             f"{len(codes):,} records"
         )
         remedy = f"list it under household_level, set release_household = false, or drop '{name}'"
+        steps = [step for step in self.recipe.steps if name in step.columns]
+        if any(step.method == "local-suppression" for step in steps):
+            # Blanks are made by record, whatever the other members show.
+            remedy = remedy.replace("list it under household_level", f"set fixed = ['{name}']")
         return [(what, remedy)]
 
 

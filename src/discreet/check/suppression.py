@@ -167,12 +167,16 @@ def _shared(
     least = min((int(some.min(initial=k)) for some in counts), default=k)
     rare = sum(int((some < k).sum()) for some in counts)
     patterns = counted(sum(map(len, counts)), "pattern")
+    which = f"{shown.noun}{' of the original' * (reading == 'own')}"
     if least < k:
-        worst = f"{rare:,} of {patterns} are in fewer, the rarest in {least:,} {shown.noun}"
+        worst = f"{rare:,} of {patterns} agree with fewer, the rarest with {least:,} {which}"
+        if reading == "value":
+            worst = f"{rare:,} of {patterns} are in fewer, the rarest in {least:,} {which}"
         if reading == "own" and tables.before is None:
             return Finding(said, "not verifiable", NEEDS_ORIGINAL)
         return Finding(said, "broken", worst)
-    return Finding(said, "verified", f"{patterns}, each in {k:,} {shown.noun} or more")
+    each = "is in" if reading == "value" else "agrees with"
+    return Finding(said, "verified", f"{patterns}; each {each} {k:,} {which} or more")
 
 
 def _counts(reading: str, tables: _Tables, columns: tuple[str, ...], k: int) -> np.ndarray:

@@ -14,13 +14,16 @@ from discreet.check.evidence import Evidence
 from discreet.check.faint import Said, faint_steps
 from discreet.check.findings import Finding
 from discreet.check.shown import OF_CLASSES, Shown
-from discreet.check.suppression import exposed, found_for_certain
-from discreet.recipe.recipe import Recipe
+from discreet.check.suppression import demanded, exposed, found_for_certain
+from discreet.recipe.recipe import Recipe, Step
 from discreet.table import words
+from discreet.table.classes import classes_of, encode_columns
 from discreet.table.identifiers import FEWEST, Marks, can_identify, marks_of
 
 # Columns that nobody named, from which on they are many.
 _MANY = 10
+# The share of one value from which on a class is nearly of that value alone.
+_NEARLY_ONE = 0.95
 # The share of records with a value of their own from which on a column differs in every record.
 _NEARLY_ALL = 0.99
 
@@ -30,6 +33,7 @@ def weaknesses(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[
     found = [*_roles(shown, recipe), *_of_their_own(shown, recipe)]
     found += faint_steps(shown, recipe, evidence)
     found += [*_readings(shown, recipe, evidence), *_classes(shown, recipe)]
+    found += _nearly_one_valued(shown, recipe)
     return [Finding(wrong, "weak", said) for wrong, said in found]
 
 
@@ -107,17 +111,19 @@ def _joined(one: dict[str, Marks], other: dict[str, Marks]) -> dict[str, Marks]:
 
 
 def _readings(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> Said:
-    """Count the people who are found for certain where a blank is more than one more value."""
+    """Count the people who are found for certain where not all keys together are shared."""
     plans = [] if evidence is None else evidence.plan["steps"]
     for number, step in enumerate(recipe.steps):
         reading = step.parameters().get("null_policy")
         missing = set(step.columns) - set(shown.column_names)
-        if step.method != "local-suppression" or reading == "value" or missing:
+        if step.method != "local-suppression" or missing or _shares_all(step):
             continue
         plan = plans[number] if number < len(plans) else None
         where = f"step {number + 1} ({step.method})"
         found = found_for_certain(shown, step, plan)
         prevented = 'null_policy = "value" prevents that'
+        if reading == "value":
+            prevented = "k = 2 over all keys together prevents that"
         if found:
             yield (
                 f"{where} lets people be found for certain",
@@ -129,6 +135,13 @@ def _readings(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> Said:
                 f'null_policy = "{reading}" counts others for {few:,} {shown.noun} that share what '
                 f"they show, blanks included, with too few; {prevented}",
             )
+
+
+def _shares_all(step: Step) -> bool:
+    """Return whether each record shares all its keys, blanks included, with another."""
+    given = step.parameters()
+    together = tuple(step.columns) in demanded(step.columns, given) or given["risk"] == "suda"
+    return given["null_policy"] == "value" and (together or bool(given["privacy"]))
 
 
 # Classes
@@ -193,3 +206,26 @@ def _one_valued(shown: Shown, recipe: Recipe, quasi: list[str], told: list[str])
                 f"hold{'s' * (not many)} one value{' each' * many}, so whoever finds the class "
                 "knows it; l-diversity prevents that",
             )
+
+
+def _nearly_one_valued(shown: Shown, recipe: Recipe) -> Said:
+    """Count the classes that hold l distinct values, nearly all of them the same."""
+    for step in recipe.steps:
+        for model in step.parameters().get("privacy") or () if step.promise else ():
+            if model.model != "l-diversity" or model.kind != "distinct":
+                continue
+            columns = [*step.columns, model.column]
+            if not set(columns) <= set(shown.column_names):
+                continue
+            table, records = shown.records.over(columns)
+            ids, n = classes_of(*encode_columns(table, step.columns))
+            sizes, largest = np.bincount(ids, records, n), np.zeros(n)
+            np.maximum.at(largest, ids, records)
+            near = largest > _NEARLY_ONE * sizes
+            if near.any():
+                yield (
+                    f"classes of {', '.join(step.columns)} nearly give '{model.column}' away",
+                    f"in {int(near.sum()):,} of {n:,} ({int(sizes[near].sum()):,} records) one "
+                    f"value has more than {_NEARLY_ONE:.0%}; l-diversity by entropy, or "
+                    "t-closeness, prevents that",
+                )

@@ -108,6 +108,8 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
 
 def _figures(step: dict[str, Any], counts: str) -> Iterator[str]:
     """Say what a step found out, in a few lines."""
+    if step.get("recoded"):
+        yield f"recoded: {', '.join(f'{c} to level {n}' for c, n in step['recoded'].items())}"
     if "quality" in step:
         yield f"{step['quality']['model']} {step['quality']['value']:.6g}"
     for search in step.get("searches", ()):

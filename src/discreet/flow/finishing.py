@@ -209,7 +209,9 @@ def count_changes(decided: Decided, original: Frame, treated: Frame, finish: Fin
         nulls = decided.log["nulls"]["cells"][name]
         decided.log["changed_cells"][name] = original.num_rows - nulls
     for entry, step in zip(decided.log["steps"], decided.recipe.steps, strict=True):
-        entry["changed_cells"] = {c: decided.log["changed_cells"][c] for c in step.columns}
+        # Of blanks it is known which are the step's own, and not an earlier one's.
+        own = entry.get("blanked") or decided.log["changed_cells"]
+        entry["changed_cells"] = {c: own[c] for c in step.columns}
 
 
 def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

@@ -62,6 +62,7 @@ def public_facts(
         "nulls": log["nulls"]["policy"],
         "suppressed": log.get("suppressed"),
         "blanked": _blanked_by_steps(log),
+        "blanked_records": [n for s in log["steps"] if (n := s.get("records_touched"))],
     }
 
 

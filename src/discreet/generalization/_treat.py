@@ -297,6 +297,9 @@ class Treatment:
                 for i, (r, one) in enumerate(zip(g["rounds"], done.rounds, strict=True), start=1)
             ],
         }
+        if not self.models:
+            # Nothing was searched for.
+            figures |= {"searches": [], "recoded": searches[0] if searches else {}}
         if confidential:
             figures["classes_without_values"] = self._empty_classes()
         fixed = {}

@@ -12,7 +12,7 @@ from discreet.report.page import Table, counted, figure, share, shortened
 Plan = Mapping[str, Any]
 READINGS = {
     "value": "a blank is one more value: every combination of released values, blanks included, is "
-    "shared by k. It holds under each reading, and nobody is found for certain",
+    "shared by k. What holds so holds under each reading",
     "own": "a blank hides what its record was: k of the original records agree with the values "
     "that a record shows. Some people may be found for certain",
     "match": "a blank matches any value: k released records agree with each record wherever "
@@ -39,12 +39,12 @@ def said_of_cost(done: Plan) -> str:
     if not done["cost"]:
         return "nothing"
     paid = f"{figure(done['cost'])} (a cell costs the importance of its column)"
+    if done["gap"] is None:
+        return f"{paid}; no useful lower bound is known"
     if done["gap"] <= 0:
         return f"{paid}, proven to be the least"
-    if done["bound"] <= 0:
-        return f"{paid}; no lower bound is known"
-    least = f"nothing is known to cost less than {figure(done['bound'])}"
-    return f"{paid}; {least}: at most {share(done['gap'])} could be saved"
+    least = f"no solution can cost less than {figure(done['bound'])}"
+    return f"{paid}; {least}, so at most {share(done['gap'])} could be saved"
 
 
 def said_of_found(done: Plan, counts: str) -> str:

@@ -106,10 +106,13 @@ def _caveats(facts: Facts) -> list[tuple[str, str]]:
 
 def _suppressed(facts: Facts) -> str:
     found, cells = facts["suppressed"], facts["blanked"]
-    local = f"Single cells were blanked: {_cells(cells)}, because too few records shared what they "
-    local += "told together with others."
+    touched = facts["blanked_records"]
+    several = "up to " * (len(touched) > 1)
+    where = f"in {several}{counted(sum(touched), 'record')} ({named(list(cells))})"
+    local = f"{counted(sum(cells.values()), 'cell')} {where} were blanked, because what they told "
+    local += "would have given somebody away."
     if not found:
-        return f"No record was suppressed. {local}" if cells else NOTHING
+        return f"No record was left out. {local}" if cells else NOTHING
     records, gone, blanked = found["records"], found["left_out"], found["blanked_cells"]
     fates = [f"{gone:,} left out of the file"] if gone else []
     if gone < records:
@@ -119,12 +122,9 @@ def _suppressed(facts: Facts) -> str:
         fates.append(f"{records - gone:,} with {fate}")
     said = f"{counted(records, 'record')} suppressed: {', '.join(fates)}."
     if blanked:
-        said += f" In all, {_cells(blanked, ' blanked')}."
+        cells_of = counted(sum(blanked.values()), "cell")
+        said += f" In all, {cells_of} blanked in {named(list(blanked))}."
     return f"{said} {local}" if cells else said
-
-
-def _cells(cells: Mapping[str, int], done: str = "") -> str:
-    return f"{counted(sum(cells.values()), 'cell')}{done} in {named(list(cells))}"
 
 
 def _distributions(columns: list[Facts]) -> Iterator[tuple[str, Picture | None]]:

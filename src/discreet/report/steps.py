@@ -17,6 +17,8 @@ Plan = Mapping[str, Any]
 # Longer lists are in plan.json, and drawn here.
 LONGEST_TABLE = 25
 _OWN = ("method", "columns", "promise", "precision", "hierarchies")
+# Parameters of a generalization without privacy models, where nothing is searched for.
+_OF_RECODING = ("levels", "quality")
 # Parameters that are, or hold, a number of records or of what else a recipe counts.
 COUNTED = ("k", "min_count", "min_attraction", "privacy", "combinations", "subsets")
 
@@ -53,6 +55,8 @@ def step_parts(
 def _step(asked: Plan, decided: Plan, done: Plan, drawn: Plan, counts: str) -> StepPart:
     part = StepPart(decided["step"], decided["method"], done["effect"], list(decided["columns"]))
     given = {key: value for key, value in asked.items() if key not in _OWN and value is not None}
+    if "recoded" in done:
+        given = {key: given[key] for key in _OF_RECODING if key in given}
     part.asked = [(key, figure(value)) for key, value in given.items()]
     part.counts = counts
     if counts != "records" and not given.keys().isdisjoint(COUNTED):
@@ -233,6 +237,11 @@ def _ipso(part: StepPart, plan: Plan, done: Plan) -> None:
 
 def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
     depth = {name: len(one["labels"]) - 1 for name, one in plan["hierarchies"].items()}
+    if "recoded" in done:
+        levels = (f"{c} to level {n} of {depth[c]}" for c, n in done["recoded"].items())
+        part.facts.append(("recoded", ", ".join(levels)))
+        _quality(part, done)
+        return
     rows = []
     for group in plan["groups"]:
         for i, one in enumerate(group["rounds"], start=1):
@@ -244,9 +253,7 @@ def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
     head = ("group", "round", *depth, "records", "classes", "smallest")
     reading = "Level 0 is the value itself, the highest is * for every value."
     part.tables.append(("Levels", Table(head, rows, len(head) - 1, reading)))
-    if "quality" in done:
-        quality = done["quality"]
-        part.facts.append((f"quality ({quality['model']})", figure(quality["value"])))
+    _quality(part, done)
     for search in done.get("searches", ()):
         gap = search["gap"]
         proven = f"within {share(gap)} of the optimum" if gap else "proven optimal"
@@ -261,6 +268,12 @@ def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
                 (f"paid for the draw ({search['group']}, round {search['round']})", said)
             )
     _suppressed(part, done)
+
+
+def _quality(part: StepPart, done: Plan) -> None:
+    if "quality" in done:
+        quality = done["quality"]
+        part.facts.append((f"quality ({quality['model']})", figure(quality["value"])))
 
 
 def _mondrian(part: StepPart, plan: Plan, done: Plan) -> None:

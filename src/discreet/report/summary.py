@@ -5,7 +5,7 @@ For the top of the page, for notebooks and for the terminal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.report.measures import Row, cells, measured
@@ -22,7 +22,7 @@ def key_figures(facts: Facts) -> list[Row]:
 
 def sentences(facts: Facts) -> list[str]:
     """Say what was done, how well the release is protected, and what it costs."""
-    found = [_done(facts), _protected(facts), _cost(facts)]
+    found = [_done(facts), *_blanked(facts), _protected(facts), _cost(facts)]
     return [sentence for sentence in found if sentence]
 
 
@@ -39,6 +39,20 @@ def _done(facts: Facts) -> str:
     said += f", treated by {in_one_line(steps)}" if steps else ", with no step"
     gone = log.get("suppressed", {}).get("left_out", 0)
     return f"{said}; {counted(gone, 'record')} left out." if gone else f"{said}."
+
+
+def _blanked(facts: Facts) -> Iterator[str]:
+    """Say of each step how much it blanked, and how many people are found all the same."""
+    for step in (facts.get("log") or {"steps": []})["steps"]:
+        if step.get("records_touched"):
+            touched, found = step["records_touched"], step["found_for_certain"]
+            where = f"{counted(touched, 'record')} ({share(touched / step['records'])})"
+            who = counted(found, "person", "people") if found else "nobody"
+            cells = counted(step["cells"], "cell")
+            yield (
+                f"{cells} {'was' if step['cells'] == 1 else 'were'} blanked in {where}; "
+                f"{who} {'are' if found > 1 else 'is'} found for certain."
+            )
 
 
 def _protected(facts: Facts) -> str:

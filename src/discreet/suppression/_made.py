@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ from discreet.suppression._keys import Keys, Units
 from discreet.suppression._problem import GONE, Problem, Solution
 from discreet.suppression._solve import refuse_impossible, solve, told
 
+# Records that are blanked without being too many, however few there are in all.
+_SOME = 10
 # From how many words each tuple needs to its smallest ones, by tuple and in order.
 Smallest = Callable[[np.ndarray], np.ndarray]
 
@@ -115,15 +117,28 @@ def make(
         **others.told(method),
     }
     figures = _figures(problem, solution, blanking, keys, cells)
+    figures |= told(problem, solution, method.null_policy)
     fixed = {}
     if solution.stopped:
         warnings.warn(
             f"the search was stopped after {solution.moves:,} moves; the best so far is kept",
             stacklevel=3,
         )
+    for said in _too_many(figures, len(names)):
+        warnings.warn(said, stacklevel=3)
     if method.improve is not None or solution.stopped:
         fixed = {"improve": None, "improve_moves": solution.moves}
     return Made(blanking, plans, joint, figures, fixed)
+
+
+def _too_many(figures: dict[str, Any], columns: int) -> Iterator[str]:
+    """Say that blanks are too many to be the few that they should be."""
+    n, touched, blank = (figures[key] for key in ("records", "records_touched", "records_blank"))
+    remedy = "recode the columns first, so that fewer blanks are needed"
+    if touched > max(_SOME, 0.1 * n):
+        yield f"{touched:,} of {n:,} records have cells blanked; {remedy}"
+    if columns > 1 and blank > max(_SOME, 0.01 * n):
+        yield f"{blank:,} of {n:,} records are blank in all key columns; {remedy}"
 
 
 def _figures(
@@ -132,12 +147,15 @@ def _figures(
     """Return what the log says."""
     whole, some = keys.records[blanking.whole != 0], blanking.records
     gone = keys.records[blanking.whole == GONE].sum() + some[blanking.masks == GONE].sum()
+    nulls, everything = problem.nulls, (1 << len(cells)) - 1
+    blank = (blanking.whole > 0) & (blanking.whole | nulls == everything)
+    others = (blanking.masks > 0) & (blanking.masks | nulls[blanking.tuples] == everything)
     return {
         "records": int(keys.records.sum()),
         "blanked": cells,
         "cells": sum(cells.values()),
         "records_touched": int(whole.sum() + some.sum() - gone),
+        "records_blank": int(keys.records[blank].sum() + some[others].sum()),
         "suppressed": int(gone),
-        **told(problem, solution),
         "found_for_certain": people_found(problem, solution),
     }

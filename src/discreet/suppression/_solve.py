@@ -118,10 +118,20 @@ def _how_many(problem: Problem) -> int:
     return len(np.unique(problem.held.units))
 
 
-def told(problem: Problem, solution: Solution) -> dict[str, Any]:
-    """Return cost, bound, gap and moves, for the log."""
+# The share of the cost below which a bound says nothing of use.
+_NO_BOUND = 0.1
+
+
+def told(problem: Problem, solution: Solution, null_policy: str) -> dict[str, Any]:
+    """Return cost, bound, gap and moves, for the log; no bound where none of use is known.
+
+    Under "match" a bound allows for records that are blanked whole, so that it is far off.
+    """
     cost = solution.cost(problem)
     assert solution.bound <= cost + 1e-6 * max(1.0, cost), "no solution costs less than its bound"
-    bound = min(solution.bound, cost)  # they may differ in the last digits
-    gap = (cost - bound) / cost if cost > 0 else 0.0
+    bound: float | None = min(solution.bound, cost)  # they may differ in the last digits
+    assert bound is not None
+    gap: float | None = (cost - bound) / cost if cost > 0 else 0.0
+    if bound < (1 if null_policy == "match" else _NO_BOUND) * cost:
+        bound = gap = None
     return {"cost": cost, "bound": bound, "gap": gap, "moves": solution.moves}

@@ -54,7 +54,7 @@ class LocalSuppression(Method):
         included, is that of k records. What hides a record's own cells: k of the *original* records
         agree with the cells that it shows. Or what matches anything: k released records agree with
         it wherever neither has a blank. The first is the strictest and holds under each reading;
-        the last takes the fewest blanks, and lets an intruder find the most people for certain.
+        the last takes the fewest blanks. Under the other two, people may be found for certain.
     importance : dict of str to float, or list of str, optional
         What a blank costs in a column, 1 where not given; or columns, most important first: the
         last of n columns costs 2, the first n + 1, and each that is not listed 1.
@@ -100,9 +100,11 @@ class LocalSuppression(Method):
     ----------
     blanks_ : dict of str to int
         Cells blanked, by column.
-    cost_, bound_, gap_ : float
-        What the blanks cost, what no solution is known to cost less than, and how far apart these
-        are, as a share of the cost.
+    cost_ : float
+        What the blanks cost.
+    bound_, gap_ : float or None
+        What no solution can cost less than, and how far the cost is from it, as a share of the
+        cost; None where no bound of use is known, as mostly under "match".
     suppressed_mask_ : ndarray of bool
         The records that were left out.
     plan_ : dict
@@ -139,8 +141,9 @@ class LocalSuppression(Method):
     promise: ClassVar[str] = "local-suppression"
     in_words: ClassVar[str] = "cells that would give somebody away are blanked"
     caveat: ClassVar[str] = (
-        "some cells were blanked because they are rare, so that rare values and rare combinations "
-        "come out too seldom: do not take these blanks for values missing at random"
+        "cells were blanked that would have given somebody away, most of all rare values and rare "
+        "combinations, which come out too seldom: do not take these blanks for values missing at "
+        "random"
     )
     published: ClassVar[tuple[str, ...]] = ("k", "null_policy", "combinations", "subsets")
     constraints: ClassVar[Constraints] = {
