@@ -51,7 +51,7 @@ def check_demands(method: Any) -> None:
 
 
 def check_importance(importance: Any) -> None:
-    """Refuse weights that are none."""
+    """Refuse weights that are not numbers above 0."""
     if isinstance(importance, Mapping):
         for column, weight in importance.items():
             if not (0 < as_float(weight) < math.inf):

@@ -26,7 +26,7 @@ from discreet.suppression._found import people_found
 from discreet.suppression._groups import Good, both, keeping, under_risk
 from discreet.suppression._keys import Keys, Units
 from discreet.suppression._problem import GONE, Problem, Solution
-from discreet.suppression._solve import refuse_impossible, solve, told
+from discreet.suppression._solve import log_entries, refuse_impossible, solve
 
 # From how many words each tuple needs to its smallest ones, by tuple and in order.
 Smallest = Callable[[np.ndarray], np.ndarray]
@@ -67,7 +67,7 @@ class Others:
             good = low if good is None else both(good, low)
         return good
 
-    def told(self, method: Any) -> JointPlan:
+    def plan_entries(self, method: Any) -> JointPlan:
         """Return what the plan must tell of confidential columns for the models."""
         if method.privacy is None:
             return {}
@@ -112,7 +112,7 @@ def make(
         "null_policy": method.null_policy,
         "demands": as_told(demands, names),
         **blanking.joint(keys),  # type: ignore[typeddict-item]
-        **others.told(method),
+        **others.plan_entries(method),
     }
     figures = _figures(problem, solution, blanking, keys, cells)
     fixed = {}
@@ -138,6 +138,6 @@ def _figures(
         "cells": sum(cells.values()),
         "records_touched": int(whole.sum() + some.sum() - gone),
         "suppressed": int(gone),
-        **told(problem, solution),
+        **log_entries(problem, solution),
         "found_for_certain": people_found(problem, solution),
     }

@@ -109,7 +109,8 @@ def refuse_impossible(problem: Problem, names: Sequence[str], counted: str) -> N
             )
         if few.any():
             n = _how_many(problem)
-            raise BadInput(f"{n:,} {counted} cannot be k = {demand.k} of a kind; lower k")
+            there = f"is only 1 {counted[:-1]}" if n == 1 else f"are only {n:,} {counted}"
+            raise BadInput(f"there {there}, fewer than k = {demand.k}; lower k")
 
 
 def _how_many(problem: Problem) -> int:
@@ -118,7 +119,7 @@ def _how_many(problem: Problem) -> int:
     return len(np.unique(problem.held.units))
 
 
-def told(problem: Problem, solution: Solution) -> dict[str, Any]:
+def log_entries(problem: Problem, solution: Solution) -> dict[str, Any]:
     """Return cost, bound, gap and moves, for the log."""
     cost = solution.cost(problem)
     assert solution.bound <= cost + 1e-6 * max(1.0, cost), "no solution costs less than its bound"
