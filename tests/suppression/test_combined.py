@@ -15,8 +15,7 @@ from discreet.draws import Draws
 from discreet.suppression._combined import Search, solve_combined
 from discreet.suppression._exact import lower_bound
 from discreet.suppression._own import solve_own
-from discreet.suppression._problem import GONE, Demand, Held, Problem, Solution
-from discreet.suppression._strict import Infeasible
+from discreet.suppression._problem import GONE, Demand, Held, Infeasible, Problem, Solution
 
 
 def released(problem: Problem, solution: Solution) -> list[tuple[tuple[int, ...], int | None]]:

@@ -106,4 +106,5 @@ def test_what_k_would_cost_is_no_bound_of_suda() -> None:
     by_suda = LocalSuppression(max_risk=0.05, risk="suda", random_state=0).fit(people)
     by_k = LocalSuppression(k=2, random_state=0).fit(people)
     assert 0 < by_suda.cost_ < by_k.bound_
-    assert (by_suda.bound_, by_suda.gap_) == (0, 1)
+    assert not by_suda.bound_
+    assert by_suda.gap_ != 0

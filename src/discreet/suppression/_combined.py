@@ -237,7 +237,7 @@ class Search:
             elif np.isfinite(self.problem.record_price):
                 self.masks[rare] = GONE
             else:
-                raise Infeasible(int(rare.sum()), int(self.given.rows[rare].sum()))
+                raise Infeasible(int(self.given.rows[rare].sum()))
         self._lay_out()
 
     def _have_fixed_of(self, some: np.ndarray, rare: np.ndarray) -> np.ndarray:

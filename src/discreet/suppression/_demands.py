@@ -64,7 +64,7 @@ def with_numbers(given: Any) -> Any:
 
 
 def check_importance(importance: Any) -> Any:
-    """Refuse weights that are none, and return the others."""
+    """Refuse weights that are not numbers above 0, and return the others."""
     if isinstance(importance, Mapping):
         for column, weight in importance.items():
             if not (_LEAST_WEIGHT <= as_float(weight) <= 1 / _LEAST_WEIGHT):

@@ -73,7 +73,7 @@ class _Model:
         """Return the cheapest solution."""
         found = self._run(whole=True)
         if found.status == 2:
-            raise Infeasible(int(self.sizes.sum()), int(rows_of(self.problem).sum()))
+            raise Infeasible(int(rows_of(self.problem).sum()))
         if found.status != 0:
             raise BadInput(
                 f"the fewest blanks of this table were not proven within {_SECONDS:.0f} s: leave "
@@ -192,7 +192,7 @@ def _model(problem: Problem, most: int) -> _Model | None:
     masks = np.array([mask for _, mask in ways], np.int64)
     lost = np.setdiff1d(np.arange(len(tuples)), owners)
     if len(lost):
-        raise Infeasible(int(sizes[lost].sum()), int((sizes * rows)[lost].sum()))
+        raise Infeasible(int((sizes * rows)[lost].sum()))
     prices = problem.price(masks, tuples[owners]) * rows[owners]
     patterns = _patterns(problem, tuples[owners], masks)
     return _Model(problem, owners, masks, prices, sizes, patterns)

@@ -26,7 +26,7 @@ from discreet.suppression._found import people_found
 from discreet.suppression._groups import Good, both, keeping, under_risk
 from discreet.suppression._keys import Keys, Units
 from discreet.suppression._problem import GONE, Problem, Solution
-from discreet.suppression._solve import refuse_impossible, solve, told
+from discreet.suppression._solve import log_entries, refuse_impossible, solve
 
 # Records that are blanked without being too many, however few there are in all.
 _SOME = 10
@@ -69,7 +69,7 @@ class Others:
             good = low if good is None else both(good, low)
         return good
 
-    def told(self, method: Any) -> JointPlan:
+    def plan_entries(self, method: Any) -> JointPlan:
         """Return what the plan must tell of confidential columns for the models."""
         if method.privacy is None:
             return {}
@@ -114,10 +114,10 @@ def make(
         "null_policy": method.null_policy,
         "demands": as_told(demands, names),
         **blanking.joint(keys),  # type: ignore[typeddict-item]
-        **others.told(method),
+        **others.plan_entries(method),
     }
     figures = _figures(problem, solution, blanking, keys, cells)
-    figures |= told(problem, solution, method.null_policy)
+    figures |= log_entries(problem, solution, method.null_policy)
     fixed = {}
     if solution.stopped:
         warnings.warn(

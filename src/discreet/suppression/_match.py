@@ -78,7 +78,7 @@ def _sets_among_the_kept(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.n
         lost = found.masks == GONE
         if lost.any() and not np.isfinite(problem.record_price):
             rows, lost = rows_of(problem), kept[lost]
-            raise Infeasible(int(problem.counts[lost].sum()), int(rows[lost].sum()))
+            raise Infeasible(int(rows[lost].sum()))
         masks[kept] = found.masks
         if not lost.any():
             tuples, sets = found.choices(_CHOICES if len(kept) <= _FEW else 1)

@@ -12,12 +12,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from discreet.kernels.blanks import agreeing, clear, sharing
+from discreet.suppression._groups import as_solution
 from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 
 # Up to so many columns every set is tried where it must be; with more only as many sets as keep the
@@ -35,18 +36,8 @@ def solve_own(problem: Problem) -> Solution:
     masks, rows = found.masks, rows_of(problem)
     lost = masks == GONE
     if lost.any() and not np.isfinite(problem.record_price):
-        raise Infeasible(int(problem.counts[lost].sum()), int(rows[lost].sum()))
-    return solution_of(problem, masks, float((found.least * rows).sum()))
-
-
-def solution_of(problem: Problem, masks: np.ndarray, bound: float) -> Solution:
-    """Return the solution that treats all members of a tuple alike."""
-    tuples = np.flatnonzero(masks != 0)
-    if problem.held is None:
-        return Solution(tuples, masks[tuples], problem.counts[tuples], bound=bound)
-    places = np.flatnonzero(masks[problem.held.tuples] != 0)
-    tuples = problem.held.tuples[places]
-    return Solution(tuples, masks[tuples], np.ones_like(tuples), places, bound=bound)
+        raise Infeasible(int(rows[lost].sum()))
+    return replace(as_solution(problem, masks), bound=float((found.least * rows).sum()))
 
 
 def rows_of(problem: Problem) -> np.ndarray:

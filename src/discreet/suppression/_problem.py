@@ -91,10 +91,9 @@ class Solution:
 class Infeasible(BadInput):
     """Some members cannot be released: too few agree with them in the columns that are fixed."""
 
-    def __init__(self, members: int, rows: int) -> None:
+    def __init__(self, rows: int) -> None:
         super().__init__(
             f"{rows:,} records cannot be protected by blanks in the columns that are not fixed: "
             "fix fewer columns, or set record_cost so that records may be left out"
         )
-        self.members = members
         self.rows = rows

@@ -13,8 +13,7 @@ from math import factorial
 import numpy as np
 
 from discreet.suppression._groups import as_solution
-from discreet.suppression._problem import GONE, Problem, Solution
-from discreet.suppression._strict import Infeasible
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 from discreet.table.classes import classes_of
 
 # Beyond, no record is left unique at all: all sets of columns would be too many to count often.
@@ -47,7 +46,7 @@ def solve_suda(problem: Problem, max_risk: float) -> Solution:
         best = gain.argmax(axis=0)
         stuck = gain.max(axis=0) <= 0
         if stuck.any() and not np.isfinite(problem.record_price):
-            raise Infeasible(int(stuck.sum()), int(records[worst[stuck]].sum()))
+            raise Infeasible(int(records[worst[stuck]].sum()))
         masks[worst] |= np.int64(1) << best
         masks[worst[stuck]] = GONE
     _give_back(problem, masks, records, max_risk)

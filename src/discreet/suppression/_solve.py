@@ -109,7 +109,8 @@ def refuse_impossible(problem: Problem, names: Sequence[str], counted: str) -> N
             )
         if few.any():
             n = _how_many(problem)
-            raise BadInput(f"{n:,} {counted} cannot be k = {demand.k} of a kind; lower k")
+            there = f"is only 1 {counted[:-1]}" if n == 1 else f"are only {n:,} {counted}"
+            raise BadInput(f"there {there}, fewer than k = {demand.k}; lower k")
 
 
 def _how_many(problem: Problem) -> int:
@@ -122,7 +123,7 @@ def _how_many(problem: Problem) -> int:
 _NO_BOUND = 0.1
 
 
-def told(problem: Problem, solution: Solution, null_policy: str) -> dict[str, Any]:
+def log_entries(problem: Problem, solution: Solution, null_policy: str) -> dict[str, Any]:
     """Return cost, bound, gap and moves, for the log; no bound where none of use is known.
 
     Under "match" a bound allows for records that are blanked whole, so that it is far off.

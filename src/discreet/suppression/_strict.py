@@ -82,7 +82,7 @@ def _start(items: Items, problem: Problem) -> Lots:
     if len(active):
         active = suppression_start.absorb(state, table, int(sets.max(initial=0)), waiting, active)
     if len(active):
-        raise Infeasible(int(waiting[active].sum()), int((waiting * items.rows)[active].sum()))
+        raise Infeasible(int((waiting * items.rows)[active].sum()))
     return lots_of(state)
 
 
