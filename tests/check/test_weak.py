@@ -345,7 +345,7 @@ def test_classes_with_two_values_of_which_one_is_rare(engine):
     roles = {"quasi": ["region", "sex"], "confidential": ["ill"], "rest": "drop"}
     assert found(step, table=table, roles=roles, engine=engine) == {
         "classes of region, sex nearly give 'ill' away": "in 2 of 2 (240 records) one value has "
-        "more than 95%; l-diversity by entropy, or t-closeness, prevents that"
+        'more than 95%; l-diversity with kind = "entropy" prevents that'
     }
     ill[: N // 4] = ["cold"] * (N // 4)
     table = table.set_column(table.column_names.index("ill"), "ill", pa.array(ill))

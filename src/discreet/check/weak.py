@@ -226,6 +226,6 @@ def _nearly_one_valued(shown: Shown, recipe: Recipe) -> Said:
                 yield (
                     f"classes of {', '.join(step.columns)} nearly give '{model.column}' away",
                     f"in {int(near.sum()):,} of {n:,} ({int(sizes[near].sum()):,} records) one "
-                    f"value has more than {_NEARLY_ONE:.0%}; l-diversity by entropy, or "
-                    "t-closeness, prevents that",
+                    f"value has more than {_NEARLY_ONE:.0%}; l-diversity with kind = "
+                    '"entropy" prevents that',
                 )

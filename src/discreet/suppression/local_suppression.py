@@ -141,9 +141,9 @@ class LocalSuppression(Method):
     promise: ClassVar[str] = "local-suppression"
     in_words: ClassVar[str] = "cells that would give somebody away are blanked"
     caveat: ClassVar[str] = (
-        "cells were blanked that would have given somebody away, most of all rare values and rare "
-        "combinations, which come out too seldom: do not take these blanks for values missing at "
-        "random"
+        "cells were blanked that would have given somebody away, so that rare values, rare "
+        "combinations and groups that are all alike come out too seldom: do not take these blanks "
+        "for values missing at random"
     )
     published: ClassVar[tuple[str, ...]] = ("k", "null_policy", "combinations", "subsets")
     constraints: ClassVar[Constraints] = {
