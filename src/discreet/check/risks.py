@@ -62,18 +62,18 @@ def dis_scores(codes: np.ndarray, sizes: np.ndarray, records: np.ndarray) -> np.
     # Who shares all that it has is alone on no set of columns.
     hopeful = np.bincount(ids, records, count)[ids] == 1
     # The tuples that are alone on no part of a set, and can be alone or match others there.
-    met_before = {(): np.arange(n)} if hopeful.any() else {}
+    met_before: dict[tuple[int, ...], np.ndarray] = {(): np.arange(n)} if hopeful.any() else {}
     for size in range(1, m + 1):
         met_now: dict[tuple[int, ...], np.ndarray] = {}
         for chosen in combinations(range(m), size):
-            parts = [met_before.get(part) for part in combinations(chosen, size - 1)]
-            if any(part is None for part in parts):
+            parts = list(combinations(chosen, size - 1))
+            if not all(part in met_before for part in parts):
                 continue
             places, times = list(chosen), np.zeros(n, np.int8)
             for part in parts:
-                times[part] += 1
+                times[met_before[part]] += 1
             met = np.flatnonzero((times == size) & (codes[places] >= 0).all(axis=0))
-            ids, count = classes_of(codes[np.ix_(places, met)], sizes[places])
+            ids, count = classes_of(codes[places][:, met], sizes[places])
             alone = np.bincount(ids, records[met], count)[ids] == 1
             scores[met[alone]] += factorial(m - size)
             met = met[~alone]

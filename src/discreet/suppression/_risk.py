@@ -85,7 +85,7 @@ def _dis(problem: Problem, masks: np.ndarray, records: np.ndarray) -> tuple[np.n
     scores = np.zeros(n)
     for chosen, least in least_uniques(shown, problem.sizes, records):
         scores[least] += factorial(m - len(chosen))
-        by_column[np.ix_(chosen, least)] += factorial(m - len(chosen))
+        by_column[np.array(chosen)[:, None], least] += factorial(m - len(chosen))
     whole = np.flatnonzero((shown >= 0).all(axis=0))
     pairs = 2 * int((records[whole] == 2).sum())
     scored = scores > 0
@@ -108,18 +108,19 @@ def least_uniques(
     filled = np.packbits(shown >= 0, axis=1)
     hopeful = np.packbits(_hopeful(shown, sizes, records))
     # Sets of the last size -> the tuples still to be counted on them, a bit each.
-    before = {(): np.packbits(np.ones(n, bool))}
+    before: dict[tuple[int, ...], np.ndarray] = {(): np.packbits(np.ones(n, bool))}
     for size in range(1, m + 1):
-        now = {}
+        now: dict[tuple[int, ...], np.ndarray] = {}
         for chosen in combinations(range(m), size):
-            parts = [before.get(part) for part in combinations(chosen, size - 1)]
-            if any(part is None for part in parts):
+            names = list(combinations(chosen, size - 1))
+            if not all(name in before for name in names):
                 continue
+            parts = [before[name] for name in names]
             bits = np.bitwise_and.reduce([*parts, *filled[list(chosen)]])
             if not (bits & hopeful).any():
                 continue
             some = np.flatnonzero(np.unpackbits(bits, count=n))
-            ids, count = classes_of(shown[np.ix_(chosen, some)], sizes[list(chosen)])
+            ids, count = classes_of(shown[list(chosen)][:, some], sizes[list(chosen)])
             alone = np.bincount(ids, records[some], count)[ids] == 1
             yield list(chosen), some[alone]
             still = np.zeros(n, bool)
