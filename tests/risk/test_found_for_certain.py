@@ -1,5 +1,10 @@
 """Found for certain: against a plain comparison of every person with every released record."""
 
+import importlib
+import time
+
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -8,6 +13,8 @@ from hypothesis import strategies as st
 from discreet import assess
 from discreet.errors import BadInput
 from discreet.risk import class_sizes, found_for_certain
+
+module = importlib.import_module("discreet.risk.found_for_certain")
 
 COLUMNS = ["u", "v", "w"]
 # What a value can become: itself, one of two labels above it, or anything.
@@ -146,3 +153,28 @@ def test_assess_says_why_it_is_left_out():
         measures=["found_for_certain"],
     ).left_out["found_for_certain"]  # fmt: skip
     assert left.startswith("step 1 (pram) perturbs 'sex'")
+
+
+@pytest.mark.parametrize("units", [False, True])
+def test_scattered_nulls_are_met_one_by_one_or_by_kind_alike(monkeypatch, units):
+    rng = np.random.default_rng(3)
+    known = pd.DataFrame(rng.integers(0, 3, (80, 4)), columns=list("abcd")).astype(float)
+    released = known.assign(a=known["a"] // 2).mask(rng.random(known.shape) < 0.1)
+    known = known.mask(rng.random(known.shape) < 0.2)
+    people = rng.integers(0, 50, 80) if units else None
+    found = []
+    for pairs in (0, 10**9):
+        monkeypatch.setattr(module, "_PAIRS", pairs)
+        one = found_for_certain(known, released, list("abcd"), units=people, detail=True)
+        found.append(one.records.tolist())
+    assert found[0] == found[1]
+    assert 0 < sum(found[0]) < 80
+
+
+def test_scattered_nulls_take_seconds():
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.integers(0, 5, (2000, 10)), columns=list("abcdefghij")).astype(float)
+    table = table.mask(rng.random(table.shape) < 0.2)
+    before = time.process_time()
+    assert found_for_certain(table, table, list("abcdefghij")) == pytest.approx(0.58)
+    assert time.process_time() - before < 5

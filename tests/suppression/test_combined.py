@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.datasets import data_folder
 from discreet.draws import Draws
+from discreet.suppression import _combined
 from discreet.suppression._combined import Search, solve_combined
 from discreet.suppression._exact import lower_bound
 from discreet.suppression._own import solve_own
@@ -206,3 +207,37 @@ def test_patterns_are_counted_as_in_a_plain_twin() -> None:
         plain.update(seen.values())
     counts = search.patterns.counts
     assert Counter(counts[counts > 0].tolist()) == plain
+
+
+@pytest.mark.parametrize("stop", [1, 3, 8, 15])
+def test_ctrl_c_keeps_what_the_moves_told_give_again(monkeypatch, stop):
+    rows = np.random.default_rng(0).integers(1, 5, (200, 5))
+    one = problem_of(rows, every(5, 3, 6))
+    calls, search = [], _combined.kernel.search
+
+    def interrupted(*given):
+        calls.append(search(*given))
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+        return calls[-1]
+
+    monkeypatch.setattr(_combined.kernel, "search", interrupted)
+    stopped = solve_combined(one, None, 150, Draws(1, "test"))
+    monkeypatch.undo()
+    assert stopped.stopped
+    assert violations(one, stopped) == 0
+    again = solve_combined(one, None, stopped.moves, Draws(1, "test"))
+    for name in ("tuples", "masks", "members"):
+        np.testing.assert_array_equal(getattr(stopped, name), getattr(again, name))
+
+
+def test_what_is_forced_is_blanked_in_the_demanded_columns_only(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(1, 4, (60, 12))[rng.integers(0, 60, 300)]
+    rows = np.where(rng.random(rows.shape) < 0.004, 7, rows)
+    one = problem_of(rows, every(12, 1, 10))
+    monkeypatch.setattr(_combined, "_MOST_ROUNDS", 0)
+    found = solve_combined(one, None, 0, Draws(1, "test"))
+    assert violations(one, found) == 0
+    # One cell of a rare value, and what joins it, not twelve.
+    assert found.cost(one) < 2 * 10 * 12

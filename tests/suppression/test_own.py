@@ -1,6 +1,7 @@
 """`own`: the cheapest blanks per record, each fitting k of the originals; proven."""
 
 import itertools
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -151,3 +152,12 @@ def test_the_cheapest_sets_are_looked_for_once(policy, demanded, monkeypatch):
     table = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (60, 3)), columns=list("abc"))
     LocalSuppression(null_policy=policy, **demanded, random_state=0).fit(table)
     assert len(searches) == 1
+
+
+def test_few_tuples_of_many_columns_take_seconds():
+    one = problem(np.random.default_rng(0).integers(1, 5, (50, 24)), 3)
+    before = time.process_time()
+    found = solve_own(one)
+    assert time.process_time() - before < 20
+    assert violations(one, found, "own") == 0
+    assert 0 < found.bound <= found.cost(one)

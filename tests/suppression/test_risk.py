@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.check.risks import dis_scores
 from discreet.risk import individual_risk, suda2
 from discreet.suppression import LocalSuppression
 
@@ -108,3 +111,27 @@ def test_what_k_would_cost_is_no_bound_of_suda() -> None:
     assert 0 < by_suda.cost_ < by_k.bound_
     assert not by_suda.bound_
     assert by_suda.gap_ != 0
+
+
+def test_all_sets_of_twelve_columns_are_counted_in_seconds() -> None:
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame(rng.integers(0, 4, (400, 12)), columns=list("abcdefghijkl"))
+    before = time.process_time()
+    method = LocalSuppression(max_risk=0.02, risk="suda", random_state=0)
+    released = method.fit_transform(people)
+    assert time.process_time() - before < 30
+    assert suda2(released, list(people)) <= 0.02 + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_check_counts_the_same_scores(seed: int) -> None:
+    codes = np.random.default_rng(seed).integers(-1, 3, (4, 60))
+    tuples, records = np.unique(codes, axis=1, return_counts=True)
+    people = pd.DataFrame(codes.T, columns=KEYS).replace(-1, None)
+    most = dis_scores(tuples, np.full(4, 3), records).max()
+    assert most == pytest.approx(suda2(people, KEYS), abs=1e-12)
+
+
+def test_pairs_alone_have_no_score() -> None:
+    codes = np.random.default_rng(0).integers(0, 3, (16, 200))
+    assert not dis_scores(codes, np.full(16, 3), np.full(200, 2)).any()

@@ -1,14 +1,17 @@
 """The strict solver: every pattern that is released has k members, for few blanks."""
 
+import time
 from collections import defaultdict
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.draws import Draws
 from discreet.kernels import recreate
+from discreet.suppression import _search
 from discreet.suppression._lots import Items
 from discreet.suppression._problem import Infeasible
 from discreet.suppression._strict import _levels, _sets, solve_strict
@@ -300,3 +303,47 @@ def test_importance_moves_blanks_to_other_columns():
     masks = [solve_strict(one, None, 2000, ONE) for one in (plain, dear)]
     blanks = [int(((s.masks >> 6 & 1) * s.members).sum()) for s in masks]
     assert blanks[1] < blanks[0] / 5
+
+
+@pytest.mark.parametrize("stop", [1, 3, 5, 8, 12])
+def test_ctrl_c_keeps_what_the_moves_told_give_again(monkeypatch, stop):
+    one = problem(np.random.default_rng(1).integers(1, 5, (3000, 6)), 5)
+    calls, anneal = [], recreate.anneal
+
+    def interrupted(*given):
+        found = anneal(*given)
+        calls.append(found)
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(_search.recreate, "anneal", interrupted)
+    stopped = solve_strict(one, None, 6000, ONE)
+    monkeypatch.undo()
+    assert stopped.stopped
+    # The first call only compiles, and the last one came to nothing.
+    assert (stopped.moves > 0) == (stop > 2)
+    again = solve_strict(one, None, stopped.moves, ONE)
+    assert not again.stopped
+    for name in ("tuples", "masks", "members"):
+        np.testing.assert_array_equal(getattr(stopped, name), getattr(again, name))
+
+
+@pytest.mark.parametrize("units", [False, True])
+@pytest.mark.parametrize("weight", [1.0, 2.0])
+def test_patterns_of_many_lots_take_time_that_grows_with_them(units, weight):
+    rng = np.random.default_rng(0)
+    sex, job = rng.integers(1, 3, 60_000), rng.integers(1, 4, 60_000)
+    rows = np.column_stack([np.arange(60_000) + 1, sex, job])
+    people = (np.arange(60_000) // 2).tolist() if units else None
+    one = problem(rows, 3, weights=[weight, 1.0, 1.0], units=people)
+    solve_strict(problem(rows[:10], 3, units=list(range(10)) if units else None), None, 10, ONE)
+    before = time.process_time()
+    found = solve_strict(one, None, 500, ONE)
+    assert time.process_time() - before < 20
+    shown = pd.DataFrame([shown for _, shown, _ in members(one, found)])
+    shown["unit"] = [unit for _, _, unit in members(one, found)]
+    assert shown.groupby([0, 1, 2])["unit"].nunique().min() >= 3
+    # Nothing but the number has to go; where that is the cheapest blank, there are no moves.
+    assert found.cost(one) == 60_000 * weight
+    assert found.moves == (0 if weight == 1.0 else 500)

@@ -58,19 +58,29 @@ def dis_scores(codes: np.ndarray, sizes: np.ndarray, records: np.ndarray) -> np.
     """
     m, n = codes.shape
     scores = np.zeros(n)
-    alone_before: dict[tuple[int, ...], np.ndarray] = {(): np.zeros(n, dtype=bool)}
+    ids, count = classes_of(codes, sizes)
+    # Who shares all that it has is alone on no set of columns.
+    hopeful = np.bincount(ids, records, count)[ids] == 1
+    # The tuples that are alone on no part of a set, and can be alone or match others there.
+    met_before: dict[tuple[int, ...], np.ndarray] = {(): np.arange(n)} if hopeful.any() else {}
     for size in range(1, m + 1):
-        alone_now: dict[tuple[int, ...], np.ndarray] = {}
+        met_now: dict[tuple[int, ...], np.ndarray] = {}
         for chosen in combinations(range(m), size):
-            places = list(chosen)
-            there = np.flatnonzero((codes[places] >= 0).all(axis=0))
-            ids, count = classes_of(codes[places][:, there], sizes[places])
-            alone = np.zeros(n, dtype=bool)
-            alone[there] = np.bincount(ids, records[there], count)[ids] == 1
-            smaller = [alone_before[part] for part in combinations(chosen, size - 1)]
-            scores += (alone & ~np.any(smaller, axis=0)) * factorial(m - size)
-            alone_now[chosen] = alone
-        alone_before = alone_now
+            parts = list(combinations(chosen, size - 1))
+            if not all(part in met_before for part in parts):
+                continue
+            places, times = list(chosen), np.zeros(n, np.int8)
+            for part in parts:
+                times[met_before[part]] += 1
+            met = np.flatnonzero((times == size) & (codes[places] >= 0).all(axis=0))
+            ids, count = classes_of(codes[places][:, met], sizes[places])
+            alone = np.bincount(ids, records[met], count)[ids] == 1
+            scores[met[alone]] += factorial(m - size)
+            met = met[~alone]
+            if hopeful[met].any():
+                met_now[chosen] = met.astype(np.int32)
+        if not (met_before := met_now):
+            break
     pairs = 2 * int(((codes >= 0).all(axis=0) & (records == 2)).sum())
     scored = scores > 0
     power = scores[scored] ** (1 + (8 - m) / 20)

@@ -4,11 +4,12 @@ Blanks and labels leave open what a record was. An intruder who knows a person's
 looks for the records that are compatible with them: where there is only one, it is the person's,
 however many records match it through blanks of their own.
 
-No pair of records is compared. Whoever has a twin, a record that was released with the same
+Hardly any pair of records is compared. Whoever has a twin, a record that was released with the same
 values, is not found; that leaves few, or nobody. Of each column the labels are put on *levels*, so
 that on one level a value has one label at most. Released records that show the same columns on the
 same levels are then met at once: the person's values are replaced by their labels there, and
-records with equal labels are compatible.
+records with equal labels are compatible. People with nulls in the same columns who are few, as
+where nulls are scattered, are looked for one by one instead.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from discreet.table.native import to_arrow
 
 # What a released cell is that may have been anything, besides a null.
 STAR = "*"
+# Records that one person is compared with in the time that it takes to meet one kind of them.
+_PAIRS = 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +166,9 @@ def certain(x: np.ndarray, y: np.ndarray, first: np.ndarray, last: np.ndarray) -
     nulls, kinds = classes_of((x[:, entries] < 0).astype(np.int64), np.full(len(x), 2))
     for kind in range(kinds):
         mine = entries[nulls == kind]
-        alone[mine] = _no_others(x[:, mine], first[mine], released, tables)
+        few = len(mine) * n <= _PAIRS * len(released.alike)
+        look = _none_fits if few else _no_others
+        alone[mine] = look(x[:, mine], first[mine], released, tables)
     return alone
 
 
@@ -192,8 +197,10 @@ def _no_others(
     alone = np.ones(len(own), dtype=bool)
     known = x[:, 0] >= 0
     sizes = released.codes.max(axis=1) + 1
-    for level, those in released.alike:
+    for level, those in _left_in_common(released.alike, known):
         (left,) = np.nonzero(alone)
+        if not len(left):
+            break
         columns = np.flatnonzero(known & (level > 0)).tolist()
         labels = {c: tables[c][level[c] - 1] for c in columns}
         # Most have no value in common with the others in some column.
@@ -211,6 +218,39 @@ def _no_others(
         # Nobody is there where the least is more than the most.
         none = least[mine] > most[mine]
         alone[left] = none | ((least[mine] == own[left]) & (most[mine] == own[left]))
+    return alone
+
+
+def _left_in_common(
+    alike: list[tuple[np.ndarray, np.ndarray]], known: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Put together what is on the same levels in the known columns; few columns first."""
+    if known.all():
+        return alike
+    found: dict[bytes, tuple[np.ndarray, list[np.ndarray]]] = {}
+    for level, those in alike:
+        left = np.where(known, level, 0)
+        found.setdefault(left.tobytes(), (left, []))[1].append(those)
+    parts = sorted(found.values(), key=lambda part: np.count_nonzero(part[0]))
+    return [(level, np.concatenate(those)) for level, those in parts]
+
+
+def _none_fits(
+    x: np.ndarray, own: np.ndarray, released: _Released, tables: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Tell who is compatible with own records only, person by person."""
+    known = np.flatnonzero(x[:, 0] >= 0) if x.size else np.empty(0, np.int64)
+    known = known[np.argsort(-released.codes[known].max(axis=1, initial=-1), kind="stable")]
+    alone = np.ones(len(own), dtype=bool)
+    for i, unit in enumerate(own):
+        those = np.flatnonzero((released.low != unit) | (released.high != unit))
+        for c in known:
+            codes = released.codes[c, those]
+            fits = codes < 0
+            for label in tables[c][:, x[c, i]]:
+                fits |= codes == label
+            those = those[fits]
+        alone[i] = not len(those)
     return alone
 
 

@@ -20,7 +20,7 @@ _MOST_SETS, _MOST_BYTES = 128, 2**28
 # Moves between two looks at the clock.
 _SLICE = 10
 # Moves of a cycle of cooling, which is also the default: fewer where each takes long.
-_CYCLE, _LEAST, _WORK = 400, 10, 1_000_000
+_CYCLE, _LEAST, _WORK = 400, 10, 300_000
 # In mean weights of a column: the heat at the start and at the end of a cycle, what a missing
 # member counts, what a move may cost before it is given up. And how much noise its costs have.
 _HOT, _COLD, _HEED, _SLACK, _NOISE = 0.6, 0.1, 8.0, 4.0, 0.1
@@ -55,8 +55,8 @@ def _cycle(problem: Problem) -> int:
 
 
 def _rare(problem: Problem, search: Search) -> np.ndarray:
-    """Mark members whose combination is too rare, counted from the values."""
-    found = np.zeros(len(search.masks), bool)
+    """Return the columns of each member's combinations that are too rare, counted from values."""
+    found = np.zeros(len(search.masks), np.int64)
     kept = np.flatnonzero(search.masks != GONE)
     tuples, masks = search.given.tuples[kept], search.masks[kept]
     for demand in problem.demands:
@@ -71,7 +71,7 @@ def _rare(problem: Problem, search: Search) -> np.ndarray:
         else:
             pairs = np.unique(np.stack([ids[: len(kept)], search.given.units[kept]]), axis=1)
             counts = np.bincount(pairs[0], minlength=many)
-        found[kept] |= counts[ids[: len(kept)]] < demand.k
+        found[kept[counts[ids[: len(kept)]] < demand.k]] |= demand.columns
     return found
 
 
@@ -84,7 +84,7 @@ class Search:
 
     def __init__(self, problem: Problem, seed: np.uint64) -> None:
         self.problem = problem
-        self.state = np.full(1, seed, np.uint64)
+        self.seed, self.state = seed, np.full(1, seed, np.uint64)
         k = max((demand.k for demand in problem.demands), default=1)
         counts = problem.counts
         if problem.held is None:
@@ -172,23 +172,27 @@ class Search:
     def run(self, seconds: float | None, moves: int | None) -> None:
         """Mend, then search for some time, or for a number of moves; the best is kept."""
         self._log, self._chosen = np.zeros((2, _LOG, 3), np.int64)
-        end = None if moves is not None else time.monotonic() + (seconds or 0.0)
-        best = None
         try:
             self._start()
-            best, least = self.masks.copy(), self._cost()
-            self.trace.add(0, least)
+        except KeyboardInterrupt:
+            # Half a start is nothing that could be repeated: it is made again, and is the result.
+            self.stopped, moves = True, 0
+            self.masks[:], self.state[:] = 0, self.seed
+            self._lay_out()
+            self._start()
+        end = None if moves is not None else time.monotonic() + (seconds or 0.0)
+        best, least = self.masks.copy(), self._cost()
+        self.trace.add(0, least)
+        try:
             for done in self._slices(end, moves):
-                self.moves = done
-                cost = self._cost()
-                if cost < least - 1e-9:
-                    best, least = self.masks.copy(), cost
+                found, cost = self.masks, self._cost()
+                if cost >= least - 1e-9:
+                    found, cost = best, least
+                # At once, so that whenever it is stopped the same moves give the same again.
+                best, least, self.moves = found.copy(), cost, done
                 self.trace.add(done, least)
         except KeyboardInterrupt:
             self.stopped = True
-            if best is None:
-                self._force()
-                best = self.masks.copy()
         self.masks[:] = best
         self._lay_out()
         kernel.give_back(self.given, self.patterns, self.members, self.tally, self._log)
@@ -219,21 +223,24 @@ class Search:
             self._force()
 
     def _force(self) -> None:
-        """Blank all that is not fixed in members that are too few, until none is.
+        """Blank what is not fixed in combinations that are too rare, until none is.
 
         Where those with nothing but blanks are too few themselves, others join them; what fixed
         columns alone give away is left out.
         """
         free = self.given.free & ~self.given.nulls[self.given.tuples]
-        while (rare := _rare(self.problem, self)).any():
-            more = rare & (self.masks != free)
-            others = np.flatnonzero((self.masks != free) & (self.masks != GONE))
+        while (columns := _rare(self.problem, self)).any():
+            rare = columns != 0
+            more = columns & free & ~self.masks
+            # Blanks only become more, so that this ends.
+            wanted = int(np.bitwise_or.reduce(columns)) & free & ~self.masks
+            others = np.flatnonzero(~rare & (self.masks != GONE) & (wanted != 0))
             alike = others[self._have_fixed_of(others, np.flatnonzero(rare))]
             if more.any():
-                self.masks[more] = free[more]
+                self.masks |= more
             elif len(alike):
                 some = alike[: int(rare.sum())]
-                self.masks[some] = free[some]
+                self.masks[some] |= wanted[some]
             elif np.isfinite(self.problem.record_price):
                 self.masks[rare] = GONE
             else:

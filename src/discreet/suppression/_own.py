@@ -22,8 +22,9 @@ from discreet.suppression._groups import as_solution
 from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
 
 # Up to so many columns every set is tried where it must be; with more only as many sets as keep the
-# passes below so many tuples, and the dearer records get a set that is good but not proven.
-_ALL_SETS, _WORK = 12, 3 * 10**8
+# passes below so many tuples, a pass being worth some in itself, and the dearer records get a set
+# that is good but not proven.
+_ALL_SETS, _WORK, _PASS = 12, 3 * 10**8, 15_000
 # With several demands, so many sets of columns are counted once for all; else each as it comes.
 _CLOSURE = 1 << 14
 # So many sets, at most, for which the good sets beyond the proven ones are narrowed.
@@ -90,6 +91,7 @@ class _Search:
         self.asked = int(np.bitwise_or.reduce([d.columns for d in problem.demands]))
         fixed = ~np.isfinite(problem.weights)
         self.weights = np.where(fixed, 0.0, problem.weights)
+        self.fixed = sum(1 << c for c in range(q) if fixed[c])
         some_null = int(np.bitwise_or.reduce(self.nulls)) if n else 0
         self.columns = [
             c for c in range(q) if self.asked >> c & 1 and (not fixed[c] or some_null >> c & 1)
@@ -108,13 +110,13 @@ class _Search:
         active = np.arange(n)
         most = 1 << len(self.columns)
         if len(self.columns) > _ALL_SETS:
-            most = max(1 << _ALL_SETS, _WORK // max(n, 1))
+            most = max(1 << _ALL_SETS, _WORK // (n + _PASS))
         for tried, (weight, blanks) in enumerate(_by_weight(self.columns, self.weights)):
             slack = weight - self.null_weight[active] - 1e-9
             active = active[self.best[active] >= slack]
             if tried == most or not active.size:
                 break
-            self._try(blanks, active)
+            self._try(blanks, weight, active)
         else:
             active = active[:0]
         self.least = self.best.copy()
@@ -123,12 +125,14 @@ class _Search:
             self.least[active] = np.minimum(floor, self.least[active])
             self._narrow(active)
 
-    def _try(self, blanks: int, active: np.ndarray) -> None:
+    def _try(self, blanks: int, weight: float, active: np.ndarray) -> None:
         """Take a set for those of the active tuples that it serves at a lower price."""
-        shown = self.asked & ~blanks
-        some = active[self.nulls[active] & shown == 0]
-        prices = self.problem.price(np.full(len(some), blanks), some)
-        good = np.isfinite(prices) & (prices <= self.best[some] + 1e-9)
+        # All nulls are in the set, for nothing, and nothing of it is fixed.
+        apart = self.asked & ~blanks
+        nulls = self.nulls[active]
+        some = active[(nulls & apart == 0) & (blanks & self.fixed & ~nulls == 0)]
+        prices = weight - self.null_weight[some]
+        good = prices <= self.best[some] + 1e-9
         some, prices = some[good], prices[good]
         ok = self.counter.served(blanks, some)
         self._take(blanks, some[ok], prices[ok])
@@ -150,8 +154,7 @@ class _Search:
         """Blank all that can be in what is left, then give back the dearest that need not be."""
         everything = sum(1 << c for c in self.columns)
         unserved = active[self.masks[active] == GONE]
-        fixed = sum(1 << c for c in self.columns if not np.isfinite(self.problem.weights[c]))
-        blanks = (everything & ~fixed) | self.nulls[unserved] & self.asked
+        blanks = (everything & ~self.fixed) | self.nulls[unserved] & self.asked
         ok = np.zeros(len(unserved), bool)
         for one in np.unique(blanks):
             same = blanks == one
@@ -164,11 +167,11 @@ class _Search:
                 same = np.flatnonzero(free & (blanks == one))
                 narrower = int(one) & ~(1 << column)
                 blanks[same[self.counter.served(narrower, unserved[same])]] = narrower
+        prices = self.problem.price(blanks, unserved)
+        cheap = prices <= self.best[unserved]
         for one in np.unique(blanks):
-            some = unserved[blanks == one]
-            prices = self.problem.price(np.full(len(some), one), some)
-            cheap = prices <= self.best[some]
-            self._take(int(one), some[cheap], prices[cheap])
+            same = cheap & (blanks == one)
+            self._take(int(one), unserved[same], prices[same])
 
 
 class Counter:

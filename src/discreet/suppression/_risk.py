@@ -7,6 +7,7 @@ those on which it kept others from being unique. So all are counted anew after e
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from math import factorial
 
@@ -81,21 +82,9 @@ def _dis(problem: Problem, masks: np.ndarray, records: np.ndarray) -> tuple[np.n
     shown = np.array([np.where(masks >> c & 1, -1, problem.codes[:, c] - 1) for c in range(m)])
     by_column = np.zeros((m, n))
     scores = np.zeros(n)
-    before: dict[tuple[int, ...], np.ndarray] = {(): np.zeros(n, bool)}
-    for size in range(1, m + 1):
-        now: dict[tuple[int, ...], np.ndarray] = {}
-        for chosen in map(list, combinations(range(m), size)):
-            there = np.flatnonzero((shown[chosen] >= 0).all(axis=0))
-            ids, count = classes_of(shown[chosen][:, there], problem.sizes[chosen])
-            alone = np.zeros(n, bool)
-            alone[there] = np.bincount(ids, records[there], count)[ids] == 1
-            smaller = [before[part] for part in combinations(chosen, size - 1)]
-            least = alone & ~np.any(smaller, axis=0)
-            scores[least] += factorial(m - size)
-            for c in chosen:
-                by_column[c, least] += factorial(m - size)
-            now[tuple(chosen)] = alone
-        before = now
+    for chosen, least in least_uniques(shown, problem.sizes, records):
+        scores[least] += factorial(m - len(chosen))
+        by_column[np.array(chosen)[:, None], least] += factorial(m - len(chosen))
     whole = np.flatnonzero((shown >= 0).all(axis=0))
     pairs = 2 * int((records[whole] == 2).sum())
     scored = scores > 0
@@ -104,3 +93,43 @@ def _dis(problem: Problem, masks: np.ndarray, records: np.ndarray) -> tuple[np.n
     odds = pairs * (1 - _FRACTION) / (_FRACTION * power * (1 / power).sum())
     dis[scored] = 1 / (1 + odds)
     return dis, by_column
+
+
+def least_uniques(
+    shown: np.ndarray, sizes: np.ndarray, records: np.ndarray
+) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Return sets of columns, and the tuples whose only record is alone on it, but on no part.
+
+    Who is alone on a part matches nobody on the set. Sets on which nobody is left who could be
+    alone are passed over: whoever shares all that it shows never is.
+    """
+    m, n = shown.shape
+    filled = np.packbits(shown >= 0, axis=1)
+    hopeful = np.packbits(_hopeful(shown, sizes, records))
+    # Sets of the last size -> the tuples still to be counted on them, a bit each.
+    before: dict[tuple[int, ...], np.ndarray] = {(): np.packbits(np.ones(n, bool))}
+    for size in range(1, m + 1):
+        now: dict[tuple[int, ...], np.ndarray] = {}
+        for chosen in combinations(range(m), size):
+            names = list(combinations(chosen, size - 1))
+            if not all(name in before for name in names):
+                continue
+            parts = [before[name] for name in names]
+            bits = np.bitwise_and.reduce([*parts, *filled[list(chosen)]])
+            if not (bits & hopeful).any():
+                continue
+            some = np.flatnonzero(np.unpackbits(bits, count=n))
+            ids, count = classes_of(shown[list(chosen)][:, some], sizes[list(chosen)])
+            alone = np.bincount(ids, records[some], count)[ids] == 1
+            yield list(chosen), some[alone]
+            still = np.zeros(n, bool)
+            still[some[~alone]] = True
+            now[chosen] = np.packbits(still)
+        if not (before := now):
+            break
+
+
+def _hopeful(shown: np.ndarray, sizes: np.ndarray, records: np.ndarray) -> np.ndarray:
+    """Mark tuples of one record that no other tuple with as many columns has in common."""
+    ids, count = classes_of(shown, sizes)
+    return np.bincount(ids, records, count)[ids] == 1

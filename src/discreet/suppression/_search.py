@@ -14,7 +14,8 @@ from discreet.suppression._lots import Items, Lots, power
 from discreet.suppression._problem import GONE
 from discreet.trace import Trace
 
-# Items that are searched together, and neighbours of each that are looked at.
+# Lots that are searched together (neighbours take the square of it), and neighbours of each item
+# that are looked at.
 _REGION, _NEAR = 2000, 120
 # Moves of a slice, after which the clock is read.
 _SLICE = 500
@@ -29,11 +30,18 @@ class Search:
     """An improvement that can be stopped at any time; `moves` are those done."""
 
     def __init__(self, items: Items, lots: Lots, draws: Draws) -> None:
-        self.items, self.lots, self.draws = items, lots, draws
+        self.items, self.parts, self.draws = items, [lots], draws
         self.moves = 0
         self.tasks = 0
         self.stopped = False
         self.trace = Trace("moves", "cost")
+
+    @property
+    def lots(self) -> Lots:
+        """All lots, in an order that does not depend on the regions."""
+        parts = zip(*(part.parts for part in self.parts), strict=True)
+        lots = Lots(*(np.concatenate(one) for one in parts))
+        return lots.at(np.lexsort((lots.masks, lots.items)))
 
     def run(self, seconds: float | None, moves: int | None, whole: bool = False) -> None:
         """Search for some time, or for a number of moves, which gives the same result again.
@@ -42,12 +50,18 @@ class Search:
         """
         self.most = moves if moves is not None or seconds else 0
         self.seconds, self.end = seconds or 0.0, np.inf
-        self.cost = self._cost(self.lots)
+        items = self.items
+        size = np.bincount(items.own, items.counts)[items.own]
+        # Whose tuple has too few needs one blank, at least.
+        self.least = np.where(size < items.k, min(self._weights().min(), items.price), 0.0)
+        lots = self.lots
+        self.cost = float((self._prices(lots) * items.rows[lots.items] * lots.members).sum())
         self.trace.add(0, self.cost)
         try:
             for cycle in count():
-                short = (self.most or 0) - self.moves < self._moves_of(cycle)
-                if self._over() or (whole and cycle and short) or not self._cycle(cycle):
+                lots = self.lots
+                short = (self.most or 0) - self.moves < self._moves_of(cycle, lots)
+                if self._over() or (whole and cycle and short) or not self._cycle(cycle, lots):
                     return
         except KeyboardInterrupt:
             self.stopped = True
@@ -57,44 +71,40 @@ class Search:
             return self.moves >= self.most
         return time.monotonic() >= self.end
 
-    def _cost(self, lots: Lots) -> float:
+    def _prices(self, lots: Lots) -> np.ndarray:
+        """Return what a record of each lot costs."""
         items = self.items
         price = np.where(lots.masks == GONE, items.price, 0.0)
         blanks = np.where(lots.masks == GONE, 0, lots.masks & ~items.nulls[lots.items])
         for byte, table in enumerate(items.tables):
             price += table[(blanks >> 8 * byte) & 255]
-        return float((price * items.rows[lots.items] * lots.members).sum())
+        return price
 
-    def _moves_of(self, cycle: int, lots: Lots | None = None) -> int:
-        lots = lots or self.lots
+    def _moves_of(self, cycle: int, lots: Lots) -> int:
+        """Return a cycle's moves: none where all cost the least that they can."""
+        if (self._prices(lots) <= self.least[lots.items] + 1e-9).all():
+            return 0
         return int((lots.masks != self.items.nulls[lots.items]).sum()) << min(cycle, 20)
 
-    def _cycle(self, cycle: int) -> bool:
+    def _cycle(self, cycle: int, lots: Lots) -> bool:
         """Go through all regions once; tell whether there was something to improve."""
-        lots = self.lots
-        if not self._moves_of(cycle):
-            return False
-        regions = self._regions()
+        before, regions = self.moves, self._regions(lots)
         order, ends = np.argsort(regions, kind="stable"), np.cumsum(np.bincount(regions))
-        parts = [lots.at(some) for some in np.split(order, ends[:-1])]
-        try:
-            for number, part in enumerate(parts):
-                if self._over():
-                    break
-                parts[number] = self._improved(part, cycle)
-        finally:
-            self.lots = Lots(
-                *(np.concatenate(one) for one in zip(*(p.parts for p in parts), strict=True))
-            )
-        return True
+        self.parts = [lots.at(some) for some in np.split(order, ends[:-1])]
+        for number, part in enumerate(self.parts):
+            if self._over():
+                break
+            if len(part.items) <= 3 * _REGION:
+                self._improve(number, cycle)
+        return self.moves > before
 
-    def _improved(self, lots: Lots, cycle: int) -> Lots:
-        """Search one region; return its lots at the best that was found."""
-        items = self.items
+    def _improve(self, number: int, cycle: int) -> None:
+        """Search one region; after each slice its lots are the best that was found."""
+        items, lots = self.items, self.parts[number]
         some, local = np.unique(lots.items, return_inverse=True)
         tries = self._moves_of(cycle, lots)
         if not tries:
-            return lots
+            return
         many = len(lots.items)
         state = items.state(some, 2 * many + 1000, many + 1000, journal=True)
         table = np.full(power(2 * len(state.patterns)), -1)
@@ -106,7 +116,7 @@ class Search:
         waiting = np.zeros(len(some), np.int64)
         # A few moves cannot make good what heat undoes.
         unit = self._unit() * min(1.0, cycle / _WARM)
-        before, done, least = float(state.cost[0]), 0, np.inf
+        done, least = 0, float(state.cost[0])
         if np.isinf(self.end):
             # Compiles, where that was never done, before the clock starts.
             recreate.anneal(state, near, gaps, items.k, 0, 0.0, 0.0, generator, best, waiting)
@@ -119,31 +129,68 @@ class Search:
             found = recreate.anneal(
                 state, near, gaps, items.k, now, hot * unit, cold * unit, generator, best, waiting
             )
-            done, self.moves = done + now, self.moves + now
+            done += now
             if found < least - 1e-9:
-                least, kept = found, best[1 : best[0, 0] + 1].copy()
-            self.trace.add(self.moves, self.cost - before + least)
-        self.cost += least - before
-        return Lots(some[kept[:, 0]], kept[:, 3], kept[:, 2])
+                kept = best[1 : best[0, 0] + 1].copy()
+                lots, gain, least = (
+                    Lots(some[kept[:, 0]], kept[:, 3], kept[:, 2]),
+                    least - found,
+                    found,
+                )
+                self.cost -= gain
+            # At once, so that whenever it is stopped the same moves give the same lots again.
+            self.parts[number], self.moves = lots, self.moves + now
+            self.trace.add(self.moves, self.cost)
+
+    def _weights(self) -> np.ndarray:
+        """Return the weights of the columns that are not fixed, or infinity."""
+        q = self.items.codes.shape[1]
+        weights = self.items.tables[:, 1 << np.arange(8)].ravel()[:q]
+        return np.append(weights[np.isfinite(weights)], np.inf)
 
     def _unit(self) -> float:
         """Return the mean weight of a column."""
-        weights = self.items.tables[:, 1 << np.arange(8)]
-        weights = weights[np.isfinite(weights) & (weights > 0)]
+        weights = self._weights()[:-1]
+        weights = weights[weights > 0]
         return float(weights.mean()) if len(weights) else 1.0
 
-    def _regions(self) -> np.ndarray:
+    def _regions(self, lots: Lots) -> np.ndarray:
         """Cut the lots into regions, between patterns, in the order of columns as drawn."""
-        lots, items = self.lots, self.items
+        items = self.items
         pieces = len(lots.items) // _REGION
         if pieces < 2:
             return np.zeros(len(lots.items), np.int64)
         pattern, first = kernel.numbered(items.codes, lots.items, lots.masks)
-        columns = items.codes[lots.items[first]].T
-        words = self.draws.words(np.arange(len(columns)) + self.tasks * len(columns), stream=1)
+        q = items.codes.shape[1]
+        words = self.draws.words(np.arange(q) + self.tasks * q, stream=1)
         # Values in an order of their own each time, so that cuts fall elsewhere.
-        mixed = [kernel.scattered(columns[c], words[c]) for c in np.argsort(words)]
+        mixed = [
+            kernel.scattered(items.codes[lots.items, c], words[c]) for c in np.argsort(words)[::-1]
+        ]
         rank = np.empty(len(first), np.int64)
-        rank[np.lexsort(mixed[::-1])] = np.arange(len(first))
-        at = np.cumsum(np.bincount(rank[pattern]))
-        return ((at - 1) * pieces // len(lots.items))[rank[pattern]]
+        rank[np.lexsort([column[first] for column in mixed])] = np.arange(len(first))
+        part = self._split(lots, rank[pattern], mixed)
+        at = np.cumsum(np.bincount(part))
+        return ((at - 1) * pieces // len(lots.items))[part]
+
+    def _split(self, lots: Lots, pattern: np.ndarray, mixed: list[np.ndarray]) -> np.ndarray:
+        """Split patterns of many lots into parts, each of which has k members by itself."""
+        size = max(_REGION // 2, self.items.k)
+        number = np.bincount(pattern)
+        many = np.flatnonzero((number >= 2 * size)[pattern])
+        part = np.zeros(len(pattern), np.int64)
+        if not len(many):
+            return pattern
+        many = many[np.lexsort([*(column[many] for column in mixed), pattern[many]])]
+        own = pattern[many]
+        place = np.arange(len(many)) - np.searchsorted(own, own)
+        part[many] = place * (number[own] // size) // number[own]
+        if self.items.unit.size:
+            # A unit in several lots counts once.
+            three = np.stack([own, part[many], self.items.unit[lots.items[many]]])
+            pairs = np.unique(three, axis=1)[:2]
+            pairs, units = np.unique(pairs, axis=1, return_counts=True)
+            part[np.isin(pattern, pairs[0, units < self.items.k])] = 0
+        last = np.zeros(len(number), np.int64)
+        np.maximum.at(last, pattern, part)
+        return (np.cumsum(last + 1) - last - 1)[pattern] + part
