@@ -89,7 +89,7 @@ def test_every_class_keeps_the_model(
     people = table(seed, n, nulls)
     method = LocalSuppression(
         k=k, privacy=[model], columns=KEYS, record_cost=2.5 if leave else None,
-        importance={"a": 2.0}, random_state=0,
+        importance={"a": 2.0}, improve_moves=200, random_state=0,
     )  # fmt: skip
     try:
         released = method.fit_transform(people)
@@ -167,7 +167,7 @@ def test_adult_needs_few_blanks_for_two_salaries() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_counts_are_enough_to_lend_the_same_records(seed: int) -> None:
     people = pa.Table.from_pandas(table(seed, 70, True), preserve_index=False)
-    method = LocalSuppression(k=3, privacy=[LDiversity(2, column="ill")])
+    method = LocalSuppression(k=3, privacy=[LDiversity(2, column="ill")], improve_moves=200)
     whole, _ = in_memory(method, people, KEYS)
     decision, pieces, _ = from_counts(method, people, KEYS)
     assert decision.figures == whole.figures
