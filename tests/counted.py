@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from discreet.draws import Draws
+from discreet.draws import Draws, smallest
 from discreet.method import unit_codes
 from discreet.outcome import as_computed
 from discreet.table import numbers, summarise
@@ -31,6 +31,10 @@ class CountedTable:
 
     def ranges(self, column):
         return None
+
+    def smallest(self, columns, find, needed, draws):
+        tuples = find({name: self.table[name] for name in columns})
+        return smallest(tuples, draws.words(np.arange(len(tuples))), needed)[1]
 
     def tuples(self, columns):
         table = self.table.select(columns)

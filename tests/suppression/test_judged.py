@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
 from discreet.generalization import (
     AlphaKAnonymity,
@@ -21,6 +23,7 @@ from discreet.generalization import (
     TCloseness,
 )
 from discreet.suppression import LocalSuppression
+from tests.counted import from_counts, in_memory
 
 KEYS = ["a", "b", "c"]
 MODELS: list[Any] = [
@@ -86,7 +89,7 @@ def test_every_class_keeps_the_model(
     people = table(seed, n, nulls)
     method = LocalSuppression(
         k=k, privacy=[model], columns=KEYS, record_cost=2.5 if leave else None,
-        importance={"a": 2.0}, random_state=0,
+        importance={"a": 2.0}, improve_moves=200, random_state=0,
     )  # fmt: skip
     try:
         released = method.fit_transform(people)
@@ -149,3 +152,42 @@ def test_k_of_a_model_gives_a_bound() -> None:
     judged = LocalSuppression(privacy=[model], columns=KEYS, random_state=0).fit(people)
     by_k = LocalSuppression(k=3, columns=KEYS, random_state=0).fit(people)
     assert judged.cost_ >= judged.bound_ == by_k.bound_ > 0
+
+
+def test_of_equal_records_one_is_lent_to_a_class_of_one_illness() -> None:
+    # Four and two of 30 with either illness, three of 31 with one: one of the two is enough.
+    people = pd.DataFrame(
+        {"age": [30] * 6 + [31] * 3, "sex": ["f"] * 9, "ill": list("aaaabb") + list("aaa")}
+    )
+    method = LocalSuppression(k=3, privacy=[LDiversity(2, column="ill")], random_state=0)
+    released = method.fit_transform(people)
+    assert method.blanks_ == {"age": 4, "sex": 0}
+    lent = released["age"].isna() & (people["age"] == 30)
+    assert people["ill"][lent].tolist() == ["b"]
+
+
+def test_adult_needs_few_blanks_for_two_salaries() -> None:
+    people = load_adult().to_pandas()
+    for name, level in (("age", 2), ("education", 1)):
+        labels = pd.read_csv(adult_hierarchy_paths()[name], sep=";", header=None, dtype=str)
+        people[name] = people[name].astype(str).map(labels.set_index(0)[level])
+    keys = [name for name in people if name != "salary-class"]
+    model = LDiversity(2, column="salary-class")
+    released = LocalSuppression(k=5, privacy=[model], random_state=0).fit_transform(people)
+    assert released[keys].isna().sum().sum() <= 28_000
+    assert released[keys].isna().all(axis=1).sum() <= 50
+    of_class = released.groupby(keys, dropna=False)["salary-class"]
+    assert of_class.size().min() >= 5
+    assert of_class.nunique().min() >= 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_counts_are_enough_to_lend_the_same_records(seed: int) -> None:
+    people = pa.Table.from_pandas(table(seed, 70, True), preserve_index=False)
+    method = LocalSuppression(k=3, privacy=[LDiversity(2, column="ill")], improve_moves=200)
+    whole, _ = in_memory(method, people, KEYS)
+    decision, pieces, _ = from_counts(method, people, KEYS)
+    assert decision.figures == whole.figures
+    for name in KEYS:
+        found = [value for piece in pieces for value in piece.columns[name].to_pylist()]
+        assert found == whole.columns[name].to_pylist()

@@ -1,5 +1,6 @@
 """Local suppression: what is blanked, what is not, and what is refused."""
 
+import itertools
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import protect
+from discreet.datasets.reference import data_folder
 from discreet.errors import BadInput
 from discreet.generalization import KAnonymity, LDiversity
 from discreet.suppression import LocalSuppression
@@ -202,6 +204,66 @@ def test_a_limit_of_nothing_fixes_the_column():
     table = pd.DataFrame({"a": [5, 6, 7, 8, 1, 1, 1], "b": [1, 1, 2, 2, 1, 1, 1]})
     with pytest.raises(BadInput, match="in the fixed columns 'a'"):
         LocalSuppression(3, limit={"a": 0.0}).fit(table)
+
+
+def household_keys():
+    return pd.read_csv(data_folder() / "suppression" / "testdata7.csv")
+
+
+def test_a_limit_is_used_up_before_other_columns_are_blanked():
+    table = household_keys()
+    found = LocalSuppression(3, limit={"relat": 0.02}, random_state=0).fit(table)
+    assert found.blanks_["relat"] <= 91
+    assert found.cost_ <= 380
+    several = {"relat": 0.02, "sex": 0.01}
+    found = LocalSuppression(3, limit=several, random_state=0).fit(table)
+    assert found.blanks_["relat"] <= 91
+    assert found.blanks_["sex"] <= 45
+    assert found.cost_ <= 390
+
+
+def test_under_own_a_limit_costs_the_least_that_it_can():
+    table = household_keys()
+    free = LocalSuppression(3, "own", random_state=0).fit(table)
+    found = LocalSuppression(3, "own", limit={"relat": 0.02}, random_state=0).fit(table)
+    assert free.blanks_["relat"] > 91 == found.blanks_["relat"]
+    assert found.cost_ == free.cost_ == 283
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_under_own_no_choice_within_a_limit_is_cheaper(seed):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.integers(0, 3, (8, 3)), columns=list("abc"))
+    prices = {"a": 1.0, "b": 1.5, "c": 2.5}
+    # Of each record, what it costs to be shared by two with a blank in 'a' and without.
+    costs = np.full((2, 8), np.inf)
+    for row, shown in itertools.product(range(8), itertools.product([False, True], repeat=3)):
+        names = table.columns[list(shown)]
+        if (table[names] == table.loc[row, names]).all(axis=1).sum() >= 2:
+            price = sum(prices[name] for name in table if name not in names)
+            costs[int(not shown[0]), row] = min(costs[int(not shown[0]), row], price)
+    most = int(rng.integers(0, 4))
+    choices = itertools.product([0, 1], repeat=8)
+    least = min(
+        sum(costs[one, row] for row, one in enumerate(chosen))
+        for chosen in choices
+        if sum(chosen) <= most
+    )
+    method = LocalSuppression(2, "own", importance=prices, limit={"a": most / 8}, random_state=0)
+    if np.isinf(least):
+        with pytest.raises(BadInput):
+            method.fit(table)
+    else:
+        assert method.fit(table).cost_ == pytest.approx(least)
+        assert method.blanks_["a"] <= most
+
+
+@pytest.mark.parametrize("null_policy", ["value", "match"])
+def test_a_tiny_importance_makes_nothing_dearer_than_without(null_policy):
+    table = household_keys()
+    free = LocalSuppression(3, null_policy, random_state=0).fit(table)
+    found = LocalSuppression(3, null_policy, importance={"relat": 1.01}, random_state=0).fit(table)
+    assert found.cost_ <= free.cost_ + 0.01 * free.blanks_["relat"] + 1e-9
 
 
 TYPED = pa.table(

@@ -124,11 +124,13 @@ def as_blanking(
     solution: Solution,
     units: Units | None,
     smallest: Callable[[np.ndarray], np.ndarray],
+    kinds: Keys | None = None,
 ) -> Blanking:
     """Decide which of equal records are changed.
 
-    `smallest` returns as many of the smallest words of each tuple as it is told, by tuple and in
-    order. It is not called where units are counted, whose words are known.
+    `smallest` returns as many of the smallest words of each tuple, or of each of the `kinds` of
+    records where these are told apart, as it is told, by tuple and in order. It is not called where
+    units are counted, whose words are known.
     """
     whole = np.zeros(len(problem.counts), np.int64)
     if units is not None:
@@ -137,10 +139,33 @@ def as_blanking(
     alone = members == problem.counts[tuples]
     whole[tuples[alone]] = masks[alone]
     tuples, masks, members = (part[~alone] for part in (tuples, masks, members))
+    if kinds is not None and solution.kinds is not None:
+        return _by_kind(problem, solution, kinds, whole, smallest)
     needed = np.bincount(tuples, members, len(whole)).astype(np.int64)
     words = smallest(needed) if len(tuples) else np.empty(0, np.uint64)
     of_word = np.repeat(tuples, members)
     return Blanking(whole, of_word, words, np.repeat(masks, members), np.ones_like(of_word))
+
+
+def _by_kind(
+    problem: Problem,
+    solution: Solution,
+    kinds: Keys,
+    whole: np.ndarray,
+    smallest: Callable[[np.ndarray], np.ndarray],
+) -> Blanking:
+    """Tell the records of tuples apart that are not changed as a whole."""
+    assert solution.kinds is not None
+    some = np.flatnonzero(whole[solution.tuples] == 0)
+    some = some[np.argsort(solution.kinds[some], kind="stable")]
+    members = solution.members[some]
+    needed = np.bincount(solution.kinds[some], members, len(kinds.records)).astype(np.int64)
+    words = smallest(needed) if len(some) else np.empty(0, np.uint64)
+    of_word = np.repeat(some, members)
+    order = np.lexsort((words, solution.tuples[of_word]))
+    of_word = of_word[order]
+    tuples = solution.tuples[of_word]
+    return Blanking(whole, tuples, words[order], solution.masks[of_word], np.ones_like(tuples))
 
 
 def _by_unit(problem: Problem, solution: Solution, units: Units, whole: np.ndarray) -> Blanking:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from discreet.draws import Draws
 from discreet.generalization.privacy import (
+    Bound,
     bind,
     confidential_columns,
     distribution,
@@ -25,12 +26,15 @@ from discreet.suppression._demands import as_told, demands_of, essential, of_mod
 from discreet.suppression._found import people_found
 from discreet.suppression._groups import Good, both, keeping, under_risk
 from discreet.suppression._keys import Keys, Units
+from discreet.suppression._mended import Kinds
 from discreet.suppression._problem import GONE, Problem, Solution
 from discreet.suppression._solve import log_entries, refuse_impossible, solve
+from discreet.table.classes import first_rows
 
 # Records that are blanked without being too many, however few there are in all.
 _SOME = 10
-# From how many words each tuple needs to its smallest ones, by tuple and in order.
+# From how many words each tuple needs to its smallest ones, by tuple and in order; or each kind of
+# records, where there are any.
 Smallest = Callable[[np.ndarray], np.ndarray]
 
 
@@ -53,14 +57,17 @@ class Others:
     weights: np.ndarray | None  # the records of each row, one each by default
     units: np.ndarray | None  # the unit of each, where these are counted
 
-    def good(self, method: Any, of_row: np.ndarray) -> Good | None:
-        """Return what tells whether groups of tuples keep models and risks, if there are any."""
-        good: Good | None = None
+    def bound(self, method: Any, n: int) -> Bound | None:
+        """Return the privacy models, bound to the rows, if there are any."""
         models = [] if method.privacy is None else read_models(method.privacy)
         # Where only k is left, that is a demand like any other.
-        if confidential_columns(models):
-            bound = bind(models, self.columns, len(of_row), self.weights, self.units)
-            good = keeping(bound, of_row, self.weights)
+        if not confidential_columns(models):
+            return None
+        return bind(models, self.columns, n, self.weights, self.units)
+
+    def good(self, method: Any, bound: Bound | None, of_row: np.ndarray) -> Good | None:
+        """Return what tells whether groups of tuples keep models and risks, if there are any."""
+        good = None if bound is None else keeping(bound, of_row, self.weights)
         if method.max_risk is not None and method.risk == "individual":
             sampled = record_weights(pa.table(dict(self.columns)), method.weight)
             assert sampled is not None
@@ -88,8 +95,12 @@ def make(
     others: Others,
     draws: Callable[[str], Draws],
     smallest: Smallest,
+    kinds: Keys | None,
 ) -> Made:
-    """Decide which records get which blanks."""
+    """Decide which records get which blanks.
+
+    `kinds` are the keys with what is looked at besides, where equal records are told apart by it.
+    """
     names = list(keys.values)
     demands = demands_of(method, names)
     problem = Problem(
@@ -102,9 +113,11 @@ def make(
         None if units is None else units.held,
     )
     refuse_impossible(problem, names, "records" if units is None else "units")
-    good = others.good(method, keys.of_row)
-    solution = solve(problem, method, names, draws("improvement").apart(), good)
-    blanking = as_blanking(problem, solution, units, smallest)
+    bound = others.bound(method, len(keys.of_row))
+    good = others.good(method, bound, keys.of_row)
+    known = None if kinds is None or bound is None else _known(keys, kinds, bound)
+    solution = solve(problem, method, names, draws("improvement").apart(), good, known)
+    blanking = as_blanking(problem, solution, units, smallest, kinds)
     cells = dict(zip(names, blanking.blanked(keys).tolist(), strict=True))
     plans: dict[str, ColumnPlan] = {
         name: {"kind": "local-suppression", "blanked": n} for name, n in cells.items()
@@ -129,6 +142,11 @@ def make(
     if method.improve is not None or solution.stopped:
         fixed = {"improve": None, "improve_moves": solution.moves}
     return Made(blanking, plans, joint, figures, fixed)
+
+
+def _known(keys: Keys, kinds: Keys, bound: Bound) -> Kinds:
+    first = first_rows(kinds.of_row, len(kinds.records))
+    return Kinds(keys.of_row[first], kinds.records, bound.codes[:, first].T, bound.rules)
 
 
 def _too_many(figures: dict[str, Any], columns: int) -> Iterator[str]:

@@ -68,7 +68,8 @@ class Solution:
 
     Entry by entry: `members` members of a tuple get blanks in a set of columns, or are left out
     (`GONE`). Where units are counted, an entry is one place of `Problem.held`, listed in `held`.
-    Entries are sorted by tuple, then by set of columns.
+    Entries are sorted by tuple, then by set of columns, and then by kind where it matters which of
+    equal records get the blanks.
     """
 
     tuples: np.ndarray
@@ -79,6 +80,7 @@ class Solution:
     moves: int = 0  # what the improvement did, to be repeated
     stopped: bool = False  # by Ctrl-C: the moves are fewer than they should have been
     trace: dict[str, list[float]] = field(default_factory=dict)
+    kinds: np.ndarray | None = None  # of each entry, where equal records are told apart
 
     def cost(self, problem: Problem) -> float:
         """Return the price of all blanks."""

@@ -23,8 +23,9 @@ from discreet.suppression._groups import (
     shared_by,
 )
 from discreet.suppression._judged import solve_judged
-from discreet.suppression._limits import solve_within
+from discreet.suppression._limits import Solver, solve_within
 from discreet.suppression._match import solve_match
+from discreet.suppression._mended import Kinds, mended
 from discreet.suppression._own import solve_own
 from discreet.suppression._problem import Demand, Problem, Solution
 from discreet.suppression._risk import MOST_COLUMNS, solve_suda
@@ -32,20 +33,27 @@ from discreet.suppression._strict import solve_strict
 
 
 def solve(
-    problem: Problem, method: Any, names: Sequence[str], draws: Draws, good: Good | None
+    problem: Problem,
+    method: Any,
+    names: Sequence[str],
+    draws: Draws,
+    good: Good | None,
+    kinds: Kinds | None = None,
 ) -> Solution:
     """Solve a problem as a method's parameters say, with its limits.
 
-    `good` tells whether groups keep what is demanded besides numbers of members, if anything is.
+    `good` tells whether groups keep what is demanded besides numbers of members, if anything is,
+    and `kinds` are of records that need not be treated alike for that.
     """
-    solver = partial(_solve, method=method, draws=draws, good=good)
+    solver = partial(_solve, method=method, draws=draws, good=good, kinds=kinds)
     given = method.improve, method.improve_moves
     if not problem.demands and good is None and method.risk != "suda":
         return as_solution(problem, np.zeros(len(problem.counts), np.int64))
+    found = solver(problem, *given)
     if method.limit:
-        found = solve_within(problem, method.limit, names, solver, _is_possible, *given)
-    else:
-        found = solver(problem, *given)
+        own = method.null_policy == "own"
+        solver = partial(solver, either=False)
+        found = solve_within(problem, method.limit, names, solver, _is_possible, found, own)
     if method.null_policy != "value" or method.exact or not problem.demands:
         return found
     # The solvers of the strict reading leave the bound to others.
@@ -59,14 +67,17 @@ def _solve(
     method: Any,
     draws: Draws,
     good: Good | None,
+    kinds: Kinds | None,
+    either: bool = True,
 ) -> Solution:
-    """Call the solver of a reading and of what is demanded."""
+    """Call the solver of a reading and of what is demanded; with equal prices too, or not."""
     if method.exact:
         return solve_exact(problem, method.null_policy)
     if method.null_policy == "own":
         return solve_own(problem)
     if method.null_policy == "match":
-        return solve_match(problem, seconds, moves, draws)
+        match = partial(solve_match, draws=draws)
+        return (_either(match) if either else match)(problem, seconds, moves)
     q = problem.codes.shape[1]
     everything = (1 << q) - 1
     if method.risk == "suda":
@@ -76,11 +87,41 @@ def _solve(
         problem = replace(problem, demands=essential([*problem.demands, Demand(everything, 2)]))
     if good is not None:
         # What as many members share in all columns, they share in some.
-        shared = shared_by(problem, max([demand.k for demand in problem.demands], default=1))
-        return solve_judged(problem, both(shared, good))
+        k = max([demand.k for demand in problem.demands], default=1)
+        found = solve_judged(problem, both(shared_by(problem, k), good))
+        if kinds is None:
+            return found
+        k = max(k, kinds.rules.k)
+        alike = replace(problem, demands=(Demand(everything, k),))
+        start = solve_strict(alike, seconds, moves, draws)
+        other = mended(problem, kinds, k, start)
+        if other is not None and other.cost(problem) < found.cost(problem):
+            return other
+        return replace(found, moves=start.moves, stopped=start.stopped)
     if [demand.columns for demand in problem.demands] == [everything]:
-        return solve_strict(problem, seconds, moves, draws)
+        strict = partial(solve_strict, draws=draws)
+        return (_either(strict) if either else strict)(problem, seconds, moves)
     return solve_combined(problem, seconds, moves, draws)
+
+
+def _either(solver: Solver) -> Solver:
+    """Return what solves a problem at its prices and at equal ones, and takes what is cheaper.
+
+    Prices that differ a little leave fewer sets of blanks that are equally good to choose from.
+    """
+
+    def solve_both(problem: Problem, seconds: float | None, moves: int | None) -> Solution:
+        free = np.isfinite(problem.weights)
+        if len(np.unique(problem.weights[free])) < 2:
+            return solver(problem, seconds, moves)
+        found = solver(problem, None if seconds is None else seconds / 2, moves)
+        weights = np.where(free, problem.weights[free].mean(), np.inf)
+        other = solver(replace(problem, weights=weights), None, found.moves)
+        if found.stopped or other.stopped or found.cost(problem) <= other.cost(problem):
+            return found
+        return replace(other, bound=found.bound, moves=found.moves)
+
+    return solve_both
 
 
 def _is_possible(problem: Problem) -> bool:

@@ -81,7 +81,8 @@ class LocalSuppression(Method):
     record_cost : float, optional
         What it costs to leave a whole record out; without it, none is left out.
     improve : float, optional
-        Seconds to look for fewer blanks. Ctrl-C ends it early, with the best so far.
+        Seconds to look for fewer blanks. Ctrl-C ends it early, with the best so far. With `privacy`
+        it is spent on k alone, before classes that break a model are mended; not with units.
     improve_moves : int, optional
         Moves of that search instead of seconds: the same seed then gives the same blanks. By
         default, a number that depends on the table. There is no such search, so that neither does
@@ -219,6 +220,11 @@ class LocalSuppression(Method):
     def _models(self) -> list[Any]:
         return [] if self.privacy is None else read_models(self.privacy)
 
+    @property
+    def _tells_apart(self) -> bool:
+        """True where it matters which of equal records are blanked, by what else they have."""
+        return self.privacy is not None and self.risk != "individual"
+
     def check_params(self) -> None:
         """Refuse what demands nothing, and what does not go together."""
         super().check_params()
@@ -325,8 +331,12 @@ class LocalSuppression(Method):
         codes = with_several(given.units, None)
         units = None if codes is None else Units.of(keys, codes, words, None)
         others = Others(given.others, None, codes)
+        kinds = None
+        if self._tells_apart and units is None:
+            kinds = Keys.of({**given.columns, **given.others}, None)
+        of_row = (kinds or keys).of_row
         made = make(
-            self, keys, units, others, given.draws, lambda n: smallest(keys.of_row, words, n)[1]
+            self, keys, units, others, given.draws, lambda n: smallest(of_row, words, n)[1], kinds
         )
         if units is not None:
             words = units.words[units.of_row]
@@ -362,9 +372,16 @@ class LocalSuppression(Method):
         places = keys.of_row[lookup.first]
         find = partial(_tuples, lookup, places)
         others = Others({name: table[name] for name in self.reads}, weights, codes)
+        kinds, looked_at, known = None, list(columns), find
+        if self._tells_apart and units is None:
+            kinds = Keys.of({**own, **others.columns}, weights)
+            looked_at += self.reads
+            every = Lookup.learn({**own, **others.columns})
+            known = partial(_tuples, every, kinds.of_row[every.first])
         made = make(
-            self, keys, units, others, draws, lambda n: counted.smallest(columns, find, n, drawn)
-        )
+            self, keys, units, others, draws,
+            lambda n: counted.smallest(looked_at, known, n, drawn), kinds,
+        )  # fmt: skip
         treat = ByTuple(find, made.blanking)
         return Decision(made.plans, treat, made.joint, made.figures, made.fixed)
 
