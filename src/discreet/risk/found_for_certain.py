@@ -244,7 +244,7 @@ def _none_fits(
     alone = np.ones(len(own), dtype=bool)
     for i, unit in enumerate(own):
         those = np.flatnonzero((released.low != unit) | (released.high != unit))
-        for c in known:
+        for c in known.tolist():
             codes = released.codes[c, those]
             fits = codes < 0
             for label in tables[c][:, x[c, i]]:
