@@ -43,7 +43,7 @@ from discreet.kernels.suppression import (
 # Columns of which all sets are weighed at once.
 _AT_ONCE = 8
 # What takes part in a ruin at most: patterns, and members as so many times k.
-_RUINS, _RUINED = 6, 12
+_RUINS, _RUINED = np.int64(6), 12
 
 
 @njit(cache=True, nogil=True)
@@ -54,7 +54,8 @@ def neighbours(codes, tables, most):
     """
     n, q = codes.shape
     by_column = codes.T.copy()
-    near = np.full((n, min(n, most)), -1, np.int32)
+    near = np.empty((n, min(n, most)), np.int32)
+    near[:] = -1
     gaps = np.zeros(near.shape, np.int64)
     steps, total = np.empty(q, np.int32), 0.0
     for c in range(q):
@@ -387,14 +388,16 @@ def _founded(s, near, gaps, k, state, waiting, item, price):
 @once
 def _free_columns(s, near, gaps, state, item, q):
     """Return columns that are blanked anyway, and those of which all sets are weighed."""
+    bits = np.empty(_AT_ONCE, np.int64)
     if q <= _AT_ONCE:
-        return 0, np.arange(q)
+        for c in range(q):
+            bits[c] = c
+        return 0, bits[:q]
     base = 0
     u = unit(state)
     i = np.int64(u * near.shape[1])
     if near[item, i] >= 0 and below(state, 2) == 0:
         base = gaps[item, i]
-    bits = np.empty(_AT_ONCE, np.int64)
     count, taken = 0, base
     # Columns in which near items differ come first.
     for _ in range(40):

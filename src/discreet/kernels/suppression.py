@@ -62,6 +62,14 @@ def price_of(s, item, mask):
     return s.rows[item] * weight_of(s.tables, mask & ~s.nulls[item])
 
 
+@inner
+def nones(size):
+    """Return an array of -1; `np.full` would take longer to compile."""
+    array = np.empty(size, np.int64)
+    array[:] = -1
+    return array
+
+
 # Lots and patterns
 
 
@@ -257,7 +265,7 @@ def numbered(codes, items, masks):
     size = 16
     while size < 2 * items.size:
         size *= 2
-    slots = np.full(size, -1, np.int64)
+    slots = nones(size)
     numbers, first = np.empty(items.size, np.int64), np.empty(items.size, np.int64)
     count = 0
     for i in range(items.size):

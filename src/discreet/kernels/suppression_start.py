@@ -27,6 +27,7 @@ from discreet.kernels.suppression import (
     found,
     inner,
     key_of,
+    nones,
     once,
     price_of,
     same,
@@ -37,21 +38,20 @@ from discreet.kernels.suppression import (
 
 
 @njit(cache=True, nogil=True)
-def start(s, table, sets, few, k, levels, waiting, pools, most):
+def start(s, table, sets, few, k, levels, waiting, active, pools, most):
     """Place the waiting members by a greedy search; return the items that still wait.
 
     `sets` are sets of columns by weight, the last `few` of them always gone through; `waiting` has
-    the members that each item has to place, `pools` the items that may lend, `most` how many
-    items may be hashed before only the last sets are.
+    the members that each item has to place, `active` the items that have some, `pools` those that
+    may lend, `most` how many items may be hashed before only the last sets are.
     """
-    active = _still(waiting, np.arange(waiting.size))
     # All that could share a pattern wait together when it opens, but for what nulls make equal.
     nulls = 0
     for null in s.nulls:
         nulls |= null
     join = nulls > 0
     work = 0
-    seen = np.full(s.unit.size, -1, np.int64)
+    seen = nones(s.unit.size)
     stamp = np.zeros(1, np.int64)
     for level in levels:
         for number in range(sets.size):
@@ -83,7 +83,7 @@ def _place(s, table, columns, join, k, level, waiting, active, pools, seen, stam
     """Go through one set of columns."""
     slots, group, reps, following = _grouped(s, table, columns, waiting, active, join)
     count = reps.size
-    heads = np.full(count, -1, np.int64)
+    heads = nones(count)
     served, cost = np.zeros(count, np.int64), np.zeros(count)
     for i in range(active.size - 1, -1, -1):
         g = group[i]
@@ -121,8 +121,8 @@ def _grouped(s, table, columns, waiting, active, join):
     size = 16
     while size < 2 * active.size:
         size *= 2
-    slots = np.full(size, -1, np.int64)
-    group = np.full(active.size, -1, np.int64)
+    slots = nones(size)
+    group = nones(active.size)
     reps = np.empty(active.size, np.int64)
     count = 0
     for i in range(active.size):
@@ -171,7 +171,7 @@ def _open(s, table, columns, waiting, active, head, following):
 @once
 def _lenders(s, columns, k, slots, reps, served, pools):
     """Chain the pools that could lend to each group that wants it."""
-    lent = np.full(reps.size, -1, np.int64)
+    lent = nones(reps.size)
     then = np.empty(pools.size, np.int64)
     for i in range(pools.size - 1, -1, -1):
         item = pools[i]
@@ -235,8 +235,9 @@ def absorb(s, table, everything, waiting, active):
     """
     slots, group, reps, _ = _grouped(s, table, everything, waiting, active, active.size > 0)
     count = reps.size
-    masks, least = np.zeros(count, np.int64), np.full(count, np.inf)
-    goals, blanks = np.full(count, -1, np.int64), np.zeros(count, np.int64)
+    masks, least = np.zeros(count, np.int64), np.empty(count)
+    least[:] = np.inf
+    goals, blanks = nones(count), np.zeros(count, np.int64)
     away = np.zeros(count)
     for i in range(active.size):
         if group[i] >= 0:

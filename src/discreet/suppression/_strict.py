@@ -77,8 +77,9 @@ def _start(items: Items, problem: Problem) -> Lots:
     sets, few = _sets(problem)
     most = max(_HASHED * n, _LEAST_HASHED)
     active = suppression_start.start(
-        state, table, sets, few, k, _levels(items, sets), waiting, pools, most
-    )
+        state, table, sets, few, k, _levels(items, sets), waiting, np.flatnonzero(waiting), pools,
+        most,
+    )  # fmt: skip
     if len(active):
         active = suppression_start.absorb(state, table, int(sets.max(initial=0)), waiting, active)
     if len(active):
