@@ -86,7 +86,7 @@ PEOPLE = pd.DataFrame({"age": [30, 30, 30, 31, 70, 71], "sex": list("ffmmff")})
 @pytest.mark.parametrize(
     ("given_as", "said"),
     [
-        ({"k": 1}, "k must be a whole number of at least 2, not 1"),
+        ({"k": 0}, "k must be a whole number of at least 1, not 0"),
         ({"k": 2, "null_policy": "any"}, "null_policy must be one of 'value', 'own', 'match'"),
         ({"k": 2, "importance": {"age": 0}}, "importance of column 'age' must be a number above 0"),
         ({"k": 2, "importance": ["age", "age"]}, "importance lists a column twice"),
@@ -107,10 +107,10 @@ PEOPLE = pd.DataFrame({"age": [30, 30, 30, 31, 70, 71], "sex": list("ffmmff")})
         ({"combinations": [["age"]]}, "each of combinations has columns and k, such as"),
         ({"combinations": [{"columns": ["a"], "k": 2}]}, "combinations names 'a'"),
         ({"combinations": [{"columns": "age", "k": 2}]}, "must list column names, not 'age'"),
-        ({"combinations": [{"columns": ["age"], "k": 1}]}, "k of a combination must be a whole"),
+        ({"combinations": [{"columns": ["age"], "k": 0}]}, "k of a combination must be a whole"),
         ({"subsets": 2}, "subsets = 2 needs k: by how many every 2 columns must be shared"),
         ({"subsets": {3: 5}}, "subsets of 3 columns need more than the 2 to treat"),
-        ({"subsets": {2: 1}}, "k of subsets of 2 must be a whole number of at least 2"),
+        ({"subsets": {2: 0}}, "k of subsets of 2 must be a whole number of at least 1"),
         (
             {"k": 2, "max_risk": 1.0},
             "max_risk must be a number of at least 1e-09 and below 1, not 1.0",

@@ -40,14 +40,14 @@ def check_demands(method: Any) -> None:
         listed = isinstance(columns, list | tuple) and len(columns) > 0
         if not listed or not all(isinstance(name, str) for name in columns):
             raise BadInput(f"columns of a combination must list column names, not {columns!r}")
-        whole(2).check("k of a combination", one["k"])
+        whole(1).check("k of a combination", one["k"])
     subsets = method.subsets
     if subsets == {}:
         raise BadInput("subsets is empty; give a k by size, such as { 3 = 10 }, or leave it out")
     if isinstance(subsets, Mapping):
         for size, k in with_numbers(subsets).items():
             whole(1).check("a size of subsets", size)
-            whole(2).check(f"k of subsets of {size}", k)
+            whole(1).check(f"k of subsets of {size}", k)
     elif subsets is not None:
         whole(1).check("subsets", subsets)
         if method.k is None:

@@ -148,7 +148,7 @@ class LocalSuppression(Method):
     )
     published: ClassVar[tuple[str, ...]] = ("k", "null_policy", "combinations", "subsets")
     constraints: ClassVar[Constraints] = {
-        "k": whole(2, optional=True),
+        "k": whole(1, optional=True),
         "limit": number(
             least=0,
             most=1,
