@@ -191,3 +191,12 @@ def test_counts_are_enough_to_lend_the_same_records(seed: int) -> None:
     for name in KEYS:
         found = [value for piece in pieces for value in piece.columns[name].to_pylist()]
         assert found == whole.columns[name].to_pylist()
+
+
+def test_models_where_k_alone_would_leave_all_records_out() -> None:
+    people = pd.DataFrame({"age": range(6), "sex": list("ffmmff"), "ill": list("aabbaa")})
+    model = LDiversity(2, column="ill")
+    method = LocalSuppression(k=3, privacy=[model], record_cost=0.5, random_state=0)
+    released = method.fit_transform(people)
+    assert released[~method.suppressed_mask_].empty
+    assert method.cost_ == 3

@@ -20,7 +20,7 @@ _MOST_SETS, _MOST_BYTES = 128, 2**28
 # Moves between two looks at the clock.
 _SLICE = 10
 # Moves of a cycle of cooling, which is also the default: fewer where each takes long.
-_CYCLE, _LEAST, _WORK = 400, 10, 300_000
+_CYCLE, _LEAST, _WORK = 400, 10, 1_000_000
 # In mean weights of a column: the heat at the start and at the end of a cycle, what a missing
 # member counts, what a move may cost before it is given up. And how much noise its costs have.
 _HOT, _COLD, _HEED, _SLACK, _NOISE = 0.6, 0.1, 8.0, 4.0, 0.1

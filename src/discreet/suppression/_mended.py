@@ -40,6 +40,8 @@ def _mended(problem: Problem, kinds: Kinds, k: int, start: Solution, order: int)
     kind, masks, members = _lots(problem, kinds, start)
     state = _classes(problem, kinds, kind, masks, members)
     size = state.size.copy()
+    if not len(size):
+        return None  # all records are left out
     bad = np.array(
         [c for c in range(len(size)) if not kernel.keeps(state, kinds.rules, k, c, -1, 0, 0)],
         np.int64,
