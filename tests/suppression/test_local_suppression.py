@@ -349,3 +349,11 @@ def test_extreme_parameters_are_refused_in_a_sentence(given, said):
     table = pa.table({"a": [1, 1, 2, 3], "b": ["x", "x", "y", "y"]})
     with pytest.raises(BadInput, match=said):
         LocalSuppression(random_state=0, **given).fit_transform(table)
+
+
+@pytest.mark.parametrize("price", [0.6, 1.5, 2.5])
+def test_leaving_records_out_makes_no_match_dearer(price):
+    table = pd.DataFrame(np.random.default_rng(1).integers(0, 6, (120, 3)), columns=list("abc"))
+    free = LocalSuppression(3, "match", random_state=0).fit(table)
+    found = LocalSuppression(3, "match", record_cost=price, random_state=0).fit(table)
+    assert found.cost_ <= free.cost_

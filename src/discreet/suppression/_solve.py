@@ -27,7 +27,7 @@ from discreet.suppression._limits import Solver, solve_within
 from discreet.suppression._match import solve_match
 from discreet.suppression._mended import Kinds, mended
 from discreet.suppression._own import solve_own
-from discreet.suppression._problem import Demand, Problem, Solution
+from discreet.suppression._problem import GONE, Demand, Infeasible, Problem, Solution
 from discreet.suppression._risk import MOST_COLUMNS, solve_suda
 from discreet.suppression._strict import solve_strict
 
@@ -77,7 +77,8 @@ def _solve(
         return solve_own(problem)
     if method.null_policy == "match":
         match = partial(solve_match, draws=draws)
-        return (_either(match) if either else match)(problem, seconds, moves)
+        found = (_either(match) if either else match)(problem, seconds, moves)
+        return _without_gone(match, problem, found, moves if seconds is None else found.moves)
     q = problem.codes.shape[1]
     everything = (1 << q) - 1
     if method.risk == "suda":
@@ -102,6 +103,22 @@ def _solve(
         strict = partial(solve_strict, draws=draws)
         return (_either(strict) if either else strict)(problem, seconds, moves)
     return solve_combined(problem, seconds, moves, draws)
+
+
+def _without_gone(solver: Solver, problem: Problem, found: Solution, moves: int | None) -> Solution:
+    """Return a solution that leaves no record out, where that is cheaper.
+
+    A blank protects others too, which the price of leaving a record out does not know.
+    """
+    if not (found.masks == GONE).any():
+        return found
+    try:
+        other = solver(replace(problem, record_price=np.inf), None, moves)
+    except Infeasible:
+        return found
+    if other.cost(problem) >= found.cost(problem):
+        return found
+    return replace(other, bound=found.bound, moves=found.moves, stopped=found.stopped)
 
 
 def _either(solver: Solver) -> Solver:
