@@ -17,6 +17,8 @@ BY_DATA = (
     "all records would be suppressed",
     "cannot be met",
     "is above the number of values",
+    "step 2 (rank-swap): p = 10 % of the ",  # of few values: not one rank
+    "step 1 (rank-swap): p = 10 % of the ",
     "generalize-items counts records, and units have several here",
     "rows of a unit can be seen to belong together, and",
     "cannot run on duckdb",  # said before any work
