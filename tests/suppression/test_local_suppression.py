@@ -183,7 +183,8 @@ def test_a_limit_that_cannot_be_kept_tells_the_smallest_share():
     with pytest.raises(BadInput) as refused:
         LocalSuppression(2, limit={"a": 0.5}, fixed=["b"]).fit_transform(table)
     assert str(refused.value) == (
-        "the limit of column 'a', 0.5, cannot be kept: the smallest share found is 1; raise it, or "
+        "no way was found to keep the limit of column 'a', 0.5: the smallest share found is 1; "
+        "raise it, or "
         "let other columns be blanked more"
     )
 
@@ -357,3 +358,12 @@ def test_leaving_records_out_makes_no_match_dearer(price):
     free = LocalSuppression(3, "match", random_state=0).fit(table)
     found = LocalSuppression(3, "match", record_cost=price, random_state=0).fit(table)
     assert found.cost_ <= free.cost_
+
+
+def test_a_null_in_a_fixed_column_is_a_blank_there():
+    table = pd.DataFrame({"a": [None, "x", "x", "x", "x"], "b": ["p", "p", "p", "q", "q"]})
+    for policy in ("own", "match"):
+        found = LocalSuppression(2, policy, fixed=["a"], random_state=0).fit(table)
+        assert found.blanks_ == {"a": 0, "b": 0}
+    with pytest.raises(BadInput, match="1 records share their values in the fixed columns 'a'"):
+        LocalSuppression(2, fixed=["a"], random_state=0).fit(table)

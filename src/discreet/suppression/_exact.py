@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.suppression._own import Counter, rows_of, solve_own
-from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
+from discreet.suppression._own import Counter, solve_own
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution, rows_of
 
 # Ways to blank a tuple, once for each demand, that an exact solution, or a bound by linear
 # programming, is made for.

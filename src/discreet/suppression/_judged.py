@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.suppression._groups import Good, as_solution
-from discreet.suppression._problem import GONE, Problem, Solution
+from discreet.suppression._problem import GONE, Problem, Solution, rows_of
 from discreet.table.classes import classes_of
 
 # Sets of columns to try, and how often parts of classes are looked at for each.
@@ -37,10 +37,7 @@ class _Classes:
         self.problem, self.good = problem, good
         q = len(problem.weights)
         self.free = [c for c in range(q) if np.isfinite(problem.weights[c])]
-        self.rows = problem.counts
-        if problem.held is not None:
-            tuples, rows = problem.held.tuples, problem.held.rows
-            self.rows = np.bincount(tuples, rows, len(problem.counts))
+        self.rows = rows_of(problem)
         self.sets = self._sets()
         self.masks = np.zeros(len(problem.counts), np.int64)
 

@@ -136,8 +136,8 @@ class _Search:
         share = _shares(self.problem, found)[column]
         name = self.names[column]
         return BadInput(
-            f"the limit of column '{name}', {self.limit[name]:g}, cannot be kept: the smallest "
-            f"share found is {np.ceil(share * 1e4) / 1e4:g}; raise it, or let other columns be "
+            f"no way was found to keep the limit of column '{name}', {self.limit[name]:g}: the "
+            f"smallest share found is {np.ceil(share * 1e4) / 1e4:g}; raise it, or let other columns be "
             "blanked more"
         )
 

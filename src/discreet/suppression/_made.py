@@ -112,7 +112,7 @@ def make(
         np.inf if method.record_cost is None else float(method.record_cost),
         None if units is None else units.held,
     )
-    refuse_impossible(problem, names, "records" if units is None else "units")
+    refuse_impossible(problem, names, "records" if units is None else "units", method.null_policy)
     bound = others.bound(method, len(keys.of_row))
     good = others.good(method, bound, keys.of_row)
     known = None if kinds is None or bound is None else _known(keys, kinds, bound)

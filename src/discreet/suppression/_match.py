@@ -18,8 +18,8 @@ import numpy as np
 from discreet.draws import Draws
 from discreet.kernels.blanks import fitting, fixed_fits
 from discreet.kernels.give_back import Fits, count_all, give_back, improve
-from discreet.suppression._own import Counter, cheapest_sets, rows_of
-from discreet.suppression._problem import GONE, Held, Infeasible, Problem, Solution
+from discreet.suppression._own import Counter, cheapest_sets
+from discreet.suppression._problem import GONE, Held, Infeasible, Problem, Solution, rows_of
 
 # So many pairs of tuples that fit each other are held in memory; beyond that the tuples with the
 # longest lists keep their blanks.

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.kernels.blanks import agreeing, clear, sharing
 from discreet.suppression._groups import as_solution
-from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution, rows_of
 
 # Up to so many columns every set is tried where it must be; with more only as many sets as keep the
 # passes below so many tuples, a pass being worth some in itself, and the dearer records get a set
@@ -39,14 +39,6 @@ def solve_own(problem: Problem) -> Solution:
     if lost.any() and not np.isfinite(problem.record_price):
         raise Infeasible(int(rows[lost].sum()))
     return replace(as_solution(problem, masks), bound=float((found.least * rows).sum()))
-
-
-def rows_of(problem: Problem) -> np.ndarray:
-    """Return the rows of each tuple, which is what blanks are paid for."""
-    if problem.held is None:
-        return problem.counts
-    held = problem.held
-    return np.bincount(held.tuples, held.rows, len(problem.codes)).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,14 @@ class Problem:
         return np.where(masks == GONE, self.record_price, prices)
 
 
+def rows_of(problem: Problem) -> np.ndarray:
+    """Return the rows of each tuple, which is what blanks are paid for."""
+    if problem.held is None:
+        return problem.counts
+    held = problem.held
+    return np.bincount(held.tuples, held.rows, len(problem.codes)).astype(np.int64)
+
+
 @dataclass(frozen=True)
 class Solution:
     """Which members of which tuples get blanks; all others are released as they are.

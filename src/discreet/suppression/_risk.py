@@ -14,7 +14,7 @@ from math import factorial
 import numpy as np
 
 from discreet.suppression._groups import as_solution
-from discreet.suppression._problem import GONE, Infeasible, Problem, Solution
+from discreet.suppression._problem import GONE, Infeasible, Problem, Solution, rows_of
 from discreet.table.classes import classes_of
 
 # Beyond, no record is left unique at all: all sets of columns would be too many to count often.
@@ -32,10 +32,7 @@ def solve_suda(problem: Problem, max_risk: float) -> Solution:
 
     Column by column, the one that most of a record's score for its price comes from.
     """
-    records = problem.counts
-    if problem.held is not None:
-        held = problem.held
-        records = np.bincount(held.tuples, held.rows, len(records)).astype(np.int64)
+    records = rows_of(problem)
     masks = np.zeros(len(records), np.int64)
     free = np.isfinite(problem.weights)
     while True:

@@ -143,17 +143,21 @@ def _either(solver: Solver) -> Solver:
 
 def _is_possible(problem: Problem) -> bool:
     try:
-        refuse_impossible(problem, [""] * problem.codes.shape[1], "")
+        refuse_impossible(problem, [""] * problem.codes.shape[1], "", "value")
     except BadInput:
         return False
     return True
 
 
-def refuse_impossible(problem: Problem, names: Sequence[str], counted: str) -> None:
+def refuse_impossible(
+    problem: Problem, names: Sequence[str], counted: str, null_policy: str
+) -> None:
     """Refuse demands that not even blanks in all columns that are not fixed would keep."""
     if np.isfinite(problem.record_price):
         return
-    fixed = [bit for bit, weight in enumerate(problem.weights) if not np.isfinite(weight)]
+    # Under the other readings a null of the input is a blank in a fixed column too.
+    strict = null_policy == "value"
+    fixed = [bit for bit, w in enumerate(problem.weights) if strict and not np.isfinite(w)]
     for demand in problem.demands:
         kept = [bit for bit in fixed if demand.columns >> bit & 1]
         ids = grouped(problem, kept, np.arange(len(problem.counts)))
@@ -188,9 +192,8 @@ def log_entries(problem: Problem, solution: Solution, null_policy: str) -> dict[
     """
     cost = solution.cost(problem)
     assert solution.bound <= cost + 1e-6 * max(1.0, cost), "no solution costs less than its bound"
-    bound: float | None = min(solution.bound, cost)  # they may differ in the last digits
-    assert bound is not None
-    gap: float | None = (cost - bound) / cost if cost > 0 else 0.0
-    if bound < (1 if null_policy == "match" else _NO_BOUND) * cost:
-        bound = gap = None
-    return {"cost": cost, "bound": bound, "gap": gap, "moves": solution.moves}
+    bound = min(solution.bound, cost)  # they may differ in the last digits
+    found: dict[str, Any] = {"cost": cost, "bound": None, "gap": None, "moves": solution.moves}
+    if bound >= (1 if null_policy == "match" else _NO_BOUND) * cost:
+        found |= {"bound": bound, "gap": (cost - bound) / cost if cost > 0 else 0.0}
+    return found
