@@ -137,8 +137,8 @@ class _Search:
         name = self.names[column]
         return BadInput(
             f"no way was found to keep the limit of column '{name}', {self.limit[name]:g}: the "
-            f"smallest share found is {np.ceil(share * 1e4) / 1e4:g}; raise it, or let other columns be "
-            "blanked more"
+            f"smallest share found is {np.ceil(share * 1e4) / 1e4:g}; raise it, or let other "
+            "columns be blanked more"
         )
 
 
