@@ -1,0 +1,1 @@
+"""Search: the best releases of a table, by risk and loss, found by trying."""
