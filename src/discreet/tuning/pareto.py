@@ -52,7 +52,7 @@ def on_map(figures: Figures, rows: int) -> tuple[float, float]:
 
     Examples
     --------
-    >>> on_map(Figures(0.01, 0.3), rows=10_000)
+    >>> on_map(Figures(0.0625, 0.3), rows=256)
     (0.5, 0.3)
     """
     if figures.risk <= 0 or rows < 2:
@@ -97,7 +97,7 @@ def hypervolume(points: Iterable[Figures], rows: int) -> float:
 
     Examples
     --------
-    >>> hypervolume([Figures(0.01, 0.5)], rows=10_000)
+    >>> round(hypervolume([Figures(0.01, 0.5)], rows=10_000), 3)
     0.25
     """
     kept = [one for one in points if not one.broken]

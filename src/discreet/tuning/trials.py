@@ -27,9 +27,12 @@ class Profile(Protocol):
     """What one option of a part costs and tells, by itself."""
 
     @property
-    def loss(self) -> float: ...
+    def loss(self) -> float:
+        """Information that is lost."""
+
     @property
-    def bits(self) -> float: ...
+    def bits(self) -> float:
+        """Bits that an intruder learns."""
 
 
 class Judge(Protocol):
@@ -39,8 +42,11 @@ class Judge(Protocol):
     def queries(self) -> int:
         """Records that are looked for where all are."""
 
-    def figures(self, choice: Choice, queries: int | None = None) -> Figures: ...
-    def profile(self, part: int, option: int) -> Profile: ...
+    def figures(self, choice: Choice, queries: int | None = None) -> Figures:
+        """Return the figures of a choice, its risk on some queries or on all."""
+
+    def profile(self, part: int, option: int) -> Profile:
+        """Return what an option of a column part costs and tells."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Budget:
     seconds: float | None = None
 
 
-class Finished(Exception):  # noqa: N818
+class Finished(Exception):
     """The budget is spent."""
 
 
