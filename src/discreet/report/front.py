@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.report import pictures
 from discreet.report.measures import told
-from discreet.report.page import Table, counted, figure, named, render, share
-from discreet.report.pictures.fronts import Axis
+from discreet.report.page import Table, counted, figure, render, share, shortened
+from discreet.report.pictures.fronts import Axis, in_percent
 
 Facts = Mapping[str, Any]
 MOST_CARDS = 3
 # So many words of a release are shown at once; the others are folded.
 MOST_WORDS = 7
 _BETTER = {"small": "smaller", "less": "smaller", "large": "larger", "more": "larger"}
+_SHARES = ("share", "%")
 _SHARES_FOUND = ("informed_linkage", "linkage", "risk")
-_PERCENT = {"DR": "disclosure risk DR (%)", "IL": "information loss IL (%)"}
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Card:
     against: str  # how it differs from the one to take
     command: str
     best: bool
+    verified: bool
 
 
 def front_page(front: Facts) -> str:
@@ -66,11 +68,11 @@ def front_page(front: Facts) -> str:
     True
     """
     points = front["points"]
-    cards = _cards(front)
     return render(
         "front.html",
         title=_title(front),
-        cards=cards,
+        best=front["best"],
+        cards=_cards(front),
         missed=_missed(front),
         map=_map(front) if points else None,
         further=front["further"],
@@ -123,7 +125,7 @@ def _found(risk: Facts) -> bool:
 
 
 def _information(loss: Facts) -> bool:
-    return bool(loss["name"] == "information_loss")
+    return loss["name"] in ("information_loss", "information loss")
 
 
 def _axis(front: Facts, side: str) -> Axis:
@@ -134,7 +136,7 @@ def _axis(front: Facts, side: str) -> Axis:
         return Axis("records found, log scale", bound)
     if side == "loss" and _information(own):
         return Axis("information lost", bound)
-    return Axis(_PERCENT.get(own["name"], own["name"]), bound, share=own.get("unit") == "%")
+    return Axis(own["name"], bound, share=own.get("unit") in _SHARES)
 
 
 def _cards(front: Facts) -> list[Card]:
@@ -149,38 +151,43 @@ def _cards(front: Facts) -> list[Card]:
 def _card(point: Facts, front: Facts) -> Card:
     best = _best(front)
     own = [one for one in front["recommended"] if one["name"] == point["name"]]
-    first = point["name"] == best["name"]
-    words = tuple(point["words"])
-    heading, fold = "What is done", ""
-    shown = words
-    if not first:
-        other = set(best["words"])
-        changed = tuple(word for word in words if word not in other)
-        # Only what differs helps to choose, unless that is nothing or all.
-        if changed and len(changed) < len(words):
-            heading, shown = f"Otherwise than in {best['name']}", changed
-    shown, rest = _folded(shown)
-    if heading != "What is done":
-        rest = tuple(word for word in words if word not in shown)
-        fold = counted(len(rest), "more", "more") + f", most as in {best['name']}"
-        if set(rest) <= set(best["words"]):
-            fold = f"{len(rest)} as in {best['name']}"
-    elif rest:
-        fold = f"{len(rest)} more"
+    heading, words, folded, fold = _done(point, best)
     return Card(
         name=point["name"],
-        kinds=", and ".join(dict.fromkeys(one["kind"] for one in own)),
+        kinds=", ".join(dict.fromkeys(one["kind"] for one in own)),
         reasons=tuple(dict.fromkeys(one["reason"] for one in own)),
         risk=_risk(point, front),
         loss=_loss(point, front),
         heading=heading,
-        words=shown,
-        folded=rest,
+        words=words,
+        folded=folded,
         fold=fold,
-        against="" if first else _against(point, best, front),
-        command=_command(point),
-        best=first,
+        against=_against(point, best, front),
+        command=f"discreet protect TABLE --recipe FRONT/{point['recipe']} --out FOLDER",
+        best=point is best,
+        verified=point.get("check_ok", True),
     )
+
+
+def _done(point: Facts, best: Facts) -> tuple[str, tuple[str, ...], tuple[str, ...], str]:
+    """Return what is done to a release: a heading, words, those that are folded, and their title.
+
+    Of one that is not the best only what is done otherwise helps to choose.
+    """
+    words, other = tuple(point["words"]), _otherwise(point, best)
+    if other == words:
+        first, rest = _folded(words)
+        return "What is done", first, rest, f"and {len(rest)} more"
+    first, _ = _folded(other)
+    rest = tuple(word for word in words if word not in first)
+    fold = f"and {len(rest)} more" + f", as in {best['name']}" * (first == other)
+    return f"Otherwise than in {best['name']}", first, rest, fold
+
+
+def _otherwise(point: Facts, best: Facts) -> tuple[str, ...]:
+    """Return the words of a release that the best one does not share; all if it shares them."""
+    words, shared = tuple(point["words"]), set(best["words"])
+    return tuple(word for word in words if word not in shared) or words
 
 
 def _folded(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -190,19 +197,15 @@ def _folded(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return words[:MOST_WORDS], words[MOST_WORDS:]
 
 
-def _command(point: Facts) -> str:
-    return f"discreet protect TABLE --recipe FRONT/{point['recipe']} --out FOLDER"
-
-
 def _risk(point: Facts, front: Facts) -> Side:
-    axis, value = _axis(front, "risk"), point["risk"]
-    written = axis.said(value)
+    axis = _axis(front, "risk")
+    large, what = axis.said(point["risk"]), axis.title
+    sentence = f"Its risk ({axis.title}) is {large}."
     if _found(front["risk"]):
-        sentence = f"An informed intruder finds {written} of the records: "
-        sentence += f"{_records(value, front['rows'])} of {front['rows']:,}."
-        return Side(written, "of the records found", sentence, *_bound(point, front, "risk"))
-    sentence = f"Its risk, {axis.title}, is {written}."
-    return Side(written, axis.title, sentence, *_bound(point, front, "risk"))
+        what, rows = "found", front["rows"]
+        sentence = f"An informed intruder finds {large} of the records: "
+        sentence += f"{_records(point['risk'], rows)} of {rows:,}."
+    return Side(large, what, sentence, *_bound(point, front, "risk"))
 
 
 def _records(risk: float, rows: int) -> str:
@@ -219,30 +222,40 @@ def _records(risk: float, rows: int) -> str:
 
 
 def _loss(point: Facts, front: Facts) -> Side:
-    axis, value = _axis(front, "loss"), point["loss"]
+    axis = _axis(front, "loss")
+    large, what = axis.said(point["loss"]), axis.title
+    sentence = f"Its loss ({axis.title}) is {large}."
     if _information(front["loss"]):
-        kept = share(max(0.0, 1 - value))
-        sentence = f"The release keeps {kept} of the information."
-        return Side(kept, "of the information kept", sentence, *_bound(point, front, "loss"))
-    sentence = f"Its loss, {axis.title}, is {axis.said(value)}."
-    return Side(axis.said(value), axis.title, sentence, *_bound(point, front, "loss"))
+        large, what = _left(point["loss"]), "kept"
+        sentence = f"The release keeps {large} of the information."
+    return Side(large, what, sentence, *_bound(point, front, "loss"))
+
+
+def _left(loss: float) -> str:
+    """Write what a loss leaves, so that both add up to all.
+
+    Examples
+    --------
+    >>> _left(0.2213), _left(0.0532), _left(0.0), _left(0.00314)
+    ('78 %', '94.7 %', '100 %', '99.69 %')
+    """
+    lost = float(in_percent(loss).rstrip(" %"))
+    return f"{max(0.0, round(100 - lost, 2)):g} %"
 
 
 def _bound(point: Facts, front: Facts, side: str) -> tuple[str, bool, str]:
     """Say whether a bound is kept, and in what range the figure lies."""
     axis, kept = _axis(front, side), _kept(point, front, side)
     turned = side == "loss" and _information(front["loss"])
+    write = _left if turned else axis.said
     said = ""
     if axis.bound is not None:
-        asked = (
-            f"at least {axis.said(1 - axis.bound)}"
-            if turned
-            else f"at most {axis.said(axis.bound)}"
-        )
-        said = f"{'within' if kept else 'beyond'} the bound: {asked}"
-    ends = [1 - end if turned else end for end in point.get("spread", {}).get(side) or ()]
-    low, high = (axis.said(end) for end in sorted(ends)) if ends else ("", "")
-    return said, kept, f"{low} to {high} in fresh draws" if low != high else ""
+        most = "at least" if turned else "at most"
+        said = f"{'within' if kept else 'beyond'} the bound of {most} {write(axis.bound)}"
+    ends = [write(end) for end in point.get("spread", {}).get(side) or ()]
+    ends = ends[::-1] if turned else ends
+    spread = f"{' to '.join(ends)} in fresh draws" if len(set(ends)) > 1 else ""
+    return said, kept, spread
 
 
 def _against(point: Facts, best: Facts, front: Facts) -> str:
@@ -250,24 +263,23 @@ def _against(point: Facts, best: Facts, front: Facts) -> str:
     said = []
     if _found(front["risk"]):
         found, other = (round(p["risk"] * front["rows"]) for p in (point, best))
+        less = "fewer" if found < other else "more"
         if found != other:
-            less = "fewer" if found < other else "more"
             said.append(f"{counted(abs(found - other), f'{less} record', f'{less} records')} found")
     if _information(front["loss"]):
-        points = round(100 * (best["loss"] - point["loss"]), 1)
-        if points:
-            more = "more" if points > 0 else "less"
-            said.append(f"{abs(points):g} points {more} of the information kept")
+        gained = round(100 * (best["loss"] - point["loss"]))
+        more = "more" if gained > 0 else "less"
+        if gained:
+            points = counted(abs(gained), "percentage point")
+            said.append(f"{points} {more} of the information kept")
     return f"Compared with {best['name']}: {', '.join(said)}." if said else ""
 
 
 def _map(front: Facts) -> pictures.Picture:
-    kinds: dict[str, str] = {}
-    for one in front["recommended"]:
-        kinds.setdefault(one["name"], one["kind"])
+    kinds = _kinds(front)
     points = [
         {
-            "label": _label(point["name"], kinds.get(point["name"], ""), front["best"]),
+            "label": _label(point["name"], kinds.get(point["name"], [""])[0], front["best"]),
             "risk": point["risk"],
             "loss": point["loss"],
             "best": point["name"] == front["best"],
@@ -279,37 +291,57 @@ def _map(front: Facts) -> pictures.Picture:
     return pictures.front_map(points, front["searched"], *axes, front["rows"])
 
 
+def _kinds(front: Facts) -> dict[str, list[str]]:
+    """Return what releases are recommended for, by their names."""
+    found: dict[str, list[str]] = {}
+    for one in front["recommended"]:
+        found.setdefault(one["name"], []).append(one["kind"])
+    return found
+
+
 def _label(name: str, kind: str, best: str) -> str:
-    short = kind.partition(" within")[0]
+    """Write a label for the map: what a release is best in, without the conditions.
+
+    Examples
+    --------
+    >>> _label("02", "safest within the loss bound", "05"), _label("05", "best balance", "05")
+    ('02 safest', '05 take this one')
+    """
+    short = re.split(" within | at | to | and |,", kind)[0]
     return f"{name} take this one" if name == best else f"{name} {short}".rstrip()
 
 
 def _points(front: Facts) -> list[dict[str, Any]]:
     """Lay out the rows of the table of all releases."""
-    kinds: dict[str, list[str]] = {}
-    for one in front["recommended"]:
-        kinds.setdefault(one["name"], []).append(one["kind"])
+    kinds, risk, loss = _kinds(front), _axis(front, "risk"), _axis(front, "loss")
     return [
         {
             "name": point["name"],
             "best": point["name"] == front["best"],
             "kinds": ", ".join(kinds.get(point["name"], [])),
             "words": point["words"],
-            "short": named(point["words"], 2) if point["words"] else "nothing",
-            "risk": _axis(front, "risk").said(point["risk"]),
-            "loss": _axis(front, "loss").said(point["loss"]),
+            "short": _short(_otherwise(point, _best(front))),
+            "risk": risk.said(point["risk"]),
+            "loss": loss.said(point["loss"]),
             "records": _records(point["risk"], front["rows"]) if _found(front["risk"]) else "",
             "recipe": point["recipe"],
+            "verified": point.get("check_ok", True),
         }
         for point in front["points"]
     ]
+
+
+def _short(words: tuple[str, ...]) -> str:
+    """Join the first words of a release, and say how many more there are."""
+    more = (f"{len(words) - 2} more",) if len(words) > 2 else ()
+    return "; ".join([shortened(word) for word in words[:2]] + list(more)) or "nothing"
 
 
 def _measures(front: Facts) -> Table | None:
     """Lay out every measure beside the releases."""
     points: Sequence[Facts] = front["points"]
     rows = [
-        (_measure(one), *(told(one, point["measures"].get(one["key"])) for point in points))
+        (_measure(one), *(_told(one, point["measures"].get(one["key"])) for point in points))
         for one in front["figures"]
     ]
     said = "A dash stands for a figure that was not taken. Each is defined in docs/measures.md."
@@ -317,8 +349,12 @@ def _measures(front: Facts) -> Table | None:
     return Table(("measure", *names), rows, len(points), said) if rows else None
 
 
+def _told(one: Facts, value: Any) -> str:
+    return share(value) if one["unit"] in _SHARES else told(one, value)
+
+
 def _measure(one: Facts) -> str:
-    notes = [one["unit"]] if one["unit"] not in ("", "%", "percent") else []
+    notes = [one["unit"]] if one["unit"] not in (*_SHARES, "", "percent", "count") else []
     better = _BETTER.get(one.get("better") or "")
     notes += [f"{better} is better"] if better else []
     return one["name"] + (f" ({', '.join(notes)})" if notes else "")
@@ -344,22 +380,28 @@ def _searched(front: Facts) -> list[tuple[str, str]]:
     if taken < rows:
         on = f"a sample of {taken:,} of {rows:,} records; the releases shown were measured on all"
     return [
-        ("releases tried", f"{front['evaluations']:,} in {_time(front['seconds'])}"),
+        ("releases tried", f"{front['evaluations']:,}{_time(front['seconds'])}"),
         ("shown", counted(len(front["points"]), "release") + " that no other beats"),
         ("measured on", on),
+        *(
+            (f"left out: {why}", counted(n, "release"))
+            for why, n in front.get("dropped", {}).items()
+        ),
         ("seed of the search", figure(front["seed"])),
     ]
 
 
-def _time(seconds: float) -> str:
-    """Write how long it took.
+def _time(seconds: float | None) -> str:
+    """Write how long it took; a page that is saved does not tell, since it varies.
 
     Examples
     --------
-    >>> _time(41.2), _time(300), _time(4000)
-    ('41 s', '5 min', '1 h 7 min')
+    >>> _time(41.2), _time(300), _time(4000), _time(None)
+    (' in 41 s', ' in 5 min', ' in 1 h 7 min', '')
     """
+    if seconds is None:
+        return ""
     if seconds < 100:
-        return f"{seconds:.0f} s"
+        return f" in {seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    return f" in {hours} h {minutes} min" if hours else f" in {minutes} min"

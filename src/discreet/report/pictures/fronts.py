@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.report.pictures.axes import Ends, Plot, Tick, around, finest
 from discreet.report.pictures.drawing import BLUE, DARK, TEXT, Canvas, Look, Picture
-from discreet.report.pictures.words import number, percent, width
+from discreet.report.pictures.words import number, width
 
 # Narrower than other pictures, so that its letters can be read on a phone.
 _WIDE, _HIGH = 330.0, 236.0
@@ -22,6 +22,8 @@ _ADVISED: Look = {"r": 4.6, "fill": "white", "stroke": BLUE, "stroke_width": 2.2
 _BEST: Look = {"r": 6.2, "fill": BLUE, "stroke": DARK, "stroke_width": 1.2}
 _WITHIN: Look = {"fill": "#e6eef6"}
 _BOUND: Look = {"stroke": BLUE, "stroke_width": 1, "stroke_dasharray": "5 2.5"}
+# Letters stand out from the dots behind them.
+_HALO: Look = {"stroke": "white", "stroke_width": 2.6, "paint_order": "stroke"}
 # Beside a point: how far to the right of it the text begins (or ends, to the left) and how high.
 _PLACES = [
     (right, up)
@@ -41,7 +43,18 @@ class Axis:
 
     def said(self, value: float) -> str:
         """Write a figure of this axis."""
-        return percent(value).replace(".0 %", " %") if self.share else number(value)
+        return in_percent(value) if self.share else number(float(f"{value:.3g}"))
+
+
+def in_percent(share: float) -> str:
+    """Write a share in percent with two digits that count, as the reasons of a front do.
+
+    Examples
+    --------
+    >>> [in_percent(value) for value in (0.0311, 0.2213, 0.00042, 0.996, 0.0)]
+    ['3.1 %', '22 %', '0.042 %', '100 %', '0 %']
+    """
+    return f"{float(f'{100 * share:.2g}'):g} %"
 
 
 def front_map(
@@ -112,7 +125,7 @@ class _Scale:
             return None
         for leading in ((1, 2, 5), (1,)):
             values = [a * 10.0**b for b in range(-9, 1) for a in leading if a * 10.0**b <= 1]
-            ticks = [(math.log10(v), percent(v).replace(".0 %", " %")) for v in values]
+            ticks = [(math.log10(v), in_percent(v)) for v in values]
             ticks = [tick for tick in ticks if ends[0] <= tick[0] <= ends[1]]
             if len(ticks) <= 8:
                 break
@@ -145,13 +158,13 @@ def _draw_bounds(plot: Plot, risk: Axis, loss: Axis, scale: _Scale) -> None:
     if risk.bound is not None:
         plot.canvas.line([plot.left, plot.right], [top, top], **_BOUND)
         said = f"at most {risk.said(risk.bound)}"
-        plot.canvas.text(plot.right, top - 3, said, "end", fill=BLUE)
+        plot.canvas.text(plot.right, top - 3, said, "end", fill=BLUE, **_HALO)
     if loss.bound is not None:
         plot.canvas.line([right, right], [plot.top, plot.bottom], **_BOUND)
         said = f"at most {loss.said(loss.bound)}"
         beside = right - plot.left > TEXT * width(said) + 6
         place = (right - 3, "end") if beside else (right + 3, "start")
-        plot.canvas.text(place[0], plot.bottom - 4, said, place[1], fill=BLUE)
+        plot.canvas.text(place[0], plot.bottom - 4, said, place[1], fill=BLUE, **_HALO)
 
 
 def _draw_tried(plot: Plot, tried: np.ndarray, scale: _Scale) -> None:
@@ -206,8 +219,10 @@ def _label(
         if abs(up) > 14:
             ends = [x, beside], [y, y + 6 - up - TEXT / 2]
             plot.canvas.line(*ends, stroke=DARK, stroke_width=0.5)
-        look = {"font_weight": "bold"} if point["advised"] else {}
-        plot.canvas.text(beside, y + 6 - up, point["label"], "start" if right else "end", **look)
+        look: Look = {"font_weight": "bold"} if point["advised"] else {}
+        plot.canvas.text(
+            beside, y + 6 - up, point["label"], "start" if right else "end", **_HALO | look
+        )
 
 
 def _overlap(a: Box, b: Box) -> bool:
