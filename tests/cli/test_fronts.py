@@ -13,7 +13,7 @@ def front(count: int, best: str, recommended: dict[str, str], words=("age kept",
             "name": f"{place:02}",
             "risk": place / 100,
             "loss": 1 - place / 100,
-            "spread": {"risk": [place / 110, place / 90], "loss": [0.3, 0.3]},
+            "spread": {"risk": [place / 110, place / 90], "loss": [0.3, 0.4]},
             "words": [*words, f"income swapped within {place} % of ranks"],
             "recipe": f"recipes/{place:02}.toml",
         }
@@ -24,8 +24,8 @@ def front(count: int, best: str, recommended: dict[str, str], words=("age kept",
         "searched_rows": 1000,
         "evaluations": 1234,
         "seconds": 61.4,
-        "risk": {"name": "informed_linkage", "better": "small", "bound": 0.05},
-        "loss": {"name": "information_loss", "bound": None},
+        "risk": {"name": "informed_linkage", "better": "small", "bound": 0.05, "unit": "share"},
+        "loss": {"name": "information_loss", "bound": None, "unit": ""},
         "points": points,
         "best": best,
         "recommended": [
@@ -42,12 +42,12 @@ RECOMMENDED = {"least loss within the risk bound": "05", "safest": "02", "best b
 def test_the_recommended_point_comes_first_with_its_reason_and_others_by_what_differs():
     lines = told(front(12, "05", RECOMMENDED))
     assert lines[3:6] == [
-        "05, recommended, least loss within the risk bound: risk 5 % (4.5 to 5.6 %), loss 95 %",
+        "05, recommended, least loss within the risk bound: risk 5 % (4.5 to 5.6 %), loss 0.95 (0.3 to 0.4)",
         "    least loss within the risk bound, and that is the reason.",
         "    age kept, income swapped within 5 % of ranks",
     ]
     assert lines[6:8] == [
-        "02, safest: risk 2 % (1.8 to 2.2 %), loss 98 %",
+        "02, safest: risk 2 % (1.8 to 2.2 %), loss 0.98 (0.3 to 0.4)",
         "    as 05, but income swapped within 2 % of ranks",
     ]
     assert lines[-2:] == [
@@ -83,8 +83,13 @@ def test_however_much_there_is_to_say_it_fits_on_a_screen(width):
 
 
 def test_plain_figures():
-    shares = {"risk": {"name": "informed_linkage"}, "loss": {"name": "information_loss"}}
-    scores = {"risk": {"name": "score"}, "loss": {"name": "score"}}
-    assert figures(shares, {"risk": 0, "loss": 1}) == "risk 0 %, loss 100 %"
-    assert figures(shares, {"risk": 1e-6, "loss": 0.099}) == "risk below 0.01 %, loss 9.9 %"
-    assert figures(scores, {"risk": 17.21, "loss": 18.4}) == "risk 17.2, loss 18.4"
+    axes = {"risk": {"unit": "share"}, "loss": {"unit": ""}}
+    for risk, loss, said in (
+        (0, 1, "risk 0 %, loss 1"),
+        (1e-6, 0.0991, "risk below 0.001 %, loss 0.099"),
+        (1, 123.4, "risk 100 %, loss 123"),
+    ):
+        assert figures(axes, {"risk": risk, "loss": loss}) == said
+    same = {"risk": [0.1, 0.1001], "loss": [0.2, 0.3]}
+    point = {"risk": 0.1, "loss": 0.25, "spread": same}
+    assert figures(axes, point) == "risk 10 %, loss 0.25 (0.2 to 0.3)"

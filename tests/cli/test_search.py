@@ -3,7 +3,10 @@
 import pytest
 
 from discreet import write_table
+from discreet.cli.search import _line
 from discreet.datasets import make_households
+from discreet.tuning.figures import Figures
+from discreet.tuning.trials import Progress
 
 
 @pytest.fixture
@@ -31,3 +34,14 @@ def test_bad_input_is_one_sentence(place, run, arguments, message):
     (place / "old").mkdir()
     arguments = ["people.csv", "--recipe", "r.toml", *arguments]
     assert run("search", *arguments) == (2, "", f"discreet: {message}\n")
+
+
+def test_the_line_that_tells_how_far_it_is():
+    best = Figures(0.0412, 0.2)
+    assert _line(Progress(1200, 61.2, 9, best), 5, None) == (
+        "1,200 releases tried, 61 of 300 s; best so far: risk 0.0412, loss 0.2; "
+        "Ctrl-C ends with what is found"
+    )
+    assert _line(Progress(0, 0.2, 0, None), None, 50) == (
+        "0 of 50 releases tried, 0 s; Ctrl-C ends with what is found"
+    )

@@ -15,7 +15,7 @@ _RISKS = {
     "normalized_score": "DR, disclosure risk as the score has it",
 }
 _LOSSES = {
-    "information_loss": "information lost, as a mean over the columns",
+    "information_loss": "mean over the columns, 0 where nothing is lost and 1 where all is",
     "score": "IL, information loss as the score has it",
     "normalized_score": "IL, information loss as the score has it",
 }
@@ -28,19 +28,19 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
     --------
     >>> point = {"name": "01", "risk": 0.031, "loss": 0.2, "words": ["age in 10-year groups"]}
     >>> front = {
-    ...     "risk": {"name": "informed_linkage"}, "loss": {"name": "information_loss"},
+    ...     "risk": {"name": "informed_linkage", "unit": "share"},
+    ...     "loss": {"name": "information_loss", "unit": ""},
     ...     "points": [point], "best": "01", "recommended": [], "further": [],
     ... }
     >>> for line in told(front):
     ...     print(line)
     Risk: records that an intruder who knows the recipe is expected to find.
-    Loss: information lost, as a mean over the columns.
+    Loss: mean over the columns, 0 where nothing is lost and 1 where all is.
     <BLANKLINE>
-    01, recommended: risk 3.1 %, loss 20 %
+    01, recommended: risk 3.1 %, loss 0.2
         age in 10-year groups
     """
-    risk, loss = front["risk"]["name"], front["loss"]["name"]
-    lines = [f"Risk: {_RISKS.get(risk, risk)}.", f"Loss: {_LOSSES.get(loss, loss)}.", ""]
+    lines = [*axes(front), ""]
     points = {point["name"]: point for point in front["points"]}
     best = points[front["best"]]
     for name in alternatives(front):
@@ -48,6 +48,12 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
     if front["further"]:
         lines += ["", *_wrapped(f"To go further: {' '.join(front['further'])}", width, 4)]
     return lines
+
+
+def axes(front: Mapping[str, Any]) -> list[str]:
+    """Say what risk and loss are."""
+    risk, loss = front["risk"]["name"], front["loss"]["name"]
+    return [f"Risk: {_RISKS.get(risk, risk)}.", f"Loss: {_LOSSES.get(loss, loss)}."]
 
 
 def alternatives(front: Mapping[str, Any]) -> list[str]:
@@ -74,42 +80,49 @@ def _alternative(
     if first:
         for one in named[:1]:
             yield from _wrapped(one["reason"], width, 2, "    ")
-    words = point["words"]
-    other = words if first else [word for word in words if word not in best["words"]]
-    start = "" if len(other) == len(words) else f"as {best['name']}, but "
-    # What is left out of a point tells of columns that the other one has words for.
-    said = ", ".join(other) or "the same with less done"
-    yield from _wrapped(start + said, width, _LINES[first], "    ")
+    yield from _wrapped(differences(point, best), width, _LINES[first], "    ")
 
 
 def figures(front: Mapping[str, Any], point: Mapping[str, Any]) -> str:
-    """Say the risk and the loss of a point in plain figures.
+    """Say the risk and the loss of a point in plain figures, with their spread over seeds.
 
     Examples
     --------
-    >>> axes = {"risk": {"name": "informed_linkage"}, "loss": {"name": "il1s"}}
+    >>> axes = {"risk": {"unit": "share"}, "loss": {"unit": ""}}
     >>> figures(axes, {"risk": 0.0312, "loss": 0.5, "spread": {"risk": [0.03, 0.04]}})
     'risk 3.1 % (3 to 4 %), loss 0.5'
     """
-    shares = {"risk": ("informed_linkage",), "loss": ("information_loss",)}
     said = []
-    for axis, names in shares.items():
-        low, high = point.get("spread", {}).get(axis) or (None, None)
-        if front[axis]["name"] not in names:
-            said.append(f"{axis} {point[axis]:.3g}")
-            continue
-        one = f"{axis} {_percent(point[axis])} %"
-        if low is not None and _percent(low) != _percent(high):
-            one += f" ({_percent(low)} to {_percent(high)} %)"
+    for axis in ("risk", "loss"):
+        scale, unit = (100, " %") if front[axis].get("unit") == "share" else (1, "")
+        one = f"{axis} {_plain(scale * point[axis])}{unit}"
+        spread = [_plain(scale * value) for value in point.get("spread", {}).get(axis, ())]
+        if len(set(spread)) > 1:
+            one += f" ({' to '.join(spread)}{unit})"
         said.append(one)
     return ", ".join(said)
 
 
-def _percent(share: float) -> str:
-    percent = 100 * share
-    if 0 < percent < 0.01:
-        return "below 0.01"
-    return f"{percent:.0f}" if percent >= 10 or not percent else f"{percent:.2g}"
+def _plain(value: float) -> str:
+    """Write a number with two digits that count, and no more than people read."""
+    if 0 < value < 0.001:
+        return "below 0.001"
+    return f"{value:.0f}" if value >= 100 else f"{float(f'{value:.2g}'):g}"
+
+
+def differences(point: Mapping[str, Any], best: Mapping[str, Any]) -> str:
+    """Say what a point does, and of most points only what they do otherwise than the best one.
+
+    Examples
+    --------
+    >>> best = {"name": "02", "words": ["age kept", "sex kept"]}
+    >>> differences({"name": "03", "words": ["age dropped", "sex kept"]}, best)
+    'as 02, but age dropped'
+    """
+    words = point["words"]
+    other = [word for word in words if point is best or word not in best["words"]]
+    start = "" if len(other) == len(words) else f"as {best['name']}, but "
+    return start + (", ".join(other) or "with less done")
 
 
 def _wrapped(text: str, width: int, lines: int, indent: str = "") -> list[str]:

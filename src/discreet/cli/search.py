@@ -20,9 +20,7 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.tuning.front import Front
-
-# (evaluations, seconds, the risk and loss of the best point so far)
-Progress = Callable[[int, float, tuple[float, float] | None], None]
+    from discreet.tuning.trials import Progress
 
 _Recipe = Annotated[
     Path, typer.Option("--recipe", help="TOML file with roles, and the steps that are given.")
@@ -149,29 +147,24 @@ def _folder(file: Path, out: Path | None, may_exist: bool) -> Path:
 
 
 @contextmanager
-def _progress(minutes: float | None, evaluations: int | None) -> Iterator[Progress | None]:
+def _progress(
+    minutes: float | None, evaluations: int | None
+) -> Iterator[Callable[[Progress], None] | None]:
     """Show how far the search is and the best so far, on a terminal only."""
     if not sys.stderr.isatty():
         yield None
         return
-    console = Console(stderr=True)
-    with console.status("reading the table ... Ctrl-C ends with what is found so far") as status:
-        yield lambda done, seconds, best: status.update(
-            _line(done, seconds, best, minutes, evaluations)
-        )
+    with Console(stderr=True).status("reading the table ...") as status:
+        yield lambda so_far: status.update(_line(so_far, minutes, evaluations))
 
 
-def _line(
-    done: int,
-    seconds: float,
-    best: tuple[float, float] | None,
-    minutes: float | None,
-    evaluations: int | None,
-) -> str:
+def _line(so_far: Progress, minutes: float | None, evaluations: int | None) -> str:
     of = "" if evaluations is None else f" of {evaluations:,}"
     limit = "" if minutes is None else f" of {60 * minutes:.0f}"
-    found = "" if best is None else f"; best so far: risk {best[0]:.3g}, loss {best[1]:.3g}"
-    return f"{done:,}{of} releases tried, {seconds:.0f}{limit} s{found}"
+    best = so_far.best
+    found = "" if best is None else f"; best so far: risk {best.risk:.3g}, loss {best.loss:.3g}"
+    tried = f"{so_far.evaluations:,}{of} releases tried, {so_far.seconds:.0f}{limit} s{found}"
+    return f"{tried}; Ctrl-C ends with what is found"
 
 
 def _print(
