@@ -16,7 +16,8 @@ def oma(*columns: str, **given: Any) -> dict[str, Any]:
 
 def test_a_step_without_lists_is_one_option() -> None:
     [part] = given_parts([oma("pay", "rent", k=5)])
-    assert part.columns == ("pay", "rent") and not part.joint
+    assert part.columns == ("pay", "rent")
+    assert not part.joint
     assert [option.steps for option in part.options] == [({"method": "oma", "k": 5},)]
 
 
@@ -41,7 +42,9 @@ def test_a_list_that_the_method_takes_is_no_choice() -> None:
     models = [{"model": "k-anonymity", "k": 5}]
     step = {"method": "mondrian", "columns": ["age", "sex"], "privacy": models}
     [one] = given_parts([step])
-    assert len(one.options) == 1 and one.joint and one.options[0].alone
+    assert len(one.options) == 1
+    assert one.joint
+    assert one.options[0].alone
     more = [models, [{"model": "k-anonymity", "k": 10}]]
     [two] = given_parts([step | {"privacy": more}])
     assert [option.steps[0]["privacy"] for option in two.options] == more
@@ -57,7 +60,8 @@ def test_steps_that_share_columns_are_one_part_and_keep_their_own() -> None:
     assert (age.columns, both.columns) == (("age",), ("pay", "rent"))
     assert len(both.options) == 4
     first, second = both.options[0].steps
-    assert "columns" not in first and second["columns"] == ["rent"]
+    assert "columns" not in first
+    assert second["columns"] == ["rent"]
 
 
 def test_equal_values_are_tried_once() -> None:

@@ -67,7 +67,8 @@ def test_strengths_of_a_method_come_from_weak_to_strong() -> None:
     steps = [option.steps[0] for option in options_of("pay") if len(option.steps) == 1]
     for method, key in (("oma", "k"), ("rank-swap", "p")):
         fixed = [s[key] for s in steps if s["method"] == method and "window" not in s]
-        assert fixed == sorted(fixed) and len(fixed) >= 5
+        assert fixed == sorted(fixed)
+        assert len(fixed) >= 5
 
 
 def test_numbers_are_averaged_and_swapped_and_categories_drawn_anew() -> None:
@@ -106,4 +107,5 @@ def test_a_column_of_one_value_has_one_option(cells: list[Any]) -> None:
 
 def test_where_rows_are_linked_averages_promise_nothing() -> None:
     steps = [s for o in options_of("pay", promise=False) for s in o.steps if s["method"] == "oma"]
-    assert steps and not any(step["promise"] for step in steps)
+    assert steps
+    assert not any(step["promise"] for step in steps)

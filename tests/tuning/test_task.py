@@ -102,7 +102,8 @@ def test_hierarchies_are_those_of_the_recipe(tmp_path: Path) -> None:
 def test_models_of_privacy_are_promised_by_every_choice() -> None:
     space = task_of(privacy=[KAnonymity(5)]).space
     keys = [part for part in space.parts if set(part.columns) == {"age", "sex", "region"}]
-    assert len(keys) == 1 and all(option.steps for option in keys[0].options)
+    assert len(keys) == 1
+    assert all(option.steps for option in keys[0].options)
     Recipe.from_dict(space.recipe(space.first()))
 
 
@@ -120,7 +121,8 @@ def test_bounds_and_standards_are_read() -> None:
     task = task_of(
         {"search": {"risk": "dr <= 20", "standards": {"correlations": 0.1}}}, loss="score"
     )
-    assert task.measure == "score" and task.standards == {"correlations": 0.1}
+    assert task.measure == "score"
+    assert task.standards == {"correlations": 0.1}
     assert task.risk == Bound("dr", 20.0)
 
 
