@@ -90,6 +90,11 @@ class Judge:
         return Profile(loss, bits)
 
     @property
+    def queries(self) -> int:
+        """Records that are looked for, where it is not said how many."""
+        return self._most
+
+    @property
     def space(self) -> Space:
         """What is chosen from."""
         return self.task.space
