@@ -86,7 +86,7 @@ class Released:
 
     def table(self, choice: Choice, seed: int) -> pa.Table:
         """Return all columns that a point releases, in the original's order."""
-        found = {}
+        found: Cells = {}
         for group in self.groups(choice):
             found |= self.of(group, seed)
         return pa.table({name: found[name] for name in self.original.column_names if name in found})
@@ -185,8 +185,10 @@ class Released:
         release = prepare(self.original, seeded, "memory")
         frame = release.finished
         assert isinstance(frame, MemoryFrame)
-        told = release.plan.get("suppressed", {"left_out": 0, "blanked": {}})
-        alone = not told["left_out"] and set(told["blanked"]) <= set(group.columns)
+        told: Mapping[str, Any] | None = release.plan.get("suppressed")
+        alone = told is None or (
+            not told["left_out"] and set(told["blanked"]) <= set(group.columns)
+        )
         return _Run({name: frame.table[name] for name in shown}, alone)
 
     # Recipes
