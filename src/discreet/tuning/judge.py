@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -105,9 +106,17 @@ class Judge:
     def _of(self, group: Group) -> dict[str, _Known]:
         """Return what is known of the columns of a group that are released."""
         if group not in self._groups:
+            self._look_at(group)
+            # Those that are made together are looked at together, as long as their cells are here.
+            for one in self.released.beside(group):
+                with suppress(BadInput):
+                    self._look_at(one)
+        return self._groups[group]
+
+    def _look_at(self, group: Group) -> None:
+        if group not in self._groups:
             runs = [self.released.of(group, seed) for seed in self.seeds]
             self._groups[group] = {name: self._known(name, runs) for name in runs[0]}
-        return self._groups[group]
 
     def _known(self, name: str, runs: list[Cells]) -> _Known:
         original = self.task.table.select([name])
