@@ -27,9 +27,10 @@ _BOUND: Look = {"stroke": BLUE, "stroke_width": 1, "stroke_dasharray": "5 2.5"}
 # Letters stand out from the dots behind them.
 _HALO: Look = {"stroke": "white", "stroke_width": 2.6, "paint_order": "stroke"}
 # Beside a point: how far to the right of it the text begins (or ends, to the left) and how high.
+_BESIDE = 3
 _PLACES = [
     (right, up)
-    for up in (3, 14, -12, 25, -23, 36, -34, 47, -45, 58, -56)
+    for up in (_BESIDE, 14, -8, 25, -19, 36, -30, 47, -41, 58, -52)
     for right in (True, False)
 ]
 
@@ -142,7 +143,9 @@ def _ends(values: np.ndarray, share: bool) -> Ends:
 def _upright(values: np.ndarray, scale: _Scale) -> Ends:
     low, high = around(values, 0.08)
     # At least from one tick to the next, where all are alike.
-    return (min(low, high - 0.6), min(high, 0.08)) if scale.share else (low, high)
+    low, high = (min(low, high - 0.6), min(high, 0.08)) if scale.share else (low, high)
+    # Room for a label below the lowest point.
+    return low - 0.06 * (high - low), high
 
 
 def _percents(ends: Ends) -> list[Tick]:
@@ -189,10 +192,10 @@ def _draw_points(
     if len(line) > 1:
         canvas.line(*line.T, **_LINE)
     looks = [_BEST if p["best"] else _ADVISED if p["advised"] else _POINT for p in points]
+    _label(plot, points, places, [look["r"] for look in looks], line)
     # The largest last, so that none hides it.
     for i in sorted(range(len(points)), key=lambda i: looks[i]["r"]):
         canvas.dots(*places[[i]].T, **looks[i])
-    _label(plot, points, places, [look["r"] for look in looks], line)
 
 
 def _label(
@@ -202,20 +205,26 @@ def _label(
     radii: Sequence[float],
     line: np.ndarray,
 ) -> None:
-    """Write the labels where there is room: the one to take first; others may go without."""
+    """Write the labels where there is room: the one to take first; others close by or not."""
     taken: list[Box] = [
         (x - r, x + r, y - r, y + r) for (x, y), r in zip(places, radii, strict=True)
     ]
     for i in sorted(range(len(points)), key=lambda i: -radii[i]):
         advised, (x, y), away = points[i]["advised"], places[i], radii[i] + 3
         wide = TEXT * width(points[i]["label"]) * (1.08 if advised else 1.0)
-        found = _room(plot, (x, y), away, wide, taken, line)
-        if found is None or (abs(found[1]) > 14 and not advised):
+        free = _free(plot, (x, y), away, wide, taken)
+        if not advised:
+            free = [place for place in free if place[1] == _BESIDE]
+        parts = list(itertools.pairwise(line))
+        off = (place for place in free if not any(crossed(place[2], *part) for part in parts))
+        # Where every place that is free lies on the line, the nearest of them.
+        found = next(off, free[0] if free else None)
+        if found is None:
             continue
         right, up, box = found
         taken.append(box)
         beside = x + away if right else x - away
-        if abs(up) > 14:
+        if up != _BESIDE:
             ends = [x, beside], [y, y + 6 - up - TEXT / 2]
             plot.canvas.line(*ends, stroke=DARK, stroke_width=0.5)
         look: Look = {"font_weight": "bold"} if advised else {}
@@ -223,15 +232,10 @@ def _label(
         plot.canvas.text(beside, y + 6 - up, points[i]["label"], anchor, **_HALO | look)
 
 
-def _room(
-    plot: Plot,
-    point: tuple[float, float],
-    away: float,
-    wide: float,
-    taken: Sequence[Box],
-    line: np.ndarray,
-) -> tuple[bool, int, Box] | None:
-    """Return the nearest free place beside a point: on its right, how high, and its box."""
+def _free(
+    plot: Plot, point: tuple[float, float], away: float, wide: float, taken: Sequence[Box]
+) -> list[tuple[bool, int, Box]]:
+    """Return the free places beside a point, nearest first: on its right, how high, and the box."""
     x, y = point
     free = []
     for right, up in _PLACES:
@@ -241,10 +245,7 @@ def _room(
         inside = inside and plot.top - 4 < box[2] and box[3] < plot.bottom
         if inside and not any(overlap(box, other) for other in taken):
             free.append((right, up, box))
-    parts = list(itertools.pairwise(line))
-    off = (place for place in free if not any(crossed(place[2], *part) for part in parts))
-    # Where every place that is free lies on the line, the nearest of them.
-    return next(off, free[0] if free else None)
+    return free
 
 
 def _told(points: Sequence[Mapping[str, Any]], tried: np.ndarray, risk: Axis, loss: Axis) -> str:
