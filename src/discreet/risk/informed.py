@@ -147,13 +147,13 @@ def informed_linkage(
     asked = np.sort(order[: _checked(queries, len(order))])
     chance = _chance_in(columns, drawn, bool(others))
     hits, bits = np.zeros(len(order)), dict.fromkeys(columns, 0.0)
-    for some, cells in _learned(order, asked, len(others)):
+    for some, cells in learned_from(order, asked, len(others)):
         told = {
             name: one.drawn(cells) if name in chance else one.settled()
             for name, one in columns.items()
         }
         bits |= {name: bits[name] + one.bits * len(some) for name, one in told.items()}
-        hits[some] = _hits(list(told.values()), some)
+        hits[some] = hits_of(list(told.values()), some)
     n = max(1, len(asked))
     found = hits[asked]
     result = InformedLinkage(
@@ -208,7 +208,7 @@ def _chance_in(
     return drawn
 
 
-def _learned(order: np.ndarray, asked: np.ndarray, others: int) -> list[tuple[np.ndarray, Cells]]:
+def learned_from(order: np.ndarray, asked: np.ndarray, others: int) -> list[tuple[np.ndarray, Cells]]:
     """Return rows to look for, and the cells that are learned from to find them."""
     n = len(order)
     if others:
@@ -221,7 +221,7 @@ def _learned(order: np.ndarray, asked: np.ndarray, others: int) -> list[tuple[np
     return [(some, Cells(none[: len(rows)], rows)) for some, rows in halves if len(some)]
 
 
-def _hits(told: list[Tells], rows: np.ndarray) -> np.ndarray:
+def hits_of(told: list[Tells], rows: np.ndarray) -> np.ndarray:
     """Return the chance with which the originals of some released rows are found."""
     told = sorted(told, key=lambda one: -one.bits)
     order = np.argsort(told[0].codes, kind="stable")

@@ -1,0 +1,286 @@
+"""The front: the best releases that a search found, from the safest to the least changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.check.folders import beside, clear_leftovers, is_file_target, siblings
+from discreet.errors import BadInput
+from discreet.private import make_private_folder, write_private
+from discreet.recipe.recipe import Recipe
+from discreet.tuning.points import Axis, Point
+from discreet.tuning.recommended import Recommendation, further, recommend
+
+README = """\
+This folder is internal. Never share it.
+
+Its figures and recipes were found by looking at the original table, and tell about it.
+
+index.html       the map of risk and loss, each point in words, and which one to take
+recipes/NN.toml  the recipe of each point, for `discreet protect`; seeds are drawn there, in secret
+front.json       all of this for programs
+journal.jsonl    every point that was tried, for `--resume`
+"""
+# Files that a finished front has.
+_FRONT, _JOURNAL = "front.json", "journal.jsonl"
+# What the figures of points are called, in what unit, and which are better.
+FIGURES: dict[str, tuple[str, str, str]] = {
+    "informed_linkage": ("found by an informed intruder", "share", "small"),
+    "informed_linkage_largest": ("the record that is easiest to find", "share", "small"),
+    "distance_linkage": ("found by distance", "share", "small"),
+    "interval_disclosure": ("values within their interval", "share", "small"),
+    "leaks": ("columns that others give away", "count", "small"),
+    "information_loss": ("information loss", "", "small"),
+    "il1s": ("IL1s of numbers", "", "small"),
+    "correlations": ("largest change of a correlation", "", "small"),
+    "pmse": ("pMSE, 0 where a model cannot tell them apart", "", "small"),
+    "models": ("loss of models", "", "small"),
+    "suppressed": ("records left out", "share", "small"),
+    "blanks": ("cells blanked", "share", "small"),
+    "score": ("score", "", "small"),
+}
+
+
+@dataclass(frozen=True)
+class Front:
+    """What `search` returns: the points worth considering, and which to take.
+
+    Attributes
+    ----------
+    points : list of Point
+        From the least risk to the least loss; none is worse than another in both.
+    risk, loss : Axis
+        What risk and loss are, and their bounds.
+    rows, searched_rows : int
+        The records of the table, and those that were searched with.
+    evaluations : int
+        How many points were tried; with `seed` it says how to get this front again.
+    seconds : float
+    seed : int
+    searched : list of (risk, loss)
+        Every point that was evaluated in full.
+    dropped : dict
+        How many points did not hold up on fresh seeds, by reason.
+    score : bool
+        Risk and loss are the halves of a score.
+    """
+
+    points: list[Point]
+    risk: Axis
+    loss: Axis
+    rows: int
+    searched_rows: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    seed: int = 0
+    searched: list[tuple[float, float]] = field(default_factory=list, repr=False)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    score: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise BadInput(
+                "no point held up on fresh seeds; search longer, or ask for fewer standards"
+            )
+
+    @cached_property
+    def recommended(self) -> list[Recommendation]:
+        """Up to three points to choose from, the best first."""
+        return recommend(self.points, self.risk, self.loss, self.rows, score=self.score)
+
+    @property
+    def best(self) -> Point:
+        """The point to take: the least loss within the risk bound, or else the best balance."""
+        return self.recommended[0].point
+
+    @cached_property
+    def further(self) -> list[str]:
+        """What would have to give for less risk than the best point has, or for less loss."""
+        return further(self.points, self.risk, self.loss, self.rows, self.best)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data, as in `front.json`."""
+        kinds = {one.point.name: list(one.kinds) for one in self.recommended}
+        return {
+            "version": __version__,
+            "rows": self.rows,
+            "searched_rows": self.searched_rows or self.rows,
+            "evaluations": self.evaluations,
+            "seconds": round(self.seconds, 1),
+            "seed": self.seed,
+            "risk": _axis(self.risk),
+            "loss": _axis(self.loss),
+            "figures": _figures(self.points),
+            "points": [_point(one, kinds.get(one.name, [])) for one in self.points],
+            "searched": [[_plain(risk), _plain(loss)] for risk, loss in self.searched],
+            "dropped": dict(self.dropped),
+            "recommended": [
+                {"kind": one.kind, "kinds": list(one.kinds), "name": one.point.name,
+                 "reason": one.reason}
+                for one in self.recommended
+            ],
+            "further": list(self.further),
+            "best": self.best.name,
+        }  # fmt: skip
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write the front: a recipe per point, `front.json`, and a page to look at.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Only its owner can read it. The journal of a search that was written to it is kept.
+        force : bool
+            Replace a front that is there.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
+        target = Path(folder)
+        check_front(target, force)
+        part = beside(target, "part")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(part)
+            self._write(part)
+            _put_in_place(part, target)
+        except OSError as error:
+            raise BadInput(f"cannot write to {target}: {error.strerror or error}") from None
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        return target
+
+    def _write(self, part: Path) -> None:
+        # The same search gives the same bytes, however long it takes.
+        content = self.to_dict() | {"seconds": None}
+        make_private_folder(part / "recipes")
+        for point in self.points:
+            write_private(part / recipe_file(point), recipe_text(point, self))
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        write_private(part / _FRONT, text + "\n")
+        page = _page(content)
+        if page is not None:
+            write_private(part / "index.html", page)
+        write_private(part / "README", README)
+
+
+def is_front(folder: Path) -> bool:
+    """Whether a folder is that of a front, finished or under way."""
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    return _FRONT in names or names == {_JOURNAL}
+
+
+def check_front(target: Path, force: bool) -> None:
+    """Refuse a folder that a front cannot be written to, before any work is done.
+
+    A folder that holds nothing but the journal of a search is taken.
+    """
+    if target.name in ("", "..") or target.is_symlink() or is_file_target(target):
+        raise BadInput(f"{target} cannot be written; name a folder that is to be made")
+    clear_leftovers(target)
+    if not os.path.lexists(target):
+        return
+    names = {path.name for path in target.iterdir()} if target.is_dir() else {target.name}
+    if target.is_dir() and names <= {_JOURNAL}:
+        return
+    if not is_front(target):
+        raise BadInput(f"{target} exists and is not a front, so it is not replaced")
+    if not force:
+        raise BadInput(f"{target} exists; choose another place, or replace it with --force")
+
+
+def _put_in_place(part: Path, target: Path) -> None:
+    """Rename to the target, with the journal that is there; a front that is there goes last."""
+    journal = target / _JOURNAL
+    if journal.exists():
+        write_private(part / _JOURNAL, journal.read_bytes())
+    if target.exists():
+        os.rename(target, beside(target, "old"))
+    os.rename(part, target)
+    for path, _ in siblings(target, "old"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def recipe_file(point: Point) -> str:
+    """Name the file of a point's recipe, in the folder of its front."""
+    return f"recipes/{point.name}.toml"
+
+
+def ready(recipe: Recipe) -> Recipe:
+    """Return a recipe as it is handed out: seeds are drawn in secret by whoever runs it."""
+    drawn = ("seed", "order_seed", "seed_for")
+    update: dict[str, Any] = {**dict.fromkeys(drawn), "allow_predictable_seed": False}
+    return recipe.model_copy(update=update)
+
+
+def recipe_text(point: Point, front: Front) -> str:
+    """Return a point's recipe as TOML, with what it does in words above it."""
+    words = [f"# - {one}" for one in point.words]
+    head = [
+        f"# Point {point.name}: risk {front.risk.say(point.risk)} ({front.risk.name}), "
+        f"loss {front.loss.say(point.loss)} ({front.loss.name}).",
+        *words,
+    ]
+    lines = "\n".join(_one_line(line) for line in head)
+    return f"{lines}\n\n{ready(point.recipe).dump()}"
+
+
+def _one_line(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _page(content: Mapping[str, Any]) -> str | None:
+    """Return the page of a front."""
+    if find_spec("discreet.report.front") is None:
+        return None
+    return str(import_module("discreet.report.front").front_page(content))
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {
+        "name": axis.name,
+        "better": "small",
+        "bound": axis.bound,
+        "unit": axis.unit,
+        "top": axis.top,
+    }
+
+
+def _figures(points: Sequence[Point]) -> list[dict[str, str]]:
+    """Name the measures that any point has, in the order in which they are shown."""
+    found = {key for point in points for key in point.measures}
+    order = [key for key in FIGURES if key in found] + sorted(found - FIGURES.keys())
+    rows = ((key, *FIGURES.get(key, (key.replace("_", " "), "", "small"))) for key in order)
+    return [dict(zip(("key", "name", "unit", "better"), row, strict=True)) for row in rows]
+
+
+def _point(point: Point, kinds: list[str]) -> dict[str, Any]:
+    return {
+        "name": point.name,
+        "risk": _plain(point.risk),
+        "loss": _plain(point.loss),
+        "spread": {key: [_plain(a), _plain(b)] for key, (a, b) in point.confirmed.items()},
+        "words": list(point.words),
+        "measures": {key: _plain(value) for key, value in point.measures.items()},
+        "columns": {key: _plain(value) for key, value in point.columns.items()},
+        "recipe": recipe_file(point),
+        "recommended": kinds,
+        "check_ok": point.check_ok,
+    }
+
+
+def _plain(value: float) -> float:
+    """Return a number as it is written: beyond six digits machines may differ."""
+    return float(f"{float(value):.6g}")

@@ -1,0 +1,46 @@
+"""The search itself: seeds, then evolution, until the budget is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.tuning.evolve import evolve, settled
+from discreet.tuning.lagrange import ladders, lagrange_seeds
+from discreet.tuning.space import Choice, Part
+from discreet.tuning.trials import Finished, Trials
+
+# Choices of the same strength in all parts, in hundredths: a front before anything is known.
+_STRENGTHS = (0, 100, 50, 25, 75)
+
+
+def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Choice] = ()) -> None:
+    """Search until the budget is spent, nothing new comes up, or the user presses Ctrl-C.
+
+    Parameters
+    ----------
+    trials : Trials
+        What judges, and keeps what was judged.
+    parts : sequence of Part
+        Of the space.
+    seed : int
+        Of the evolution.
+    seeds : sequence of Choice
+        To begin with, beside those of the same strength and those from the profiles.
+    """
+    try:
+        _judge(trials, parts, [*(_alike(parts, share) for share in _STRENGTHS), *seeds])
+        found = ladders(parts, trials.judge)
+        _judge(trials, parts, lagrange_seeds(found))
+        evolve(trials, parts, found, seed)
+    except (Finished, KeyboardInterrupt):
+        pass
+
+
+def _alike(parts: Sequence[Part], hundredths: int) -> Choice:
+    return tuple((len(part.options) - 1) * hundredths // 100 for part in parts)
+
+
+def _judge(trials: Trials, parts: Sequence[Part], choices: Sequence[Choice]) -> None:
+    for choice in dict.fromkeys(settled(parts, one) for one in choices):
+        if choice not in trials.seen:
+            trials.judge_in_full(choice)

@@ -1,0 +1,87 @@
+"""Points of a front: a recipe, its risk and loss on fresh seeds, and what it does in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from discreet.recipe.recipe import Recipe
+
+# An intruder who finds fewer than one in twenty, where no other bound is given.
+SAFE = 0.05
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What a front is drawn by: a figure that is to be small, and the bound that it should keep."""
+
+    name: str
+    bound: float | None = None
+    # "share": in 0..1 and told in per cent; "": told as it is.
+    unit: str = ""
+    # The largest value there is, if there is one.
+    top: float | None = None
+
+    def say(self, value: float) -> str:
+        """Return a value as people read it.
+
+        Examples
+        --------
+        >>> Axis("linkage", unit="share").say(0.0384), Axis("information loss").say(0.4149)
+        ('3.8 %', '0.41')
+        """
+        return rounded(100 * value) + " %" if self.unit == "share" else rounded(value)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A recipe and what it costs.
+
+    Attributes
+    ----------
+    name : str
+        Its number on the front, from the safest: "01".
+    recipe : Recipe
+        Ready for `protect`: a secret seed is drawn there.
+    risk, loss : float
+        Means over fresh seeds.
+    words : list of str
+        What becomes of the columns.
+    measures : dict
+        Every measure, as means over fresh seeds.
+    columns : dict
+        The loss of each column.
+    confirmed : dict
+        The smallest and the largest risk, and loss, of the fresh seeds.
+    parts : dict
+        What becomes of each part of the table, for comparisons of points.
+    left_out : tuple of str
+        The parts that are not released.
+    check_ok : bool
+        Whether the independent check verified every run.
+    """
+
+    name: str
+    recipe: Recipe = field(repr=False)
+    risk: float
+    loss: float
+    words: list[str]
+    measures: Mapping[str, float] = field(default_factory=dict, repr=False)
+    columns: Mapping[str, float] = field(default_factory=dict, repr=False)
+    confirmed: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
+    parts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    left_out: tuple[str, ...] = field(default=(), repr=False)
+    check_ok: bool = True
+
+
+def rounded(value: float) -> str:
+    """Write a number with two digits that count, and whole above 100.
+
+    Examples
+    --------
+    >>> [rounded(x) for x in (0, 0.0123, 0.999, 17.26, 96.4, 12345)]
+    ['0', '0.012', '1', '17', '96', '12345']
+    """
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{float(f'{value:.2g}'):g}"

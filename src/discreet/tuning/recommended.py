@@ -1,0 +1,280 @@
+"""Which point of a front to take, and why; and what would have to give to go further."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from discreet.tuning.points import SAFE, Axis, Point
+
+SAFEST = "safest within the loss bound"
+BALANCE = "best balance"
+LEAST_LOSS = "least loss within the risk bound"
+LEAST_SCORE = "least score"
+# Risks that people have in mind, as shares of the largest there is.
+_LEVELS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+# So many changes are told; the others are counted.
+_TOLD = 3
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A point to take, what it is the best in, and why."""
+
+    kinds: tuple[str, ...]
+    point: Point
+    reason: str
+
+    @property
+    def kind(self) -> str:
+        """What the point is the best in, in words."""
+        return " and ".join(self.kinds)
+
+
+@dataclass(frozen=True)
+class _Map:
+    """The points by their axes."""
+
+    points: Sequence[Point]
+    risk: Axis
+    loss: Axis
+    rows: int
+
+    @property
+    def safe(self) -> float:
+        """The risk below which a release counts as safe."""
+        if self.risk.bound is not None:
+            return self.risk.bound
+        return SAFE if self.risk.unit == "share" else math.inf
+
+    @property
+    def most_loss(self) -> float:
+        """What loss is where nothing is left, or the most that any point has."""
+        return self.loss.top or max(1e-12, *(one.loss for one in self.points))
+
+    def figures(self, point: Point) -> str:
+        return f"risk {self.risk.say(point.risk)}, loss {self.loss.say(point.loss)}"
+
+    def balance(self, point: Point) -> float:
+        """Return protection times information kept; more is better.
+
+        Protection is counted in logarithms, from 0 where all are found to 1 at a fifth of what
+        counts as safe: less risk than that is worth no loss.
+        """
+        floor = max(1 / max(2, self.rows), min(self.safe, 0.5) / 5)
+        protection = min(1.0, math.log(max(point.risk, floor)) / math.log(floor))
+        return protection * (1 - point.loss / self.most_loss)
+
+
+def recommend(
+    points: Sequence[Point], risk: Axis, loss: Axis, rows: int, *, score: bool = False
+) -> list[Recommendation]:
+    """Choose up to three points, the one to take first.
+
+    Parameters
+    ----------
+    points : sequence of Point
+        Those of a front, at least one.
+    risk, loss : Axis
+        What risk and loss are, with their bounds.
+    rows : int
+        The records of the table.
+    score : bool
+        Risk and loss are the two halves of a score: the point with the least score is the first.
+
+    Returns
+    -------
+    list of Recommendation
+        A point that is best in several ways is there once.
+    """
+    shown = _Map(points, risk, loss, rows)
+    found = [_least_score(shown)] if score else []
+    if not score or risk.bound is not None:
+        found.append(_least_loss(shown))
+    if not score:
+        found.append(_balanced(shown))
+    if not score or loss.bound is not None:
+        found.append(_safest(shown))
+    if risk.bound is None:
+        # Without a bound balance comes first.
+        found.sort(key=lambda one: one.kinds[0] not in (BALANCE, LEAST_SCORE))
+    return _merged(found)
+
+
+def _merged(found: Sequence[Recommendation]) -> list[Recommendation]:
+    """Put together what is said of the same point."""
+    by_name: dict[str, Recommendation] = {}
+    for one in found:
+        before = by_name.get(one.point.name)
+        if before is None:
+            by_name[one.point.name] = one
+            continue
+        kinds = tuple(dict.fromkeys((*before.kinds, *one.kinds)))
+        reason = " ".join(dict.fromkeys((before.reason, one.reason)))
+        by_name[one.point.name] = Recommendation(kinds, one.point, reason)
+    return list(by_name.values())
+
+
+def _least_score(shown: _Map) -> Recommendation:
+    point = min(shown.points, key=lambda one: (one.risk + one.loss, one.risk))
+    mean = (point.risk + point.loss) / 2
+    reason = f"The score is {mean:.2f}, the least: {shown.figures(point)}."
+    return Recommendation((LEAST_SCORE,), point, reason)
+
+
+def _least_loss(shown: _Map) -> Recommendation:
+    safe, risk, loss = shown.safe, shown.risk, shown.loss
+    within = [one for one in shown.points if one.risk <= safe]
+    bound = risk.say(safe)
+    if not within:
+        point = min(shown.points, key=lambda one: (one.risk, one.loss))
+        reason = (
+            f"No point keeps risk within {bound}; this one comes nearest, with risk "
+            f"{risk.say(point.risk)} at loss {loss.say(point.loss)}."
+        )
+        return Recommendation(("nearest to the risk bound",), point, reason)
+    point = min(within, key=lambda one: (one.loss, one.risk))
+    others = len(within) - 1
+    among = f"the least of {len(within)} points within {bound}" if others else "no other point"
+    said = f"{among}" if others else f"{among} keeps risk within {bound}"
+    reason = f"Risk {risk.say(point.risk)} at loss {loss.say(point.loss)}: {said}."
+    return Recommendation((LEAST_LOSS,), point, reason)
+
+
+def _balanced(shown: _Map) -> Recommendation:
+    points = sorted(shown.points, key=lambda one: (one.risk, one.loss))
+    point = max(points, key=shown.balance)
+    place = points.index(point)
+    said = [f"{shown.figures(point)[0].upper()}{shown.figures(point)[1:]}"]
+    steps = []
+    if place:
+        steps.append(f"the next safer point has {shown.figures(points[place - 1])}")
+    if place + 1 < len(points):
+        steps.append(f"the next with less loss has {shown.figures(points[place + 1])}")
+    if steps:
+        said.append(" and ".join(steps))
+    reason = ": ".join(said)
+    if point.risk > shown.safe:
+        reason += f"; above the {shown.risk.say(shown.safe)} that counts as safe"
+    return Recommendation((BALANCE,), point, reason + ".")
+
+
+def _safest(shown: _Map) -> Recommendation:
+    """Choose the least risk within the loss bound, and say so where that does not protect."""
+    risk, loss = shown.risk, shown.loss
+    bound, kind = loss.bound, SAFEST
+    if bound is None:
+        kind = "safest at a bearable loss"
+        bound = (max(shown.points, key=shown.balance).loss + shown.most_loss) / 2
+    within = [one for one in shown.points if one.loss <= bound]
+    if not within:
+        point = min(shown.points, key=lambda one: (one.loss, one.risk))
+        reason = (
+            f"No point keeps loss within {loss.say(bound)}; this one comes nearest, with loss "
+            f"{loss.say(point.loss)} at risk {risk.say(point.risk)}."
+        )
+        return Recommendation(("nearest to the loss bound",), point, reason)
+    point = min(within, key=lambda one: (one.risk, one.loss))
+    if point.risk > shown.safe:
+        reason = (
+            f"No point with loss up to {loss.say(bound)} protects: even here, where risk is least, "
+            f"it is {risk.say(point.risk)} instead of at most {risk.say(shown.safe)}."
+        )
+        return Recommendation(("least risk within the loss bound, not safe",), point, reason)
+    reason = (
+        f"Risk {risk.say(point.risk)} at loss {loss.say(point.loss)}: no point with loss up to "
+        f"{loss.say(bound)} has less risk."
+    )
+    return Recommendation((kind,), point, reason)
+
+
+def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Point) -> list[str]:
+    """Say what would have to give for less risk than the best point has, and for less loss."""
+    shown = _Map(points, risk, loss, rows)
+    said = _out_of_reach(shown)
+    before = best
+    for level in _levels_below(shown, best):
+        reach = [one for one in points if one.risk <= level and one.risk < before.risk]
+        if not reach or len(said) >= 3:
+            break
+        point = min(reach, key=lambda one: (one.loss, one.risk))
+        said.append(_for_less(shown, best, point, f"To get risk below {risk.say(level)}"))
+        before = point
+    cheaper = [one for one in points if one.loss < best.loss]
+    if cheaper:
+        point = max(cheaper, key=lambda one: (one.loss, -one.risk))
+        if loss.bound is not None and best.loss > loss.bound >= min(one.loss for one in points):
+            held = [one for one in cheaper if one.loss <= loss.bound]
+            point = min(held, key=lambda one: (one.risk, one.loss))
+        said.append(_for_less(shown, best, point, "For less loss"))
+    return said
+
+
+def _levels_below(shown: _Map, best: Point) -> list[float]:
+    """Return the risks that one may want to get below, from the largest."""
+    levels = {(shown.risk.top or 1.0) * level for level in _LEVELS}
+    if math.isfinite(shown.safe):
+        levels.add(shown.safe)
+        if best.risk > shown.safe:
+            levels = {level for level in levels if level <= shown.safe}
+    return sorted((level for level in levels if level < best.risk), reverse=True)
+
+
+def _out_of_reach(shown: _Map) -> list[str]:
+    """Say that no point keeps the risk bound, and which parts could still give."""
+    safest = min(shown.points, key=lambda one: (one.risk, one.loss))
+    if safest.risk <= shown.safe:
+        return []
+    said = (
+        f"No point that was tried has risk within {shown.risk.say(shown.safe)}: the least is "
+        f"{shown.risk.say(safest.risk)}, at loss {shown.loss.say(safest.loss)}"
+    )
+    left = [name for name in safest.parts if name not in safest.left_out and "," not in name]
+    if not left:
+        return [said + "."]
+    # Those that still tell most have lost least.
+    left.sort(key=lambda name: (safest.columns.get(name, 0.0), name))
+    treated = _listed([f"{name} ({safest.parts[name]})" for name in left[:_TOLD]])
+    return [f"{said}; to go further, more of {treated} would have to give."]
+
+
+def _for_less(shown: _Map, best: Point, point: Point, start: str) -> str:
+    harder, easier = _changes(best, point)
+    what = []
+    if harder:
+        what.append(_listed(harder, "have more to give"))
+    if easier:
+        what.append(("while " if harder else "") + _listed(easier, "could be kept better"))
+    figures = (
+        f"risk {shown.risk.say(point.risk)} instead of {shown.risk.say(best.risk)}, "
+        f"loss {shown.loss.say(point.loss)} instead of {shown.loss.say(best.loss)}"
+    )
+    changes = ", ".join(what) or "other settings are needed"
+    return f"{start}, {changes}: point {point.name} has {figures}."
+
+
+def _changes(best: Point, point: Point) -> tuple[list[str], list[str]]:
+    """Say which parts are treated harder in a point than in the best one, and which less."""
+    names = [name for name in point.parts if point.parts[name] != best.parts.get(name)]
+    cost: Callable[[str], float] = lambda name: sum(  # noqa: E731
+        point.columns.get(one, 0.0) - best.columns.get(one, 0.0) for one in name.split(", ")
+    )
+    names.sort(key=lambda name: (-abs(cost(name)), name))
+    harder, easier = [], []
+    for name in names:
+        if name in point.left_out:
+            harder.append(f"{name} has to go")
+        elif cost(name) >= 0 and name not in best.left_out:
+            harder.append(f"{name} has to be {point.parts[name]}")
+        else:
+            easier.append(f"{name} can be {point.parts[name]}")
+    return harder, easier
+
+
+def _listed(items: Sequence[str], rest: str = "") -> str:
+    """Join a few items; say how many more there are."""
+    told, more = list(items[:_TOLD]), len(items) - _TOLD
+    if more > 0 and rest:
+        told.append(f"{more} other{'s' * (more > 1)} {rest}")
+    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
