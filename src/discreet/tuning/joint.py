@@ -30,6 +30,8 @@ _BLOCK = 5_000
 _LIMITS = (0.05, 0.01, 0.0)
 # Smallest share of a round of local recoding: smaller ones gain little and take longer.
 _ROUND = 0.05
+# Moves that look for fewer blanks: about half of what more would find, in a tenth of a second.
+_MOVES = 2_000
 # What a blank costs in a column that is to be kept.
 _DEAR = 10.0
 _NOTHING = Option(words="not treated together")
@@ -171,7 +173,7 @@ class _OfKeys:
         step: dict[str, Any] = {"method": "local-suppression"}
         if all(type(model) is KAnonymity for model in models):
             k = max(model.k for model in models)
-            step |= {"k": k, "null_policy": reading}
+            step |= {"k": k, "null_policy": reading, "improve_moves": _MOVES}
             few = f"fewer than {k} records would share them"
         else:
             step |= {"privacy": privacy}
