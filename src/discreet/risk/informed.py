@@ -208,7 +208,9 @@ def _chance_in(
     return drawn
 
 
-def learned_from(order: np.ndarray, asked: np.ndarray, others: int) -> list[tuple[np.ndarray, Cells]]:
+def learned_from(
+    order: np.ndarray, asked: np.ndarray, others: int
+) -> list[tuple[np.ndarray, Cells]]:
     """Return rows to look for, and the cells that are learned from to find them."""
     n = len(order)
     if others:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 # Releases with other seeds that a score is the mean of: that of one is off by half a point.
 RUNS = 8
-# Runs that an option is profiled by.
-_PROFILED = 2
 # Percent, for points that a score says nothing of.
 _WORST = 100.0
 
@@ -93,7 +91,10 @@ class ScoreJudge:
         return self.task.space
 
     def figures(self, choice: Choice, queries: int | None = None) -> Figures:
-        """Return risk and loss of a point in percent, the means of several runs."""
+        """Return risk and loss of a point in percent, the means of several runs.
+
+        With `queries`, records are linked in the first run only; that is what takes time.
+        """
         self.evaluations += 1
         groups = {name: one for one in self.released.groups(choice) for name in one.columns}
         found = []
@@ -103,26 +104,25 @@ class ScoreJudge:
                 columns = self._run(groups, run)
                 if len(columns) < len(self.names):
                     return Figures(_WORST, _WORST, float(len(self.names) - len(columns)))
-                found.append((self._risk(columns, groups, run), self._loss(columns)))
-        risks, losses = zip(*found, strict=True)
-        return Figures(float(np.mean(risks)), float(np.mean(losses)))
+                linked = None
+                if queries is None or not run:
+                    linked = np.mean([self._link(columns, groups, n, run) for n in self.sets])
+                found.append((linked, _disclosed(columns), self._loss(columns)))
+        shares = [one for one, _, _ in found if one is not None]
+        risk_of_both = 50 * (np.mean(shares) + np.mean([one for _, one, _ in found]))
+        return Figures(float(risk_of_both), float(np.mean([one for _, _, one in found])))
 
     def profile(self, part: int, option: int) -> Profile:
         """Return what an option of a part loses and discloses by itself, both in percent."""
         of = [name for name in self.space.parts[part].columns if name in self.names]
         group = Group(self.space.parts[part].columns, ((part, option),))
-        loss = disclosed = 0.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for run in range(min(_PROFILED, len(self.seeds))):
-                columns = self._of(group, run)
-                for name in of:
-                    if name not in columns:
-                        return Profile(_WORST * len(of), 0.0)
-                    loss += self._loss({name: columns[name]})
-                    disclosed += 100 * columns[name].disclosed
-        runs = min(_PROFILED, len(self.seeds))
-        return Profile(loss / runs, disclosed / runs)
+            columns = self._of(group, 0)
+            if any(name not in columns for name in of):
+                return Profile(_WORST * len(of), 0.0)
+            losses = [self._loss({name: columns[name]}) for name in of]
+        return Profile(sum(losses), 100 * sum(columns[name].disclosed for name in of))
 
     def _run(self, groups: dict[str, Group], run: int) -> dict[str, _Column]:
         found: dict[str, _Column] = {}
@@ -137,21 +137,14 @@ class ScoreJudge:
         varied = [one for one in columns.values() if not one.change.constant]
         second = None
         if varied:
-            second = tuple(
-                covariances(list(side)) for side in zip(*((c.before, c.after) for c in varied))
-            )
+            before, after = [one.before for one in varied], [one.after for one in varied]
+            second = covariances(before), covariances(after)
         moments = il_metrics_of(changes, second).value
         if not self.normalized:
             return moments
         cells = [one.cells for one in columns.values()]
         moved = float(np.average([one.il1s for one in columns.values()], weights=cells))
         return (min(100.0, moments) + min(100.0, 100 * moved)) / 2
-
-    def _risk(self, columns: dict[str, _Column], groups: dict[str, Group], run: int) -> float:
-        shares = {name: one.disclosed for name, one in columns.items()}
-        interval = disclosure_of(shares, {name: one.cells for name, one in columns.items()}).value
-        linked = np.mean([self._link(columns, groups, names, run) for names in self.sets])
-        return 50 * (float(linked) + interval)
 
     def _link(
         self, columns: dict[str, _Column], groups: dict[str, Group], names: list[str], run: int
@@ -182,7 +175,7 @@ class ScoreJudge:
         if name not in pair:
             return None
         x, y = pair[name]
-        kind = "sd" if self.normalized else "rank"
+        kind: Literal["sd", "rank"] = "sd" if self.normalized else "rank"
         return _Column(
             before=x,
             after=y,
@@ -192,3 +185,9 @@ class ScoreJudge:
             il1s=0.0 if is_constant(x) else il1s(before, after, normalize=True),
             released=released,
         )
+
+
+def _disclosed(columns: dict[str, _Column]) -> float:
+    """Return the share of all values that lie within an interval."""
+    shares = {name: one.disclosed for name, one in columns.items()}
+    return disclosure_of(shares, {name: one.cells for name, one in columns.items()}).value
