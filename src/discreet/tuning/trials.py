@@ -65,6 +65,7 @@ class Progress:
     seconds: float
     points: int
     best: Figures | None
+    doing: str = "searching"
 
 
 @dataclass(frozen=True)
@@ -173,17 +174,28 @@ class Trials:
             return self.judged[self.best_first[0][-1]] if self.best_first else None
         return min(points, key=lambda one: sum(on_map(one, self.rows)), default=None)
 
-    def _begin(self, choice: Choice) -> None:
-        """Count a choice, unless the budget is spent; the first is always judged."""
+    def go_on(self) -> None:
+        """Raise `Finished` if the budget is spent, and tell how far it is now and then."""
         spent, now = self.budget, self.seconds
-        if self.seen and spent.evaluations is not None and self.evaluations >= spent.evaluations:
+        if spent.evaluations is not None and self.evaluations >= spent.evaluations:
             raise Finished
-        if self.seen and spent.seconds is not None and now >= spent.seconds:
+        if spent.seconds is not None and now >= spent.seconds:
             raise Finished
-        self.seen.add(choice)
-        if self._progress and now - self._reported >= _REPORTS:
+        if now - self._reported >= _REPORTS:
             self._reported = now
-            self._progress(Progress(self.evaluations, now, len(self.front), self.best()))
+            self.tell("searching")
+
+    def tell(self, doing: str) -> None:
+        """Tell how far it is, and what is being done."""
+        if self._progress:
+            found = len(self.front)
+            self._progress(Progress(self.evaluations, self.seconds, found, self.best(), doing))
+
+    def _begin(self, choice: Choice) -> None:
+        """Count a choice; the first is judged whatever the budget."""
+        if self.seen:
+            self.go_on()
+        self.seen.add(choice)
 
     def _figures(self, choice: Choice, queries: int | None) -> Figures:
         known = self.journal.get(choice, queries)
