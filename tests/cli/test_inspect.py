@@ -14,6 +14,9 @@ from discreet.cli import main, show
 from discreet.datasets import make_episodes, make_households
 from discreet.recipe import Recipe
 
+# Without a search for the steps.
+PLAIN = ("--seconds", "0", "--write-recipe")
+
 
 @pytest.fixture
 def run(run, monkeypatch, tmp_path):
@@ -45,7 +48,7 @@ def test_a_table_on_a_terminal(run, monkeypatch):
 
 
 def test_json(run):
-    code, out, _ = run("in.csv", "--json", "--write-recipe", "r.toml")
+    code, out, _ = run("in.csv", "--json", *PLAIN, "r.toml")
     content = json.loads(out)
     assert code == 0
     assert content["rows"] == 1000
@@ -55,7 +58,7 @@ def test_json(run):
 
 
 def test_recipe_and_hierarchies_are_written_and_run(run, tmp_path, monkeypatch):
-    code, out, _ = run("in.csv", "--write-recipe", "r.toml", "--write-hierarchies", "trees")
+    code, out, _ = run("in.csv", *PLAIN, "r.toml", "--write-hierarchies", "trees")
     assert code == 0
     assert "Recipe to review and run: r.toml" in out
     assert "do not share them" in out
@@ -88,7 +91,7 @@ def test_doubtful_columns_are_asked_about(run, monkeypatch):
         return "nonsense" if len(asked) == 1 else "drop"
 
     monkeypatch.setattr(typer, "prompt", answer)
-    code, _, _ = run("in.csv", "--write-recipe", "r.toml", "--interactive")
+    code, _, _ = run("in.csv", *PLAIN, "r.toml", "--interactive")
     assert code == 0
     assert asked[0].startswith("  role of weight: identifiers, quasi")
     assert asked[1].startswith("  one of identifiers")
@@ -106,7 +109,7 @@ def test_a_unit_can_be_chosen(run, monkeypatch):
         return "unit" if name == "v1" else "drop"
 
     monkeypatch.setattr(typer, "prompt", answer)
-    code, _, _ = run("visits.csv", "--write-recipe", "visits.toml", "--interactive")
+    code, _, _ = run("visits.csv", *PLAIN, "visits.toml", "--interactive")
     assert code == 0
     assert offered["v1"] == "unit"
     assert Recipe.load("visits.toml").roles.unit == "v1"
@@ -135,7 +138,7 @@ def test_bad_input_is_one_sentence(run, tmp_path, arguments, message):
 
 def test_a_recipe_is_replaced_with_force(run, tmp_path):
     (tmp_path / "old.toml").write_text("")
-    assert run("in.csv", "--write-recipe", "old.toml", "--force")[0] == 0
+    assert run("in.csv", *PLAIN, "old.toml", "--force")[0] == 0
     assert Recipe.load("old.toml").steps
 
 

@@ -12,6 +12,7 @@ from discreet.microaggregation import Microaggregation
 from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle
 from discreet.regression import IPSO, PoROP
 from discreet.risk import informed_values
+from discreet.risk._guesses import denoised
 from discreet.rounding import OMA, KMeans
 
 rng = np.random.default_rng
@@ -62,6 +63,32 @@ def test_noise_is_shrunk_by_its_known_variance(kind, scale):
     assert found.gain == pytest.approx(gain(found))
     assert found.certain == 0
     assert found.members is None
+
+
+@pytest.mark.parametrize("kind", ["additive", "correlated"])
+@pytest.mark.parametrize("scale", [0.1, 0.5])
+def test_noise_is_shrunk_where_ranks_were_matched(kind, scale):
+    x = rng(1).normal(50, 10, size=(40_000, 1))
+    noise = Noise(kind, scale, match_ranks=True, random_state=2)
+    found = told(x, noise.fit_transform(x), (noise, ["x0"]))["x0"]
+    # x and y are normal with a correlation of 1 / sqrt(1 + s^2).
+    error = scale / math.sqrt(1 + scale**2)
+    assert found.guessed == pytest.approx(math.erf(0.05 / error / math.sqrt(2)), abs=0.015)
+
+
+@pytest.mark.parametrize("match_ranks", [False, True])
+@pytest.mark.parametrize("kind", ["additive", "logarithmic"])
+def test_all_columns_predict_as_a_regression_on_the_originals_does(kind, match_ranks):
+    common = rng(3).normal(size=(5000, 1))
+    x = 3 + common + 0.3 * rng(4).normal(size=(5000, 4))
+    logs = kind == "logarithmic"
+    noise = Noise(kind, 0.5, match_ranks=match_ranks, random_state=5)
+    y = noise.fit_transform(np.exp(x) if logs else x)
+    z = np.column_stack([np.ones(5000), np.log(y) if logs else y])
+    fitted = z @ np.linalg.lstsq(z, x[:, 0], rcond=None)[0]
+    columns = {f"x{i}": y[:, i] for i in range(4)}
+    guessed = denoised(noise, list(columns), "x0", columns)
+    np.testing.assert_allclose(np.log(guessed) if logs else guessed, fitted, atol=0.2)
 
 
 def test_other_columns_take_noise_away_as_a_regression_on_the_originals_would():

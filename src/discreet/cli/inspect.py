@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli import options, show
+from discreet.cli.proposed import searched
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.inspection import Inspection
     from discreet.inspection.inspection import ColumnLook
+    from discreet.inspection.proposal import Proposal
 
 _HEADINGS = ("column", "kind", "distinct", "nulls", "unique", "range", "probably", "why")
 _COLOURS = {"identifiers": "red", "quasi": "yellow", "confidential": "magenta"}
@@ -38,6 +40,13 @@ def inspect(
         Path | None,
         typer.Option(help="Write the proposed hierarchies to this folder, as CSV files to edit."),
     ] = None,
+    seconds: Annotated[
+        float, typer.Option(help="How long to search for the recipe's steps; 0: no search.", min=0)
+    ] = 0,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(help="How many releases to try instead; a rerun gives the same.", min=1),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing recipe.")] = False,
     as_json: options.Json = False,
     **dialect: str | None,
@@ -58,30 +67,42 @@ def inspect(
             _trees(trees)
         else:
             _print(seen)
-    written = {}
+    written: dict[str, Any] = {}
     if write_recipe is not None or write_hierarchies is not None:
-        written = _write(seen, write_recipe, write_hierarchies, trees, interactive, as_json)
+        proposal = _proposal(seen, write_hierarchies, write_recipe, interactive)
+        if write_recipe is not None and (seconds or evaluations):
+            minutes = seconds / 60 if evaluations is None else None
+            proposal, written = searched(proposal, file, dialect, minutes, evaluations)
+            _say(written.pop("said"), as_json)
+        written |= _write(seen, proposal, write_recipe, write_hierarchies, trees, as_json)
     if as_json:
         show.print_json(seen.to_dict() | {"hierarchies": trees} | written)
 
 
-def _write(
-    seen: Inspection,
-    recipe: Path | None,
-    folder: Path | None,
-    shown: Iterable[str],
-    interactive: bool,
-    quiet: bool,
-) -> dict[str, str]:
-    """Write the recipe, and the hierarchies of it and of the columns shown; return where."""
-    from discreet.generalization import Hierarchy
-    from discreet.inspection.proposal import propose, write_hierarchies
+def _proposal(
+    seen: Inspection, folder: Path | None, recipe: Path | None, interactive: bool
+) -> Proposal:
+    from discreet.inspection.proposal import propose
 
     try:
         answers = _ask(seen) if interactive else {}
     except typer.Abort:
         raise BadInput("some questions were not answered; nothing was written") from None
-    proposal = propose(seen, answers, _seen_from(folder, recipe))
+    return propose(seen, answers, _seen_from(folder, recipe))
+
+
+def _write(
+    seen: Inspection,
+    proposal: Proposal,
+    recipe: Path | None,
+    folder: Path | None,
+    shown: Iterable[str],
+    quiet: bool,
+) -> dict[str, str]:
+    """Write the recipe, and the hierarchies of it and of the columns shown; return where."""
+    from discreet.generalization import Hierarchy
+    from discreet.inspection.proposal import write_hierarchies
+
     written = {}
     if folder is not None:
         more = {n: Hierarchy.auto().settle(seen.column(n), n) for n in shown}

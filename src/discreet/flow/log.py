@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -26,7 +27,7 @@ def begin_log(recipe: Recipe, roles: Mapping[str, str], released: list[str]) -> 
         "release": secrets.token_hex(6),
         "discreet": __version__,
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in _PACKAGES},
+        "packages": dict(_versions()),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "input": {},
         "roles": dict(roles),
@@ -46,6 +47,12 @@ def begin_log(recipe: Recipe, roles: Mapping[str, str], released: list[str]) -> 
             f"seed = {recipe.seed} can be found by trying, and then undoes the random steps"
         )
     return log
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    """Return the versions of the packages, which take longer to find than a small run does."""
+    return {name: version(name) for name in _PACKAGES}
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from discreet.inspection.guesses import Guess, K
 from discreet.inspection.inspection import Inspection
 from discreet.inspection.leaks import Leaks, find_leaks
 from discreet.inspection.missing import is_usual
-from discreet.recipe.recipe import Recipe
+from discreet.recipe.recipe import Recipe, Step
 from discreet.table.columns import LARGEST_EXACT_INTEGER
 
 _SINGLE = ("household", "unit", "weight")
@@ -28,6 +28,29 @@ ANSWERS = ("identifiers", "quasi", "confidential", "insensitive", "drop", *_SING
 # Over more columns k-anonymity leaves nothing but stars.
 MOST_QUASI = 10
 _LISTED = ("identifiers", "quasi", "confidential", "insensitive")
+_LEFT_OUT = "what it would tell is worth less than what the rest loses with it"
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What a recipe says before its steps."""
+
+    lines: list[str]
+    guesses: dict[str, Guess]
+    leaks: Leaks
+    counted: str
+    paths: dict[str, str]  # of the files that hierarchies are written to
+
+    def text(
+        self, guesses: Mapping[str, Guess], treated: Collection[str], untouched: Sequence[str] = ()
+    ) -> list[str]:
+        lines = [*self.lines, *_accepted(self.leaks, treated), self.counted]
+        lines += _roles_text(guesses)
+        if untouched:
+            lines.append(f"untouched = {_toml(list(untouched))}  # released as they are")
+        if self.leaks.household:
+            lines.append(f"release_household = false  # {self.leaks.household}")
+        return lines
 
 
 @dataclass(frozen=True)
@@ -37,6 +60,37 @@ class Proposal:
     text: str  # the recipe as TOML, with comments
     recipe: Recipe
     hierarchies: dict[str, Hierarchy]  # of the columns that are generalized
+    _head: _Head = field(repr=False)
+
+    def to_search(self) -> dict[str, Any]:
+        """Return what a search may choose within: roles and hierarchies, and k for the keys."""
+        content = self.recipe.model_dump(exclude_none=True)
+        del content["steps"]
+        content["hierarchies"] = {name: tree.spec for name, tree in self.hierarchies.items()}
+        if self.recipe.roles.quasi:
+            content["search"] = {"privacy": [{"model": "k-anonymity", "k": K}]}
+        return content
+
+    def with_steps(self, found: Recipe, said: Sequence[str]) -> Proposal:
+        """Take the steps of a recipe with these roles, but for columns that it leaves out.
+
+        Parameters
+        ----------
+        found : Recipe
+        said : sequence of str
+            Comments that go before the steps.
+        """
+        released = {name for role in _LISTED for name in getattr(found.roles, role)}
+        guesses = dict(self._head.guesses)
+        for name, guess in guesses.items():
+            if guess.role in _LISTED and name not in released:
+                guesses[name] = Guess("drop", f"{_LEFT_OUT}; it was taken for {guess.role}")
+        lines = [*self._head.text(guesses, found.treated, found.roles.untouched), ""]
+        lines += [f"# {line}".rstrip() for line in said]
+        for step in found.steps:
+            lines += _step_text(step, self._head.paths)
+        text = _joined(lines)
+        return replace(self, text=text, recipe=Recipe.from_toml(text))
 
 
 def propose(
@@ -66,12 +120,11 @@ def propose(
     counted, who = _counted(seen, guesses)
     leaks = _leaks(seen, guesses, averaged, answers or {})
     guesses |= {name: Guess("drop", reason) for name, reason in leaks.dropped.items()}
-    lines = [*_opening(seen), *_markers(seen), *_accepted(leaks), counted, *_roles_text(guesses)]
-    if leaks.household:
-        lines.append(f"release_household = false  # {leaks.household}")
+    files = file_names(seen) if folder is not None else {}
+    paths = {name: f"{folder}/{file}" for name, file in files.items()}
+    head = _Head([*_opening(seen), *_markers(seen)], guesses, leaks, counted, paths)
+    lines = head.text(guesses, [*hierarchies, *averaged])
     if hierarchies:
-        files = file_names(seen) if folder is not None else {}
-        paths = {name: f"{folder}/{file}" for name, file in files.items()}
         lines += _generalize(hierarchies, _secrets(seen, guesses), paths, who)
     if averaged:
         lines += [
@@ -83,9 +136,13 @@ def propose(
             f"k = {K}",
             'spikes = "keep"  # a value that many share, such as 0, stays as it is',
         ]
-    text = "\n".join(map(_one_line, lines)) + "\n"
+    text = _joined(lines)
     # A path is not looked up before the recipe is run.
-    return Proposal(text, Recipe.from_toml(text), hierarchies)
+    return Proposal(text, Recipe.from_toml(text), hierarchies, head)
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(map(_one_line, lines)) + "\n"
 
 
 def _leaks(
@@ -99,11 +156,13 @@ def _leaks(
     return find_leaks(seen.encoded, list(_of(guesses, "quasi")), averaged, shown, household)
 
 
-def _accepted(leaks: Leaks) -> list[str]:
-    if not leaks.accepted:
+def _accepted(leaks: Leaks, treated: Collection[str]) -> list[str]:
+    """Say which of the treated columns others give away."""
+    accepted = {name: why for name, why in leaks.accepted.items() if name in treated}
+    if not accepted:
         return []
-    lines = [f"# Given away: {reason}." for reason in leaks.accepted.values()]
-    return [*lines, f"allow_leaks = {_toml(list(leaks.accepted))}"]
+    lines = [f"# Given away: {reason}." for reason in accepted.values()]
+    return [*lines, f"allow_leaks = {_toml(list(accepted))}"]
 
 
 def why_no_recipe(seen: Inspection) -> str | None:
@@ -305,6 +364,23 @@ def _generalize(
     ]
     for name, hierarchy in hierarchies.items():
         lines.append(f"{_key(name)} = {_toml(paths.get(name, hierarchy.spec))}")
+    return lines
+
+
+def _step_text(step: Step, paths: Mapping[str, str]) -> list[str]:
+    """Write a step of a recipe, without what is so by default."""
+    usual = {name: one.default for name, one in type(step).model_fields.items()}
+    content = step.model_dump(exclude_none=True)
+    trees = content.pop("hierarchies", {})
+    lines = ["", "[[steps]]"]
+    lines += [
+        f"{_key(key)} = {_toml(value)}"
+        for key, value in content.items()
+        if key in ("method", "columns") or getattr(step, key) != usual[key]
+    ]
+    if trees:
+        lines += ["", "[steps.hierarchies]"]
+        lines += [f"{_key(name)} = {_toml(paths.get(name, trees[name]))}" for name in trees]
     return lines
 
 

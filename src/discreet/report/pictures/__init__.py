@@ -6,6 +6,7 @@ from discreet.report.pictures.distributions import histogram as histogram
 from discreet.report.pictures.distributions import released_categories as released_categories
 from discreet.report.pictures.distributions import released_histogram as released_histogram
 from discreet.report.pictures.drawing import Picture as Picture
+from discreet.report.pictures.fronts import front_map as front_map
 from discreet.report.pictures.maps import risk_utility as risk_utility
 from discreet.report.pictures.plans import polynomials as polynomials
 from discreet.report.pictures.plans import refinement as refinement

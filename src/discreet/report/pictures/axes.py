@@ -124,7 +124,7 @@ class Plot:
     def _side(self, tick: Tick, side: int) -> float:
         """Return where a label below ends on a side: -1 is left, 1 right, and 0 its middle."""
         half = TEXT * width(tick[1]) / 2
-        return min(max(float(self.across(tick[0])), half), WIDE - half) + side * half
+        return min(max(float(self.across(tick[0])), half), self.canvas.wide - half) + side * half
 
     def _draw(
         self, names: tuple[str, str], x_ticks: Sequence[Tick], y_ticks: Sequence[Tick], lying: bool

@@ -63,8 +63,8 @@ class Canvas:
     (True, True)
     """
 
-    def __init__(self, high: float = HIGH) -> None:
-        self.high = high
+    def __init__(self, high: float = HIGH, wide: float = WIDE) -> None:
+        self.high, self.wide = high, wide
         self._marks: list[str] = []
 
     def _mark(self, tag: str, given: Look, inside: str = "") -> None:
@@ -124,9 +124,10 @@ class Canvas:
         marks = "".join(self._marks)
         key = hashlib.sha256(f"{title}\0{alt}\0{marks}".encode()).hexdigest()[:8]
         marks = (_HATCH + marks if "\0" in marks else marks).replace("\0", f"{key}-hatch")
+        box = f"0 0 {self.wide:g} {short(self.high)}"
         svg = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:g} {short(self.high)}" '
-            f'width="{WIDE * 4 / 3:.0f}" height="{self.high * 4 / 3:.0f}" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" '
+            f'width="{self.wide * 4 / 3:.0f}" height="{self.high * 4 / 3:.0f}" role="img" '
             f'aria-labelledby="{key}-title {key}-desc" font-family="sans-serif" '
             f'font-size="{TEXT}" fill="{DARK}" style="max-width:100%;height:auto">'
             f'<title id="{key}-title">{escape(title)}</title>'

@@ -1,0 +1,136 @@
+"""What a search found, told in a terminal in at most thirty lines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# Alternatives told, the recommended one included, and lines for what each does to the columns.
+FEWEST, MOST = 3, 5
+_LINES = {True: 3, False: 2}
+_RISKS = {
+    "informed_linkage": "records that an intruder who knows the recipe is expected to find",
+    "score": "DR, disclosure risk as the score has it",
+    "normalized_score": "DR, disclosure risk as the score has it",
+}
+_LOSSES = {
+    "information_loss": "mean over the columns, 0 where nothing is lost and 1 where all is",
+    "score": "IL, information loss as the score has it",
+    "normalized_score": "IL, information loss as the score has it",
+}
+
+
+def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
+    """Tell a front, as `Front.to_dict` has it: the alternatives, and what it takes to go further.
+
+    Examples
+    --------
+    >>> point = {"name": "01", "risk": 0.031, "loss": 0.2, "words": ["age in 10-year groups"]}
+    >>> front = {
+    ...     "risk": {"name": "informed_linkage", "unit": "share"},
+    ...     "loss": {"name": "information_loss", "unit": ""},
+    ...     "points": [point], "best": "01", "recommended": [], "further": [],
+    ... }
+    >>> for line in told(front):
+    ...     print(line)
+    Risk: records that an intruder who knows the recipe is expected to find.
+    Loss: mean over the columns, 0 where nothing is lost and 1 where all is.
+    <BLANKLINE>
+    01, recommended: risk 3.1 %, loss 0.2
+        age in 10-year groups
+    """
+    lines = [*axes(front), ""]
+    points = {point["name"]: point for point in front["points"]}
+    best = points[front["best"]]
+    for name in alternatives(front):
+        lines += _alternative(front, points[name], best, width)
+    if front["further"]:
+        lines += ["", *_wrapped(f"To go further: {' '.join(front['further'])}", width, 4)]
+    return lines
+
+
+def axes(front: Mapping[str, Any]) -> list[str]:
+    """Say what risk and loss are."""
+    risk, loss = front["risk"]["name"], front["loss"]["name"]
+    return [f"Risk: {_RISKS.get(risk, risk)}.", f"Loss: {_LOSSES.get(loss, loss)}."]
+
+
+def alternatives(front: Mapping[str, Any]) -> list[str]:
+    """Name the points to tell of: the best, others that are recommended, and some between them."""
+    names = [point["name"] for point in front["points"]]
+    chosen = [front["best"], *(one["name"] for one in front["recommended"])]
+    chosen = list(dict.fromkeys(chosen))[:MOST]
+    while len(chosen) < min(FEWEST, len(names)):
+        # The one that is farthest along the front from those chosen.
+        taken = [names.index(name) for name in chosen]
+        rest = [place for place in range(len(names)) if place not in taken]
+        chosen.append(names[max(rest, key=lambda p: min(abs(p - other) for other in taken))])
+    return chosen
+
+
+def _alternative(
+    front: Mapping[str, Any], point: Mapping[str, Any], best: Mapping[str, Any], width: int
+) -> Iterator[str]:
+    """Say what a point is for, its figures and what it does; of others, where they differ."""
+    first = point is best
+    named = [one for one in front["recommended"] if one["name"] == point["name"]]
+    kinds = ["recommended"] * first + [one["kind"] for one in named]
+    yield f"{', '.join([point['name'], *kinds])}: {figures(front, point)}"
+    if first:
+        for one in named[:1]:
+            yield from _wrapped(one["reason"], width, 2, "    ")
+    yield from _wrapped(differences(point, best), width, _LINES[first], "    ")
+
+
+def figures(front: Mapping[str, Any], point: Mapping[str, Any]) -> str:
+    """Say the risk and the loss of a point in plain figures, with their spread over seeds.
+
+    Examples
+    --------
+    >>> axes = {"risk": {"unit": "share"}, "loss": {"unit": ""}}
+    >>> figures(axes, {"risk": 0.0312, "loss": 0.5, "spread": {"risk": [0.03, 0.04]}})
+    'risk 3.1 % (3 to 4 %), loss 0.5'
+    """
+    said = []
+    for axis in ("risk", "loss"):
+        scale, unit = (100, " %") if front[axis].get("unit") == "share" else (1, "")
+        one = f"{axis} {_plain(scale * point[axis])}{unit}"
+        spread = [_plain(scale * value) for value in point.get("spread", {}).get(axis, ())]
+        if len(set(spread)) > 1:
+            one += f" ({' to '.join(spread)}{unit})"
+        said.append(one)
+    return ", ".join(said)
+
+
+def _plain(value: float) -> str:
+    """Write a number with two digits that count, and no more than people read."""
+    if 0 < value < 0.001:
+        return "below 0.001"
+    return f"{value:.0f}" if value >= 100 else f"{float(f'{value:.2g}'):g}"
+
+
+def differences(point: Mapping[str, Any], best: Mapping[str, Any]) -> str:
+    """Say what a point does, and of most points only what they do otherwise than the best one.
+
+    Examples
+    --------
+    >>> best = {"name": "02", "words": ["age kept", "sex kept"]}
+    >>> differences({"name": "03", "words": ["age dropped", "sex kept"]}, best)
+    'as 02, but age dropped'
+    """
+    words = point["words"]
+    other = [word for word in words if point is best or word not in best["words"]]
+    start = "" if len(other) == len(words) else f"as {best['name']}, but "
+    return start + (", ".join(other) or "with less done")
+
+
+def _wrapped(text: str, width: int, lines: int, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        max_lines=lines,
+        placeholder=" ...",
+    )

@@ -1,0 +1,72 @@
+"""The first seconds of a search, for the recipe that `inspect` proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli import show
+from discreet.cli.fronts import alternatives, axes, differences, figures
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.inspection.proposal import Proposal
+
+
+def searched(
+    proposal: Proposal,
+    file: Path,
+    dialect: Mapping[str, str | None],
+    minutes: float | None,
+    evaluations: int | None,
+) -> tuple[Proposal, dict[str, Any]]:
+    """Search for steps that suit the proposed roles; return also what is to be told.
+
+    Where there is nothing to choose from, the proposal stays as it is.
+    """
+    from discreet.tuning.search import search
+
+    try:
+        with show.progress("searching for steps that protect and lose little"):
+            front = search(
+                file,
+                proposal.to_search(),
+                minutes=minutes,
+                evaluations=evaluations,
+                dialect=dialect,
+            )
+    except BadInput as error:
+        return proposal, {"said": f"Note: no search for steps: {error}."}
+    content = front.to_dict()
+    best = next(point for point in content["points"] if point["name"] == content["best"])
+    found = {
+        "evaluations": content["evaluations"],
+        "risk": best["risk"],
+        "loss": best["loss"],
+        "words": best["words"],
+    }
+    said = (
+        f"{content['evaluations']:,} releases tried; the recipe's has {figures(content, best)}: "
+        f"{', '.join(best['words'])}."
+    )
+    proposal = proposal.with_steps(front.best.recipe, list(_comments(content, best)))
+    return proposal, {"search": found, "said": said}
+
+
+def _comments(front: Mapping[str, Any], best: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the recipe does, what that costs, and what else there is to choose from."""
+    done = f"{front['evaluations']} releases tried, with seed {front['seed']}"
+    yield f"Found by a search: {done} (--evaluations {front['evaluations']} gives it again)."
+    yield from axes(front)
+    yield f"This recipe: {figures(front, best)}."
+    yield from (f"- {word}" for word in best["words"])
+    for one in front["recommended"]:
+        if one["name"] == best["name"]:
+            yield f"Why: {one['reason']}"
+    here = {**best, "name": "this"}
+    for number, name in enumerate(alternatives(front)[1:]):
+        point = next(point for point in front["points"] if point["name"] == name)
+        if not number:
+            yield "Others, which `discreet search` writes recipes for:"
+        yield f"- {figures(front, point)}: {differences(point, here)}"

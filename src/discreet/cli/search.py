@@ -1,0 +1,212 @@
+"""Search the best releases of a table, or try every combination of some choices."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from discreet.cli import options, show
+from discreet.cli.fronts import told
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.tuning.front import Front
+    from discreet.tuning.trials import Progress
+
+_Recipe = Annotated[
+    Path, typer.Option("--recipe", help="TOML file with roles, and the steps that are given.")
+]
+_Risk = Annotated[str | None, typer.Option(help="Largest risk, such as 'linkage <= 0.05'.")]
+_Loss = Annotated[
+    str | None,
+    typer.Option(help="Loss to go by, such as score, or its largest: 'information_loss <= 0.3'."),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="Folder to write; by default FILE.front, beside the table."),
+]
+_Seed = Annotated[int, typer.Option(help="Another one makes other draws.", min=0)]
+_Force = Annotated[bool, typer.Option("--force", help="Replace an existing front.")]
+
+
+@options.reads_files
+def search(
+    file: options.TableFile,
+    recipe: _Recipe,
+    risk: _Risk = None,
+    loss: _Loss = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Columns to release in full detail, such as age,region.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="How long to search; 5 by default.", min=0)
+    ] = None,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(help="How many releases to try instead; a rerun gives the same.", min=1),
+    ] = None,
+    seed: _Seed = 0,
+    out: _Out = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a search that was stopped.")
+    ] = False,
+    force: _Force = False,
+    as_json: options.Json = False,
+    **dialect: str | None,
+) -> None:
+    """Search for the releases of a table with the least risk and loss: a recipe for each."""
+    if minutes is not None and evaluations is not None:
+        raise BadInput("give --minutes or --evaluations, not both")
+    if resume and force:
+        raise BadInput("--resume goes on with what is there, and --force replaces it; choose one")
+    folder = _folder(file, out, resume or force)
+    from discreet.tuning.search import search as find
+
+    with _progress(minutes, evaluations) as progress:
+        front = find(
+            file,
+            recipe,
+            risk=risk,
+            loss=loss,
+            keep=_names(keep),
+            minutes=minutes,
+            evaluations=evaluations,
+            seed=seed,
+            out=folder,
+            resume=resume,
+            force=force,
+            progress=progress,
+            dialect=dialect,
+        )
+    _print(front, file, folder, dialect, as_json)
+
+
+@options.reads_files
+def sweep(
+    file: options.TableFile,
+    recipe: _Recipe,
+    risk: _Risk = None,
+    loss: _Loss = None,
+    seed: _Seed = 0,
+    out: _Out = None,
+    force: _Force = False,
+    as_json: options.Json = False,
+    **dialect: str | None,
+) -> None:
+    """Try every combination of the choices that a recipe gives, such as k = [3, 5, 10]."""
+    from discreet.tuning.sweep import sweep as try_all
+
+    folder = _folder(file, out, force)
+    with _progress(None, None) as progress:
+        front = try_all(
+            file,
+            recipe,
+            risk=risk,
+            loss=loss,
+            seed=seed,
+            out=folder,
+            force=force,
+            progress=progress,
+            dialect=dialect,
+        )
+    _print(front, file, folder, dialect, as_json)
+
+
+def _names(listed: str | None) -> list[str]:
+    """Split a list of columns at commas; a name with a comma is in quotes."""
+    if listed is None:
+        return []
+    return [name.strip() for name in next(csv.reader([listed], skipinitialspace=True), [])]
+
+
+def _folder(file: Path, out: Path | None, may_exist: bool) -> Path:
+    """Choose where the front goes, and refuse what is there before any work is done."""
+    name = file.name.split(".")[0] or file.name
+    folder = out if out is not None else file.parent / f"{name}.front"
+    if folder.is_file():
+        raise BadInput(f"{folder} is a file; choose a folder with --out")
+    if not folder.absolute().parent.is_dir():
+        raise BadInput(f"{folder}: the folder {folder.parent} does not exist")
+    if folder.exists() and os.path.realpath(folder) == os.path.realpath(file):
+        raise BadInput(f"{folder} is the table; choose another place with --out")
+    if folder.exists() and not may_exist:
+        raise BadInput(
+            f"{folder} exists; choose another place with --out, go on with --resume, or replace "
+            "it with --force"
+        )
+    return folder
+
+
+@contextmanager
+def _progress(
+    minutes: float | None, evaluations: int | None
+) -> Iterator[Callable[[Progress], None] | None]:
+    """Show how far the search is and the best so far, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with Console(stderr=True).status("reading the table ...") as status:
+        yield lambda so_far: status.update(_line(so_far, minutes, evaluations))
+
+
+def _line(so_far: Progress, minutes: float | None, evaluations: int | None) -> str:
+    of = "" if evaluations is None else f" of {evaluations:,}"
+    limit = "" if minutes is None else f" of {60 * minutes:.0f}"
+    best = so_far.best
+    found = "" if best is None else f"; best so far: risk {best.risk:.3g}, loss {best.loss:.3g}"
+    tried = f"{so_far.evaluations:,}{of} releases tried, {so_far.seconds:.0f}{limit} s{found}"
+    return f"{tried}; Ctrl-C ends with what is found"
+
+
+def _print(
+    front: Front, file: Path, folder: Path, dialect: Mapping[str, str | None], as_json: bool
+) -> None:
+    content = front.to_dict()
+    next_command = _next(content, file, folder, dialect)
+    if as_json:
+        show.print_json(content | {"folder": str(folder), "next": next_command})
+        return
+    _say(_summary(content, file))
+    for line in told(content, min(show.out.width, 100)):
+        _say(line)
+    _say("")
+    _say(f"All points: {folder / 'index.html'}; their recipes: {folder / 'recipes'}")
+    _say(f"Never share {folder}: it tells about the original. To protect the table, run")
+    _say(f"  {next_command}")
+
+
+def _summary(content: Mapping[str, Any], file: Path) -> str:
+    stopped = "Stopped early: " if content.get("stopped") else ""
+    rows = content["rows"]
+    searched = content.get("searched_rows", rows)
+    sample = "" if searched == rows else f", searched on {searched:,} of them"
+    count = len(content["points"])
+    return (
+        f"{stopped}{content['evaluations']:,} releases of {file.name} ({rows:,} records{sample}) "
+        f"tried in {content['seconds']:.0f} s; {count} to choose from."
+    )
+
+
+def _next(
+    content: Mapping[str, Any], file: Path, folder: Path, dialect: Mapping[str, str | None]
+) -> str:
+    """Return the command that makes the recommended release."""
+    recipe = next(p["recipe"] for p in content["points"] if p["name"] == content["best"])
+    release = file.parent / f"{folder.name.removesuffix('.front')}.release"
+    words = ["discreet", "protect", str(file), "--recipe", str(folder / recipe)]
+    for name, value in dialect.items():
+        words += [] if value is None else [f"--{name}", value]
+    return shlex.join([*words, "--out", str(release)])
+
+
+def _say(text: str) -> None:
+    show.out.print(text, markup=False, soft_wrap=True)
