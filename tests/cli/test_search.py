@@ -67,7 +67,7 @@ def test_what_is_printed(place, run, asked):
     lines = out.splitlines()
     assert len(lines) <= 30
     assert lines[0] == "1,234 releases of people.csv (300 records) tried in 12 s; 4 to choose from."
-    assert lines[4].startswith("02, recommended, least loss within the risk bound")
+    assert lines[4] == "Recommended: 02, least loss within the risk bound and best balance"
     assert "    name dropped, income averaged in groups of 25 or more" in lines
     assert lines[-3] == "All points: people.front/index.html; their recipes: people.front/recipes"
     assert lines[-1] == (
