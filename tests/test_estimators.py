@@ -56,6 +56,8 @@ RANDOM = [
     Noise(random_state=0),
     Noise("correlated", random_state=0),
     Noise("multiplicative", random_state=0),
+    Noise("logarithmic", random_state=0),
+    Noise(match_ranks=True, random_state=0),
     PRAM(random_state=0),
 ]
 # Those that look at the rows themselves: they have `fit_transform`, and no `transform`.

@@ -40,11 +40,13 @@ class ColumnPlan(TypedDict, total=False):
     upper: float | None
     below: int
     above: int
-    # `noise`: what it is made of; `weights` are those of all columns' draws.
+    # `noise`: what it is made of; `weights` are those of all columns' draws. With `match_ranks` it
+    # only decides which row gets which of the column's values.
     noise: str
     scale: float
     sd: float
     weights: dict[str, float]
+    match_ranks: bool
     # `pram`: sorted categories and their transition matrix, row after row.
     categories: list[Any]
     matrix: np.ndarray

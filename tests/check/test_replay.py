@@ -18,6 +18,7 @@ STEPS = {
     "additive": {"method": "noise", "scale": 0.1},
     "correlated": {"method": "noise", "kind": "correlated"},
     "multiplicative": {"method": "noise", "kind": "multiplicative"},
+    "matched": {"method": "noise", "kind": "logarithmic", "scale": 0.5, "match_ranks": True},
     "rank-swap": {"p": 20, "promise": False},
     "shuffle": {},
     "top-bottom": {"lower": -1.0, "upper": 1.5, "promise": False},
@@ -97,6 +98,7 @@ def test_a_cell_that_is_a_little_off_is_found(name, centre):
     [
         ("additive", {"columns": {"x": {"scale": 1e-12}}}, "scale in column 'x'"),
         ("multiplicative", {"columns": {"y": {"noise": "additive"}}}, "kind in column 'y'"),
+        ("matched", {"columns": {"y": {"match_ranks": False}}}, "match_ranks in column 'y'"),
         ("porop", {"joint": {"noise_scale": 0.0}}, "noise_scale in column 'x'"),
         ("porop", {"joint": {"k": 21}}, "k in column 'x'"),
         ("lirop", {"joint": {"noise": "none"}}, "noise in column 'x'"),

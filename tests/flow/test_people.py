@@ -124,7 +124,11 @@ PARAMETERS = {
     "microaggregation": _choices(
         k=K, algorithm=["mdav", "vmdav", "cbfs"], refine_moves=st.integers(0, 20)
     ),
-    "noise": _choices(kind=["additive", "correlated", "multiplicative"], scale=[0.1]),
+    "noise": _choices(
+        kind=["additive", "correlated", "multiplicative", "logarithmic"],
+        scale=[0.1],
+        match_ranks=[False, True],
+    ),
     "pram": _choices(retention=[0.8], invariant=[True, False]),
     "rank-swap": _choices(p=[10.0, 30.0]),
     "shuffle": _choices(together=[True, False]),

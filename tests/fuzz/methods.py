@@ -285,8 +285,14 @@ def noise(look: Look, step: Step) -> Iterator[str]:
         if x is None:
             continue
         there, scale = ~np.isnan(x) & ~np.isnan(y), parameter(step, "scale", name) or 0.1
+        if step.get("match_ranks"):
+            if not any(_same_values(look, x[rows], y[rows]) for rows in look.firsts(step)):
+                yield f"{name}: the values are not those of the column"
+            continue
+        if step.get("kind") == "logarithmic":
+            scale = (np.exp(_SIGMAS * scale) - 1) / _SIGMAS
         sd = float(np.std(x[~np.isnan(x)])) * np.sqrt(2)
-        size = np.abs(x) if step.get("kind") == "multiplicative" else sd
+        size = np.abs(x) if step.get("kind") in ("multiplicative", "logarithmic") else sd
         most = _SIGMAS * scale * size + look.tolerance(step, name) * 1.01
         if (np.abs(y - x) > most)[there].any():
             yield f"{name}: noise beyond {_SIGMAS} standard deviations"

@@ -344,7 +344,7 @@ def moments_moved(p: Planter) -> Table | None:
 def much_multiplied(p: Planter) -> Table | None:
     """A value is so many times its own that no draw of noise does it."""
     found = p.step("noise")
-    if found is None or found[0]["kind"] != "multiplicative":
+    if found is None or found[0]["kind"] != "multiplicative" or found[0].get("match_ranks"):
         return None
     step, name = found
     scale = step["scale"][name] if isinstance(step["scale"], dict) else step["scale"]
@@ -417,7 +417,7 @@ def beyond_bound(p: Planter) -> Table | None:
 def much_noise(p: Planter) -> Table | None:
     """A value is so far from its own that no draw of noise does it."""
     found = p.step("noise")
-    if found is None or found[0]["kind"] == "multiplicative":
+    if found is None or found[0]["kind"] in ("multiplicative", "logarithmic"):
         return None
     _step, name = found
     row = p.pick(p.shown(name))

@@ -270,15 +270,16 @@ def _top_bottom(draw: _Drawing, kinds: Kinds) -> Step | None:
 
 
 def _noise(draw: _Drawing, kinds: Kinds) -> Step | None:
-    kind = draw.one("additive", "additive", "multiplicative", "correlated")
-    fits = ("number",) if kind == "multiplicative" else ("number", "date")
+    kind = draw.one("additive", "additive", "multiplicative", "logarithmic", "correlated")
+    fits = ("number",) if kind in ("multiplicative", "logarithmic") else ("number", "date")
     names = draw.alike([c for c in _of(kinds, *fits) if draw.values(c) >= 4])
     if not names:
         return None
     scale = draw.one(0.01, 0.1, 0.5)
     if kind != "correlated":
         scale = draw.one(scale, dict.fromkeys(names, scale))
-    return {"method": "noise", "columns": names, "kind": kind, "scale": scale}
+    step = {"method": "noise", "columns": names, "kind": kind, "scale": scale}
+    return draw.maybe(step, 0.2, match_ranks=True) if draw.engine == "memory" else step
 
 
 def _rank_swap(draw: _Drawing, kinds: Kinds) -> Step | None:

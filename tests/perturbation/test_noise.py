@@ -12,7 +12,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.perturbation import Noise
 
-KINDS = ["additive", "correlated", "multiplicative"]
+KINDS = ["additive", "correlated", "multiplicative", "logarithmic"]
 kinds = pytest.mark.parametrize("kind", KINDS)
 tables = arrays(
     np.float64,
@@ -44,6 +44,11 @@ def test_each_value_is_moved_by_its_own_draw(table, scale, seed):
     np.testing.assert_allclose(found, table + scale * sd * normals, rtol=1e-12, atol=1e-6)
     found = Noise("multiplicative", scale, random_state=seed).fit_transform(table)
     np.testing.assert_allclose(found, table * (1 + scale * normals), rtol=1e-12)
+    found = Noise("logarithmic", scale, random_state=seed).fit_transform(table)
+    there = table != 0
+    logs = np.log(np.abs(table[there])) + scale * normals[there]
+    np.testing.assert_allclose(found[there], np.sign(table[there]) * np.exp(logs), rtol=1e-9)
+    assert (found[~there] == 0).all()
 
 
 @kinds
@@ -177,8 +182,72 @@ def test_dates_move_by_days_but_are_not_multiplied():
     moved = protect(days, scale=0.5).table["a"].to_pylist()
     assert all(isinstance(day, dt.date) for day in moved)
     assert moved != days
-    with pytest.raises(BadInput, match="takes plain numbers, but column 'a' holds date32"):
-        protect(days, kind="multiplicative")
+    for kind in ("multiplicative", "logarithmic"):
+        with pytest.raises(BadInput, match="takes plain numbers, but column 'a' holds date32"):
+            protect(days, kind=kind)
+
+
+@kinds
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@given(table=tables, scale=st.floats(0.01, 2), seed=st.integers(0, 2**32))
+def test_matched_ranks_are_those_of_the_noisy_values(kind, table, scale, seed):
+    table[0, 0] = np.nan
+    noisy = Noise(kind, scale, random_state=seed).fit_transform(table)
+    found = Noise(kind, scale, match_ranks=True, random_state=seed).fit_transform(table)
+    for x, moved, new in zip(table.T, noisy.T, found.T, strict=True):
+        rows = [row for row in range(len(x)) if not np.isnan(x[row])]
+        by_noise = sorted(rows, key=lambda row: (moved[row], row))
+        wanted = dict(zip(by_noise, sorted(x[rows]), strict=True))
+        assert [new[row] for row in rows] == [wanted[row] for row in rows]
+        assert np.isnan(new[np.isnan(x)]).all()
+
+
+def test_new_rows_are_matched_among_themselves():
+    x = correlated_columns(60)
+    method = Noise("additive", 0.5, match_ranks=True, random_state=3)
+    assert (method.fit(x).transform(x) == method.fit_transform(x)).all()
+    other = correlated_columns(40, seed=1)
+    assert (np.sort(method.transform(other), axis=0) == np.sort(other, axis=0)).all()
+
+
+def test_signs_and_zeros_stay_where_logarithms_are_moved():
+    x = np.array([-5.0, -4, -3, 0, 0, 0, 1, 2, 3, 4]).reshape(-1, 1)
+    for match_ranks in (False, True):
+        out = Noise("logarithmic", 1.0, match_ranks=match_ranks, random_state=2).fit_transform(x)
+        assert (np.sign(out) == np.sign(x)).all()
+
+
+def test_columns_with_matched_ranks_keep_values_and_what_they_are_told_of():
+    cells = (np.random.default_rng(2).lognormal(8, 1, 300) // 10).tolist()
+    release = protect(cells, kind="logarithmic", scale=0.5, match_ranks=True)
+    assert release.check.verified
+    assert sorted(release.table["a"].to_pylist()) == sorted(cells)
+    assert release.table["a"].to_pylist() != cells
+    assert release.log["warnings"] == []
+    method = release.recipe.steps[0].build()
+    assert method.caveat.startswith("values were exchanged between records by the order that noise")
+    assert "means come out too large" in Noise("logarithmic").caveat
+
+
+def test_noise_that_takes_few_past_another_is_told():
+    release = protect(list(range(0, 5000, 50)), scale=0.001, match_ranks=True)
+    assert release.log["warnings"][0] == (
+        "step 1 (noise): column 'a': 100% of the values came out unchanged: many are equal, or the "
+        "noise takes few past another; raise scale"
+    )
+
+
+def test_matching_of_ranks_needs_all_rows(tmp_path):
+    recipe = {
+        "roles": {"confidential": ["a"]},
+        "steps": [{"method": "noise", "columns": ["a"], "match_ranks": True}],
+    }
+    with pytest.raises(BadInput) as caught:
+        discreet.protect(pa.table({"a": [1.0, 2.0, 4.0]}), recipe, engine="duckdb")
+    assert str(caught.value) == (
+        "step 1 (noise) cannot run on duckdb: match_ranks = true orders all values of a column; "
+        "use --engine memory"
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,7 +256,7 @@ def test_dates_move_by_days_but_are_not_multiplied():
         ({"scale": 0}, "the recipe: step 1 (noise): scale must be a number above 0, such as 0.1, not 0"),
         ({"scale": float("inf")}, "the recipe: step 1 (noise): scale must be a number above 0, such as 0.1, not inf"),
         ({"scale": {"a": -1.0}}, "the recipe: step 1 (noise): scale must be a number above 0, such as 0.1, not -1.0"),
-        ({"kind": "white"}, "the recipe: step 1 (noise): 'kind' should be 'additive', 'correlated' or 'multiplicative', not 'white'"),
+        ({"kind": "white"}, "the recipe: step 1 (noise): 'kind' should be 'additive', 'correlated', 'multiplicative' or 'logarithmic', not 'white'"),
         ({"kind": "correlated", "scale": {"a": 0.1}}, "the recipe: step 1 (noise): correlated noise takes one scale for all columns, not one by column"),
         ({"scale": {"b": 0.1}}, "the recipe: step 1 (noise): scale names 'b', which is not among the step's columns"),
         ({"scale": {}}, "scale is given by column, but not for column 'a'"),

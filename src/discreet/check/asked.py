@@ -112,6 +112,7 @@ def _noise(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     column = plan["columns"][name]
     yield "kind", given["kind"], column["noise"]
     yield "scale", given["scale"], column["scale"]
+    yield "match_ranks", given["match_ranks"], column.get("match_ranks", False)
 
 
 def _clip(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:

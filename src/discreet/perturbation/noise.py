@@ -1,4 +1,4 @@
-"""Noise: additive, correlated, multiplicative."""
+"""Noise: additive, correlated, multiplicative, logarithmic; with ranks matched if asked."""
 
 from __future__ import annotations
 
@@ -19,12 +19,18 @@ from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_comp
 from discreet.parameters import Constraints, number
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.threads import over_ranges
+from discreet.unchanged import share_unchanged, warn_unchanged
 
 # Rows at a time: their draws stay in the cache.
 _CHUNK = 1 << 15
+# The share of unchanged values from which on it is told.
+MOST = 0.5
+_WHY = "many are equal, or the noise takes few past another; raise scale"
 # An eigenvalue of correlations below this is rounding.
 _NOTHING = 1e-13
-Kind = Literal["additive", "correlated", "multiplicative"]
+Kind = Literal["additive", "correlated", "multiplicative", "logarithmic"]
+# What is nothing for dates, which are days since some day, and needs no standard deviation.
+_FACTORS = ("multiplicative", "logarithmic")
 
 
 @dataclass(eq=False, repr=False)
@@ -33,13 +39,17 @@ class Noise(Method):
 
     Parameters
     ----------
-    kind : {"additive", "correlated", "multiplicative"}
+    kind : {"additive", "correlated", "multiplicative", "logarithmic"}
         `"additive"`: x + N(0, (scale * sd)^2), sd the column's standard deviation, each column by
         itself. `"correlated"`: the same, but the noise of the columns has the correlations of the
         data, so that these are kept. `"multiplicative"`: x * (1 + N(0, scale^2)), so that large
-        values get much noise and zeros none.
+        values get much noise and zeros none. `"logarithmic"`: the same on logarithms, with
+        exp(log|x| + N(0, scale^2)) and the sign of x.
     scale : float or mapping of str to float
         How much noise; by column where a mapping. Correlated noise takes one scale for all.
+    match_ranks : bool
+        True: each column's own values are given out again, the r-th smallest to the row whose
+        value with noise is the r-th smallest. The column keeps its values exactly.
     random_state : int, RandomState instance or None
         None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
         same state may give the original back; give each its own, or use `protect`.
@@ -59,6 +69,14 @@ class Noise(Method):
     Means are kept on average. Additive and correlated noise multiply variances by 1 + scale^2;
     additive noise divides correlations by the same.
 
+    A factor of logarithmic noise is exp(scale^2 / 2) on average, and so are the means; without
+    matching of ranks take scales well below 1.
+
+    Where ranks are matched, noise only decides which row gets which value, and rows that come out
+    equal are taken in their order; `transform` matches new rows among themselves. Noise of one
+    size can then take a value past few others where values are sparse and past many where they
+    are dense, and no rank is out of reach, unlike with `RankSwap`.
+
     Correlations are taken from the rows that are complete in all columns. A null stays, and its
     row's other cells get their noise.
 
@@ -71,17 +89,20 @@ class Noise(Method):
     >>> incomes = np.array([[21_000.0], [0.0], [35_500.0], [np.nan]])
     >>> Noise("multiplicative", scale=0.05, random_state=7).fit_transform(incomes).round().ravel()
     array([22015.,     0., 35109.,    nan])
+
+    The same values, in rows of their own:
+
+    >>> pay = np.array([[21.0], [0.0], [24.0], [35.0], [29.0]])
+    >>> noise = Noise("logarithmic", scale=0.3, match_ranks=True, random_state=1)
+    >>> noise.fit_transform(pay).ravel()
+    array([24.,  0., 29., 21., 35.])
     """
 
     recipe_name: ClassVar[str] = "noise"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
     in_words: ClassVar[str] = "random noise was added to each value"
-    caveat: ClassVar[str] = (
-        "noise was added: means are kept on average, variances come out too large, correlations "
-        "and slopes of regressions with other columns too weak; use models with errors in variables"
-    )
-    published_with_noise: ClassVar[tuple[str, ...]] = ("kind", "scale")
+    published_with_noise: ClassVar[tuple[str, ...]] = ("kind", "scale", "match_ranks")
     constraints: ClassVar[Constraints] = {
         "scale": number(above=0, wanted="a number above 0, such as 0.1", by_column=True)
     }
@@ -89,12 +110,29 @@ class Noise(Method):
     kind: Kind = "additive"
     scale: float | Mapping[str, float] = 0.1
     _: KW_ONLY
+    match_ranks: bool = False
     random_state: Any = None
+
+    @property
+    def caveat(self) -> str:
+        """What is kept, and what comes out too large or too weak."""
+        if self.match_ranks:
+            return (
+                "values were exchanged between records by the order that noise gave them: the "
+                "column by itself is exact, its relations to other columns come out too weak"
+            )
+        means = "means are kept on average"
+        if self.kind == "logarithmic":
+            means = "medians are kept on average, means come out too large"
+        return (
+            f"noise was added: {means}, variances come out too large, correlations and slopes of "
+            "regressions with other columns too weak; use models with errors in variables"
+        )
 
     @property
     def takes_dates(self) -> bool:  # type: ignore[override]
         """A date is a number of days since some day, which is nothing to multiply."""
-        return self.kind != "multiplicative"
+        return self.kind not in _FACTORS
 
     @property
     def by_column(self) -> bool:
@@ -117,14 +155,16 @@ class Noise(Method):
         plans = self._decide_rows(given.columns)
         new = self._treat(plans, given.columns, given.draws, given.rounded).columns
         for name, before in given.columns.items():
-            if plans[name].get("sd") != 0:
+            if self.match_ranks:
+                warn_unchanged(share_unchanged({name: before}, {name: new[name]}), _WHY, name, MOST)
+            elif plans[name].get("sd") != 0:
                 _tell_unchanged(name, before, new[name])
         return Outcome(new, plans, self._joint)
 
     @property
     def bound_to_memory(self) -> str | None:
-        """Standard deviations and correlations are enough."""
-        return None
+        """Standard deviations and correlations are enough, unless ranks are matched."""
+        return "match_ranks = true orders all values of a column" if self.match_ranks else None
 
     def decide_from(
         self,
@@ -155,7 +195,7 @@ class Noise(Method):
         self, columns: Sequence[str], counted: Counted
     ) -> tuple[list[float], np.ndarray | None]:
         """Take what the noise needs to know from moments."""
-        if self.kind == "multiplicative":
+        if self.kind in _FACTORS:
             return [], None
         moments = counted.moments(columns)
         for name, sd in zip(columns, moments.sd, strict=True):
@@ -174,7 +214,7 @@ class Noise(Method):
         """Decide from all rows."""
         sds: list[float] = []
         correlations = None
-        if self.kind != "multiplicative":
+        if self.kind not in _FACTORS:
             sds = [_standard_deviation(values[~np.isnan(values)]) for values in columns.values()]
         if self.kind == "correlated" and any(sds):
             correlations = _correlations(columns)
@@ -183,22 +223,23 @@ class Noise(Method):
     def _decide(
         self, columns: Sequence[str], sds: list[float], correlations: np.ndarray | None
     ) -> dict[str, ColumnPlan]:
-        scales = {name: float(per_column(self.scale, name, "scale")) for name in columns}
-        if self.kind == "multiplicative":
-            return {
-                name: {"kind": "noise", "noise": self.kind, "scale": scale}
-                for name, scale in scales.items()
-            }
         plans: dict[str, ColumnPlan] = {}
+        for name in columns:
+            scale = float(per_column(self.scale, name, "scale"))
+            plans[name] = {"kind": "noise", "noise": self.kind, "scale": scale}
+            if self.match_ranks:
+                plans[name]["match_ranks"] = True
+        if self.kind in _FACTORS:
+            return plans
         for name, sd in zip(columns, sds, strict=True):
             if sd == 0:
                 warnings.warn(f"column '{name}' is constant: it gets no noise", stacklevel=4)
-            plans[name] = {"kind": "noise", "noise": self.kind, "scale": scales[name], "sd": sd}
+            plans[name]["sd"] = sd
         if self.kind == "correlated":
             root = np.eye(len(sds)) if correlations is None else _root(correlations)
             for name, sd, row in zip(columns, sds, root, strict=True):
                 # What is taken of each column's draw.
-                weights = scales[name] * sd * row
+                weights = plans[name]["scale"] * sd * row
                 plans[name]["weights"] = dict(zip(columns, weights.tolist(), strict=True))
         return plans
 
@@ -238,7 +279,16 @@ def _apply(
             new[name][start:stop] = _moved(plans[name], values[start:stop], normals, name) + 0.0
 
     over_ranges(work, n, _CHUNK)
-    return new
+    matched = {name for name in columns if plans[name].get("match_ranks")}
+    return {n: _by_rank(columns[n], noisy) if n in matched else noisy for n, noisy in new.items()}
+
+
+def _by_rank(values: np.ndarray, noisy: np.ndarray) -> np.ndarray:
+    """Give the r-th smallest value to the row that is the r-th by its noisy value; NaN stays."""
+    # NaN is sorted last on both sides.
+    new = np.empty(len(values))
+    new[np.argsort(noisy, kind="stable")] = np.sort(values)
+    return new + 0.0
 
 
 def _moved(
@@ -246,6 +296,8 @@ def _moved(
 ) -> np.ndarray:
     if plan["noise"] == "multiplicative":
         return values * (1 + plan["scale"] * normals[name])
+    if plan["noise"] == "logarithmic":
+        return values * np.exp(plan["scale"] * normals[name])
     if plan["noise"] == "additive":
         return values + plan["scale"] * plan["sd"] * normals[name]
     noise = np.zeros(len(values))
@@ -309,7 +361,7 @@ def _tell_unchanged(name: str, before: np.ndarray, after: np.ndarray) -> None:
     """Warn where rounding, or zeros, left most values as they were."""
     present = len(before) - np.isnan(before).sum()
     share = (before == after).sum() / present
-    if share > 0.5:
+    if share > MOST:
         warnings.warn(
             f"column '{name}': {share:.0%} of the values are as they were; where rounding to the "
             'input\'s decimals took their noise away, raise scale or set precision = "full"',

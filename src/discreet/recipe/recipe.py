@@ -200,7 +200,7 @@ class Recipe(BaseModel):
         """Validate each step by the model of its method."""
         if not isinstance(steps, list):
             return steps
-        return [_read_step(step, number) for number, step in enumerate(steps, start=1)]
+        return [read_step(step, number) for number, step in enumerate(steps, start=1)]
 
     @model_validator(mode="after")
     def _rules(self) -> Recipe:
@@ -359,14 +359,7 @@ class Recipe(BaseModel):
     @classmethod
     def load(cls, path: str | Path) -> Recipe:
         """Read a recipe from a TOML file."""
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise BadInput(f"the recipe {path} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise BadInput(f"the recipe {path} is not valid UTF-8") from None
-        return cls.from_dict(_in_folder(_parse(text, str(path)), path.parent), source=str(path))
+        return cls.from_dict(content_of(path), source=str(path))
 
     @classmethod
     def from_toml(cls, text: str, source: str = "the recipe") -> Recipe:
@@ -415,6 +408,19 @@ def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
     raise BadInput(f"a recipe must be a Recipe, a dict or a path, not {type(recipe).__name__}")
 
 
+def content_of(path: str | Path) -> dict[str, Any]:
+    """Read what a TOML file holds, with paths relative to its folder; nothing is validated."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"the recipe {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"the recipe {path} is not valid UTF-8") from None
+    found: dict[str, Any] = _in_folder(_parse(text, str(path)), path.parent)
+    return found
+
+
 def needed_columns(recipe: Recipe, names: Sequence[str]) -> list[str]:
     """Name the columns of a table that are released or used."""
     roles = recipe.roles
@@ -444,7 +450,8 @@ def _in_folder(content: Any, folder: Path) -> Any:
     return [_in_folder(item, folder) for item in content] if isinstance(content, list) else content
 
 
-def _read_step(step: Any, number: int) -> Any:
+def read_step(step: Any, number: int) -> Any:
+    """Validate a step by the model of its method."""
     if isinstance(step, Step) or not isinstance(step, Mapping):
         return step
     if "method" not in step:

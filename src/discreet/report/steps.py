@@ -143,9 +143,13 @@ def _clip(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
 def _noise(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     if plan["noise"] == "multiplicative":
         said = f"each value times 1 + noise of standard deviation {figure(float(plan['scale']))}"
+    elif plan["noise"] == "logarithmic":
+        said = f"logarithms plus noise of standard deviation {figure(float(plan['scale']))}"
     else:
         said = f"standard deviation {figure(float(plan['scale'] * plan['sd']))}, which is "
         said += f"{share(plan['scale'])} of the column's"
+    if plan.get("match_ranks"):
+        said += ", and then the column's own values in the order that this gives"
     part.facts.append((f"noise in {column}", said))
 
 

@@ -70,25 +70,63 @@ def denoised(
 
     The regression of x on what is released needs cov(x, y_k) = cov(y, y_k) - cov(noise, y_k), and
     the last is known: var(y) s^2 / (1 + s^2) of the column itself; of correlated noise, the same
-    share of its covariances with the step's other columns. Multiplicative noise is noise on logs.
+    share of its covariances with the step's other columns. Multiplicative and logarithmic noise are
+    noise on logs.
     """
+    y = released[name]
+    is_factor = method.kind in ("multiplicative", "logarithmic")
+    if is_factor and (y[~np.isnan(y)] > 0).all():
+        factor = np.log(np.abs(_factors(method, name)))
+        logs = {k: np.log(v) if (v[~np.isnan(v)] > 0).all() else v for k, v in released.items()}
+        noise = float(factor.var() / np.nanvar(logs[name]))
+        centre = 0.0 if method.match_ranks else float(factor.mean())
+        return np.exp(_without(method, logs, name, noise, [name]) - centre)
+    if is_factor:
+        factor = _factors(method, name)
+        mean = float(factor.mean())
+        s = float(factor.std()) / mean
+        noise = s * s * (1 + float(np.nanmean(y) ** 2 / np.nanvar(y)))
+        noise /= 1 if method.match_ranks else 1 + s * s
+        return _without(method, released, name, noise, [name]) / (1 if method.match_ranks else mean)
+    s = float(per_column(method.scale, name, "scale"))
+    noise = s * s if method.match_ranks else s * s / (1 + s * s)
+    return _without(
+        method, released, name, noise, columns if method.kind == "correlated" else [name]
+    )
+
+
+def _factors(method: Any, name: str) -> np.ndarray:
+    """Return what values are multiplied by, evenly over all that may be drawn."""
     from scipy.special import ndtri
 
     s = float(per_column(method.scale, name, "scale"))
-    y = released[name]
-    if method.kind == "multiplicative" and (y[~np.isnan(y)] > 0).all():
-        factor = np.log(np.abs(1 + s * ndtri((np.arange(10_000) + 0.5) / 10_000)))
-        logs = {k: np.log(v) if (v[~np.isnan(v)] > 0).all() else v for k, v in released.items()}
-        share = float(factor.var() / np.nanvar(logs[name]))
-        return np.exp(_regressed(logs, name, share, [name]) - factor.mean())
-    share = s * s / (1 + s * s)
-    if method.kind == "multiplicative":
-        share *= 1 + float(np.nanmean(y) ** 2 / np.nanvar(y))
-    return _regressed(released, name, share, columns if method.kind == "correlated" else [name])
+    normal = ndtri((np.arange(10_000) + 0.5) / 10_000)
+    return np.exp(s * normal) if method.kind == "logarithmic" else 1 + s * normal
+
+
+def _without(
+    method: Any,
+    released: Mapping[str, np.ndarray],
+    name: str,
+    noise: float,
+    noisy: Sequence[str],
+) -> np.ndarray:
+    """Predict a column without its noise, whose variance is given as a share of the released one.
+
+    Where ranks were matched, the released column is that with noise, brought back to the variance
+    from before, which is the one that is seen: so its relations to others are too weak by as much.
+    """
+    if not method.match_ranks:
+        return _regressed(released, name, noise, noisy)
+    return _regressed(released, name, noise / (1 + noise), noisy, math.sqrt(1 + noise))
 
 
 def _regressed(
-    released: Mapping[str, np.ndarray], name: str, share: float, noisy: Sequence[str]
+    released: Mapping[str, np.ndarray],
+    name: str,
+    share: float,
+    noisy: Sequence[str],
+    stretch: float = 1.0,
 ) -> np.ndarray:
     """Predict a column without its noise, a share of its covariances with the noisy columns.
 
@@ -110,7 +148,7 @@ def _regressed(
     for some, which in _by_pattern(there[np.ix_(rows, used)]):
         at, by = rows[some], used[which]
         weights = np.linalg.pinv(r[np.ix_(by, by)], rcond=1e-9, hermitian=True) @ without_noise[by]
-        predicted[at] = centre[own] + scale[own] * (z[np.ix_(at, by)] @ weights)
+        predicted[at] = centre[own] + stretch * scale[own] * (z[np.ix_(at, by)] @ weights)
     return predicted
 
 

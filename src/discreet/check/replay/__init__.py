@@ -97,6 +97,7 @@ PREPARE: dict[str, Callable[[StepPlan], StepPlan]] = {
 # give, as `computed` names them.
 BEYOND_PIECES = {
     "ipso": "all records in memory",
+    "match_ranks": "all values in their order",
     "microaggregation": "all records in memory",
     "porop": "all values in their order",
     "sources": "all records in memory",
@@ -108,7 +109,7 @@ def beyond_pieces(step: StepPlan) -> str | None:
     """Say what a step needs besides a piece of rows, if anything."""
     kinds = {step.get("joint", {}).get("kind", "")}
     for plan in step["columns"].values():
-        kinds |= {plan["kind"], "splits" if "splits" in plan else None}
+        kinds |= {plan["kind"], *({"splits", "match_ranks"} & plan.keys())}
     return next((BEYOND_PIECES[kind] for kind in BEYOND_PIECES if kind in kinds), None)
 
 

@@ -19,8 +19,23 @@ def noise(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -
     """Move each value by its row's normal draw."""
     normal = draws.normal(rows)
     if plan["noise"] == "multiplicative":
-        return x * (1 + plan["scale"] * normal)
-    return x + plan["scale"] * plan["sd"] * normal
+        moved = x * (1 + plan["scale"] * normal)
+    elif plan["noise"] == "logarithmic":
+        moved = x * np.exp(plan["scale"] * normal)
+    else:
+        moved = x + plan["scale"] * plan["sd"] * normal
+    return _matched(plan, x, moved)
+
+
+def _matched(plan: dict[str, Any], x: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """Return the moved values, or, where ranks are matched, those that have their ranks; no NaN."""
+    if not plan.get("match_ranks"):
+        return moved
+    # Equal ones in the order of rows.
+    rank = np.lexsort((np.arange(len(x)), moved))
+    new = np.empty(len(x))
+    new[rank] = np.sort(x)
+    return new
 
 
 def correlated_noise(
@@ -33,7 +48,10 @@ def correlated_noise(
         moves = np.zeros(len(rows))
         for other, weight in plan["weights"].items():
             moves = moves + weight * draws(other).normal(rows)
-        new[name] = columns[name] + moves
+        x = columns[name]
+        there = ~np.isnan(x)
+        new[name] = x + moves
+        new[name][there] = _matched(plan, x[there], new[name][there])
     return new
 
 

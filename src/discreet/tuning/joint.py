@@ -1,0 +1,234 @@
+"""The ways to treat columns together: keys until k records share them, numbers in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.generalization import Hierarchy
+from discreet.generalization.privacy import (
+    KAnonymity,
+    LDiversity,
+    confidential_columns,
+    read_models,
+)
+from discreet.recipe.roles import Roles
+from discreet.table.columns import kind_of
+from discreet.tuning.space import Choice, Option, Part, Space
+
+# What is tried where no model of privacy is demanded.
+_SIZES = (3, 5, 10, 20)
+_GROUPS = (3, 5, 10, 20, 50)
+# Numbers of fewer values are codes, whose averages mean nothing.
+_FEW = 10
+# Larger tables are cut into blocks, so that a group costs the same whatever their size.
+_BLOCK = 5_000
+# The share of the records that levels may leave out.
+_LIMITS = (0.05, 0.01, 0.0)
+# Smallest share of a round of local recoding: smaller ones gain little and take longer.
+_ROUND = 0.05
+# Moves that look for fewer blanks: about half of what more would find, in a tenth of a second.
+_MOVES = 2_000
+# What a blank costs in a column that is to be kept.
+_DEAR = 10.0
+_NOTHING = Option(words="not treated together")
+# From weak to strong, as what is promised of blanks.
+_READINGS = {
+    "match": "blanked where {}, if blanks match any value",
+    "own": "blanked where {}, by what the originals show",
+    "value": "blanked where {}",
+}
+
+
+def joint_parts(
+    table: pa.Table,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    privacy: Sequence[dict[str, Any]] = (),
+    keep: Collection[str] = (),
+) -> list[Part]:
+    """Return what can be done to columns together: to the keys, and to numeric columns.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    roles : Roles
+        Quasi columns are the keys.
+    hierarchies : mapping of str to Hierarchy, optional
+        Of keys; one is proposed for each that has none.
+    privacy : list of dict, optional
+        Models that the keys must keep, as in a recipe. Every option then does; without any, the
+        first does nothing, and others make the keys k-anonymous for some k.
+    keep : collection of str, optional
+        Columns whose values stay; cells may be blanked where nothing else helps.
+
+    Examples
+    --------
+    >>> people = pa.table({"age": [30, 30, 30, 30, 70, 71], "job": ["nurse"] * 4 + ["judge"] * 2})
+    >>> demanded = [{"model": "k-anonymity", "k": 2}]
+    >>> [keys] = joint_parts(people, Roles(quasi=["age", "job"]), privacy=demanded)
+    >>> for option in keys.options[:3]:
+    ...     print("age and job", option.words)
+    age and job blanked where fewer than 2 records would share them
+    age and job in ranges and sets that 2 or more records share
+    age and job at levels that differ by record, each shared by 2 or more records
+    """
+    given = hierarchies or {}
+    keys = [name for name in roles.quasi if name in table.column_names]
+    numeric = [name for name in table.column_names if _is_amount(table[name])]
+    found = []
+    if keys and (privacy or len(keys) > 1):
+        of_keys = _OfKeys(table, keys, given, [name for name in keys if name in keep])
+        if privacy:
+            options = list(of_keys.options(list(privacy)))
+        else:
+            options = [_NOTHING]
+            for k in _SIZES:
+                options += of_keys.options([{"model": "k-anonymity", "k": k}], every_reading=True)
+            if not set(keys).difference(numeric) and not of_keys.kept:
+                options += _groups(table.num_rows)
+        found.append(Part(tuple(keys), tuple(options), joint=True))
+    read = confidential_columns(read_models(list(privacy))) if privacy else []
+    amounts = [name for name in roles.confidential if name in numeric]
+    amounts = [name for name in amounts if name not in read and name not in keep]
+    if len(amounts) > 1:
+        options = [_NOTHING, *_groups(table.num_rows)]
+        found.append(Part(tuple(amounts), tuple(options), joint=True))
+    return found
+
+
+def joint_seeds(space: Space) -> list[Choice]:
+    """Return points to start from: each joint option, with columns as they are and recoded.
+
+    Every joint option that decides by itself is taken once. Those that come after the parts of the
+    columns are taken with all columns as they are, and with each at its first, second, ... level.
+    """
+    found: dict[Choice, None] = {}
+    for number, part in enumerate(space.parts):
+        if part.joint:
+            for option, one in enumerate(part.options):
+                starts = [space.first()]
+                if one.steps and not one.alone:
+                    starts += _recoded(space, part.columns)
+                for start in starts:
+                    found[(*start[:number], option, *start[number + 1 :])] = None
+    return list(found)
+
+
+class _OfKeys:
+    """What can be done to the keys of a table until they keep models of privacy."""
+
+    def __init__(
+        self,
+        table: pa.Table,
+        keys: Sequence[str],
+        given: Mapping[str, Hierarchy],
+        kept: Sequence[str],
+    ) -> None:
+        self.kept = kept
+        self.keys = keys
+        settled = {
+            name: given.get(name, Hierarchy.auto()).settle(table[name], name) for name in keys
+        }
+        self.levels = {name: one.spec for name, one in settled.items()}
+        # Numbers are cut in their own order; for labels a tree that is given may know a better one.
+        text = [name for name in keys if kind_of(table[name].type) != "numeric"]
+        self.trees = {name: self.levels[name] for name in text if name in given}
+
+    def options(
+        self, privacy: list[dict[str, Any]], every_reading: bool = False
+    ) -> Iterator[Option]:
+        """Return the ways to keep the models, those that usually lose least first."""
+        models = read_models(privacy)
+        sharing = _sharing(models)
+        if every_reading:
+            yield from (self._blanked(privacy, models, reading) for reading in _READINGS)
+        else:
+            yield self._blanked(privacy, models, "value")
+        if not self.kept:
+            cut = {"method": "mondrian", "privacy": privacy}
+            words = f"in ranges and sets that {sharing} share"
+            yield Option((cut,), words, alone=True)
+            if self.trees:
+                words = f"in ranges and groups of the hierarchies that {sharing} share"
+                yield Option((cut | {"hierarchies": self.trees},), words, alone=True)
+        # Of all qualities this one is nearest to `information_loss`.
+        coarser = {"method": "generalize", "hierarchies": self.levels, "privacy": privacy}
+        coarser |= {"quality": "nnue"}
+        if self.kept:
+            coarser |= {"levels": dict.fromkeys(self.kept, 0)}
+        words = f"at levels that differ by record, each shared by {sharing}"
+        yield Option((coarser | {"local": True, "round_share": _ROUND},), words, alone=True)
+        for limit in _LIMITS:
+            words = f"at levels that {sharing} share"
+            words += f", but for {100 * limit:g} % of records" if limit else ""
+            yield Option((coarser | {"suppression_limit": limit},), words, alone=True)
+
+    def _blanked(
+        self, privacy: list[dict[str, Any]], models: Sequence[Any], reading: str
+    ) -> Option:
+        step: dict[str, Any] = {"method": "local-suppression"}
+        if all(type(model) is KAnonymity for model in models):
+            k = max(model.k for model in models)
+            step |= {"k": k, "null_policy": reading, "improve_moves": _MOVES}
+            few = f"fewer than {k} records would share them"
+        else:
+            step |= {"privacy": privacy}
+            few = f"they would not be shared by {_sharing(models)}"
+        if self.kept:
+            step |= {"importance": dict.fromkeys(self.kept, _DEAR)}
+        return Option((step,), _READINGS[reading].format(few))
+
+
+def _sharing(models: Sequence[Any]) -> str:
+    """Say who must share a class.
+
+    Examples
+    --------
+    >>> _sharing([KAnonymity(5), LDiversity(3, column="illness")])
+    '5 or more records with 3 or more values of illness'
+    """
+    sizes = [model.k for model in models if hasattr(model, "k")]
+    said = [f"{max(sizes)} or more records" if sizes else "records"]
+    for model in models:
+        if isinstance(model, LDiversity):
+            said.append(f"with {model.l:g} or more values of {model.column}")
+        elif not isinstance(model, KAnonymity):
+            said.append(f"that keep {model.model}")
+    return " ".join(said)
+
+
+def _groups(rows: int) -> Iterator[Option]:
+    """Average the records of groups of k."""
+    for k in _GROUPS:
+        if 2 * k <= rows:
+            step: dict[str, Any] = {"method": "microaggregation", "k": k}
+            if rows > _BLOCK:
+                step |= {"block_size": _BLOCK}
+            yield Option((step,), f"averaged together over {k} similar records", alone=True)
+
+
+def _is_amount(column: pa.ChunkedArray) -> bool:
+    return kind_of(column.type) == "numeric" and pc.count_distinct(column).as_py() >= _FEW
+
+
+def _recoded(space: Space, columns: Collection[str]) -> list[Choice]:
+    """Return the choices that have all of the columns at their first, second, ... level."""
+    levels = {}
+    for number, part in enumerate(space.parts):
+        if not part.joint and set(part.columns) <= set(columns):
+            recoding = [
+                i for i, option in enumerate(part.options)
+                if [step["method"] for step in option.steps] == ["generalize"]
+            ]  # fmt: skip
+            levels[number] = recoding or [0]
+    found = []
+    for level in range(max(map(len, levels.values()), default=0)):
+        choice = list(space.first())
+        for number, recoding in levels.items():
+            choice[number] = recoding[min(level, len(recoding) - 1)]
+        found.append(tuple(choice))
+    return found
