@@ -9,15 +9,9 @@ from typing import Any
 # Points that are told of, and the lines that are spent on what each does to the columns.
 SHOWN = 4
 _WORDS = {True: 3, False: 2}
-_RISKS = {
+_AXES = {
     "informed_linkage": "records that an intruder who knows the recipe is expected to find",
-    "score": "DR, disclosure risk as the score has it",
-    "normalized_score": "DR, disclosure risk as the score has it",
-}
-_LOSSES = {
     "information_loss": "mean over the columns, 0 where nothing is lost and 1 where all is",
-    "score": "IL, information loss as the score has it",
-    "normalized_score": "IL, information loss as the score has it",
 }
 
 
@@ -55,8 +49,8 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
 
 def axes(front: Mapping[str, Any]) -> list[str]:
     """Say what risk and loss are."""
-    risk, loss = front["risk"]["name"], front["loss"]["name"]
-    return [f"Risk: {_RISKS.get(risk, risk)}.", f"Loss: {_LOSSES.get(loss, loss)}."]
+    risk, loss = (_AXES.get(name, name) for name in (front[a]["name"] for a in ("risk", "loss")))
+    return [f"Risk: {risk}.", f"Loss: {loss}."]
 
 
 def alternatives(front: Mapping[str, Any]) -> list[str]:
