@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.generalization import Hierarchy
 from discreet.perturbation.pram import MOST_CATEGORIES
 from discreet.perturbation.rank_swap import FEW as FEW_RANKS
+from discreet.table.classes import encode
 from discreet.table.columns import float_values, kind_of
 from discreet.tuning.space import Option
 from discreet.tuning.words import level_words, steps_words
@@ -67,7 +67,7 @@ def column_options(
     >>> [options[i].words for i in (0, 1, 6, -1)]
     ['kept', 'drawn anew in 5 % of records', 'without the last character', 'removed']
     """
-    found = pc.count_distinct(column, mode="all").as_py()
+    found = how_many(column, name)
     if found < 2:
         return (KEPT,)
     ways = list(_levels(column, name, hierarchy or Hierarchy.auto()))
@@ -77,6 +77,18 @@ def column_options(
         ways += _categories()
     ordered = sorted(ways, key=lambda way: way[0])
     return (KEPT, *(option for _, option in ordered), REMOVED)
+
+
+def how_many(column: pa.ChunkedArray, name: str) -> int:
+    """Count the distinct values of a column; a null is one.
+
+    Examples
+    --------
+    >>> how_many(pa.chunked_array([["a", "a", None]]), "letter")
+    2
+    """
+    codes, size = encode(column, name)
+    return size + bool((codes < 0).any())
 
 
 def _levels(column: pa.ChunkedArray, name: str, hierarchy: Hierarchy) -> Ways:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.method import Method
+from discreet.recipe.recipe import Step
 from discreet.recipe.roles import LISTS
 from discreet.registry import find_method
 
@@ -188,12 +190,20 @@ def _without_early_promises(applied: list[_Applied]) -> list[_Applied]:
     return found
 
 
+def built(step: Mapping[str, Any]) -> Method:
+    """Make the method that a step describes, valid or not.
+
+    Examples
+    --------
+    >>> built({"method": "oma", "k": 5, "promise": False}).promise
+    'k-per-value'
+    """
+    own = {key: value for key, value in step.items() if key not in Step.model_fields}
+    return find_method(step["method"])(**own)
+
+
 def _promises(step: Mapping[str, Any]) -> bool:
-    own = {key: value for key, value in step.items() if key not in _OF_STEPS}
-    return step.get("promise", True) and find_method(step["method"])(**own).promise is not None
-
-
-_OF_STEPS = ("method", "promise", "precision", "columns")
+    return step.get("promise", True) and built(step).promise is not None
 
 
 def _merged(applied: list[_Applied]) -> list[dict[str, Any]]:

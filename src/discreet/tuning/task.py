@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.engines import Frame
 from discreet.engines.choice import choose, open_engine
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, nearest
+from discreet.flow.identifiers import refuse_identifiers
 from discreet.generalization import Hierarchy
 from discreet.generalization.privacy import confidential_columns, read_models
 from discreet.recipe.recipe import Recipe
@@ -22,8 +22,8 @@ from discreet.table.columns import kind_of
 from discreet.tuning.asked import Asked, read_asked
 from discreet.tuning.bounds import Bound, Measure, read_loss, read_risk, read_standards
 from discreet.tuning.joint import joint_parts
-from discreet.tuning.options import KEPT, column_options
-from discreet.tuning.space import Option, Part, Space
+from discreet.tuning.options import KEPT, column_options, how_many
+from discreet.tuning.space import Option, Part, Space, built
 
 # Rows that are searched; of larger tables, a sample.
 ROWS = 20_000
@@ -122,9 +122,10 @@ def read_task(
         columns = _Columns(asked, rows, measure)
         full = rows if frame.num_rows == len(rows) else frame
         hierarchies = columns.hierarchies(full)
+        space = _space(columns, hierarchies, _not_as_they_are(columns, frame), only_given)
     return Task(
         table=rows,
-        space=_space(columns, hierarchies, only_given),
+        space=space,
         known=tuple(columns.known),
         counted=tuple(columns.counted),
         risk=read_risk(asked.search.get("risk"), measure),
@@ -173,7 +174,7 @@ class _Columns:
         self._check()
         self.kept = {*asked.names("keep"), *asked.roles.untouched}
         self.known = self._known()
-        self.counted = [name for name in self.released if _varies(table[name])]
+        self.counted = [name for name in self.released if how_many(table[name], name) > 1]
 
     def _of(self, *roles: str) -> list[str]:
         return [name for name in self.table.column_names if self.role[name] in roles]
@@ -256,24 +257,60 @@ def _settled(hierarchy: Hierarchy, full: pa.Table | Frame, name: str) -> Hierarc
     return hierarchy.settle(values[name], name, counts)
 
 
-def _space(columns: _Columns, hierarchies: Mapping[str, Hierarchy], only_given: bool) -> Space:
-    asked, table = columns.asked, columns.table
-    given = asked.given
-    # What averages promise would not hold of rows that are linked.
-    promise = asked.recipe([]).linked is None
-    own = []
+def _not_as_they_are(columns: _Columns, frame: Frame) -> dict[str, BadInput]:
+    """Return the columns that look like identifiers, which `protect` does not release as they are.
+
+    One that must stay as it is, is refused.
+    """
+    recipe, found = columns.asked.recipe([]), {}
+    for name in columns.released:
+        if name in columns.asked.treated:
+            continue
+        try:
+            refuse_identifiers(frame, recipe, [name])
+        except BadInput as error:
+            if name not in columns.own or not columns.is_free(name):
+                raise
+            found[name] = error
+    return found
+
+
+def _space(
+    columns: _Columns,
+    hierarchies: Mapping[str, Hierarchy],
+    refused: Mapping[str, BadInput],
+    only_given: bool,
+) -> Space:
+    given, own = columns.asked.given, []
     for name in columns.own:
         options: tuple[Option, ...] = (KEPT,)
         if columns.is_free(name) and not only_given:
-            coded = _is_coded(asked.hierarchies.get(name))
-            options = column_options(
-                table[name], name, hierarchies[name], coded=coded, promise=promise
-            )
+            options = _options(columns, hierarchies[name], name)
+        if name in refused:
+            options = tuple(option for option in options if _hides(option, columns.table[name]))
+            if not any(option.released for option in options):
+                raise refused[name]
         own.append(Part((name,), options))
     joint = [] if only_given else _joint(columns, hierarchies)
     parts = [*own, *(part for part in given if not part.joint)]
     parts += [*(part for part in given if part.joint), *joint]
     return _valid(Space(tuple(parts), _base(columns)))
+
+
+def _options(columns: _Columns, hierarchy: Hierarchy, name: str) -> tuple[Option, ...]:
+    asked = columns.asked
+    coded = _is_coded(asked.hierarchies.get(name))
+    # What averages promise would not hold of rows that are linked.
+    promise = asked.recipe([]).linked is None
+    return column_options(columns.table[name], name, hierarchy, coded=coded, promise=promise)
+
+
+def _hides(option: Option, column: pa.ChunkedArray) -> bool:
+    """Tell whether an option leaves no value of text as it is; numbers are hidden by any step."""
+    if not option.released:
+        return True
+    effects = [built(step).effect for step in option.steps]
+    return "coarsens" in effects or (bool(effects) and kind_of(column.type) == "numeric")
 
 
 def _is_coded(hierarchy: Hierarchy | None) -> bool:
@@ -320,7 +357,3 @@ def _valid(space: Space) -> Space:
             raise refused
         parts.append(Part(part.columns, tuple(options), joint=True) if part.joint else part)
     return Space(tuple(parts), space.base)
-
-
-def _varies(column: pa.ChunkedArray) -> bool:
-    return bool(pc.count_distinct(column, mode="all").as_py() > 1)
