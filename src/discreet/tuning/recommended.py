@@ -94,7 +94,8 @@ def recommend(
         found.append(_least_loss(shown))
     if not score:
         found.append(_balanced(shown))
-    if not score or loss.bound is not None:
+    reached = any(one.risk <= shown.safe for one in points)
+    if loss.bound is not None or (reached and not score):
         found.append(_safest(shown))
     if risk.bound is None:
         # Without a bound balance comes first.
