@@ -10,8 +10,6 @@ attribute (an interval of values, or one category). A set of originals is a row 
    Bit k of a pattern is set where attribute k agrees.
 3. Twice. First all patterns are counted over all records (for the model), then again record by
    record (for the links), where only parts that can hold a link as strong as the own one matter.
-4. In between, the model is fitted to the counts by EM, one plain sum after the other, so that no
-   digit depends on the number of threads.
 """
 
 import numpy as np
@@ -99,54 +97,6 @@ def best_is_own(spans, orders, below, stride, n, top, first, last, hits):
                 ties += counts[pattern]
             counts[pattern] = 0
         hits[i] = 1.0 / ties if stronger == 0 else 0.0
-
-
-@njit(cache=True, nogil=True)
-def fit_patterns(patterns, pairs, p, prior, start, least, most_steps, settled):
-    """Return m and u, how likely each of p attributes agrees in matches and in other pairs.
-
-    `pairs` says how many pairs have each of the `patterns`, of which `prior` is the share of
-    matches. m begins at `start`, and stays at u or above; both stay `least` away from 0 and 1. Ends
-    when no probability changes by `settled`, or after some steps.
-    """
-    m, u = np.full(p, start), np.empty(p)
-    _share_agreeing(patterns, pairs, least, u)
-    matches, others = np.empty(len(pairs)), np.empty(len(pairs))
-    new_m, new_u = np.empty(p), np.empty(p)
-    for _ in range(most_steps):
-        for i in range(len(pairs)):
-            match, other = 1.0, 1.0
-            for k in range(p):
-                agrees = (patterns[i] >> k) & 1
-                match *= m[k] if agrees else 1 - m[k]
-                other *= u[k] if agrees else 1 - u[k]
-            match *= prior
-            chance = match / (match + (1 - prior) * other)
-            matches[i], others[i] = pairs[i] * chance, pairs[i] * (1 - chance)
-        _share_agreeing(patterns, others, least, new_u)
-        _share_agreeing(patterns, matches, least, new_m)
-        change = 0.0
-        for k in range(p):
-            new_m[k] = max(new_m[k], new_u[k])
-            change = max(change, abs(new_m[k] - m[k]), abs(new_u[k] - u[k]))
-            m[k], u[k] = new_m[k], new_u[k]
-        if change < settled:
-            break
-    return m, u
-
-
-@njit(cache=True, nogil=True)
-def _share_agreeing(patterns, pairs, least, shares):
-    """Fill in the share of pairs in which each attribute agrees."""
-    total = 0.0
-    shares[:] = 0.0
-    for i in range(len(pairs)):
-        total += pairs[i]
-        for k in range(len(shares)):
-            if (patterns[i] >> k) & 1:
-                shares[k] += pairs[i]
-    for k in range(len(shares)):
-        shares[k] = min(max(shares[k] / max(total, 1e-300), least), 1 - least)
 
 
 @njit(cache=True, nogil=True)

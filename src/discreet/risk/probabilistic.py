@@ -15,17 +15,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from discreet.errors import BadInput
-<<<<<<< HEAD
 from discreet.kernels.agreement import best_is_own, count_patterns, fit_mixture, intervals, prefixes
-=======
-from discreet.kernels.agreement import (
-    best_is_own,
-    count_patterns,
-    fit_patterns,
-    intervals,
-    prefixes,
-)
->>>>>>> wt-B
 from discreet.measure import AVERAGE, Facts, Figure, Measure
 from discreet.risk._known import (
     Known,
@@ -196,17 +186,10 @@ def fit_agreement(counts: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """
     there = np.flatnonzero(counts)
     p = len(counts).bit_length() - 1
-<<<<<<< HEAD
     m, u = np.full(p, _START_M), np.empty(p)
     pairs = counts[there].astype(np.float64)
     fit_mixture(there, pairs, m, u, 1.0 / n, _LEAST, _MOST_STEPS, _SETTLED)
     return m, u
-=======
-    found: tuple[np.ndarray, np.ndarray] = fit_patterns(
-        there, counts[there].astype(np.float64), p, 1.0 / n, _START_M, _LEAST, _MOST_STEPS, _SETTLED
-    )
-    return found
->>>>>>> wt-B
 
 
 def _agrees(patterns: int) -> np.ndarray:
