@@ -33,7 +33,7 @@ def test_the_first_card_is_the_best_and_says_all_that_a_decision_needs():
         "★ Take this one Recipe 09: least loss within the risk bound 4.9 % found An informed "
         "intruder finds 4.9 % of the records: about 53 of 1,080. within the bound (at most 5 %) "
         "4.4 % to 5.4 % in fresh draws 77 % kept The release keeps 77 % of the information. "
-        "within the bound (at least 40 %) a loss of 23 % It is the least loss within the risk "
+        "within the bound (at least 40 %) a loss of 23 % Why It is the least loss within the risk "
         "bound. What is done age in 10-year groups region kept as it is"
     )
     assert "discreet protect TABLE --recipe FRONT/recipes/09.toml --out FOLDER" in first

@@ -157,7 +157,7 @@ def _card(point: Facts, front: Facts) -> Card:
     heading, words, folded, fold = _done(point, best)
     return Card(
         name=point["name"],
-        kinds=", ".join(dict.fromkeys(one["kind"] for one in own)),
+        kinds=", ".join(_kinds(front).get(point["name"], [])),
         reasons=tuple(dict.fromkeys(one["reason"] for one in own)),
         risk=_risk(point, front),
         loss=_loss(point, front),
@@ -311,7 +311,7 @@ def _kinds(front: Facts) -> dict[str, list[str]]:
     """Return what releases are recommended for, by their names."""
     found: dict[str, list[str]] = {}
     for one in front["recommended"]:
-        found.setdefault(one["name"], []).append(one["kind"])
+        found.setdefault(one["name"], []).extend(one.get("kinds") or [one["kind"]])
     return found
 
 
