@@ -131,13 +131,25 @@ def test_names_are_text_however_long_and_many():
 
 def test_other_measures_are_told_by_their_names():
     front = made(6, risk=None)
-    front["risk"] = {"name": "DR", "better": "small", "bound": 12.0, "unit": "", "top": 100.0}
-    front["loss"] = {"name": "IL", "better": "small", "bound": None, "unit": "", "top": 100.0}
+    front["risk"] = {
+        "name": "disclosure risk (DR)",
+        "better": "small",
+        "bound": 12.0,
+        "unit": "",
+        "top": 100.0,
+    }
+    front["loss"] = {
+        "name": "loss (IL)",
+        "better": "small",
+        "bound": None,
+        "unit": "",
+        "top": 100.0,
+    }
     for point in front["points"]:
         point["risk"], point["loss"], point["spread"] = 10.517, 23.41, {}
     page = shown(front)
-    assert "10.5 DR Its risk (DR) is 10.5. within the bound (at most 12)" in page.text
-    assert "23.4 IL Its loss (IL) is 23.4." in page.text
+    assert "10.5 risk Disclosure risk (DR) is 10.5. within the bound (at most 12)" in page.text
+    assert "23.4 loss Loss (IL) is 23.4." in page.text
     assert "informed intruder" not in page.text
     assert "log scale" not in page.text
 

@@ -213,8 +213,8 @@ def _folded(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _risk(point: Facts, front: Facts) -> Side:
     axis = _axis(front, "risk")
-    large, what = axis.said(point["risk"]), axis.title
-    sentence = f"Its risk ({axis.title}) is {large}."
+    large, what = axis.said(point["risk"]), "risk"
+    sentence = f"{axis.title[:1].upper()}{axis.title[1:]} is {large}."
     if _found(front["risk"]):
         what, rows = "found", front["rows"]
         sentence = f"An informed intruder finds {large} of the records: "
@@ -237,8 +237,8 @@ def _records(risk: float, rows: int) -> str:
 
 def _loss(point: Facts, front: Facts) -> Side:
     axis = _axis(front, "loss")
-    large, what = axis.said(point["loss"]), axis.title
-    sentence = f"Its loss ({axis.title}) is {large}."
+    large, what = axis.said(point["loss"]), "loss"
+    sentence = f"{axis.title[:1].upper()}{axis.title[1:]} is {large}."
     if _information(front["loss"]):
         large, what = _left(point["loss"]), "kept"
         sentence = f"The release keeps {large} of the information."
