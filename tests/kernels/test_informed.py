@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.informed import own_is_best
+from discreet.risk._found import Sheet
+from discreet.risk._tells import Tells
 from tests.examples import examples
 
 
@@ -28,30 +29,39 @@ def slow_hits(codes, own, rows):
     return found
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 4))
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 4), st.booleans())
 @examples(100)
-def test_against_all_pairs(seed, n, p):
+def test_against_all_pairs(seed, n, p, small):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 6, p)
-    codes = np.array([rng.integers(0, size, n) for size in sizes], np.int32)
+    codes = [rng.integers(0, size, n) for size in sizes]
     own = rng.integers(0, n, 7)
-    ends = np.zeros((p, 7, 4), np.int32)
-    scores = rng.integers(-3, 4, (p, 4)).astype(np.int32)
-    scores[rng.random(scores.shape) < 0.1] = -(2**30)
-    starts, tables, rows = np.full((p, 7), -1), [np.zeros(1, np.int32)], []
+    told, rows = [], []
     for c, size in enumerate(sizes):
         if rng.random() < 0.5:
             table = rng.integers(-3, 4, (3, size)).astype(np.int32)
-            chosen = rng.integers(0, 3, 7)
-            starts[c] = sum(map(len, tables)) + chosen * size
-            tables.append(table.ravel())
-            rows.append(table[chosen])
+            chosen = rng.integers(0, 3, n)
+            none = np.empty(0, np.int32)
+            told.append(Tells(codes[c], size, rng.random(), none, rows=chosen, table=table))
+            rows.append(table[chosen[own]])
         else:
-            ends[c] = np.sort(rng.integers(0, size + 1, (7, 4)), axis=1)
-            ends[c, :, -1] = size
-            rows.append([laid_out(size, own_ends, scores[c]) for own_ends in ends[c]])
-    hits = np.full(7, -1.0)
-    given = codes, own, sizes, ends, scores, starts, np.concatenate(tables)
-    for part in ((0, 3), (3, 7)):
-        own_is_best(*given, *part, hits)
-    assert hits == pytest.approx(slow_hits(codes, own, rows))
+            scores = rng.integers(-3, 4, 4).astype(np.int32)
+            scores[rng.random(4) < 0.1] = -(2**30)
+            ends = np.sort(rng.integers(0, size + 1, (n, 4)), axis=1)
+            ends[:, -1] = size
+            told.append(Tells(codes[c], size, rng.random(), scores, ends.__getitem__))
+            rows.append([laid_out(size, own_ends, scores) for own_ends in ends[own]])
+    sheet = Sheet(own, small)
+    written = [sheet.add(one) for one in told]
+    assert sheet.hits(written) == pytest.approx(slow_hits(codes, own, rows))
+    assert (sheet.hits(written, 3) == sheet.hits(written)[:3]).all()
+
+
+def test_large_tables_are_gone_through_too():
+    rng = np.random.default_rng(1)
+    codes, table = rng.integers(0, 300, 500), rng.integers(-50, 50, (4, 300)).astype(np.int32)
+    chosen, own = rng.integers(0, 4, 500), np.arange(500)
+    sheet = Sheet(own)
+    none = np.empty(0, np.int32)
+    written = [sheet.add(Tells(codes, 300, 1.0, none, rows=chosen, table=table))]
+    assert sheet.hits(written) == pytest.approx(slow_hits([codes], own, [table[chosen]]))

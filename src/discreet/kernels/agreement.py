@@ -200,3 +200,62 @@ def _room(p, n):
         parts[0, -1] = (_1 << np.uint64(n & 63)) - _1
     path, counts = np.empty((p + 1, 4), np.int64), np.zeros(1 << p, np.int64)
     return np.empty((p, words), np.uint64), parts, path, counts
+
+
+@njit(cache=True, nogil=True)
+def fit_mixture(patterns, pairs, m, u, prior, least, most_steps, settled):
+    """Fit m and u by EM in place; the prior stays, and m stays at u or above.
+
+    Parameters
+    ----------
+    patterns : int64
+        Those that occur; bit k is set where attribute k agrees.
+    pairs : float64
+        How often each occurs.
+    m, u : (p,) float64
+        In: where m starts; out: the estimates.
+    prior : float
+        Share of matches.
+    least : float
+        Estimates stay this far from 0 and 1.
+    most_steps : int
+    settled : float
+        It ends when no estimate changes by as much.
+    """
+    p = m.size
+    new_m, new_u = np.zeros(p), np.zeros(p)
+    _mean_agreement(patterns, pairs, u, least)
+    match, other = np.empty(pairs.size), np.empty(pairs.size)
+    for _ in range(most_steps):
+        for i in range(pairs.size):
+            a, b = prior, 1 - prior
+            for k in range(p):
+                agrees = patterns[i] >> k & 1
+                a *= m[k] if agrees else 1 - m[k]
+                b *= u[k] if agrees else 1 - u[k]
+            chance = a / (a + b)
+            match[i], other[i] = pairs[i] * chance, pairs[i] * (1 - chance)
+        _mean_agreement(patterns, other, new_u, least)
+        _mean_agreement(patterns, match, new_m, least)
+        change = 0.0
+        for k in range(p):
+            new_m[k] = max(new_m[k], new_u[k])
+            change = max(change, abs(new_m[k] - m[k]), abs(new_u[k] - u[k]))
+            m[k], u[k] = new_m[k], new_u[k]
+        if change < settled:
+            break
+
+
+@njit(cache=True, nogil=True)
+def _mean_agreement(patterns, weights, shares, least):
+    """Fill in the share of the weight in which each attribute agrees."""
+    total = 0.0
+    shares[:] = 0.0
+    for i in range(weights.size):
+        total += weights[i]
+        for k in range(shares.size):
+            if patterns[i] >> k & 1:
+                shares[k] += weights[i]
+    total = max(total, 2.2250738585072014e-308)
+    for k in range(shares.size):
+        shares[k] = min(max(shares[k] / total, least), 1 - least)

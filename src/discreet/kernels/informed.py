@@ -8,85 +8,151 @@ codes of the original's values, in one of two ways:
   ends[k] - 1 and the score scores[k].
 - a row of a table, with a score for each code.
 
-The originals are gone through from the record's own one on, columns in the order given. One that
-cannot reach the sum of the own one even with the highest scores of the remaining columns is left at
-once, and the record is given up as soon as another original has a higher sum. That is fast where
-the originals are in the order of the first column, and that one tells most: neighbours are likely,
-and scores are read one after the other.
+The own original has some sum, the target. In each column, an original counts only if its score is
+so high that it could reach the target with the highest scores of all other columns. The originals
+that remain in the column where they are fewest are gone through, the likeliest first, column by
+column, until they cannot reach the target any more. The record is given up as soon as another
+original has a higher sum.
+
+All arrays are parts of two long ones, so that columns can be put together without copying:
+`places` and `scores`. A row of `layout` says where those of a column begin:
+
+SIZE, PIECES: how many codes there are, and pieces; no pieces where it is a table.
+CODES: of every original. ORDER: the originals in order of their codes. BELOW: of code 0, 1, ... how
+many originals have a lower one. LIKELY: the pieces from the highest score on. PLACES: of every
+query the ends of its pieces, or the number of its row. SCORES: of the pieces, or the table. OWN:
+of every query the score of its own original. BEST: the highest that any code has.
 """
 
 import numpy as np
 from numba import njit
 
+SIZE, PIECES, CODES, ORDER, BELOW, LIKELY, PLACES, SCORES, OWN, BEST = range(10)
+# Columns with larger tables are not looked through for what remains.
+_LARGE = 256
+
 
 @njit(cache=True, nogil=True)
-def own_is_best(codes, own, sizes, ends, scores, starts, table, first, last, hits):
+def own_is_best(places, scores, layout, first, last, hits):
     """Fill in the hits of queries: 1/t if the own original is among the t with the highest sum.
 
     Parameters
     ----------
-    codes : (columns, originals) int32
-    own : (queries,) int64
-        The place of each query's own original.
-    sizes : (columns,) int64
-        How many codes each column has.
-    ends : (columns, queries, pieces) int32, scores : (columns, pieces) int32
-    starts : (columns, queries) int64
-        Where the query's row begins in `table`, or -1 where the column has pieces.
-    table : int32
-        The rows of all tables, one after the other.
+    places : int16 or int32, scores : int32
+    layout : (columns, 10) int64
+        Columns that tell much come first.
     first, last : int
         Which queries.
     hits : (queries,) float64
     """
-    p, n = codes.shape
-    rows = np.empty((p, sizes.max()), np.int32)
-    rest = np.zeros(p + 1, np.int64)
+    p = len(layout)
+    order, rest = np.empty(p, np.int64), np.empty(p + 1, np.int64)
     for q in range(first, last):
-        for c in range(p - 1, -1, -1):
-            rest[c] = rest[c + 1] + _fill(
-                rows[c], sizes[c], ends[c, q], scores[c], starts[c, q], table
-            )
-        target = np.int64(0)
+        target, most = np.int64(0), np.int64(0)
         for c in range(p):
-            target += rows[c, codes[c, own[q]]]
-        ties = _ties(codes, rows, rest, target, own[q], n, p)
+            target += scores[layout[c, OWN] + q]
+            most += scores[layout[c, BEST] + q]
+        order[0] = _fewest(places, scores, layout, q, target - most)
+        j = 1
+        for c in range(p):
+            if c != order[0]:
+                order[j] = c
+                j += 1
+        rest[p] = 0
+        for j in range(p - 1, -1, -1):
+            rest[j] = rest[j + 1] + scores[layout[order[j], BEST] + q]
+        ties = _ties(places, scores, layout, order, rest, q, target)
         hits[q] = 1.0 / ties if ties else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _fill(row, size, ends, scores, start, table):
-    """Lay out the scores of one query and column; return the highest."""
-    best = np.int32(-(2**31))
-    if start >= 0:
-        for code in range(size):
-            row[code] = table[start + code]
-            best = max(best, row[code])
-        return np.int64(best)
-    first = 0
-    for k in range(len(ends)):
-        if first < ends[k]:
-            best = max(best, scores[k])
-            row[first : ends[k]] = scores[k]
-            first = ends[k]
-    return np.int64(best)
+def _fewest(places, scores, layout, q, above):
+    """Return the column in which fewest originals have more than its best score and `above`."""
+    chosen, fewest = 0, np.int64(2**62)
+    for c in range(len(layout)):
+        least = scores[layout[c, BEST] + q] + above
+        below = layout[c, BELOW]
+        count = np.int64(0)
+        if layout[c, PIECES]:
+            ends = layout[c, PLACES] + q * layout[c, PIECES]
+            start = np.int64(0)
+            for k in range(layout[c, PIECES]):
+                end = np.int64(places[ends + k])
+                if scores[layout[c, SCORES] + k] >= least:
+                    count += places[below + end] - places[below + start]
+                start = end
+        elif layout[c, SIZE] <= _LARGE:
+            row = layout[c, SCORES] + places[layout[c, PLACES] + q] * layout[c, SIZE]
+            for code in range(layout[c, SIZE]):
+                if scores[row + code] >= least:
+                    count += places[below + code + 1] - places[below + code]
+        else:
+            count = np.int64(2**61)
+        if count < fewest:
+            chosen, fewest = c, count
+    return chosen
 
 
 @njit(cache=True, nogil=True)
-def _ties(codes, rows, rest, target, start, n, p):
+def _ties(places, scores, layout, order, rest, q, target):
     """Count the originals whose sum is the target; 0 where one has more."""
+    c = order[0]
+    size, pieces, begin = layout[c, SIZE], layout[c, PIECES], layout[c, PLACES]
     ties = 0
-    for step in range(n):
-        i = start + step
-        if i >= n:
-            i -= n
-        total = np.int64(0)
-        c = 0
-        while c < p and total + rest[c] >= target:
-            total += rows[c, codes[c, i]]
-            c += 1
-        if c == p and total > target:
-            return 0
-        if c == p and total == target:
+    for k in range(pieces if pieces else size):
+        if pieces:
+            k = places[layout[c, LIKELY] + k]
+            score = np.int64(scores[layout[c, SCORES] + k])
+            if score + rest[1] < target:
+                break
+            ends = begin + q * pieces
+            first, last = places[ends + k - 1] if k else 0, places[ends + k]
+        else:
+            score = np.int64(scores[layout[c, SCORES] + places[begin + q] * size + k])
+            if score + rest[1] < target:
+                continue
+            first, last = k, k + 1
+        if first < last:
+            more = _among(places, scores, layout, order, rest, q, target, score, first, last)
+            if more < 0:
+                return 0
+            ties += more
+    return ties
+
+
+@njit(cache=True, nogil=True)
+def _among(places, scores, layout, order, rest, q, target, score, first, last):
+    """Count the ties among originals of some codes of the first column; -1 where one has more."""
+    p, ties = len(order), 0
+    below, ordered = layout[order[0], BELOW], layout[order[0], ORDER]
+    for place in range(places[below + first], places[below + last]):
+        i = places[ordered + place]
+        total = score
+        j = 1
+        while j < p and total + rest[j] >= target:
+            total += _score(places, scores, layout[order[j]], q, i)
+            j += 1
+        if j == p and total > target:
+            return -1
+        if j == p and total == target:
             ties += 1
     return ties
+
+
+@njit(cache=True, nogil=True)
+def _score(places, scores, column, q, i):
+    """Return the score of one original in one column."""
+    code = places[column[CODES] + i]
+    pieces = column[PIECES]
+    if pieces == 0:
+        row = column[SCORES] + places[column[PLACES] + q] * column[SIZE]
+        return np.int64(scores[row + code])
+    begin = column[PLACES] + q * pieces
+    low, high = np.int64(0), pieces - 1
+    while low < high:
+        middle = (low + high) // 2
+        if places[begin + middle] > code:
+            high = middle
+        else:
+            low = middle + 1
+    return np.int64(scores[column[SCORES] + low])

@@ -14,14 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput, nearest
-from discreet.kernels.informed import own_is_best
 from discreet.measure import AVERAGE, Entry, Facts, Figure, Measure, changed_of
 from discreet.risk._differences import Cells
+from discreet.risk._found import Sheet
 from discreet.risk._known import known_sets
 from discreet.risk._tells import Column, Tells
 from discreet.table.classes import classes_of, encode_columns
 from discreet.table.pairs import as_table
-from discreet.threads import over_ranges
 
 # Records that `assess` looks for.
 QUERIES = 2_000
@@ -153,7 +152,7 @@ def informed_linkage(
             for name, one in columns.items()
         }
         bits |= {name: bits[name] + one.bits * len(some) for name, one in told.items()}
-        hits[some] = hits_of(list(told.values()), some)
+        hits[some] = _hits(list(told.values()), some)
     n = max(1, len(asked))
     found = hits[asked]
     result = InformedLinkage(
@@ -208,7 +207,9 @@ def _chance_in(
     return drawn
 
 
-def learned_from(order: np.ndarray, asked: np.ndarray, others: int) -> list[tuple[np.ndarray, Cells]]:
+def learned_from(
+    order: np.ndarray, asked: np.ndarray, others: int
+) -> list[tuple[np.ndarray, Cells]]:
     """Return rows to look for, and the cells that are learned from to find them."""
     n = len(order)
     if others:
@@ -221,38 +222,13 @@ def learned_from(order: np.ndarray, asked: np.ndarray, others: int) -> list[tupl
     return [(some, Cells(none[: len(rows)], rows)) for some, rows in halves if len(some)]
 
 
-def hits_of(told: list[Tells], rows: np.ndarray) -> np.ndarray:
+def _hits(told: list[Tells], rows: np.ndarray) -> np.ndarray:
     """Return the chance with which the originals of some released rows are found."""
-    told = sorted(told, key=lambda one: -one.bits)
-    order = np.argsort(told[0].codes, kind="stable")
-    codes = np.array([one.codes[order] for one in told], np.int32)
-    place = np.argsort(order)
-    sizes = np.array([one.size for one in told])
-    tables = [np.empty(0, np.int32) if one.table is None else one.table for one in told]
-    begins = np.cumsum([0, *(table.size for table in tables)])
-    table = np.concatenate([part.ravel() for part in tables])
-    scores = np.zeros((len(told), max(len(one.scores) for one in told)), np.int32)
-    for c, one in enumerate(told):
-        scores[c, : len(one.scores)] = one.scores
-    hits = np.zeros(len(rows))
+    hits = []
     for start in range(0, len(rows), _AT_ONCE):
-        some = rows[start : start + _AT_ONCE]
-        # Pieces that a column does not have are empty, at its end.
-        ends = np.empty((len(told), len(some), scores.shape[1]), np.int32)
-        starts = np.full((len(told), len(some)), -1)
-        for c, one in enumerate(told):
-            if one.ends is not None:
-                ends[c, :, : len(one.scores)] = one.ends(some)
-                ends[c, :, len(one.scores) :] = one.size
-            if one.rows is not None:
-                starts[c] = begins[c] + one.rows[some] * one.size
-        given = codes, place[some], sizes, ends, scores, starts, table
-        _look_for(given, hits[start : start + len(some)])
-    return hits
-
-
-def _look_for(given: tuple[np.ndarray, ...], hits: np.ndarray) -> None:
-    over_ranges(lambda a, b: own_is_best(*given, a, b, hits), len(hits), chunk=64)
+        sheet = Sheet(rows[start : start + _AT_ONCE])
+        hits.append(sheet.hits([sheet.add(one) for one in told]))
+    return np.concatenate(hits)
 
 
 def _take(t: Facts) -> Entry:

@@ -15,7 +15,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.kernels.agreement import best_is_own, count_patterns, intervals, prefixes
+from discreet.kernels.agreement import best_is_own, count_patterns, fit_mixture, intervals, prefixes
 from discreet.measure import AVERAGE, Facts, Figure, Measure
 from discreet.risk._known import (
     Known,
@@ -185,28 +185,11 @@ def fit_agreement(counts: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     that agree together for the matches, and hold it against the others that they agree.
     """
     there = np.flatnonzero(counts)
-    agrees, pairs = _agrees(len(counts))[there], counts[there].astype(np.float64)
-    prior = 1.0 / n
-    u = _mean_agreement(pairs, agrees)
-    m = np.full_like(u, _START_M)
-    for _ in range(_MOST_STEPS):
-        match = prior * np.where(agrees, m, 1 - m).prod(axis=1)
-        other = (1 - prior) * np.where(agrees, u, 1 - u).prod(axis=1)
-        chance = match / (match + other)
-        new_u = _mean_agreement(pairs * (1 - chance), agrees)
-        new_m = np.maximum(_mean_agreement(pairs * chance, agrees), new_u)
-        change = max(np.abs(new_m - m).max(), np.abs(new_u - u).max())
-        m, u = new_m, new_u
-        if change < _SETTLED:
-            break
+    p = len(counts).bit_length() - 1
+    m, u = np.full(p, _START_M), np.empty(p)
+    pairs = counts[there].astype(np.float64)
+    fit_mixture(there, pairs, m, u, 1.0 / n, _LEAST, _MOST_STEPS, _SETTLED)
     return m, u
-
-
-def _mean_agreement(weights: np.ndarray, agrees: np.ndarray) -> np.ndarray:
-    # Not a matrix product, whose last digits depend on the number of threads.
-    total = max(weights.sum(), np.finfo(float).tiny)
-    shares = (weights[:, None] * agrees).sum(axis=0) / total
-    return np.clip(shares, _LEAST, 1 - _LEAST)
 
 
 def _agrees(patterns: int) -> np.ndarray:

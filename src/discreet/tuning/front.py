@@ -8,8 +8,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from discreet.check.folders import beside, clear_leftovers, is_file_target, sibl
 from discreet.errors import BadInput
 from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
+from discreet.report.front import front_page
 from discreet.tuning.points import Axis, Point
 from discreet.tuning.recommended import Recommendation, further, recommend
 
@@ -40,6 +39,7 @@ FIGURES: dict[str, tuple[str, str, str]] = {
     "distance_linkage": ("found by distance", "share", "small"),
     "interval_disclosure": ("values within their interval", "share", "small"),
     "leaks": ("columns that others give away", "count", "small"),
+    "narrowed": ("columns that others narrow down", "count", "small"),
     "information_loss": ("information loss", "", "small"),
     "il1s": ("IL1s of numbers", "", "small"),
     "correlations": ("largest change of a correlation", "", "small"),
@@ -170,9 +170,7 @@ class Front:
             write_private(part / recipe_file(point), recipe_text(point, self))
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         write_private(part / _FRONT, text + "\n")
-        page = _page(content)
-        if page is not None:
-            write_private(part / "index.html", page)
+        write_private(part / "index.html", front_page(content))
         write_private(part / "README", README)
 
 
@@ -228,9 +226,10 @@ def ready(recipe: Recipe) -> Recipe:
 def recipe_text(point: Point, front: Front) -> str:
     """Return a point's recipe as TOML, with what it does in words above it."""
     words = [f"# - {one}" for one in point.words]
+    risk, loss = (axis.name.replace("_", " ") for axis in (front.risk, front.loss))
     head = [
-        f"# Point {point.name}: risk {front.risk.say(point.risk)} ({front.risk.name}), "
-        f"loss {front.loss.say(point.loss)} ({front.loss.name}).",
+        f"# Point {point.name}: risk {front.risk.say(point.risk)} ({risk}), "
+        f"loss {front.loss.say(point.loss)} ({loss}).",
         *words,
     ]
     lines = "\n".join(_one_line(line) for line in head)
@@ -239,13 +238,6 @@ def recipe_text(point: Point, front: Front) -> str:
 
 def _one_line(line: str) -> str:
     return " ".join(line.split())
-
-
-def _page(content: Mapping[str, Any]) -> str | None:
-    """Return the page of a front."""
-    if find_spec("discreet.report.front") is None:
-        return None
-    return str(import_module("discreet.report.front").front_page(content))
 
 
 def _axis(axis: Axis) -> dict[str, Any]:

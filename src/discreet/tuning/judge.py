@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,9 @@ import pyarrow as pa
 
 from discreet.draws import derived
 from discreet.errors import BadInput
-from discreet.risk._tells import Column, Tells
-from discreet.risk.informed import hits_of, learned_from
+from discreet.risk._found import Sheet, Told
+from discreet.risk._tells import Column
+from discreet.risk.informed import learned_from
 from discreet.tuning.cells import Cells, Group, Released
 from discreet.tuning.figures import Figures
 from discreet.tuning.space import Choice, Space
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 RERUNS = 3
 # Records that are looked for: all of a small table.
 _ALL, _SOME = 5_000, 2_000
+# With fewer records all codes fit into 16 bits, even if each has other values in all runs.
+_SMALL = 2**15 // (2 + RERUNS)
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class _Known:
     """What is known of a column as a group releases it."""
 
     loss: float | None  # None where the column does not count
-    told: Tells | None  # None where the intruder does not know it
+    told: Told | None  # None where the intruder does not know it
 
 
 class Judge:
@@ -61,9 +65,9 @@ class Judge:
         self.released = Released(task, self.seeds[0]) if released is None else released
         self.evaluations = 0
         n = task.table.num_rows
-        self._order = np.random.default_rng(0).permutation(n)
-        self._most = n if n <= _ALL else _SOME
-        [(_, self._learned)] = learned_from(self._order, self._order[:1], RERUNS)
+        order = np.random.default_rng(0).permutation(n)
+        self._sheet = Sheet(order[: n if n <= _ALL else _SOME], small=n < _SMALL)
+        [(_, self._learned)] = learned_from(order, order, RERUNS)
         self._counted = [name for name in task.counted if _varies(task, name)]
         self._groups: dict[Group, dict[str, _Known]] = {}
 
@@ -90,22 +94,34 @@ class Judge:
         return Profile(loss, bits)
 
     @property
+    def queries(self) -> int:
+        """Records that are looked for, where it is not said how many."""
+        return self._most
+
+    @property
     def space(self) -> Space:
         """What is chosen from."""
         return self.task.space
 
-    def _found(self, told: list[Tells], queries: int | None) -> float:
-        asked = np.sort(self._order[: min(self._most, queries or self._most)])
+    def _found(self, told: list[Told], queries: int | None) -> float:
         if not told:
-            return 1.0 / len(self._order)
-        return float(hits_of(told, asked).mean())
+            return 1.0 / self.task.table.num_rows
+        return float(self._sheet.hits(told, queries).mean())
 
     def _of(self, group: Group) -> dict[str, _Known]:
         """Return what is known of the columns of a group that are released."""
         if group not in self._groups:
+            self._look_at(group)
+            # Those that are made together are looked at together, as long as their cells are here.
+            for one in self.released.beside(group):
+                with suppress(BadInput):
+                    self._look_at(one)
+        return self._groups[group]
+
+    def _look_at(self, group: Group) -> None:
+        if group not in self._groups:
             runs = [self.released.of(group, seed) for seed in self.seeds]
             self._groups[group] = {name: self._known(name, runs) for name in runs[0]}
-        return self._groups[group]
 
     def _known(self, name: str, runs: list[Cells]) -> _Known:
         original = self.task.table.select([name])
@@ -114,7 +130,8 @@ class Judge:
             loss = information_loss(original, pa.table({name: runs[0][name]}))
         if name in self.task.known:
             column = Column(name, original[name], [run[name] for run in runs])
-            told = column.settled() if column.repeats else column.drawn(self._learned)
+            tells = column.settled() if column.repeats else column.drawn(self._learned)
+            told = self._sheet.add(tells)
         return _Known(loss, told)
 
 

@@ -6,7 +6,7 @@ part: in each the option with the least loss + price * bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from discreet.tuning.space import Choice, Part
@@ -30,17 +30,25 @@ class Ladder:
     bits: tuple[float, ...]
 
 
-def ladders(parts: Sequence[Part], judge: Judge) -> list[Ladder]:
-    """Return the options of each part in order of loss; those of joint parts as they are."""
-    return [_ladder(number, part, judge) for number, part in enumerate(parts)]
+def ladders(
+    parts: Sequence[Part], judge: Judge, go_on: Callable[[], None] = lambda: None
+) -> list[Ladder]:
+    """Return the options of each part in order of loss; those of joint parts as they are.
+
+    `go_on` is called before each profile; it may raise.
+    """
+    return [_ladder(number, part, judge, go_on) for number, part in enumerate(parts)]
 
 
-def _ladder(number: int, part: Part, judge: Judge) -> Ladder:
+def _ladder(number: int, part: Part, judge: Judge, go_on: Callable[[], None]) -> Ladder:
     places = tuple(range(len(part.options)))
     if part.joint:
         # What it costs depends on the others; the first is taken at any price.
         return Ladder(places, places, (0.0,) * len(places), (0.0,) * len(places))
-    found = [judge.profile(number, option) for option in places]
+    found = []
+    for option in places:
+        go_on()
+        found.append(judge.profile(number, option))
     loss = tuple(float(f"{one.loss:.12g}") for one in found)
     bits = tuple(float(f"{one.bits:.12g}") for one in found)
     options = tuple(sorted(places, key=lambda o: (loss[o], bits[o], o)))

@@ -29,7 +29,7 @@ def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Ch
     """
     try:
         _judge(trials, parts, [*(_alike(parts, share) for share in _STRENGTHS), *seeds])
-        found = ladders(parts, trials.judge)
+        found = ladders(parts, trials.judge, trials.go_on)
         _judge(trials, parts, lagrange_seeds(found))
         evolve(trials, parts, found, seed)
     except (Finished, KeyboardInterrupt):

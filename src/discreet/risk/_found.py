@@ -1,0 +1,108 @@
+"""Whether released records are found, by what each of several columns tells of them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.kernels.informed import own_is_best
+from discreet.risk._tells import Tells
+from discreet.threads import over_ranges
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a column tells of the records that are looked for, as a `Sheet` has it."""
+
+    bits: float
+    layout: np.ndarray
+
+
+class Sheet:
+    """What columns tell of some released records, written down one after the other.
+
+    Any of them can then be put together at once; see `kernels.informed`.
+
+    Parameters
+    ----------
+    rows : ndarray
+        The released records that are looked for.
+    small : bool
+        Whether codes fit into 16 bits.
+    """
+
+    def __init__(self, rows: np.ndarray, small: bool = False) -> None:
+        self.rows = rows
+        self._places = _Long(np.int16 if small else np.int32)
+        self._scores = _Long(np.int32)
+        # Where codes of originals are, which many share, by a hash of them.
+        self._known: dict[tuple[int, bytes], list[int]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """How much is written down."""
+        return self._places.nbytes + self._scores.nbytes
+
+    def add(self, one: Tells) -> Told:
+        """Write down what a column tells."""
+        layout = [one.size, 0, *self._codes(one), 0, 0, 0, 0, 0]
+        own = one.codes[self.rows]
+        if one.ends is not None:
+            ends = np.maximum.accumulate(one.ends(self.rows), axis=1)
+            filled = np.diff(ends, axis=1, prepend=0) > 0
+            best = np.where(filled, one.scores, np.iinfo(np.int32).min).max(axis=1)
+            score = one.scores[(ends <= own[:, None]).sum(axis=1)]
+            likely = np.argsort(-one.scores.astype(np.int64), kind="stable")
+            layout[1] = len(one.scores)
+            layout[5:7] = self._places.add(likely), self._places.add(ends)
+            layout[7] = self._scores.add(one.scores)
+        else:
+            assert one.rows is not None
+            assert one.table is not None
+            rows = one.rows[self.rows]
+            best, score = one.table.max(axis=1)[rows], one.table[rows, own]
+            layout[6:8] = self._places.add(rows), self._scores.add(one.table)
+        layout[8:] = self._scores.add(score), self._scores.add(best)
+        return Told(one.bits, np.array(layout, np.int64))
+
+    def _codes(self, one: Tells) -> list[int]:
+        key = one.size, hashlib.blake2b(one.codes.tobytes(), digest_size=16).digest()
+        if key not in self._known:
+            order = np.argsort(one.codes, kind="stable")
+            below = np.append(0, np.cumsum(np.bincount(one.codes, minlength=one.size)))
+            self._known[key] = [self._places.add(part) for part in (one.codes, order, below)]
+        return self._known[key]
+
+    def hits(self, told: list[Told], most: int | None = None) -> np.ndarray:
+        """Return the chance with which the originals of the first so many records are found."""
+        told = sorted(told, key=lambda one: -one.bits)
+        layout = np.array([one.layout for one in told])
+        n = len(self.rows) if most is None else min(most, len(self.rows))
+        hits = np.zeros(n)
+        given = self._places.array, self._scores.array, layout
+        over_ranges(lambda a, b: own_is_best(*given, a, b, hits), n, chunk=256)
+        return hits
+
+
+class _Long:
+    """A long array that others are appended to."""
+
+    def __init__(self, kind: type) -> None:
+        self.array: np.ndarray = np.empty(1 << 12, kind)
+        self._used = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self._used * self.array.itemsize
+
+    def add(self, part: np.ndarray) -> int:
+        """Append an array; return where it begins."""
+        begin, self._used = self._used, self._used + part.size
+        if self._used > len(self.array):
+            room = np.empty(max(self._used, 2 * len(self.array)), self.array.dtype)
+            room[:begin] = self.array[:begin]
+            self.array = room
+        self.array[begin : self._used] = part.ravel()
+        return begin

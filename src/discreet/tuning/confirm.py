@@ -1,0 +1,344 @@
+"""Points on fresh seeds: the whole flow and its check, with every measure.
+
+A search that looks at many points on the same seeds takes the lucky ones. So what it shows comes
+from seeds that nothing was chosen by.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.draws import derived
+from discreet.engines.choice import choose, open_engine
+from discreet.engines.frame import Frame, in_rows
+from discreet.engines.memory import MemoryFrame
+from discreet.errors import BadInput, BrokenPromise
+from discreet.flow.protection import prepare
+from discreet.recipe.recipe import Recipe
+from discreet.tuning.figures import Figures
+from discreet.tuning.front import Front
+from discreet.tuning.measured import SCORES, measured, of_check
+from discreet.tuning.pareto import non_dominated, on_map
+from discreet.tuning.points import SAFE, Axis, Point
+from discreet.tuning.space import Choice
+
+if TYPE_CHECKING:
+    from discreet.tuning.task import Task
+
+SEEDS = 5
+# Points that a front shows.
+MOST = 15
+# Neighbours that are tried in place of a point that does not hold up, itself among them.
+_TRIES = 3
+# Rows that measures are taken by where the table is not in memory.
+_ROWS = 20_000
+Judged = dict[Choice, Figures]
+
+
+class NotConfirmed(Exception):
+    """A point does not hold up: the flow refuses it, its check fails, or a standard is broken."""
+
+    def __init__(self, why: str, detail: str) -> None:
+        super().__init__(detail)
+        self.why = why
+
+
+@dataclass(frozen=True)
+class _Run:
+    before: pa.Table
+    after: pa.Table
+    figures: dict[str, float]
+    # All rows are there; of a part, other runs may have another one.
+    whole: bool
+
+
+def confirm(
+    task: Task, choices: Sequence[Choice], seeds: int = SEEDS, seed: int = 0
+) -> tuple[list[Point], Counter[str]]:
+    """Measure points on fresh seeds, each with the whole flow and its check.
+
+    Parameters
+    ----------
+    task : Task
+    choices : sequence of Choice
+    seeds : int
+        How many; a recipe in which nothing is drawn is run once.
+    seed : int
+        Of the search. Its fresh seeds are others than those it chooses by.
+
+    Returns
+    -------
+    list of Point
+        Those that hold up, in the order of the choices.
+    Counter
+        How many do not, by reason.
+    """
+    points, dropped = [], Counter[str]()
+    for choice in choices:
+        try:
+            points.append(confirm_one(task, choice, seeds, seed))
+        except NotConfirmed as error:
+            dropped[error.why] += 1
+    return points, dropped
+
+
+def confirm_one(task: Task, choice: Choice, seeds: int = SEEDS, seed: int = 0) -> Point:
+    """Measure one point on fresh seeds, or raise `NotConfirmed`."""
+    try:
+        recipe = Recipe.from_dict(task.space.recipe(choice))
+        drawn = {c for step in recipe.steps if step.build().is_random for c in step.columns}
+        fresh = [derived(seed, "fresh", str(run)) for run in range(seeds if drawn else 1)]
+        runs = [_run(task, recipe, one) for one in fresh]
+    except BadInput as error:
+        raise NotConfirmed("refused by the flow", str(error)) from None
+    except BrokenPromise as error:
+        raise NotConfirmed("did not pass the check", str(error)) from None
+    taken = []
+    for run in runs:
+        others = [one.after for one in runs if one is not run and one.whole]
+        found, columns = measured(task, run.before, run.after, others, drawn)
+        taken.append((found | run.figures, columns))
+    point = _point(task, choice, recipe, taken)
+    for name, most in task.standards.items():
+        if point.measures.get(name, 0.0) > most:
+            raise NotConfirmed("broke a standard", f"{name} is {point.measures[name]:.3g}")
+    return point
+
+
+def _run(task: Task, recipe: Recipe, seed: int) -> _Run:
+    """Protect and check the table with some seed."""
+    seeded = recipe.model_copy(update={"seed": seed, "allow_predictable_seed": True})
+    table = task.table if task.full is None else task.full
+    release = prepare(table, seeded, choose("auto", table))
+    try:
+        release.verify()
+        assert release.check is not None
+        left_out = len(release.left_out) / max(1, release.original.num_rows)
+        figures = of_check(release.check) | {"suppressed": left_out}
+        names = [n for n in release.finished.schema.names if n in release.original.schema.names]
+        before, after = _pair(release.original, release.finished, names)
+    finally:
+        release.close()
+    return _Run(before, after, figures, isinstance(release.original, MemoryFrame))
+
+
+def _pair(original: Frame, finished: Frame, released: list[str]) -> tuple[pa.Table, pa.Table]:
+    """Return the rows of both tables side by side; some of them where they are not in memory."""
+    if isinstance(original, MemoryFrame) and isinstance(finished, MemoryFrame):
+        return original.table, finished.table.select(released)
+    part = min(1.0, _ROWS / max(1, original.num_rows))
+    choose_rows: Callable[..., Any] = partial(_chosen, part)
+    return original.fold_pairs(finished, choose_rows, _stacked, None, released)
+
+
+def _chosen(
+    part: float, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
+) -> tuple[pa.Table, pa.Table]:
+    mixed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xC2B2AE3D27D4EB4F)
+    taken = pa.array(mixed / 2.0**64 < part)
+    whole = pa.table(in_rows(after, there), names=after.column_names)
+    return before.filter(taken), whole.filter(taken)
+
+
+def _stacked(
+    one: tuple[pa.Table, pa.Table], other: tuple[pa.Table, pa.Table]
+) -> tuple[pa.Table, pa.Table]:
+    before, after = zip(one, other, strict=True)
+    return pa.concat_tables(before), pa.concat_tables(after)
+
+
+Taken = list[tuple[dict[str, float], dict[str, float]]]
+
+
+def _point(task: Task, choice: Choice, recipe: Recipe, taken: Taken) -> Point:
+    figures = _means([found for found, _ in taken])
+    spread = {
+        key: (min(found[key] for found, _ in taken), max(found[key] for found, _ in taken))
+        for key in ("risk", "loss")
+    }
+    risk, loss = figures.pop("risk"), figures.pop("loss")
+    parts, left_out = _parts(task, choice)
+    return Point(
+        "",
+        recipe,
+        risk,
+        loss,
+        task.space.words(choice),
+        figures,
+        _means([columns for _, columns in taken]),
+        spread,
+        parts,
+        left_out,
+    )
+
+
+def _means(found: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Return the mean of each figure that all of the runs have."""
+    first, *others = found
+    shared = [key for key in first if all(key in one for one in others)]
+    return {key: float(np.mean([one[key] for one in found])) for key in shared}
+
+
+def _parts(task: Task, choice: Choice) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Say what becomes of each part of the table, and which are left out of the release."""
+    parts: dict[str, str] = {}
+    gone = set(task.space.dropped(choice))
+    left_out = []
+    for number, part in enumerate(task.space.parts):
+        name = ", ".join(part.columns)
+        if part.joint and not task.space.option(choice, number).steps:
+            parts.setdefault(name, "kept as they are")
+            continue
+        parts[name] = task.space.option(choice, number).words
+        if not part.joint and gone.issuperset(part.columns):
+            left_out.append(name)
+    return parts, tuple(left_out)
+
+
+# The front
+
+
+def axes_of(task: Task) -> tuple[Axis, Axis]:
+    """Return what risk and loss are, with the bounds."""
+    risk = None if task.risk is None else task.risk.value
+    loss = None if task.loss is None else task.loss.value
+    if task.measure in SCORES:
+        return Axis("disclosure risk (DR)", risk, top=100.0), Axis("loss (IL)", loss, top=100.0)
+    intruder = Axis("informed_linkage", risk, "share", 1.0)
+    if task.measure is None:
+        return intruder, Axis("information_loss", loss, top=1.0)
+    measure = task.measure
+    name = measure if isinstance(measure, str) else getattr(measure, "__name__", "loss")
+    return intruder, Axis(name, loss)
+
+
+def confirmed_front(
+    task: Task,
+    judged: Judged,
+    *,
+    evaluations: int = 0,
+    seconds: Callable[[], float] = lambda: 0.0,
+    seed: int = 0,
+    seeds: int = SEEDS,
+    tell: Callable[[str], None] = lambda what: None,
+) -> Front:
+    """Confirm the best of the points that were judged, and make a front of them.
+
+    Parameters
+    ----------
+    task : Task
+    judged : dict
+        The figures of every choice that was judged in full.
+    evaluations : int
+        Choices that were judged at all.
+    seconds : callable
+        Tells how long it took, with confirming.
+    seed, seeds : int
+        As in `confirm`.
+    tell : callable
+        Told what is under way. Ctrl-C ends with the points that are confirmed.
+    """
+    risk, loss = axes_of(task)
+    found, dropped, why = _confirmed(task, judged, seeds, seed, tell)
+    if not found:
+        raise BadInput(f"no point holds up on fresh seeds: {why}")
+    score = task.measure in SCORES
+    points = [found[place] for place in non_dominated([Figures(p.risk, p.loss) for p in found])]
+    named = [replace(point, name=f"{number:02d}") for number, point in enumerate(points, start=1)]
+    return Front(
+        named,
+        risk,
+        loss,
+        rows=_rows_of(task),
+        searched_rows=task.table.num_rows,
+        evaluations=evaluations,
+        seconds=seconds(),
+        seed=seed,
+        searched=[(one.risk, one.loss) for one in judged.values() if not one.broken],
+        dropped=dropped,
+        score=score,
+    )
+
+
+def _rows_of(task: Task) -> int:
+    """Count the rows of what is released in the end."""
+    full = task.table if task.full is None else task.full
+    if isinstance(full, pa.Table):
+        return full.num_rows
+    with open_engine(choose("auto", full), table=full) as engine:
+        return engine.read(full, lambda names: names[:1]).num_rows
+
+
+def _confirmed(
+    task: Task, judged: Judged, seeds: int, seed: int, tell: Callable[[str], None]
+) -> tuple[list[Point], Counter[str], str]:
+    """Confirm points along the front; where one does not hold up, one of its neighbours."""
+    # A release of nothing is none.
+    choices = [one for one in judged if not set(task.counted) <= {*task.space.dropped(one)}]
+    front = [choices[place] for place in non_dominated([judged[one] for one in choices])]
+    figures = [judged[choice] for choice in front]
+    if figures and figures[0].broken:
+        return [], Counter(), "every point that was tried breaks a minimum standard"
+    wanted = _chosen_places(task, figures)
+    points: list[Point] = []
+    tried: set[int] = set()
+    dropped, why = Counter[str](), "nothing was tried"
+    with suppress(KeyboardInterrupt):
+        for number, place in enumerate(wanted, start=1):
+            near = sorted(range(len(front)), key=lambda other: (abs(other - place), other))
+            for other in [one for one in near[: 4 * _TRIES] if one not in tried][:_TRIES]:
+                tell(f"confirming on fresh seeds: {number} of {len(wanted)}")
+                tried.add(other)
+                try:
+                    points.append(confirm_one(task, front[other], seeds, seed))
+                    break
+                except NotConfirmed as error:
+                    dropped[error.why] += 1
+                    why = str(error)
+    return points, dropped, why
+
+
+def _chosen_places(task: Task, figures: Sequence[Figures]) -> list[int]:
+    """Choose points of a front to confirm: those that may be recommended first, then others."""
+    by_score = task.measure in SCORES
+    if by_score:
+        first = sorted(range(len(figures)), key=lambda i: figures[i].risk + figures[i].loss)[:3]
+    else:
+        # On fresh seeds a point may be just beyond the bound; the next safer ones are at hand.
+        bound = SAFE if task.risk is None else task.risk.value
+        within = [i for i, one in enumerate(figures) if one.risk <= bound]
+        first = within[::-1][:3]
+        if task.loss is not None:
+            first += [i for i, one in enumerate(figures) if one.loss <= task.loss.value][:2]
+    first = list(dict.fromkeys(first))
+    return first + _spread(task, figures, first, MOST - len(first))
+
+
+def _spread(task: Task, figures: Sequence[Figures], taken: list[int], most: int) -> list[int]:
+    """Add the point that is farthest from those taken, again and again; the ends first."""
+    scale = 100.0 if task.measure in SCORES else 1.0
+    top = 1.0 if task.measure is None else max((one.loss for one in figures), default=1.0) or 1.0
+    spots = np.array(
+        [on_map(Figures(f.risk / scale, f.loss / top), task.table.num_rows) for f in figures]
+    ).reshape(-1, 2)
+    chosen: list[int] = []
+    ends = [place for place in (len(figures) - 1, 0) if place not in taken]
+    while len(chosen) < most and len(taken) + len(chosen) < len(figures):
+        held = taken + chosen
+        if ends and len(chosen) < 2:
+            place = ends.pop(0)
+            chosen += [place] if place not in held else []
+            continue
+        away = np.abs(spots[:, None] - spots[None, held]).sum(axis=2).min(axis=1)
+        away[held] = -1.0
+        chosen.append(int(away.argmax()))
+    return chosen

@@ -1,0 +1,178 @@
+"""Every measure of a release that a front shows, beside the two that it is searched by."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import utility
+from discreet.check import CheckReport
+from discreet.errors import BadInput
+from discreet.risk import distance_linkage, informed_linkage, interval_disclosure
+from discreet.table.pairs import numeric_pairs
+from discreet.tuning.structure import STANDARDS
+from discreet.utility import il1s, information_loss
+from discreet.utility.scores import normalized_score, score
+
+if TYPE_CHECKING:
+    from discreet.tuning.task import Task
+
+SCORES = ("score", "normalized_score")
+# Records that an informed intruder looks for: all of a small table.
+_ALL, _SOME = 5_000, 2_000
+# Records by which measures are taken whose time grows fast.
+_COMPARED = 5_000
+
+
+def measured(
+    task: Task,
+    before: pa.Table,
+    run: pa.Table,
+    others: Sequence[pa.Table],
+    drawn: Collection[str] = (),
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Take every measure of a run; and the loss of each column.
+
+    The intruder learns from the other runs; where there are none, from the run itself, and knows
+    which columns were drawn. A measure that there is nothing for, such as numbers, is left out.
+    `risk` and `loss` are among them: what the front is drawn by.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Columns that a measure leaves out.
+        columns = lost_columns(task, before, run)
+        found = _informed(task, before, run, others, drawn)
+        found["information_loss"] = float(np.mean([*columns.values()])) if columns else 0.0
+        some = _some(before, run)
+        for key, take in _MEASURES.items():
+            try:
+                found[key] = float(take(*(before, run) if key in _WHOLE else some))
+            except BadInput:
+                continue
+        found |= _axes(task, found, before, run)
+    return {key: value for key, value in found.items() if np.isfinite(value)}, columns
+
+
+def lost_columns(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float]:
+    """Return the loss of each column that counts."""
+    try:
+        return information_loss(before, run, list(task.counted), detail=True).columns
+    except BadInput:  # None that varies.
+        return {}
+
+
+def of_check(check: CheckReport) -> dict[str, float]:
+    """Count what the check found to be given away, though accepted, and to be narrowed down."""
+    accepted = {f.promise for f in check.findings if f.detail.startswith("accepted by allow_leaks")}
+    narrowed = [note for note in check.notes if " narrow" in note or " tells that " in note]
+    return {"leaks": float(len(accepted)), "narrowed": float(len(narrowed))}
+
+
+def blanked(before: pa.Table, run: pa.Table) -> float:
+    """Return the share of the cells of released columns that are empty, and were not before."""
+    names = [name for name in run.column_names if name in before.column_names]
+    new = sum(max(0, run[name].null_count - before[name].null_count) for name in names)
+    return new / max(1, len(names) * before.num_rows)
+
+
+def _informed(
+    task: Task,
+    before: pa.Table,
+    run: pa.Table,
+    others: Sequence[pa.Table],
+    drawn: Collection[str],
+) -> dict[str, float]:
+    known = [name for name in task.known if name in run.column_names]
+    n = before.num_rows
+    if not known or not n:
+        found = 1 / max(1, n)
+        return {"informed_linkage": found, "informed_linkage_largest": found}
+    linked = informed_linkage(
+        before,
+        run,
+        known=known,
+        drawn=drawn,
+        reruns=[other.select(known) for other in others],
+        queries=None if n <= _ALL else _SOME,
+        detail=True,
+    )
+    return {"informed_linkage": linked.value, "informed_linkage_largest": linked.largest}
+
+
+def _distance(before: pa.Table, run: pa.Table) -> float:
+    names = list(numeric_pairs(before, run))
+    if not names:
+        raise BadInput("distance linkage needs numbers")
+    return distance_linkage(before.select(names), run.select(names), known="all")
+
+
+def _interval(before: pa.Table, run: pa.Table) -> float:
+    if not numeric_pairs(before, run):
+        raise BadInput("interval disclosure needs numbers")
+    return interval_disclosure(before, run)
+
+
+def _il1s(before: pa.Table, run: pa.Table) -> float:
+    if not numeric_pairs(before, run):
+        raise BadInput("IL1s needs numbers")
+    return il1s(before, run, normalize=True)
+
+
+_WHOLE = ("interval_disclosure", "il1s", "correlations", "blanks")
+_MEASURES: dict[str, Callable[[pa.Table, pa.Table], float]] = {
+    "distance_linkage": _distance,
+    "interval_disclosure": _interval,
+    "il1s": _il1s,
+    **STANDARDS,
+    "blanks": blanked,
+}
+
+
+def _some(before: pa.Table, run: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Return some records of large tables, the same ones each time."""
+    n = before.num_rows
+    if n <= _COMPARED:
+        return before, run
+    places = pa.array(np.sort(np.random.default_rng(0).permutation(n)[:_COMPARED]))
+    return before.take(places), run.take(places)
+
+
+# What a front is drawn by
+
+
+def _axes(task: Task, found: dict[str, float], before: pa.Table, run: pa.Table) -> dict[str, float]:
+    """Return risk and loss, as the search defines them."""
+    if task.measure is None:
+        return {"risk": found["informed_linkage"], "loss": found["information_loss"]}
+    if task.measure in SCORES:
+        return score_axes(str(task.measure), *_numbers(before, run))
+    return {
+        "risk": found["informed_linkage"],
+        "loss": loss_by(task.measure)(*_numbers(before, run)),
+    }
+
+
+def score_axes(name: str, before: pa.Table, run: pa.Table) -> dict[str, float]:
+    """Return the two halves of a score, and the score: the mean of both."""
+    if name == "score":
+        parts = score(before, run, detail=True).parts
+        return {"risk": parts["dr"], "loss": parts["il"], "score": (parts["dr"] + parts["il"]) / 2}
+    whole = normalized_score(before, run, detail=True)
+    risk = (whole.parts["idr"] + whole.parts["dld"]) / 2
+    return {"risk": risk, "loss": 2 * whole.value - risk, "score": whole.value}
+
+
+def loss_by(measure: str | Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:
+    """Return the function of a measure of loss that is given by name or as it is."""
+    if callable(measure):
+        return measure
+    found: Callable[[Any, Any], float] = getattr(utility, measure)
+    return found
+
+
+def _numbers(before: pa.Table, run: pa.Table) -> tuple[pa.Table, pa.Table]:
+    names = list(numeric_pairs(before, run))
+    return before.select(names), run.select(names)

@@ -1,0 +1,40 @@
+"""Released cells of parts against the whole flow."""
+
+import pytest
+
+from discreet.flow.protection import prepare
+from discreet.recipe.recipe import Recipe
+from discreet.tuning.cells import Released
+from tests.tuning.test_judge import a_task
+
+# Without chance, whose draws go by the recipe.
+SETTLED = [(0, 0, 0, 0, 0), (1, 0, 0, 2, 0), (1, 1, 0, 0, 1), (4, 4, 0, 0, 1)]
+
+
+@pytest.mark.parametrize("choice", SETTLED)
+def test_parts_put_together_are_what_the_whole_recipe_releases(choice):
+    task = a_task()
+    whole = prepare(task.table, Recipe.from_dict(task.space.recipe(choice)), "memory")
+    assert Released(task).table(choice, 7).equals(whole.finished.table)
+
+
+def test_chance_goes_by_the_seed_alone():
+    one, other = Released(a_task()), Released(a_task())
+    assert one.cells(0, 2, 1)["income"] == other.cells(0, 2, 1)["income"]
+    assert one.cells(0, 2, 1)["income"] != one.cells(0, 2, 2)["income"]
+    assert one.cells(0, 1, 1)["income"] == one.cells(0, 1, 2)["income"]
+
+
+def test_what_is_dropped_has_no_cells():
+    released = Released(a_task())
+    assert released.cells(0, 4, 1) == {}
+    assert "income" not in released.table((4, 0, 0, 0, 0), 1).column_names
+
+
+def test_joint_parts_come_after_those_of_their_columns():
+    released = Released(a_task())
+    found = released.joint((0, 1, 0, 0, 1), 1)
+    assert set(found) == {"age", "region", "sex"}
+    blanked = sum(cells.null_count for cells in found.values())
+    assert blanked > 0
+    assert released.joint((0, 1, 0, 0, 0), 1) == {}
