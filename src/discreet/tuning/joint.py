@@ -29,7 +29,7 @@ _LARGEST = 0.1
 _FEW = 10
 # Larger tables are cut into blocks, so that a group costs the same whatever their size.
 _BLOCK = 5_000
-# Records that share a value of a key, below which it is continuous: it would be blanked nearly whole.
+# A key whose values fewer records share is continuous, and would be blanked nearly whole.
 _SHARED = 3
 # The share of the records that levels may leave out.
 _LIMITS = (0.05, 0.01, 0.0)
