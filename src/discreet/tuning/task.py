@@ -20,7 +20,8 @@ from discreet.recipe.recipe import Recipe
 from discreet.registry import find_method
 from discreet.table.columns import kind_of
 from discreet.tuning.asked import Asked, read_asked
-from discreet.tuning.bounds import Bound, Measure, read_loss, read_risk, read_standards
+from discreet.tuning.bounds import Bound as Bound
+from discreet.tuning.bounds import Measure, read_loss, read_risk, read_standards
 from discreet.tuning.joint import joint_parts
 from discreet.tuning.options import KEPT, column_options, how_many
 from discreet.tuning.space import Option, Part, Space, built
@@ -183,7 +184,7 @@ class _Columns:
         """Refuse columns that are not there, and those that nothing can be chosen for."""
         asked = self.asked
         for name in asked.treated:
-            self._refuse_unless(name in self.role, name, "steps", "the table has no such column")
+            self._refuse_unless(name in self.role, name, "a step", "")
         for name in asked.hierarchies:
             self._refuse_unless(name in self.released, name, "hierarchies", "which is not released")
             self._refuse_unless(
@@ -208,7 +209,7 @@ class _Columns:
         if not fine:
             known = self.table.column_names
             why = why if name in known else f"which the table does not have; {nearest(name, known)}"
-            raise BadInput(f"{where}: names '{name}', {why}")
+            raise BadInput(f"{where} names '{name}', {why}")
 
     def _known(self) -> list[str]:
         known = self.asked.search.get("known")
