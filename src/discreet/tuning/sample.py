@@ -62,6 +62,9 @@ def stratified_sample(frame: Frame, roles: Roles, rows: int = 20_000, seed: int 
         # The engine's order is another one each time.
         order = np.lexsort([_of_cells(table), numbers])
         table, numbers = table.take(pa.array(order)), numbers[order]
+        if by is None:
+            # Rows that are alike are still several.
+            numbers = _mixed(np.arange(len(table), dtype=np.uint64), seed)
     if len(table) <= rows:
         return table
     # Each unit is where its first row is.
