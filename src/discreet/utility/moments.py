@@ -63,7 +63,7 @@ def il_metrics(
     if not threshold >= 0:
         raise BadInput(f"threshold = {threshold} must be 0 or more")
     pairs = compared(original, protected, "il_metrics")
-    changes = {name: _change(x, y, threshold) for name, (x, y) in pairs.items()}
+    changes = {name: cell_change(x, y, threshold) for name, (x, y) in pairs.items()}
     varied = [pairs[name] for name, change in changes.items() if not change.constant]
     before, after = ([pair[side] for pair in varied] for side in (0, 1))
     second = (covariances(before), covariances(after)) if varied else None
@@ -84,7 +84,8 @@ class CellChange:
     flat: bool  # y is one value
 
 
-def _change(x: np.ndarray, y: np.ndarray, threshold: float) -> CellChange:
+def cell_change(x: np.ndarray, y: np.ndarray, threshold: float = 0.0) -> CellChange:
+    """Return what the cells of one column add, before and after."""
     used = np.abs(x) > threshold
     return CellChange(
         relative=float((np.abs(x[used] - y[used]) / np.abs(x[used])).sum()),
