@@ -10,8 +10,6 @@ attribute (an interval of values, or one category). A set of originals is a row 
    Bit k of a pattern is set where attribute k agrees.
 3. Twice. First all patterns are counted over all records (for the model), then again record by
    record (for the links), where only parts that can hold a link as strong as the own one matter.
-4. In between, the model is fitted to the counts by EM, one plain sum after the other, so that no
-   digit depends on the number of threads.
 """
 
 import numpy as np
@@ -97,54 +95,6 @@ def best_is_own(spans, orders, below, stride, n, top, first, last, hits):
                 ties += counts[pattern]
             counts[pattern] = 0
         hits[i] = 0.0 if stronger else 1.0 / ties
-
-
-@njit(cache=True, nogil=True)
-def fit_patterns(patterns, pairs, p, prior, start, least, most_steps, settled):
-    """Return m and u, how likely each of p attributes agrees in matches and in other pairs.
-
-    `pairs` says how many pairs have each of the `patterns`, of which `prior` is the share of
-    matches. m begins at `start`, and stays at u or above; both stay `least` away from 0 and 1. Ends
-    when no probability changes by `settled`, or after some steps.
-    """
-    m, u = np.full(p, start), np.empty(p)
-    _share_agreeing(patterns, pairs, least, u)
-    matches, others = np.empty(len(pairs)), np.empty(len(pairs))
-    new_m, new_u = np.empty(p), np.empty(p)
-    for _ in range(most_steps):
-        for i in range(len(pairs)):
-            match, other = 1.0, 1.0
-            for k in range(p):
-                agrees = (patterns[i] >> k) & 1
-                match *= m[k] if agrees else 1 - m[k]
-                other *= u[k] if agrees else 1 - u[k]
-            match *= prior
-            chance = match / (match + (1 - prior) * other)
-            matches[i], others[i] = pairs[i] * chance, pairs[i] * (1 - chance)
-        _share_agreeing(patterns, others, least, new_u)
-        _share_agreeing(patterns, matches, least, new_m)
-        change = 0.0
-        for k in range(p):
-            new_m[k] = max(new_m[k], new_u[k])
-            change = max(change, abs(new_m[k] - m[k]), abs(new_u[k] - u[k]))
-            m[k], u[k] = new_m[k], new_u[k]
-        if change < settled:
-            break
-    return m, u
-
-
-@njit(cache=True, nogil=True)
-def _share_agreeing(patterns, pairs, least, shares):
-    """Fill in the share of pairs in which each attribute agrees."""
-    total = 0.0
-    shares[:] = 0.0
-    for i in range(len(pairs)):
-        total += pairs[i]
-        for k in range(len(shares)):
-            if (patterns[i] >> k) & 1:
-                shares[k] += pairs[i]
-    for k in range(len(shares)):
-        shares[k] = min(max(shares[k] / max(total, 1e-300), least), 1 - least)
 
 
 @njit(cache=True, nogil=True)
@@ -258,3 +208,62 @@ def _room(p, n):
         parts[0, -1] = (_1 << np.uint64(n & 63)) - _1
     path, counts = np.empty((p + 1, 4), np.int64), np.zeros(1 << p, np.int64)
     return np.empty((p, words), np.uint64), parts, path, counts
+
+
+@njit(cache=True, nogil=True)
+def fit_mixture(patterns, pairs, m, u, prior, least, most_steps, settled):
+    """Fit m and u by EM in place; the prior stays, and m stays at u or above.
+
+    Parameters
+    ----------
+    patterns : int64
+        Those that occur; bit k is set where attribute k agrees.
+    pairs : float64
+        How often each occurs.
+    m, u : (p,) float64
+        In: where m starts; out: the estimates.
+    prior : float
+        Share of matches.
+    least : float
+        Estimates stay this far from 0 and 1.
+    most_steps : int
+    settled : float
+        It ends when no estimate changes by as much.
+    """
+    p = m.size
+    new_m, new_u = np.zeros(p), np.zeros(p)
+    _mean_agreement(patterns, pairs, u, least)
+    match, other = np.empty(pairs.size), np.empty(pairs.size)
+    for _ in range(most_steps):
+        for i in range(pairs.size):
+            a, b = prior, 1 - prior
+            for k in range(p):
+                agrees = patterns[i] >> k & 1
+                a *= m[k] if agrees else 1 - m[k]
+                b *= u[k] if agrees else 1 - u[k]
+            chance = a / (a + b)
+            match[i], other[i] = pairs[i] * chance, pairs[i] * (1 - chance)
+        _mean_agreement(patterns, other, new_u, least)
+        _mean_agreement(patterns, match, new_m, least)
+        change = 0.0
+        for k in range(p):
+            new_m[k] = max(new_m[k], new_u[k])
+            change = max(change, abs(new_m[k] - m[k]), abs(new_u[k] - u[k]))
+            m[k], u[k] = new_m[k], new_u[k]
+        if change < settled:
+            break
+
+
+@njit(cache=True, nogil=True)
+def _mean_agreement(patterns, weights, shares, least):
+    """Fill in the share of the weight in which each attribute agrees."""
+    total = 0.0
+    shares[:] = 0.0
+    for i in range(weights.size):
+        total += weights[i]
+        for k in range(shares.size):
+            if patterns[i] >> k & 1:
+                shares[k] += weights[i]
+    total = max(total, 2.2250738585072014e-308)
+    for k in range(shares.size):
+        shares[k] = min(max(shares[k] / total, least), 1 - least)

@@ -16,13 +16,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.kernels.agreement import (
-    best_is_own,
-    count_patterns,
-    fit_patterns,
-    intervals,
-    prefixes,
-)
+from discreet.kernels.agreement import best_is_own, count_patterns, fit_mixture, intervals, prefixes
 from discreet.measure import AVERAGE, Facts, Figure, Measure
 from discreet.risk._known import (
     Known,
@@ -251,10 +245,10 @@ def fit_agreement(counts: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """
     there = np.flatnonzero(counts)
     p = len(counts).bit_length() - 1
-    found: tuple[np.ndarray, np.ndarray] = fit_patterns(
-        there, counts[there].astype(np.float64), p, 1.0 / n, _START_M, _LEAST, _MOST_STEPS, _SETTLED
-    )
-    return found
+    m, u = np.full(p, _START_M), np.empty(p)
+    pairs = counts[there].astype(np.float64)
+    fit_mixture(there, pairs, m, u, 1.0 / n, _LEAST, _MOST_STEPS, _SETTLED)
+    return m, u
 
 
 def _agrees(patterns: int) -> np.ndarray:

@@ -15,8 +15,6 @@ from discreet.tuning.pareto import crowding, on_map
 from discreet.tuning.space import Choice, Part
 from discreet.tuning.trials import Trials
 
-# Parents where only one figure counts.
-_POPULATION = 32
 # Parts of a child that are changed, on average.
 _CHANGED = 1.5
 # Of the changes, those that go up to so many places along the order of loss; others go anywhere.
@@ -83,13 +81,7 @@ class _Breed:
     def _parents(self) -> list[Choice]:
         """Return the front, or those whose single figure is best."""
         trials = self.trials
-        if not trials.single:
-            return trials.front
-        figures = trials.judged
-        ranked = sorted(
-            figures, key=lambda c: (figures[c].broken, figures[c].risk + figures[c].loss)
-        )
-        return ranked[:_POPULATION]
+        return [choice for *_, choice in trials.best_first] if trials.single else trials.front
 
     def _pair(self, parents: list[Choice]) -> tuple[int, int]:
         """Return the places of two parents: one where the front has room, and one near it."""

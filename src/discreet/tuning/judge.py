@@ -17,9 +17,9 @@ from discreet.risk._found import Sheet, Told
 from discreet.risk._tells import Column
 from discreet.risk.informed import learned_from
 from discreet.tuning.cells import Cells, Group, Released
-from discreet.tuning.figures import Figures
+from discreet.tuning.figures import Figures, Profile
 from discreet.tuning.measured import SCORES, loss_of, standards_of
-from discreet.tuning.scored import Scored
+from discreet.tuning.scored import ScoreJudge
 from discreet.tuning.space import Choice, Space
 from discreet.utility.information import information_loss
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 # Runs with other seeds that the intruder learns from.
 RERUNS = 3
-# Seeds that a score is the mean of: that of one release is luck, which a search would find.
-_SCORED = 2
 # Records that are looked for: all of a small table.
 _ALL, _SOME = 5_000, 2_000
 # With fewer records all codes fit into 16 bits, even if each has other values in all runs.
@@ -39,14 +37,6 @@ _MOST_BYTES = 1 << 28
 # What cannot be released at all is worse than anything that can.
 REFUSED = Figures(1.0, 1.0, 1e6)
 _REFUSED_SCORE = Figures(100.0, 100.0, 1e6)
-
-
-@dataclass(frozen=True)
-class Profile:
-    """What an option of a part does by itself: loss, and bits told, summed over its columns."""
-
-    loss: float
-    bits: float
 
 
 @dataclass(frozen=True)
@@ -88,7 +78,7 @@ class Judge:
         self._sheet = Sheet(order[: self.queries], small=n < _SMALL)
         [(_, self._learned)] = learned_from(order, order, RERUNS)
         self._counted = [name for name in task.counted if _varies(task, name)]
-        self._scored = Scored(task, self.released) if task.measure in SCORES else None
+        self._scored = ScoreJudge(task, self.released, seed) if task.measure in SCORES else None
         self._groups: dict[Group, dict[str, _Known]] = {}
         # Those of several parts, with the bytes that they take on the sheet.
         self._joint: dict[Group, int] = {}
@@ -108,7 +98,7 @@ class Judge:
         self._forget()
         try:
             if self._scored is not None:
-                return self._score(choice)
+                return self._scored.figures(choice, queries)
             known = {n: one for g in self.released.groups(choice) for n, one in self._of(g).items()}
             told = [known[name].told for name in self.task.known if name in known]
             risk = self._found([one for one in told if one is not None], queries)
@@ -143,7 +133,7 @@ class Judge:
         group = Group(columns, ((part, option),))
         try:
             if self._scored is not None:
-                return Profile(*self._scored.profile(group, self.seeds[0]))
+                return self._scored.profile(part, option)
             known = self._of(group)
         except BadInput:
             return Profile(np.inf, np.inf)
@@ -151,12 +141,6 @@ class Judge:
         loss = sum((known[name].loss or 0.0) if name in known else 1.0 for name in counted)
         bits = sum(one.told.bits for one in known.values() if one.told is not None)
         return Profile(loss, bits)
-
-    def _score(self, choice: Choice) -> Figures:
-        assert self._scored is not None
-        found = [self._scored.halves(choice, seed) for seed in self.seeds[:_SCORED]]
-        risk, loss = np.mean([(one.risk, one.loss) for one in found], axis=0)
-        return Figures(float(risk), float(loss), float(found[0].lost))
 
     def _loss(self, known: Mapping[str, _Known]) -> float:
         """Return the mean over the columns that count, those that are dropped being lost whole."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,6 +19,10 @@ _RACED = 0.05
 _FEWEST = 50
 # Standard errors by which a choice must look worse than a point of the front to be dropped.
 _BEYOND = 2.0
+# Points of a score by which a choice must look worse than the last of the parents to be dropped.
+_WORSE = 0.25
+# Parents where only one figure counts.
+POPULATION = 32
 # Seconds between two reports of progress.
 _REPORTS = 0.5
 
@@ -114,6 +118,8 @@ class Trials:
         self.seen: set[Choice] = set()
         # Those that were judged in full, in order.
         self.judged: dict[Choice, Figures] = {}
+        # Of them the best by the single figure, with it, where only that counts.
+        self.best_first: list[tuple[float, float, Choice]] = []
         # Of them those that are not dominated, by rising risk and falling loss.
         self.front: list[Choice] = []
         self._risks: list[float] = []
@@ -144,7 +150,12 @@ class Trials:
         """
         self._begin(choice)
         some = max(_FEWEST, int(_RACED * self.judge.queries))
-        if not self.single and self.front and 2 * some <= self.judge.queries:
+        if self.single:
+            if len(self.best_first) == POPULATION:
+                broken, score, _ = _ranked(choice, self._figures(choice, some))
+                if (broken, score - _WORSE) > self.best_first[-1][:2]:
+                    return None
+        elif self.front and 2 * some <= self.judge.queries:
             first = self._figures(choice, some)
             # One more that is found and one that is not: none of few may be chance.
             share = (first.risk * some + 1) / (some + 2)
@@ -160,7 +171,7 @@ class Trials:
             points = [one for one in points if one.risk <= self._bound] or points[:1]
             return min(points, key=lambda one: one.loss, default=None)
         if self.single:
-            return min(points, key=lambda one: one.risk + one.loss, default=None)
+            return self.judged[self.best_first[0][-1]] if self.best_first else None
         return min(points, key=lambda one: sum(on_map(one, self.rows)), default=None)
 
     def go_on(self) -> None:
@@ -195,6 +206,9 @@ class Trials:
 
     def _keep(self, choice: Choice) -> Figures:
         figures = self.judged[choice] = self._figures(choice, None)
+        if self.single:
+            insort(self.best_first, _ranked(choice, figures))
+            del self.best_first[POPULATION:]
         if figures.broken < self._broken:
             self.front, self._risks, self._losses = [], [], []
             self._broken = figures.broken
@@ -215,6 +229,11 @@ class Trials:
             return figures.broken > self._broken
         place = bisect_right(self._risks, figures.risk)
         return place > 0 and self._losses[place - 1] <= figures.loss
+
+
+def _ranked(choice: Choice, figures: Figures) -> tuple[float, float, Choice]:
+    """Return what choices are ordered by where one figure counts: the mean of risk and loss."""
+    return figures.broken, (figures.risk + figures.loss) / 2, choice
 
 
 def _rounded(figures: Figures) -> Figures:
