@@ -112,8 +112,10 @@ def test_one_key_needs_no_joint_part_unless_something_is_demanded():
 def test_keys_that_are_all_amounts_may_be_averaged():
     table = pa.table({name: list(range(40)) for name in "ab"})
     [keys] = joint_parts(table, Roles(quasi=["a", "b"]))
-    averaged = [s["k"] for o in keys.options for s in o.steps if s["method"] == "microaggregation"]
-    assert averaged == [3, 5, 10, 20]
+    steps = [step for option in keys.options for step in option.steps]
+    assert [s["k"] for s in steps if s["method"] == "microaggregation"] == [3, 5, 10, 20]
+    # Nothing would be left of them if they were blanked.
+    assert {s["method"] for s in steps} == {"microaggregation", "mondrian", "generalize"}
 
 
 def test_words_say_what_is_kept(people):

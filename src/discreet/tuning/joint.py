@@ -29,6 +29,8 @@ _LARGEST = 0.1
 _FEW = 10
 # Larger tables are cut into blocks, so that a group costs the same whatever their size.
 _BLOCK = 5_000
+# A key whose values fewer records share is continuous, and would be blanked nearly whole.
+_SHARED = 3
 # The share of the records that levels may leave out.
 _LIMITS = (0.05, 0.01, 0.0)
 # Smallest share of a round of local recoding: smaller ones gain little and take longer.
@@ -139,6 +141,7 @@ class _OfKeys:
         kept: Sequence[str],
     ) -> None:
         self.kept, self.rows = kept, table.num_rows
+        self.continuous = 2 * sum(_is_continuous(table[name]) for name in keys) >= len(keys)
         settled = {
             name: given.get(name, Hierarchy.auto()).settle(table[name], name) for name in keys
         }
@@ -149,27 +152,32 @@ class _OfKeys:
 
     def demanded(self, privacy: list[dict[str, Any]]) -> list[Option]:
         """Return the ways to keep the models, and then the same for larger classes."""
-        options = [self._blanked(privacy, "value"), *self._recoded(privacy)]
+        options = list(self._ways(privacy, ["value"]))
         others = [model for model in privacy if model["model"] != "k-anonymity"]
         for k in self._sizes(above=smallest_class(read_models(privacy))):
-            larger = [_shared_by(k), *others]
-            options += [self._blanked(larger, "value"), *self._recoded(larger)]
+            options += self._ways([_shared_by(k), *others], ["value"])
         return options
 
     def tried(self) -> list[Option]:
         """Return the ways to make the keys k-anonymous, from small to large k."""
-        # Blanks that match anything protect little, whatever k is.
-        options = [self._blanked([_shared_by(k)], "match") for k in self._sizes()[:1]]
+        options: list[Option] = []
         for k in self._sizes():
-            options += [self._blanked([_shared_by(k)], reading) for reading in ("own", "value")]
-            options += self._recoded([_shared_by(k)])
+            # Blanks that match anything protect little, whatever k is: once is enough.
+            readings = ["own", "value"] if options else ["match", "own", "value"]
+            options += self._ways([_shared_by(k)], readings)
         return options
+
+    def _ways(self, privacy: list[dict[str, Any]], readings: Sequence[str]) -> Iterator[Option]:
+        """Return the ways to keep the models, those that usually lose least first."""
+        if not self.continuous or self.kept:
+            yield from (self._blanked(privacy, reading) for reading in readings)
+        yield from self._recoded(privacy)
 
     def _sizes(self, above: int = 0) -> list[int]:
         return [k for k in _SIZES if k > above and k <= _LARGEST * self.rows]
 
     def _recoded(self, privacy: list[dict[str, Any]]) -> Iterator[Option]:
-        """Return the ways to keep the models by coarser values, those that lose least first."""
+        """Return the ways to keep the models by coarser values."""
         sharing = _sharing(read_models(privacy))
         if not self.kept:
             cut = {"method": "mondrian", "privacy": privacy}
@@ -179,16 +187,13 @@ class _OfKeys:
                 words = f"in ranges and groups of the hierarchies that {sharing} share"
                 yield Option((cut | {"hierarchies": self.trees},), words, alone=True)
         # Of all qualities this one is nearest to `information_loss`.
-        coarser: dict[str, Any] = {
-            "method": "generalize",
-            "hierarchies": self.levels,
-            "privacy": privacy,
-        }
-        coarser |= {"quality": "nnue", "evaluations": _NODES}
+        coarser: dict[str, Any] = {"method": "generalize", "privacy": privacy}
+        coarser |= {"hierarchies": self.levels, "quality": "nnue", "evaluations": _NODES}
         if self.kept:
             coarser |= {"levels": dict.fromkeys(self.kept, 0)}
-        words = f"at levels that differ by record, each shared by {sharing}"
-        yield Option((coarser | {"local": True, "round_share": _ROUND},), words, alone=True)
+        if not self.continuous:
+            words = f"at levels that differ by record, each shared by {sharing}"
+            yield Option((coarser | {"local": True, "round_share": _ROUND},), words, alone=True)
         for limit in _LIMITS:
             words = f"at levels that {sharing} share"
             words += f", but for {100 * limit:g} % of records" if limit else ""
@@ -197,7 +202,7 @@ class _OfKeys:
     def _blanked(self, privacy: list[dict[str, Any]], reading: str) -> Option:
         models = read_models(privacy)
         step: dict[str, Any] = {"method": "local-suppression", "improve_moves": _MOVES}
-        if all(isinstance(model, KAnonymity) for model in models):
+        if all(type(model) is KAnonymity for model in models):
             step |= {"k": smallest_class(models), "null_policy": reading}
         else:
             step |= {"privacy": privacy}
@@ -224,7 +229,7 @@ def _sharing(models: Sequence[Any]) -> str:
     for model in models:
         if isinstance(model, LDiversity):
             said.append(f"with {model.l:g} or more values of {model.column}")
-        elif not isinstance(model, KAnonymity):
+        elif type(model) is not KAnonymity:
             said.append(f"that keep {model.model}")
     return " ".join(said)
 
@@ -241,6 +246,13 @@ def _groups(rows: int) -> Iterator[Option]:
 
 def _is_amount(column: pa.ChunkedArray) -> bool:
     return kind_of(column.type) == "numeric" and pc.count_distinct(column).as_py() >= _FEW
+
+
+def _is_continuous(column: pa.ChunkedArray) -> bool:
+    """Tell whether most records have a value that hardly any other has."""
+    counts = pc.value_counts(column).field("counts")
+    rare = pc.filter(counts, pc.less(counts, _SHARED))
+    return 2 * (pc.sum(rare).as_py() or 0) > len(column)
 
 
 def _recoded(space: Space, columns: Collection[str]) -> list[Choice]:
