@@ -215,7 +215,7 @@ def axes_of(task: Task) -> tuple[Axis, Axis]:
         return Axis("disclosure risk (DR)", risk, top=100.0), Axis("loss (IL)", loss, top=100.0)
     intruder = Axis("informed_linkage", risk, "share", 1.0)
     if task.measure is None:
-        return intruder, Axis("information_loss", loss, top=1.0)
+        return intruder, Axis("information_loss", loss, "share", 1.0)
     measure = task.measure
     name = measure if isinstance(measure, str) else getattr(measure, "__name__", "loss")
     return intruder, Axis(name, loss)

@@ -24,6 +24,7 @@ from discreet.tuning.bounds import Bound as Bound
 from discreet.tuning.bounds import Measure, read_loss, read_risk, read_standards
 from discreet.tuning.joint import joint_parts
 from discreet.tuning.options import KEPT, column_options, how_many
+from discreet.tuning.sample import stratified_sample
 from discreet.tuning.space import Option, Part, Space, built
 
 # Rows that are searched; of larger tables, a sample.
@@ -154,8 +155,6 @@ def _rows(frame: Frame, asked: Asked, seed: int) -> pa.Table:
     asked.roles.assign(frame.schema.names)
     if isinstance(frame, MemoryFrame) and frame.num_rows <= ROWS:
         return frame.table
-    from discreet.tuning.sample import stratified_sample
-
     return stratified_sample(frame, asked.roles, rows=ROWS, seed=seed)
 
 
