@@ -176,6 +176,11 @@ def test_seeds_are_not_for_other_runs() -> None:
             {"search": {"privacy": [{"model": "k-anonymty", "k": 5}]}},
             "there is no privacy model 'k-anonymty'; did you mean 'k-anonymity'?",
         ),
+        (
+            {"steps": [{"method": "oma", "columns": ["region"], "k": [3, 5]}]},
+            "column 'region', row 1: 'Lindholm' is not a number; correct it, or list it in "
+            "null_markers if it marks a missing value",
+        ),
         ({"search": [1]}, "search must be a table, not [1]"),
         ({"role": {}}, "the recipe: unknown key 'role'; did you mean 'roles'?"),
         (

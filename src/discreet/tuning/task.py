@@ -22,6 +22,7 @@ from discreet.table.columns import kind_of
 from discreet.tuning.asked import Asked, read_asked
 from discreet.tuning.bounds import SCORES, Measure, read_loss, read_risk, read_standards
 from discreet.tuning.bounds import Bound as Bound
+from discreet.tuning.cells import Group, Released
 from discreet.tuning.joint import joint_parts
 from discreet.tuning.options import KEPT, column_options, how_many
 from discreet.tuning.sample import stratified_sample
@@ -125,7 +126,7 @@ def read_task(
         full = rows if frame.num_rows == len(rows) else frame
         hierarchies = columns.hierarchies(full)
         space = _space(columns, hierarchies, _not_as_they_are(columns, frame), only_given)
-    return Task(
+    task = Task(
         table=rows,
         space=space,
         known=tuple(columns.known),
@@ -136,6 +137,25 @@ def read_task(
         standards=read_standards(asked.search.get("standards", {})),
         full=_to_confirm(table, frame, rows),
     )
+    _try_given(task, asked.given)
+    return task
+
+
+def _try_given(task: Task, given: Sequence[Part]) -> None:
+    """Refuse given steps that this table cannot be put through, whatever their choices."""
+    released = Released(task)
+    for number, part in enumerate(task.space.parts):
+        first: BadInput | None = None
+        for place in range(len(part.options) if part in given else 0):
+            try:
+                released.of(Group(part.columns, ((number, place),)), seed=0)
+            except BadInput as error:
+                first = first or error
+            else:
+                first = None
+                break
+        if first is not None:
+            raise first
 
 
 def _numeric(asked: Asked) -> list[str]:

@@ -49,10 +49,12 @@ def step_words(step: Mapping[str, Any]) -> str:
     'reordered by noise of 20 % of the standard deviation'
     >>> step_words({"method": "vmdav", "k": 3})
     'treated by vmdav (k = 3)'
+    >>> step_words({"method": "mondrian", "privacy": [{"model": "k-anonymity", "k": 5}]})
+    'treated by mondrian (k-anonymity with k = 5)'
     """
     words, said = _in_short(step)
     more = [
-        f"{key} = {_short(value)}"
+        _parameter(key, value)
         for key, value in step.items()
         if key not in (*said, *_UNSAID) and not isinstance(value, Mapping)
     ]
@@ -69,8 +71,9 @@ def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
             words = f"{does} {_NOISE[kind].format(_percent(scale))}"
             return words, ("kind", "scale", "match_ranks")
     if method == "pram" and isinstance(step.get("retention"), float):
-        changed = _percent(1 - step["retention"])
-        return f"drawn anew in {changed} of records", ("retention", "invariant")
+        does = "drawn anew" if step.get("invariant") else "changed"
+        share = _percent(1 - step["retention"])
+        return f"{does} in {share} of records", ("retention", "invariant")
     if method == "generalize" and not step.get("privacy"):
         return "recoded to coarser values", ("levels",)
     words, said = _SAID.get(method, ("", ()))
@@ -81,8 +84,18 @@ def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return f"treated by {method}", ()
 
 
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _parameter(key: str, value: Any) -> str:
+    if key == "privacy":
+        return " and ".join(_model(one) for one in (value if isinstance(value, list) else [value]))
+    return f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}"
+
+
+def _model(model: Any) -> str:
+    """Say a privacy model: l-diversity with l = 3, column = illness."""
+    if not isinstance(model, Mapping):
+        return str(model)
+    given = [_parameter(key, value) for key, value in model.items() if key != "model"]
+    return f"{model['model']} with {', '.join(given)}"
 
 
 def _percent(share: float) -> str:
