@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,8 @@ from discreet.tuning.space import Option, Part, Space, built
 
 # Rows that are searched; of larger tables, a sample.
 ROWS = 20_000
+# The label of a range of numbers: 20-29, [20, 30), >= 90.
+_RANGE = re.compile(r"\d\s*(-|–|,|to)\s*\d|[<>≤≥]")
 
 
 @dataclass(frozen=True)
@@ -320,7 +323,7 @@ def _space(
 
 def _options(columns: _Columns, hierarchy: Hierarchy, name: str) -> tuple[Option, ...]:
     asked = columns.asked
-    coded = _is_coded(asked.hierarchies.get(name))
+    coded = _is_coded(asked.hierarchies.get(name), columns.table[name], name)
     # What averages promise would not hold of rows that are linked.
     promise = asked.recipe([]).linked is None
     return column_options(
@@ -341,9 +344,15 @@ def _hides(option: Option, column: pa.ChunkedArray) -> bool:
     return "coarsens" in effects or (bool(effects) and kind_of(column.type) == "numeric")
 
 
-def _is_coded(hierarchy: Hierarchy | None) -> bool:
-    """Tell whether numbers stand for categories: those that are merged by a list are."""
-    return hierarchy is not None and hierarchy.spec["kind"] in ("csv", "table", "groups")
+def _is_coded(hierarchy: Hierarchy | None, column: pa.ChunkedArray, name: str) -> bool:
+    """Tell whether numbers stand for categories: those whose groups are listed, and not ranges."""
+    if hierarchy is None or kind_of(column.type) != "numeric":
+        return False
+    if hierarchy.spec["kind"] not in ("csv", "table", "groups"):
+        return False
+    ladder = hierarchy.bind(column, name)
+    labels = ladder.labels[1] if ladder.height > 1 else []
+    return not any(map(_RANGE.search, labels))
 
 
 def _base(columns: _Columns) -> dict[str, Any]:
