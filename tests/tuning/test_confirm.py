@@ -171,3 +171,22 @@ def test_ctrl_c_before_any_point_is_confirmed_ends_all():
 
     with pytest.raises(KeyboardInterrupt):
         confirmed_front(task(), {(0, 0, 0): Figures(1.0, 0.0)}, tell=tell)
+
+
+def test_what_becomes_of_a_column_is_told_with_its_joint_parts():
+    plain = task()
+    pair = ("income", "assets")
+    mean = {"method": "microaggregation", "k": 5}
+    joint = Part(
+        pair,
+        (Option(), Option((mean,), "averaged together"), Option((mean,), "averaged", alone=True)),
+        joint=True,
+    )
+    space = Space((*plain.space.parts, joint), plain.space.base)
+    both = replace(plain, space=space)
+    swapped = "swapped within 3 % of ranks"
+    assert confirm_one(both, (0, 1, 0, 1), 2).parts == {
+        "age": "kept", "income": f"{swapped}, then averaged together", "assets": "averaged together",
+    }  # fmt: skip
+    assert confirm_one(both, (0, 1, 0, 2), 2).parts["income"] == "averaged"
+    assert confirm_one(both, (0, 1, 0, 0), 2).parts["income"] == swapped

@@ -28,7 +28,7 @@ from discreet.tuning.front import Front
 from discreet.tuning.measured import SCORES, measured, of_check
 from discreet.tuning.pareto import non_dominated, on_map
 from discreet.tuning.points import SAFE, Axis, Point
-from discreet.tuning.space import Choice
+from discreet.tuning.space import Choice, Option
 
 if TYPE_CHECKING:
     from discreet.tuning.task import Task
@@ -201,19 +201,18 @@ def _means(found: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def _parts(task: Task, choice: Choice) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Say what becomes of each part of the table, and which are left out of the release."""
-    parts: dict[str, str] = {}
-    gone = set(task.space.dropped(choice))
-    left_out = []
-    for number, part in enumerate(task.space.parts):
-        name = ", ".join(part.columns)
-        if part.joint and not task.space.option(choice, number).steps:
-            parts.setdefault(name, "kept")
-            continue
-        parts[name] = task.space.option(choice, number).words
-        if not part.joint and gone.issuperset(part.columns):
-            left_out.append(name)
-    return parts, tuple(left_out)
+    """Say what becomes of each column, and which are left out of the release."""
+    space = task.space
+    said: dict[str, list[Option]] = {}
+    for number, part in enumerate(space.parts):
+        option = space.option(choice, number)
+        for name in part.columns if option.steps or not part.joint else ():
+            own = said.setdefault(name, [])
+            if option.alone or not any(one.steps for one in own):
+                own.clear()
+            own.append(option)
+    words = {name: ", then ".join(one.words for one in own) for name, own in said.items()}
+    return words, tuple(space.dropped(choice))
 
 
 # The front
