@@ -18,6 +18,8 @@ _HOME = {
     "check_release": "discreet.check",
     "compare": "discreet.assessment",
     "inspect": "discreet.inspection",
+    "search": "discreet.tuning.search",
+    "sweep": "discreet.tuning.sweep",
     "Recipe": "discreet.recipe",
     "Roles": "discreet.recipe",
     "read_table": "discreet.table",
@@ -33,6 +35,8 @@ __all__ = [
     "inspect",
     "protect",
     "read_table",
+    "search",
+    "sweep",
     "write_table",
 ]
 
@@ -46,6 +50,8 @@ if TYPE_CHECKING:
     from discreet.recipe import Roles as Roles
     from discreet.table import read_table as read_table
     from discreet.table import write_table as write_table
+    from discreet.tuning.search import search as search
+    from discreet.tuning.sweep import sweep as sweep
 
 
 def __getattr__(name: str) -> Any:

@@ -156,6 +156,13 @@ class Page:
             raise RuntimeError(found["exceptionDetails"]["exception"]["description"])
         return found["result"].get("value")
 
+    def resize(self, width: int, scheme: str = "light") -> None:
+        """Show it in a window of another width, to someone who likes light or dark pages."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self._call("Emulation.setDeviceMetricsOverride", **size)
+        wanted = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._call("Emulation.setEmulatedMedia", features=wanted)
+
     def screenshot(self) -> bytes:
         """Give the whole page as PNG."""
         options = {"format": "png", "captureBeyondViewport": True}

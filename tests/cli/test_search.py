@@ -1,11 +1,19 @@
 """`discreet search` and `discreet sweep`, run as a user runs them."""
 
+import json
+import shlex
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from discreet import write_table
 from discreet.cli.search import _line
 from discreet.datasets import make_households
+from discreet.recipe import Recipe
 from discreet.tuning.figures import Figures
+from discreet.tuning.front import Front
+from discreet.tuning.points import Axis, Point
 from discreet.tuning.trials import Progress
 
 
@@ -18,6 +26,75 @@ def place(tmp_path, monkeypatch):
         '[roles]\nidentifiers = ["name"]\nquasi = ["region", "age"]\nconfidential = ["income"]\n'
     )
     return tmp_path
+
+
+def by_hand() -> Front:
+    """A front of four points."""
+    points = []
+    for place in range(1, 5):
+        content = {
+            "roles": {"confidential": ["income"], "rest": "drop"},
+            "steps": [{"method": "oma", "columns": ["income"], "k": 50 // place}],
+        }
+        words = ["name dropped", f"income averaged in groups of {50 // place} or more"]
+        spread = {"risk": (place / 110, place / 90), "loss": (0.5 / place, 0.5 / place)}
+        recipe = Recipe.from_dict(content)
+        points.append(
+            Point(f"{place:02}", recipe, place / 100, 0.5 / place, words, confirmed=spread)
+        )
+    axes = Axis("informed_linkage", 0.025, "share", 1), Axis("information_loss", top=1)
+    return Front(points, *axes, 300, 300, evaluations=1234, seconds=12.3)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the command asks of the search, which answers at once."""
+    got = {}
+
+    def search(table, recipe, **arguments):
+        got.update(arguments, table=table, recipe=recipe)
+        return by_hand()
+
+    for name in ("search", "sweep"):
+        module = SimpleNamespace(**{name: search})
+        monkeypatch.setitem(sys.modules, f"discreet.tuning.{name}", module)
+    return got
+
+
+def test_what_is_printed(place, run, asked):
+    code, out, err = run("search", "people.csv", "--recipe", "r.toml", "--separator", ",")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert len(lines) <= 30
+    assert lines[0] == "1,234 releases of people.csv (300 records) tried in 12 s; 4 to choose from."
+    assert lines[4] == "Recommended: 02, least loss within the risk bound and best balance"
+    assert "    name dropped, income averaged in groups of 25 or more" in lines
+    assert lines[-3] == "All points: people.front/index.html; their recipes: people.front/recipes"
+    assert lines[-1] == (
+        "  discreet protect people.csv --recipe people.front/recipes/02.toml --separator , "
+        "--out people.release"
+    )
+    assert asked["dialect"]["separator"] == ","
+
+
+def test_what_is_asked_of_the_search(place, run, asked):
+    options = ["--keep", 'age, "a,b"', "--evaluations", "9", "--seed", "3", "--risk", "risk <= 1"]
+    run("search", "people.csv", "--recipe", "r.toml", *options, "--out", "f", "--loss", "il1s")
+    assert asked["keep"] == ["age", "a,b"]
+    assert (asked["evaluations"], asked["minutes"], asked["seed"]) == (9, None, 3)
+    assert (asked["risk"], asked["loss"]) == ("risk <= 1", "il1s")
+    assert str(asked["out"]) == "f"
+
+
+def test_json(place, run, asked):
+    for command in ("search", "sweep"):
+        code, out, _ = run(command, "people.csv", "--recipe", "r.toml", "--json")
+        content = json.loads(out)
+        assert code == 0
+        assert content["folder"] == "people.front"
+        assert shlex.split(content["next"])[-1] == "people.release"
+        kept = {key: value for key, value in content.items() if key not in ("folder", "next")}
+        assert kept == json.loads(json.dumps(by_hand().to_dict()))
 
 
 @pytest.mark.parametrize(

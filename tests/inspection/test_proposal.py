@@ -207,3 +207,64 @@ def test_no_hierarchy_is_written_where_one_exists(tmp_path, seen):
     with pytest.raises(BadInput, match=r"\.csv exists; choose another folder, or remove it"):
         write_hierarchies(seen, hierarchies, tmp_path)
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def _found(proposal, steps, **roles):
+    """The roles of a proposal with other steps, as a search finds them."""
+    content = proposal.recipe.model_dump(exclude_none=True)
+    return Recipe.from_dict(content | {"roles": content["roles"] | roles, "steps": steps})
+
+
+def test_what_a_search_may_choose_within(seen):
+    content = propose(seen).to_search()
+    assert "steps" not in content
+    assert content["roles"]["quasi"] == list(content["hierarchies"])
+    assert content["search"] == {"privacy": [{"model": "k-anonymity", "k": 5}]}
+    amounts = pa.table({"income": [float(i * i % 97) for i in range(50)]})
+    assert "search" not in propose(inspect(amounts)).to_search()
+
+
+def test_the_steps_of_a_search_take_the_place_of_the_proposed(seen):
+    proposal = propose(seen)
+    again = proposal.with_steps(proposal.recipe, [])
+    assert again.recipe == proposal.recipe
+    spec = {"kind": "intervals", "widths": [10]}
+    steps = [
+        {"method": "generalize", "columns": ["age"], "hierarchies": {"age": spec}, "levels": {"age": 1}},
+        {"method": "noise", "columns": ["income"], "scale": 0.2, "kind": "multiplicative"},
+    ]  # fmt: skip
+    kept = {"quasi": ["age", "sex"], "untouched": ["sex"], "confidential": ["income"]}
+    found = _found(proposal, steps, **kept)
+    written = proposal.with_steps(found, ["age in 10-year groups", ""])
+    assert written.recipe.roles == found.roles
+    assert written.recipe.steps == found.steps
+    lines = written.text.splitlines()
+    assert "# age in 10-year groups" in lines
+    assert '    "age",  # registers and networks show it, as its name says' in lines
+    [dropped] = [line for line in lines if line.startswith('# dropped: "disease"')]
+    assert dropped.endswith("it was taken for confidential")
+    # What is so by default is not written.
+    assert "precision" not in written.text
+
+
+def test_the_steps_of_a_search_read_the_hierarchies_that_are_written(seen):
+    proposal = propose(seen, folder="trees")
+    steps = [
+        {
+            "method": "generalize",
+            "columns": ["age"],
+            "privacy": [{"model": "k-anonymity", "k": 5}],
+            "hierarchies": {"age": {"kind": "auto"}},
+        }
+    ]
+    found = _found(proposal, steps, quasi=["age"])
+    text = proposal.with_steps(found, []).text
+    assert 'privacy = [{ k = 5, model = "k-anonymity" }]' in text
+    assert 'age = "trees/age.csv"' in text
+
+
+def test_strange_names_in_the_steps_of_a_search():
+    names = ['"odd" \\name', "two\nlines", "zip [code]"]
+    table = pa.table({name: [str(i % 5) for i in range(100)] for name in names})
+    proposal = propose(inspect(table), dict.fromkeys(names, "quasi"))
+    assert proposal.with_steps(proposal.recipe, ["two\nlines"]).recipe == proposal.recipe

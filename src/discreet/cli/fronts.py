@@ -6,18 +6,12 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# Alternatives told, the recommended one included, and lines for what each does to the columns.
-FEWEST, MOST = 3, 5
-_LINES = {True: 3, False: 2}
-_RISKS = {
+# Points that are told of, and the lines that are spent on what each does to the columns.
+SHOWN = 4
+_WORDS = {True: 3, False: 2}
+_AXES = {
     "informed_linkage": "records that an intruder who knows the recipe is expected to find",
-    "score": "DR, disclosure risk as the score has it",
-    "normalized_score": "DR, disclosure risk as the score has it",
-}
-_LOSSES = {
     "information_loss": "mean over the columns, 0 where nothing is lost and 1 where all is",
-    "score": "IL, information loss as the score has it",
-    "normalized_score": "IL, information loss as the score has it",
 }
 
 
@@ -37,7 +31,8 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
     Risk: records that an intruder who knows the recipe is expected to find.
     Loss: mean over the columns, 0 where nothing is lost and 1 where all is.
     <BLANKLINE>
-    01, recommended: risk 3.1 %, loss 0.2
+    Recommended: 01
+        risk 3.1 %, loss 0.2
         age in 10-year groups
     """
     lines = [*axes(front), ""]
@@ -46,22 +41,24 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
     for name in alternatives(front):
         lines += _alternative(front, points[name], best, width)
     if front["further"]:
-        lines += ["", *_wrapped(f"To go further: {' '.join(front['further'])}", width, 4)]
+        lines += ["", "To go further:"]
+    for one in front["further"][:2]:
+        lines += _wrapped(one, width, 2, "    ")
     return lines
 
 
 def axes(front: Mapping[str, Any]) -> list[str]:
     """Say what risk and loss are."""
-    risk, loss = front["risk"]["name"], front["loss"]["name"]
-    return [f"Risk: {_RISKS.get(risk, risk)}.", f"Loss: {_LOSSES.get(loss, loss)}."]
+    risk, loss = (_AXES.get(name, name) for name in (front[a]["name"] for a in ("risk", "loss")))
+    return [f"Risk: {risk}.", f"Loss: {loss}."]
 
 
 def alternatives(front: Mapping[str, Any]) -> list[str]:
     """Name the points to tell of: the best, others that are recommended, and some between them."""
     names = [point["name"] for point in front["points"]]
     chosen = [front["best"], *(one["name"] for one in front["recommended"])]
-    chosen = list(dict.fromkeys(chosen))[:MOST]
-    while len(chosen) < min(FEWEST, len(names)):
+    chosen = list(dict.fromkeys(chosen))[:SHOWN]
+    while len(chosen) < min(SHOWN, len(names)):
         # The one that is farthest along the front from those chosen.
         taken = [names.index(name) for name in chosen]
         rest = [place for place in range(len(names)) if place not in taken]
@@ -75,30 +72,34 @@ def _alternative(
     """Say what a point is for, its figures and what it does; of others, where they differ."""
     first = point is best
     named = [one for one in front["recommended"] if one["name"] == point["name"]]
-    kinds = ["recommended"] * first + [one["kind"] for one in named]
-    yield f"{', '.join([point['name'], *kinds])}: {figures(front, point)}"
+    start = f"{'Recommended:' if first else 'Or'} {point['name']}"
+    start = ", ".join([start, *(one["kind"] for one in named)])
     if first:
-        for one in named[:1]:
-            yield from _wrapped(one["reason"], width, 2, "    ")
-    yield from _wrapped(differences(point, best), width, _LINES[first], "    ")
+        yield start
+        yield f"    {figures(front, point, spread=True)}"
+    else:
+        yield f"{start}: {figures(front, point)}"
+    yield from _wrapped(differences(point, best), width, _WORDS[first], "    ")
+    if first and named:
+        yield from _wrapped(f"Why: {named[0]['reason']}", width, 2, "    ")
 
 
-def figures(front: Mapping[str, Any], point: Mapping[str, Any]) -> str:
-    """Say the risk and the loss of a point in plain figures, with their spread over seeds.
+def figures(front: Mapping[str, Any], point: Mapping[str, Any], spread: bool = False) -> str:
+    """Say the risk and the loss of a point in plain figures, or with their spread over seeds.
 
     Examples
     --------
     >>> axes = {"risk": {"unit": "share"}, "loss": {"unit": ""}}
-    >>> figures(axes, {"risk": 0.0312, "loss": 0.5, "spread": {"risk": [0.03, 0.04]}})
+    >>> figures(axes, {"risk": 0.0312, "loss": 0.5, "spread": {"risk": [0.03, 0.04]}}, True)
     'risk 3.1 % (3 to 4 %), loss 0.5'
     """
     said = []
     for axis in ("risk", "loss"):
         scale, unit = (100, " %") if front[axis].get("unit") == "share" else (1, "")
         one = f"{axis} {_plain(scale * point[axis])}{unit}"
-        spread = [_plain(scale * value) for value in point.get("spread", {}).get(axis, ())]
-        if len(set(spread)) > 1:
-            one += f" ({' to '.join(spread)}{unit})"
+        ends = [_plain(scale * value) for value in point.get("spread", {}).get(axis, ())]
+        if spread and len(set(ends)) > 1:
+            one += f" ({' to '.join(ends)}{unit})"
         said.append(one)
     return ", ".join(said)
 
@@ -126,11 +127,13 @@ def differences(point: Mapping[str, Any], best: Mapping[str, Any]) -> str:
 
 
 def _wrapped(text: str, width: int, lines: int, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        text,
+    """Break text into some lines, and no figure from its unit."""
+    wrapped = textwrap.wrap(
+        text.replace(" %", "\N{NO-BREAK SPACE}%"),
         width,
         initial_indent=indent,
         subsequent_indent=indent,
         max_lines=lines,
         placeholder=" ...",
     )
+    return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in wrapped]

@@ -59,7 +59,7 @@ def _comments(front: Mapping[str, Any], best: Mapping[str, Any]) -> Iterator[str
     done = f"{front['evaluations']} releases tried, with seed {front['seed']}"
     yield f"Found by a search: {done} (--evaluations {front['evaluations']} gives it again)."
     yield from axes(front)
-    yield f"This recipe: {figures(front, best)}."
+    yield f"This recipe: {figures(front, best, spread=True)}."
     yield from (f"- {word}" for word in best["words"])
     for one in front["recommended"]:
         if one["name"] == best["name"]:

@@ -16,6 +16,7 @@ Facts = Mapping[str, Any]
 MOST_CARDS = 3
 # So many words of a release are shown at once; the others are folded.
 MOST_WORDS = 7
+LONGEST_WORDS = 120
 _BETTER = {"small": "smaller", "less": "smaller", "large": "larger", "more": "larger"}
 _SHARES = ("share", "%")
 _SHARES_FOUND = ("informed_linkage", "linkage", "risk")
@@ -30,7 +31,7 @@ class Side:
     sentence: str
     bound: str  # whether it keeps its bound; empty if there is none
     kept: bool
-    spread: str  # its range over fresh draws; empty if they give the same
+    note: str  # such as its range over fresh draws, if that is one
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Card:
 
 
 def front_page(front: Facts) -> str:
-    """Write the front of a search, as `Front.to_dict` returns it, as one HTML page.
+    r"""Write the front of a search, as `Front.to_dict` returns it, as one HTML page.
 
     Examples
     --------
@@ -63,12 +64,12 @@ def front_page(front: Facts) -> str:
     ...          "risk": {"name": "informed_linkage", "bound": 0.05},
     ...          "loss": {"name": "information_loss", "bound": None}, "figures": [],
     ...          "points": [point], "searched": [], "recommended": [], "further": [], "best": "01"}
-    >>> page = front_page(front)
+    >>> page = front_page(front).replace("\N{NO-BREAK SPACE}", " ")
     >>> "An informed intruder finds 3.1 % of the records: about 33 of 1,080." in page
     True
     """
     points = front["points"]
-    return render(
+    html = render(
         "front.html",
         title=_title(front),
         best=front["best"],
@@ -84,14 +85,16 @@ def front_page(front: Facts) -> str:
         information=_information(front["loss"]),
         draws=front.get("draws", 5),
     )
+    # A number and its sign stay on one line.
+    return re.sub(r"(?<=\d) %(?!\w)", "\N{NO-BREAK SPACE}%", html)
 
 
 def _title(front: Facts) -> str:
     if not front["points"]:
-        return "No release was found"
+        return "No recipe was found"
     if _missed(front):
-        return f"No release meets the bound; {front['best']} comes nearest"
-    return f"Take {front['best']}"
+        return f"No recipe meets the bound; {front['best']} comes nearest"
+    return f"Take recipe {front['best']}"
 
 
 def _best(front: Facts) -> Facts:
@@ -111,7 +114,7 @@ def _missed(front: Facts) -> str:
     ]
     if not over:
         return ""
-    return f"No release that was found meets {' and '.join(over)}. {best['name']} comes nearest."
+    return f"No recipe that was found meets {' and '.join(over)}. {best['name']} comes nearest."
 
 
 def _kept(point: Facts, front: Facts, side: str) -> bool:
@@ -154,13 +157,13 @@ def _card(point: Facts, front: Facts) -> Card:
     heading, words, folded, fold = _done(point, best)
     return Card(
         name=point["name"],
-        kinds=", ".join(dict.fromkeys(one["kind"] for one in own)),
+        kinds=", ".join(_kinds(front).get(point["name"], [])),
         reasons=tuple(dict.fromkeys(one["reason"] for one in own)),
         risk=_risk(point, front),
         loss=_loss(point, front),
         heading=heading,
-        words=words,
-        folded=folded,
+        words=tuple(map(_brief, words)),
+        folded=tuple(map(_brief, folded)),
         fold=fold,
         against=_against(point, best, front),
         command=f"discreet protect TABLE --recipe FRONT/{point['recipe']} --out FOLDER",
@@ -190,6 +193,17 @@ def _otherwise(point: Facts, best: Facts) -> tuple[str, ...]:
     return tuple(word for word in words if word not in shared) or words
 
 
+def _brief(words: str) -> str:
+    """Leave out the middle of what has a name that is too long for a card.
+
+    Examples
+    --------
+    >>> _brief("a" * 200 + " in 10-year groups") == "a" * 40 + "…" + "a" * 21 + " in 10-year groups"
+    True
+    """
+    return words if len(words) <= LONGEST_WORDS else f"{words[:40]}…{words[-39:]}"
+
+
 def _folded(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what is shown at once and what is folded; one alone is not worth a fold."""
     if len(words) <= MOST_WORDS + 1:
@@ -199,8 +213,8 @@ def _folded(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _risk(point: Facts, front: Facts) -> Side:
     axis = _axis(front, "risk")
-    large, what = axis.said(point["risk"]), axis.title
-    sentence = f"Its risk ({axis.title}) is {large}."
+    large, what = axis.said(point["risk"]), "risk"
+    sentence = f"{axis.title[:1].upper()}{axis.title[1:]} is {large}."
     if _found(front["risk"]):
         what, rows = "found", front["rows"]
         sentence = f"An informed intruder finds {large} of the records: "
@@ -223,8 +237,8 @@ def _records(risk: float, rows: int) -> str:
 
 def _loss(point: Facts, front: Facts) -> Side:
     axis = _axis(front, "loss")
-    large, what = axis.said(point["loss"]), axis.title
-    sentence = f"Its loss ({axis.title}) is {large}."
+    large, what = axis.said(point["loss"]), "loss"
+    sentence = f"{axis.title[:1].upper()}{axis.title[1:]} is {large}."
     if _information(front["loss"]):
         large, what = _left(point["loss"]), "kept"
         sentence = f"The release keeps {large} of the information."
@@ -251,11 +265,12 @@ def _bound(point: Facts, front: Facts, side: str) -> tuple[str, bool, str]:
     said = ""
     if axis.bound is not None:
         most = "at least" if turned else "at most"
-        said = f"{'within' if kept else 'beyond'} the bound of {most} {write(axis.bound)}"
+        said = f"{'within' if kept else 'beyond'} the bound ({most} {write(axis.bound)})"
     ends = [write(end) for end in point.get("spread", {}).get(side) or ()]
     ends = ends[::-1] if turned else ends
-    spread = f"{' to '.join(ends)} in fresh draws" if len(set(ends)) > 1 else ""
-    return said, kept, spread
+    notes = [f"a loss of {axis.said(point['loss'])}"] if turned else []
+    notes += [f"{' to '.join(ends)} in fresh draws"] if len(set(ends)) > 1 else []
+    return said, kept, "; ".join(notes)
 
 
 def _against(point: Facts, best: Facts, front: Facts) -> str:
@@ -277,9 +292,10 @@ def _against(point: Facts, best: Facts, front: Facts) -> str:
 
 def _map(front: Facts) -> pictures.Picture:
     kinds = _kinds(front)
+    chosen = "" if _missed(front) else front["best"]
     points = [
         {
-            "label": _label(point["name"], kinds.get(point["name"], [""])[0], front["best"]),
+            "label": _label(point["name"], kinds.get(point["name"], [""])[0], chosen),
             "risk": point["risk"],
             "loss": point["loss"],
             "best": point["name"] == front["best"],
@@ -295,7 +311,7 @@ def _kinds(front: Facts) -> dict[str, list[str]]:
     """Return what releases are recommended for, by their names."""
     found: dict[str, list[str]] = {}
     for one in front["recommended"]:
-        found.setdefault(one["name"], []).append(one["kind"])
+        found.setdefault(one["name"], []).extend(one.get("kinds") or [one["kind"]])
     return found
 
 
@@ -378,13 +394,13 @@ def _searched(front: Facts) -> list[tuple[str, str]]:
     rows, taken = front["rows"], front["searched_rows"]
     on = counted(rows, "record")
     if taken < rows:
-        on = f"a sample of {taken:,} of {rows:,} records; the releases shown were measured on all"
+        on = f"a sample of {taken:,} of {rows:,} records; the recipes shown were measured on all"
     return [
-        ("releases tried", f"{front['evaluations']:,}{_time(front['seconds'])}"),
-        ("shown", counted(len(front["points"]), "release") + " that no other beats"),
+        ("recipes tried", f"{front['evaluations']:,}{_time(front['seconds'])}"),
+        ("shown", counted(len(front["points"]), "recipe") + " that no other beats"),
         ("measured on", on),
         *(
-            (f"left out: {why}", counted(n, "release"))
+            (f"left out: {why}", counted(n, "recipe"))
             for why, n in front.get("dropped", {}).items()
         ),
         ("seed of the search", figure(front["seed"])),

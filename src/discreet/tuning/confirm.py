@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.draws import derived
-from discreet.engines.choice import choose
+from discreet.engines.choice import choose, open_engine
 from discreet.engines.frame import Frame, in_rows
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, BrokenPromise
@@ -56,6 +56,8 @@ class _Run:
     before: pa.Table
     after: pa.Table
     figures: dict[str, float]
+    # All rows are there; of a part, other runs may have another one.
+    whole: bool
 
 
 def confirm(
@@ -99,10 +101,9 @@ def confirm_one(task: Task, choice: Choice, seeds: int = SEEDS, seed: int = 0) -
         raise NotConfirmed("refused by the flow", str(error)) from None
     except BrokenPromise as error:
         raise NotConfirmed("did not pass the check", str(error)) from None
-    aligned = all(run.before is runs[0].before or task.full is None for run in runs)
     taken = []
     for run in runs:
-        others = [one.after for one in runs if one is not run] if aligned else []
+        others = [one.after for one in runs if one is not run and one.whole]
         found, columns = measured(task, run.before, run.after, others, drawn)
         taken.append((found | run.figures, columns))
     point = _point(task, choice, recipe, taken)
@@ -126,7 +127,7 @@ def _run(task: Task, recipe: Recipe, seed: int) -> _Run:
         before, after = _pair(release.original, release.finished, names)
     finally:
         release.close()
-    return _Run(task.table if task.full is None else before, after, figures)
+    return _Run(before, after, figures, isinstance(release.original, MemoryFrame))
 
 
 def _pair(original: Frame, finished: Frame, released: list[str]) -> tuple[pa.Table, pa.Table]:
@@ -214,7 +215,7 @@ def axes_of(task: Task) -> tuple[Axis, Axis]:
         return Axis("disclosure risk (DR)", risk, top=100.0), Axis("loss (IL)", loss, top=100.0)
     intruder = Axis("informed_linkage", risk, "share", 1.0)
     if task.measure is None:
-        return intruder, Axis("information_loss", loss, top=1.0)
+        return intruder, Axis("information_loss", loss, "share", 1.0)
     measure = task.measure
     name = measure if isinstance(measure, str) else getattr(measure, "__name__", "loss")
     return intruder, Axis(name, loss)
@@ -269,7 +270,12 @@ def confirmed_front(
 
 
 def _rows_of(task: Task) -> int:
-    return getattr(task.full, "num_rows", task.table.num_rows)
+    """Count the rows of what is released in the end."""
+    full = task.table if task.full is None else task.full
+    if isinstance(full, pa.Table):
+        return full.num_rows
+    with open_engine(choose("auto", full), table=full) as engine:
+        return engine.read(full, lambda names: names[:1]).num_rows
 
 
 def _confirmed(

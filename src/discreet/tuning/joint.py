@@ -14,32 +14,39 @@ from discreet.generalization.privacy import (
     LDiversity,
     confidential_columns,
     read_models,
+    smallest_class,
 )
 from discreet.recipe.roles import Roles
 from discreet.table.columns import kind_of
 from discreet.tuning.space import Choice, Option, Part, Space
 
-# What is tried where no model of privacy is demanded.
-_SIZES = (3, 5, 10, 20)
+# Sizes of classes that are tried, above what is demanded.
+_SIZES = (3, 5, 10, 20, 50, 100)
 _GROUPS = (3, 5, 10, 20, 50)
+# A class is at most this share of the records.
+_LARGEST = 0.1
 # Numbers of fewer values are codes, whose averages mean nothing.
 _FEW = 10
 # Larger tables are cut into blocks, so that a group costs the same whatever their size.
 _BLOCK = 5_000
+# A key whose values fewer records share is continuous, and would be blanked nearly whole.
+_SHARED = 3
 # The share of the records that levels may leave out.
 _LIMITS = (0.05, 0.01, 0.0)
 # Smallest share of a round of local recoding: smaller ones gain little and take longer.
 _ROUND = 0.05
-# Moves that look for fewer blanks: about half of what more would find, in a tenth of a second.
-_MOVES = 2_000
+# Nodes that are looked at: enough for a proof with few keys, and about a second with many.
+_NODES = 1_000
+# Moves that look for fewer blanks: more would find 3 % less, in several times the seconds.
+_MOVES = 1_000
 # What a blank costs in a column that is to be kept.
 _DEAR = 10.0
 _NOTHING = Option(words="not treated together")
-# From weak to strong, as what is promised of blanks.
+# What a blank is taken for, from weak to strong, and how that is said.
 _READINGS = {
-    "match": "blanked where {}, if blanks match any value",
-    "own": "blanked where {}, by what the originals show",
-    "value": "blanked where {}",
+    "match": ", if blanks match any value",
+    "own": " of the original",
+    "value": "",
 }
 
 
@@ -72,50 +79,55 @@ def joint_parts(
     >>> [keys] = joint_parts(people, Roles(quasi=["age", "job"]), privacy=demanded)
     >>> for option in keys.options[:3]:
     ...     print("age and job", option.words)
-    age and job blanked where fewer than 2 records would share them
+    age and job blanked where they would not be shared by 2 or more records
     age and job in ranges and sets that 2 or more records share
     age and job at levels that differ by record, each shared by 2 or more records
     """
-    given = hierarchies or {}
     keys = [name for name in roles.quasi if name in table.column_names]
-    numeric = [name for name in table.column_names if _is_amount(table[name])]
+    amounts = [name for name in table.column_names if _is_amount(table[name])]
+    averaged = list(_groups(table.num_rows))
     found = []
     if keys and (privacy or len(keys) > 1):
-        of_keys = _OfKeys(table, keys, given, [name for name in keys if name in keep])
+        of_keys = _OfKeys(table, keys, hierarchies or {}, [name for name in keys if name in keep])
         if privacy:
-            options = list(of_keys.options(list(privacy)))
+            options = of_keys.demanded(list(privacy))
         else:
-            options = [_NOTHING]
-            for k in _SIZES:
-                options += of_keys.options([{"model": "k-anonymity", "k": k}], every_reading=True)
-            if not set(keys).difference(numeric) and not of_keys.kept:
-                options += _groups(table.num_rows)
+            options = [_NOTHING, *of_keys.tried()]
+            if set(keys) <= set(amounts) and not of_keys.kept:
+                options += averaged
         found.append(Part(tuple(keys), tuple(options), joint=True))
     read = confidential_columns(read_models(list(privacy))) if privacy else []
-    amounts = [name for name in roles.confidential if name in numeric]
-    amounts = [name for name in amounts if name not in read and name not in keep]
-    if len(amounts) > 1:
-        options = [_NOTHING, *_groups(table.num_rows)]
-        found.append(Part(tuple(amounts), tuple(options), joint=True))
+    group = [name for name in roles.confidential if name in amounts]
+    group = [name for name in group if name not in read and name not in keep]
+    if len(group) > 1:
+        found.append(Part(tuple(group), (_NOTHING, *averaged), joint=True))
     return found
 
 
 def joint_seeds(space: Space) -> list[Choice]:
-    """Return points to start from: each joint option, with columns as they are and recoded.
+    """Return points to start from: each joint option by itself, the quick ones first.
 
-    Every joint option that decides by itself is taken once. Those that come after the parts of the
-    columns are taken with all columns as they are, and with each at its first, second, ... level.
+    The first of those that come after what is done to single columns is also taken with all columns
+    at their first, second, ... level.
     """
-    found: dict[Choice, None] = {}
+    quick: list[Choice] = []
+    others: list[Choice] = []
+    recoded: list[Choice] = []
     for number, part in enumerate(space.parts):
-        if part.joint:
-            for option, one in enumerate(part.options):
-                starts = [space.first()]
-                if one.steps and not one.alone:
-                    starts += _recoded(space, part.columns)
-                for start in starts:
-                    found[(*start[:number], option, *start[number + 1 :])] = None
-    return list(found)
+        for option, one in enumerate(part.options if part.joint else ()):
+            start = _with(space.first(), number, option)
+            if one.alone or not one.steps:
+                quick.append(start)
+                continue
+            if not others:
+                levels = _recoded(space, part.columns)
+                recoded += [_with(level, number, option) for level in levels]
+            others.append(start)
+    return list(dict.fromkeys([*quick, *others, *recoded]))
+
+
+def _with(choice: Choice, number: int, option: int) -> Choice:
+    return (*choice[:number], option, *choice[number + 1 :])
 
 
 class _OfKeys:
@@ -128,8 +140,8 @@ class _OfKeys:
         given: Mapping[str, Hierarchy],
         kept: Sequence[str],
     ) -> None:
-        self.kept = kept
-        self.keys = keys
+        self.kept, self.rows = kept, table.num_rows
+        self.continuous = 2 * sum(_is_continuous(table[name]) for name in keys) >= len(keys)
         settled = {
             name: given.get(name, Hierarchy.auto()).settle(table[name], name) for name in keys
         }
@@ -138,16 +150,35 @@ class _OfKeys:
         text = [name for name in keys if kind_of(table[name].type) != "numeric"]
         self.trees = {name: self.levels[name] for name in text if name in given}
 
-    def options(
-        self, privacy: list[dict[str, Any]], every_reading: bool = False
-    ) -> Iterator[Option]:
+    def demanded(self, privacy: list[dict[str, Any]]) -> list[Option]:
+        """Return the ways to keep the models, and then the same for larger classes."""
+        options = list(self._ways(privacy, ["value"]))
+        others = [model for model in privacy if model["model"] != "k-anonymity"]
+        for k in self._sizes(above=smallest_class(read_models(privacy))):
+            options += self._ways([_shared_by(k), *others], ["value"])
+        return options
+
+    def tried(self) -> list[Option]:
+        """Return the ways to make the keys k-anonymous, from small to large k."""
+        options: list[Option] = []
+        for k in self._sizes():
+            # Blanks that match anything protect little, whatever k is: once is enough.
+            readings = ["own", "value"] if options else ["match", "own", "value"]
+            options += self._ways([_shared_by(k)], readings)
+        return options
+
+    def _ways(self, privacy: list[dict[str, Any]], readings: Sequence[str]) -> Iterator[Option]:
         """Return the ways to keep the models, those that usually lose least first."""
-        models = read_models(privacy)
-        sharing = _sharing(models)
-        if every_reading:
-            yield from (self._blanked(privacy, models, reading) for reading in _READINGS)
-        else:
-            yield self._blanked(privacy, models, "value")
+        if not self.continuous or self.kept:
+            yield from (self._blanked(privacy, reading) for reading in readings)
+        yield from self._recoded(privacy)
+
+    def _sizes(self, above: int = 0) -> list[int]:
+        return [k for k in _SIZES if k > above and k <= _LARGEST * self.rows]
+
+    def _recoded(self, privacy: list[dict[str, Any]]) -> Iterator[Option]:
+        """Return the ways to keep the models by coarser values."""
+        sharing = _sharing(read_models(privacy))
         if not self.kept:
             cut = {"method": "mondrian", "privacy": privacy}
             words = f"in ranges and sets that {sharing} share"
@@ -156,31 +187,33 @@ class _OfKeys:
                 words = f"in ranges and groups of the hierarchies that {sharing} share"
                 yield Option((cut | {"hierarchies": self.trees},), words, alone=True)
         # Of all qualities this one is nearest to `information_loss`.
-        coarser = {"method": "generalize", "hierarchies": self.levels, "privacy": privacy}
-        coarser |= {"quality": "nnue"}
+        coarser: dict[str, Any] = {"method": "generalize", "privacy": privacy}
+        coarser |= {"hierarchies": self.levels, "quality": "nnue", "evaluations": _NODES}
         if self.kept:
             coarser |= {"levels": dict.fromkeys(self.kept, 0)}
-        words = f"at levels that differ by record, each shared by {sharing}"
-        yield Option((coarser | {"local": True, "round_share": _ROUND},), words, alone=True)
+        if not self.continuous:
+            words = f"at levels that differ by record, each shared by {sharing}"
+            yield Option((coarser | {"local": True, "round_share": _ROUND},), words, alone=True)
         for limit in _LIMITS:
             words = f"at levels that {sharing} share"
             words += f", but for {100 * limit:g} % of records" if limit else ""
             yield Option((coarser | {"suppression_limit": limit},), words, alone=True)
 
-    def _blanked(
-        self, privacy: list[dict[str, Any]], models: Sequence[Any], reading: str
-    ) -> Option:
-        step: dict[str, Any] = {"method": "local-suppression"}
+    def _blanked(self, privacy: list[dict[str, Any]], reading: str) -> Option:
+        models = read_models(privacy)
+        step: dict[str, Any] = {"method": "local-suppression", "improve_moves": _MOVES}
         if all(type(model) is KAnonymity for model in models):
-            k = max(model.k for model in models)
-            step |= {"k": k, "null_policy": reading, "improve_moves": _MOVES}
-            few = f"fewer than {k} records would share them"
+            step |= {"k": smallest_class(models), "null_policy": reading}
         else:
             step |= {"privacy": privacy}
-            few = f"they would not be shared by {_sharing(models)}"
         if self.kept:
             step |= {"importance": dict.fromkeys(self.kept, _DEAR)}
-        return Option((step,), _READINGS[reading].format(few))
+        words = f"blanked where they would not be shared by {_sharing(models)}"
+        return Option((step,), words + _READINGS[reading])
+
+
+def _shared_by(k: int) -> dict[str, Any]:
+    return {"model": "k-anonymity", "k": k}
 
 
 def _sharing(models: Sequence[Any]) -> str:
@@ -196,7 +229,7 @@ def _sharing(models: Sequence[Any]) -> str:
     for model in models:
         if isinstance(model, LDiversity):
             said.append(f"with {model.l:g} or more values of {model.column}")
-        elif not isinstance(model, KAnonymity):
+        elif type(model) is not KAnonymity:
             said.append(f"that keep {model.model}")
     return " ".join(said)
 
@@ -213,6 +246,13 @@ def _groups(rows: int) -> Iterator[Option]:
 
 def _is_amount(column: pa.ChunkedArray) -> bool:
     return kind_of(column.type) == "numeric" and pc.count_distinct(column).as_py() >= _FEW
+
+
+def _is_continuous(column: pa.ChunkedArray) -> bool:
+    """Tell whether most records have a value that hardly any other has."""
+    counts = pc.value_counts(column).field("counts")
+    rare = pc.filter(counts, pc.less(counts, _SHARED))
+    return 2 * (pc.sum(rare).as_py() or 0) > len(column)
 
 
 def _recoded(space: Space, columns: Collection[str]) -> list[Choice]:

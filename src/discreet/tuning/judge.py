@@ -96,7 +96,7 @@ class Judge:
     @property
     def queries(self) -> int:
         """Records that are looked for, where it is not said how many."""
-        return self._most
+        return len(self._sheet.rows)
 
     @property
     def space(self) -> Space:

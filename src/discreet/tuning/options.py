@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.generalization import Hierarchy
 from discreet.perturbation.pram import MOST_CATEGORIES
+from discreet.perturbation.rank_swap import FEW as FEW_RANKS
+from discreet.table.classes import encode
 from discreet.table.columns import float_values, kind_of
 from discreet.tuning.space import Option
-from discreet.tuning.words import level_words
+from discreet.tuning.words import level_words, steps_words
 
 KEPT = Option()
 REMOVED = Option(words="removed", released=False)
@@ -27,46 +28,72 @@ _KEEPS = (0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 _SIZES_BEFORE = (3, 10, 25)
 _SCALES_BEFORE = (0.05, 0.1)
 _WINDOWS_AFTER = (5, 10, 15)
-# Numbers of fewer values are codes: swapped, most would meet themselves.
-_FEW = 10
+# Numbers of fewer values are taken for codes, which have no averages.
+_FEW_VALUES = 10
+# A value that so many share, such as 0, stays where neighbours are averaged.
+_SPIKE = 0.05
 
-# A way to treat a column, and how much it changes it: about the share of the ranks that values go.
+# A way to treat a column, and how strong it is: about the share of the ranks that values go.
 Ways = Iterator[tuple[float, Option]]
 
 
 def column_options(
-    column: pa.ChunkedArray, name: str, hierarchy: Hierarchy | None = None
+    column: pa.ChunkedArray,
+    name: str,
+    hierarchy: Hierarchy | None = None,
+    *,
+    coded: bool = False,
+    promise: bool = True,
 ) -> tuple[Option, ...]:
     """Return the ways to treat a column, from leaving it as it is to removing it.
+
+    A column of one value has one option, and so has an empty one: nothing is gained by another.
 
     Parameters
     ----------
     column : pyarrow.ChunkedArray
     name : str
     hierarchy : Hierarchy, optional
-        Whose levels the column may be recoded to; proposed from the column where not given.
+        To whose levels the column may be recoded; proposed from the column where not given.
+    coded : bool
+        Numbers stand for categories, which are changed to one another and have no averages.
+    promise : bool
+        Whether averages promise their k.
 
     Examples
     --------
     >>> codes = pa.chunked_array([["10115", "10117", "20095", "20099", "30159"] * 10])
-    >>> [option.words for option in column_options(codes, "zip")][:3]
-    ['kept', 'changed in 5 % of records', 'changed in 10 % of records']
+    >>> options = column_options(codes, "zip")
+    >>> [options[i].words for i in (0, 1, 6, -1)]
+    ['kept', 'drawn anew in 5 % of records', 'without the last character', 'removed']
     """
-    present = column.drop_null()
-    if pc.count_distinct(present).as_py() + (len(present) < len(column)) < 2:
+    found = how_many(column, name)
+    if found < 2:
         return (KEPT,)
-    ways = [*_levels(column, name, hierarchy)]
-    if kind_of(column.type) == "numeric":
-        ways += _numeric(column, name)
-    else:
-        ways += _categories(present)
+    ways = list(_levels(column, name, hierarchy or Hierarchy.auto()))
+    if kind_of(column.type) == "numeric" and found >= _FEW_VALUES and not coded:
+        ways += _numbers(column, name, promise)
+    elif found <= MOST_CATEGORIES and not pa.types.is_temporal(column.type):
+        ways += _categories()
     ordered = sorted(ways, key=lambda way: way[0])
     return (KEPT, *(option for _, option in ordered), REMOVED)
 
 
-def _levels(column: pa.ChunkedArray, name: str, hierarchy: Hierarchy | None) -> Ways:
+def how_many(column: pa.ChunkedArray, name: str) -> int:
+    """Count the distinct values of a column; a null is one.
+
+    Examples
+    --------
+    >>> how_many(pa.chunked_array([["a", "a", None]]), "letter")
+    2
+    """
+    codes, size = encode(column, name)
+    return size + bool((codes < 0).any())
+
+
+def _levels(column: pa.ChunkedArray, name: str, hierarchy: Hierarchy) -> Ways:
     """Recode to each level that merges something, but for the top, where all is one."""
-    settled = (hierarchy or Hierarchy.auto()).settle(column, name)
+    settled = hierarchy.settle(column, name)
     ladder, codes = settled.bind_and_encode(column, name)
     used = np.unique(codes[codes >= 0])
     before = len(used)
@@ -74,78 +101,83 @@ def _levels(column: pa.ChunkedArray, name: str, hierarchy: Hierarchy | None) -> 
         groups = len(np.unique(ladder.maps[level][used]))
         if 1 < groups < before:
             before = groups
-            step = {"method": "generalize", "hierarchies": {name: settled.spec}}
-            step["levels"] = {name: level}
+            step = {
+                "method": "generalize",
+                "hierarchies": {name: settled.spec},
+                "levels": {name: level},
+            }
             yield 1 / (3 * groups), Option((step,), level_words(settled.spec, level, groups, name))
 
 
-def _numeric(column: pa.ChunkedArray, name: str) -> Ways:
+def _categories() -> Ways:
+    """Change some cells to categories drawn by the column's shares."""
+    for keep in _KEEPS:
+        yield (1 - keep) / 3, _option({"method": "pram", "retention": keep, "invariant": True})
+
+
+def _numbers(column: pa.ChunkedArray, name: str, promise: bool) -> Ways:
     values = float_values(column, name)
     values = values[~np.isnan(values)]
-    rows = len(values)
-    for k in _SIZES:
-        if 2 * k <= rows:
-            yield k / (4 * rows), Option((_oma(k),), f"averaged over {k} or more neighbours")
-    if len(np.unique(values)) < _FEW:
-        return
+    yield from _averages(values, promise)
     yield from _noise(values, temporal=pa.types.is_temporal(column.type))
-    for p in _WINDOWS:
-        if p * rows >= 200:
-            yield p / 160, Option((_swap(p),), f"swapped within {p} % of ranks")
-            yield from _before_swap(p, rows)
+    yield from _swaps(values)
+
+
+def _averages(values: np.ndarray, promise: bool) -> Ways:
+    for k in _SIZES:
+        if 2 * k <= len(values):
+            step = _averaged(values, k)
+            yield k / (4 * len(values)), _option(step if promise else step | {"promise": False})
 
 
 def _noise(values: np.ndarray, temporal: bool) -> Ways:
-    spread = float(np.std(values))
     for scale in _SCALES:
-        step = {"method": "noise", "kind": "additive", "scale": scale}
-        words = f"with noise of {_percent(scale)} of its standard deviation"
-        yield _of_noise(scale), Option((step,), words)
+        yield _of_noise(scale), _option(_noisy("additive", scale))
+    spread = float(np.std(values))
     if temporal or not spread:
         return
-    size = float(np.sqrt(np.mean(values**2)))
+    size = float(np.sqrt(np.mean(values**2))) / spread
     for scale in _FACTORS:
-        step = {"method": "noise", "kind": "multiplicative", "scale": scale}
-        words = f"with noise of {_percent(scale)} of each value"
-        yield _of_noise(scale * size / spread), Option((step,), words)
+        yield _of_noise(scale * size), _option(_noisy("multiplicative", scale))
+        for kind in ("multiplicative", "logarithmic"):
+            step = _noisy(kind, scale) | {"match_ranks": True}
+            yield _of_noise(scale * size), _option(step)
 
 
-def _before_swap(p: int, rows: int) -> Ways:
-    """Swap what was averaged or got a little noise."""
-    if p not in _WINDOWS_AFTER:
-        return
-    for k in _SIZES_BEFORE:
-        if 2 * k <= rows:
-            words = f"averaged over {k} or more neighbours and swapped within {p} % of ranks"
-            first = _oma(k) | {"promise": False}
-            yield p / 160 + k / (4 * rows), Option((first, _swap(p)), words)
-    for scale in _SCALES_BEFORE:
-        words = f"with noise of {_percent(scale)} of its standard deviation and swapped within "
-        first = {"method": "noise", "kind": "additive", "scale": scale}
-        yield p / 160 + _of_noise(scale) / 3, Option((first, _swap(p)), f"{words}{p} % of ranks")
+def _swaps(values: np.ndarray) -> Ways:
+    """Swap values, with windows of enough ranks; also what was averaged or got a little noise."""
+    rows = len(values)
+    for p in _WINDOWS:
+        if p * rows < 100 * FEW_RANKS:
+            continue
+        swap = {"method": "rank-swap", "p": p}
+        far = p / 160
+        yield far, _option(swap)
+        yield far, _option(swap | {"window": "drawn"})
+        if p not in _WINDOWS_AFTER:
+            continue
+        for k in _SIZES_BEFORE:
+            if 2 * k <= rows:
+                first = _averaged(values, k) | {"promise": False}
+                yield far + k / (4 * rows), _option(first, swap)
+        for scale in _SCALES_BEFORE:
+            yield far + _of_noise(scale) / 3, _option(_noisy("additive", scale), swap)
 
 
-def _categories(present: pa.ChunkedArray) -> Ways:
-    """Change some cells to categories drawn by the column's shares."""
-    if pc.count_distinct(present).as_py() > MOST_CATEGORIES:
-        return
-    for keep in _KEEPS:
-        step = {"method": "pram", "retention": keep, "invariant": True}
-        yield (1 - keep) / 3, Option((step,), f"changed in {_percent(1 - keep)} of records")
+def _option(*steps: dict[str, Any]) -> Option:
+    return Option(steps, steps_words(steps))
 
 
-def _oma(k: int) -> dict[str, Any]:
-    return {"method": "oma", "k": k}
+def _averaged(values: np.ndarray, k: int) -> dict[str, Any]:
+    step = {"method": "oma", "k": k}
+    most = np.unique(values, return_counts=True)[1].max()
+    return step | {"spikes": "keep"} if most >= max(k, _SPIKE * len(values)) else step
 
 
-def _swap(p: int) -> dict[str, Any]:
-    return {"method": "rank-swap", "p": p}
+def _noisy(kind: str, scale: float) -> dict[str, Any]:
+    return {"method": "noise", "kind": kind, "scale": scale}
 
 
 def _of_noise(scale: float) -> float:
     """Return about how far noise moves the ranks of normal values."""
     return 0.25 * scale / (1 + scale)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.tuning.points import SAFE, Axis, Point
@@ -16,6 +16,8 @@ LEAST_SCORE = "least score"
 _LEVELS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 # So many changes are told; the others are counted.
 _TOLD = 3
+# Sentences about less risk.
+_SAFER = 2
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,10 @@ class _Map:
     def balance(self, point: Point) -> float:
         """Return protection times information kept; more is better.
 
-        Protection is counted in logarithms, from 0 where all are found to 1 at a fifth of what
-        counts as safe: less risk than that is worth no loss.
+        Protection is counted in logarithms, from 0 where all are found to 1 at half of what counts
+        as safe: less risk than that is worth no loss.
         """
-        floor = max(1 / max(2, self.rows), min(self.safe, 0.5) / 5)
+        floor = max(1 / max(2, self.rows), min(self.safe, 0.5) / 2)
         protection = min(1.0, math.log(max(point.risk, floor)) / math.log(floor))
         return protection * (1 - point.loss / self.most_loss)
 
@@ -94,7 +96,8 @@ def recommend(
         found.append(_least_loss(shown))
     if not score:
         found.append(_balanced(shown))
-    if not score or loss.bound is not None:
+    reached = any(one.risk <= shown.safe for one in points)
+    if loss.bound is not None or (reached and not score):
         found.append(_safest(shown))
     if risk.bound is None:
         # Without a bound balance comes first.
@@ -196,7 +199,7 @@ def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Po
     before = best
     for level in _levels_below(shown, best):
         reach = [one for one in points if one.risk <= level and one.risk < before.risk]
-        if not reach or len(said) >= 3:
+        if not reach or len(said) >= _SAFER:
             break
         point = min(reach, key=lambda one: (one.loss, one.risk))
         said.append(_for_less(shown, best, point, f"To get risk below {risk.say(level)}"))
@@ -243,9 +246,9 @@ def _for_less(shown: _Map, best: Point, point: Point, start: str) -> str:
     harder, easier = _changes(best, point)
     what = []
     if harder:
-        what.append(_listed(harder, "have more to give"))
+        what.append(_listed(harder, "more changes"))
     if easier:
-        what.append(("while " if harder else "") + _listed(easier, "could be kept better"))
+        what.append(("while " if harder else "") + _listed(easier, "more changes"))
     figures = (
         f"risk {shown.risk.say(point.risk)} instead of {shown.risk.say(best.risk)}, "
         f"loss {shown.loss.say(point.loss)} instead of {shown.loss.say(best.loss)}"
@@ -257,24 +260,35 @@ def _for_less(shown: _Map, best: Point, point: Point, start: str) -> str:
 def _changes(best: Point, point: Point) -> tuple[list[str], list[str]]:
     """Say which parts are treated harder in a point than in the best one, and which less."""
     names = [name for name in point.parts if point.parts[name] != best.parts.get(name)]
-    cost: Callable[[str], float] = lambda name: sum(  # noqa: E731
-        point.columns.get(one, 0.0) - best.columns.get(one, 0.0) for one in name.split(", ")
-    )
-    names.sort(key=lambda name: (-abs(cost(name)), name))
-    harder, easier = [], []
+    cost = {name: _cost(name, best, point) for name in names}
+    names.sort(key=lambda name: (-abs(cost[name]), name))
+    harder: dict[str, list[str]] = {}
+    easier: dict[str, list[str]] = {}
     for name in names:
         if name in point.left_out:
-            harder.append(f"{name} has to go")
-        elif cost(name) >= 0 and name not in best.left_out:
-            harder.append(f"{name} has to be {point.parts[name]}")
+            harder.setdefault("to go", []).append(name)
+        elif cost[name] >= 0 and name not in best.left_out:
+            harder.setdefault(f"to be {point.parts[name]}", []).append(name)
         else:
-            easier.append(f"{name} can be {point.parts[name]}")
-    return harder, easier
+            easier.setdefault(f"can be {point.parts[name]}", []).append(name)
+    return [_must(*one) for one in harder.items()], [
+        f"{_listed(columns, 'more')} {how}" for how, columns in easier.items()
+    ]
+
+
+def _cost(name: str, best: Point, point: Point) -> float:
+    """Return how much more the columns of a part lose in a point than in the best one."""
+    lost = (point.columns.get(one, 0.0) - best.columns.get(one, 0.0) for one in name.split(", "))
+    return sum(lost)
+
+
+def _must(how: str, columns: Sequence[str]) -> str:
+    return f"{_listed(columns, 'more')} {'have' if len(columns) > 1 else 'has'} {how}"
 
 
 def _listed(items: Sequence[str], rest: str = "") -> str:
     """Join a few items; say how many more there are."""
     told, more = list(items[:_TOLD]), len(items) - _TOLD
     if more > 0 and rest:
-        told.append(f"{more} other{'s' * (more > 1)} {rest}")
+        told.append(f"{more} {rest}")
     return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)

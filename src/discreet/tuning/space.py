@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.method import Method
+from discreet.recipe.recipe import Step
 from discreet.recipe.roles import LISTS
 from discreet.registry import find_method
 
@@ -19,7 +22,8 @@ Choice = tuple[int, ...]
 class Option:
     """One way to treat the columns of a part."""
 
-    # Steps of a recipe without their `columns`, in order; none leave the columns as they are.
+    # Steps of a recipe, in order; none leave the columns as they are. `columns` are those of the
+    # part, where a step does not name its own.
     steps: tuple[Mapping[str, Any], ...] = ()
     # What becomes of the columns, such as "in 10-year groups".
     words: str = "kept"
@@ -98,20 +102,20 @@ class Space:
     def steps(self, choice: Choice) -> list[dict[str, Any]]:
         """Return the steps of a choice; the same step on several columns is one."""
         decided, gone = self._decided_alone(choice), set(self.dropped(choice))
-        rounds: list[list[tuple[dict[str, Any], list[str]]]] = []
-        joint: list[tuple[dict[str, Any], list[str]]] = []
+        # What comes first for a column, then what comes second, then what columns share.
+        rounds: dict[float, list[_Applied]] = {}
         for part, option in self._chosen(choice):
-            over = () if option.alone else decided
-            columns = [c for c in part.columns if c not in gone and (part.joint or c not in over)]
-            for number, step in enumerate(option.steps if columns else ()):
-                if part.joint:
-                    joint.append((_of_columns(step, part.columns, columns), columns))
-                    continue
-                rounds += [[]] * (number + 1 - len(rounds))
-                rounds[number] = [*rounds[number], (dict(step), columns)]
-        own = [one for some in rounds for one in some]
-        applied = list(_without_early_promises([*own, *joint]))
-        return [*_merged(applied[: len(own)]), *(_step(*one) for one in applied[len(own) :])]
+            out = gone if option.alone or part.joint else gone | decided
+            for number, step in enumerate(option.steps):
+                columns = [c for c in step.get("columns", part.columns) if c not in out]
+                if columns:
+                    one = _of_columns(step, gone)
+                    rounds.setdefault(math.inf if part.joint else number, []).append((one, columns))
+        order = sorted(rounds)
+        applied = _without_early_promises([one for number in order for one in rounds[number]])
+        joint = len(rounds.get(math.inf, ()))
+        own = len(applied) - joint
+        return [*_merged(applied[:own]), *(_step(*one) for one in applied[own:])]
 
     def recipe(self, choice: Choice) -> dict[str, Any]:
         """Return the whole recipe of a choice, as `Recipe.from_dict` takes it."""
@@ -160,41 +164,51 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def _of_columns(
-    step: Mapping[str, Any], of: Sequence[str], columns: Sequence[str]
-) -> dict[str, Any]:
-    """Leave out what a joint step says about columns that are not released."""
-    gone = set(of) - set(columns)
+# A step, and the columns that it is applied to.
+_Applied = tuple[dict[str, Any], list[str]]
+
+
+def _of_columns(step: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
+    """Leave out what a step says about columns that are not released."""
     return {
         key: {c: v for c, v in value.items() if c not in gone}
-        if isinstance(value, Mapping) and gone
+        if isinstance(value, Mapping)
         else value
         for key, value in step.items()
+        if key != "columns"
     }
 
 
-def _without_early_promises(
-    applied: list[tuple[dict[str, Any], list[str]]],
-) -> Iterator[tuple[dict[str, Any], list[str]]]:
+def _without_early_promises(applied: list[_Applied]) -> list[_Applied]:
     """Take back what a step promises about columns that a later one alters."""
+    found = []
     for number, (step, columns) in enumerate(applied):
         later = {c for _, others in applied[number + 1 :] for c in others}
         if later.intersection(columns) and _promises(step):
             step = step | {"promise": False}
-        yield step, columns
+        found.append((step, columns))
+    return found
+
+
+def built(step: Mapping[str, Any]) -> Method:
+    """Make the method that a step describes, valid or not.
+
+    Examples
+    --------
+    >>> built({"method": "oma", "k": 5, "promise": False}).promise
+    'k-per-value'
+    """
+    own = {key: value for key, value in step.items() if key not in Step.model_fields}
+    return find_method(step["method"])(**own)
 
 
 def _promises(step: Mapping[str, Any]) -> bool:
-    own = {key: value for key, value in step.items() if key not in _OF_STEPS}
-    return step.get("promise", True) and find_method(step["method"])(**own).promise is not None
+    return step.get("promise", True) and built(step).promise is not None
 
 
-_OF_STEPS = ("method", "promise", "precision", "columns")
-
-
-def _merged(applied: list[tuple[dict[str, Any], list[str]]]) -> list[dict[str, Any]]:
+def _merged(applied: list[_Applied]) -> list[dict[str, Any]]:
     """Put the columns of equal steps together; so too what is only recoded."""
-    merged: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    merged: dict[str, _Applied] = {}
     for step, columns in applied:
         by_column = ("hierarchies", "levels") if _only_recodes(step) else ()
         rest = {key: value for key, value in step.items() if key not in by_column}

@@ -1,11 +1,91 @@
-"""What a person would say of a level of a hierarchy."""
+"""What a person would say of steps: what becomes of a column."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.table.words import parts_of
+
+# What is said of a method, and the parameters that it says.
+_SAID: dict[str, tuple[str, tuple[str, ...]]] = {
+    "oma": ("averaged in groups of {k} or more", ("k",)),
+    "rank-swap": ("swapped within {p} % of ranks", ("p",)),
+    "microaggregation": ("averaged together over groups of {k} or more records", ("k",)),
+    "local-suppression": ("blanked in single cells until {k} or more records agree", ("k",)),
+    "shuffle": ("shuffled", ()),
+}
+_NOISE = {
+    "additive": "with noise of {scale} of the standard deviation",
+    "correlated": "with correlated noise of {scale} of the standard deviation",
+    "multiplicative": "with noise of {scale} of each value",
+    "logarithmic": "with noise of {scale} of each value on a logarithmic scale",
+}
+# What a step has besides its parameters, and what would only clutter a sentence.
+_UNSAID = ("method", "columns", "promise", "precision", "hierarchies", "spikes")
+
+
+def steps_words(steps: Sequence[Mapping[str, Any]]) -> str:
+    """Say what steps make of a column, one after the other.
+
+    Examples
+    --------
+    >>> steps_words([{"method": "oma", "k": 5}, {"method": "rank-swap", "p": 8}])
+    'averaged in groups of 5 or more, then swapped within 8 % of ranks'
+    >>> steps_words([])
+    'kept'
+    """
+    return ", then ".join(map(step_words, steps)) or "kept"
+
+
+def step_words(step: Mapping[str, Any]) -> str:
+    """Say what a step makes of a column.
+
+    Examples
+    --------
+    >>> step_words({"method": "noise", "kind": "multiplicative", "scale": 0.15})
+    'with noise of 15 % of each value'
+    >>> step_words({"method": "vmdav", "k": 3})
+    'treated by vmdav (k = 3)'
+    """
+    words, said = _in_short(step)
+    more = [
+        f"{key} = {_short(value)}"
+        for key, value in step.items()
+        if key not in (*said, *_UNSAID) and not isinstance(value, Mapping)
+    ]
+    return f"{words} ({', '.join(more)})" if more else words
+
+
+def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Say what is most important, and name the parameters that are said."""
+    method = step["method"]
+    if method == "noise":
+        kind, scale = step.get("kind", "additive"), step.get("scale", 0.1)
+        if not isinstance(scale, Mapping):
+            words = _NOISE[kind].format(scale=_percent(scale))
+            matched = ", among its own values" if step.get("match_ranks") else ""
+            return words + matched, ("kind", "scale", "match_ranks")
+    if method == "pram" and isinstance(step.get("retention"), float):
+        changed = _percent(1 - step["retention"])
+        return f"drawn anew in {changed} of records", ("retention", "invariant")
+    if method == "generalize" and not step.get("privacy"):
+        return "recoded to coarser values", ("levels",)
+    words, said = _SAID.get(method, ("", ()))
+    if words and all(isinstance(step.get(key), int | float) for key in said):
+        drawn = step.get("window") == "drawn"
+        words = words.replace("within", "by about") if drawn else words
+        return words.format(**step), (*said, "window")
+    return f"treated by {method}", ()
+
+
+def _short(value: Any) -> str:
+    """Write a parameter; a list of privacy models by its length is enough."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def level_words(spec: Mapping[str, Any], level: int, groups: int, name: str) -> str:
@@ -15,24 +95,28 @@ def level_words(spec: Mapping[str, Any], level: int, groups: int, name: str) -> 
     --------
     >>> level_words({"kind": "intervals", "widths": [5, 10]}, 2, 8, "age")
     'in 10-year groups'
+    >>> level_words({"kind": "intervals", "widths": [5, 10]}, 1, 8, "hours")
+    'in groups of width 5'
     >>> level_words({"kind": "dates", "levels": ["month", "year"]}, 1, 24, "born")
     'by month'
+    >>> level_words({"kind": "prefix", "stars": [2]}, 1, 9, "zip")
+    'without the last 2 characters'
     >>> level_words({"kind": "table", "rows": []}, 1, 4, "region")
     'in 4 broader groups'
     """
     kind = spec["kind"]
     if kind == "intervals" and spec.get("widths"):
-        width = f"{spec['widths'][level - 1]:g}"
-        unit = "-year groups" if "age" in parts_of(name) else " wide intervals"
-        return f"in {width}{unit}"
+        width = f"{spec['widths'][level - 1]:,.12g}"
+        return f"in {width}-year groups" if _is_age(name) else f"in groups of width {width}"
     if kind == "dates":
         return f"by {spec['levels'][level - 1]}"
     if kind == "prefix" and spec.get("stars"):
         hidden = spec["stars"][level - 1]
         side = {"right": "last", "left": "first"}[spec.get("side", "right")]
-        return (
-            f"without the {side} {hidden} characters"
-            if hidden > 1
-            else (f"without the {side} character")
-        )
+        many = f"{hidden} characters" if hidden > 1 else "character"
+        return f"without the {side} {many}"
     return f"in {groups} broader groups"
+
+
+def _is_age(name: str) -> bool:
+    return "age" in parts_of(name)

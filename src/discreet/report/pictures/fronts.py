@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 
 from discreet.report.pictures.axes import Ends, Plot, Tick, around, finest
 from discreet.report.pictures.drawing import BLUE, DARK, TEXT, Canvas, Look, Picture
+from discreet.report.pictures.maps import Box, crossed, overlap
 from discreet.report.pictures.words import number, width
 
 # Narrower than other pictures, so that its letters can be read on a phone.
@@ -25,12 +27,12 @@ _BOUND: Look = {"stroke": BLUE, "stroke_width": 1, "stroke_dasharray": "5 2.5"}
 # Letters stand out from the dots behind them.
 _HALO: Look = {"stroke": "white", "stroke_width": 2.6, "paint_order": "stroke"}
 # Beside a point: how far to the right of it the text begins (or ends, to the left) and how high.
+_BESIDE = 3
 _PLACES = [
     (right, up)
-    for up in (3, 14, -12, 25, -23, 36, -34, 47, -45, 58, -56)
+    for up in (_BESIDE, 14, -8, 25, -19, 36, -30, 47, -41, 58, -52)
     for right in (True, False)
 ]
-Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def front_map(
     """Draw the points of a front, joined, among all that a search has tried.
 
     Shares of risk are drawn on a log scale that ends at one of the `rows` records. A point has a
-    `label`, the one to take `best=True`, and those that are recommended `advised=True`.
+    `label`, the one that comes first `best=True`, and those that are recommended `advised=True`.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def front_map(
     ...           {"label": "02", "risk": 0.1, "loss": 0.2, "best": False, "advised": False}]
     >>> drawn = front_map(points, [[0.2, 0.5]] * 3, Axis("records found", 0.05), Axis("lost"), 500)
     >>> print(drawn.alt)
-    Of 3 tried, 2 are beaten by no other: 01: 1 % and 40 %, to take; 02: 10 % and 20 %.
+    Of 3 tried, 2 are beaten by no other: 01: 1 % and 40 %, the best; 02: 10 % and 20 %.
     """
     canvas = Canvas(_HIGH, _WIDE)
     found = np.array([(p["loss"], p["risk"]) for p in points], dtype=np.float64).reshape(-1, 2)
@@ -94,19 +96,20 @@ def front_map(
         y_ticks=scale.ticks(y),
         right=_WIDE - 8,
     )
-    _draw_bounds(plot, risk, loss, scale)
+    _draw_bounds(plot, risk, loss, scale, found)
     _draw_tried(plot, tried, scale)
     _draw_points(plot, points, found, scale)
-    return canvas.picture(
-        "Risk and loss of what was tried", _told(points, tried, risk, loss), _READ
-    )
+    reading = _READ + _READ_BOUNDS * any(len(one) for one in bounds)
+    alt = _told(points, tried, risk, loss)
+    return canvas.picture("Risk and loss of what was tried", alt, reading)
 
 
 _READ = (
-    "Each pale dot is a release that was tried. The dark ones, joined, are beaten by no other: "
-    "what is safer loses more. The large dot is the one to take, rings are the other ones "
-    "recommended, and the area behind is within the bounds, where there are any."
+    "Each pale dot is a recipe that was tried. The dark ones, joined, are beaten by no other: "
+    "what is safer loses more. The large dot comes first on this page, and rings are the others "
+    "that are recommended."
 )
+_READ_BOUNDS = " The area behind is within the bounds."
 
 
 class _Scale:
@@ -140,7 +143,9 @@ def _ends(values: np.ndarray, share: bool) -> Ends:
 def _upright(values: np.ndarray, scale: _Scale) -> Ends:
     low, high = around(values, 0.08)
     # At least from one tick to the next, where all are alike.
-    return (min(low, high - 0.6), min(high, 0.08)) if scale.share else (low, high)
+    low, high = (min(low, high - 0.6), min(high, 0.08)) if scale.share else (low, high)
+    # Room for a label below the lowest point.
+    return low - 0.06 * (high - low), high
 
 
 def _percents(ends: Ends) -> list[Tick]:
@@ -148,7 +153,7 @@ def _percents(ends: Ends) -> list[Tick]:
     return [(value / 100, f"{label} %") for value, label in few]
 
 
-def _draw_bounds(plot: Plot, risk: Axis, loss: Axis, scale: _Scale) -> None:
+def _draw_bounds(plot: Plot, risk: Axis, loss: Axis, scale: _Scale, found: np.ndarray) -> None:
     """Draw the bounds as lines with their values, and what is within them as an area."""
     if risk.bound is None and loss.bound is None:
         return
@@ -158,7 +163,11 @@ def _draw_bounds(plot: Plot, risk: Axis, loss: Axis, scale: _Scale) -> None:
     if risk.bound is not None:
         plot.canvas.line([plot.left, plot.right], [top, top], **_BOUND)
         said = f"at most {risk.said(risk.bound)}"
-        plot.canvas.text(plot.right, top - 3, said, "end", fill=BLUE, **_HALO)
+        # At the end where no point is near.
+        near = np.abs(plot.down(scale(found[:, 1])) - top) < 2 * TEXT
+        far = not (near & (plot.across(found[:, 0]) > plot.right - TEXT * width(said) - 15)).any()
+        place = (plot.right, "end") if far else (plot.left + 3, "start")
+        plot.canvas.text(place[0], top - 3, said, place[1], fill=BLUE, **_HALO)
     if loss.bound is not None:
         plot.canvas.line([right, right], [plot.top, plot.bottom], **_BOUND)
         said = f"at most {loss.said(loss.bound)}"
@@ -179,59 +188,70 @@ def _draw_points(
 ) -> None:
     canvas = plot.canvas
     places = np.column_stack([plot.across(found[:, 0]), plot.down(scale(found[:, 1]))])
-    order = np.lexsort(found.T[::-1])
-    if len(order) > 1:
-        canvas.line(*places[order].T, **_LINE)
+    line = places[np.lexsort(found.T[::-1])]
+    if len(line) > 1:
+        canvas.line(*line.T, **_LINE)
     looks = [_BEST if p["best"] else _ADVISED if p["advised"] else _POINT for p in points]
+    _label(plot, points, places, [look["r"] for look in looks], line)
     # The largest last, so that none hides it.
     for i in sorted(range(len(points)), key=lambda i: looks[i]["r"]):
         canvas.dots(*places[[i]].T, **looks[i])
-    _label(plot, points, places, looks)
 
 
 def _label(
-    plot: Plot, points: Sequence[Mapping[str, Any]], places: np.ndarray, looks: Sequence[Look]
+    plot: Plot,
+    points: Sequence[Mapping[str, Any]],
+    places: np.ndarray,
+    radii: Sequence[float],
+    line: np.ndarray,
 ) -> None:
-    """Write the labels where there is room: the one to take first; others may go without."""
+    """Write the labels where there is room: the one to take first; others close by or not."""
     taken: list[Box] = [
-        (x - look["r"], x + look["r"], y - look["r"], y + look["r"])
-        for (x, y), look in zip(places, looks, strict=True)
+        (x - r, x + r, y - r, y + r) for (x, y), r in zip(places, radii, strict=True)
     ]
-    for i in sorted(range(len(points)), key=lambda i: -looks[i]["r"]):
-        point, (x, y), away = points[i], places[i], looks[i]["r"] + 3
-        wide = TEXT * width(point["label"]) * (1.08 if point["advised"] else 1.0)
-        free = None
-        for right, up in _PLACES:
-            left = x + away if right else x - away - wide
-            box = (left, left + wide, y + 3 - up - TEXT + 1, y + 3 - up + 2)
-            inside = plot.left < left and box[1] <= plot.right + 6
-            inside = inside and plot.top - 4 < box[2] and box[3] < plot.bottom
-            if inside and not any(_overlap(box, other) for other in taken):
-                free = right, up, box
-                break
-            if not point["advised"] and abs(up) > 14:
-                break
-        if free is None:
+    for i in sorted(range(len(points)), key=lambda i: -radii[i]):
+        advised, (x, y), away = points[i]["advised"], places[i], radii[i] + 3
+        wide = TEXT * width(points[i]["label"]) * (1.08 if advised else 1.0)
+        free = _free(plot, (x, y), away, wide, taken)
+        if not advised:
+            free = [place for place in free if place[1] == _BESIDE]
+        parts = list(itertools.pairwise(line))
+        off = (place for place in free if not any(crossed(place[2], *part) for part in parts))
+        # Where every place that is free lies on the line, the nearest of them.
+        found = next(off, free[0] if free else None)
+        if found is None:
             continue
-        right, up, box = free
+        right, up, box = found
         taken.append(box)
         beside = x + away if right else x - away
-        if abs(up) > 14:
+        if up != _BESIDE:
             ends = [x, beside], [y, y + 6 - up - TEXT / 2]
             plot.canvas.line(*ends, stroke=DARK, stroke_width=0.5)
-        look: Look = {"font_weight": "bold"} if point["advised"] else {}
-        plot.canvas.text(
-            beside, y + 6 - up, point["label"], "start" if right else "end", **_HALO | look
-        )
+        look: Look = {"font_weight": "bold"} if advised else {}
+        anchor = "start" if right else "end"
+        plot.canvas.text(beside, y + 6 - up, points[i]["label"], anchor, **_HALO | look)
 
 
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
+def _free(
+    plot: Plot, point: tuple[float, float], away: float, wide: float, taken: Sequence[Box]
+) -> list[tuple[bool, int, Box]]:
+    """Return the free places beside a point, nearest first: on its right, how high, and the box."""
+    x, y = point
+    free = []
+    for right, up in _PLACES:
+        left = x + away if right else x - away - wide
+        box = (left, left + wide, y + 4 - up - TEXT, y + 6 - up)
+        inside = plot.left < left and box[1] <= plot.right + 6
+        inside = inside and plot.top - 4 < box[2] and box[3] < plot.bottom
+        if inside and not any(overlap(box, other) for other in taken):
+            free.append((right, up, box))
+    return free
 
 
 def _told(points: Sequence[Mapping[str, Any]], tried: np.ndarray, risk: Axis, loss: Axis) -> str:
     said = [
-        f"{p['label']}: {risk.said(p['risk'])} and {loss.said(p['loss'])}" + ", to take" * p["best"]
+        f"{p['label']}: {risk.said(p['risk'])} and {loss.said(p['loss'])}"
+        + ", the best" * p["best"]
         for p in points
     ]
     # Those of the front are among what was tried, with figures of other draws.

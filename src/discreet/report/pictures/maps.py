@@ -78,10 +78,10 @@ def _name(plot: Plot, names: Sequence[str], points: np.ndarray, front: np.ndarra
             box = (left, left + wide, y - up - TEXT, y - up + 2)
             fits = plot.left < left and box[1] < plot.right and plot.top < box[2]
             fits = fits and box[3] < plot.bottom
-            if fits and not any(_overlap(box, other) for other in taken):
+            if fits and not any(overlap(box, other) for other in taken):
                 free.append((right, up, box))
         # Where every place that is free lies on the line, the nearest of them.
-        off = (place for place in free if not any(_crossed(place[2], *part) for part in parts))
+        off = (place for place in free if not any(crossed(place[2], *part) for part in parts))
         right, up, box = next(off, free[0] if free else (right, up, box))
         taken.append(box)
         beside = x + 7 if right else x - 7
@@ -97,16 +97,17 @@ _PLACES = [(right, up) for up in _HIGHER for right in (True, False)]
 Box = tuple[float, float, float, float]
 
 
-def _overlap(a: Box, b: Box) -> bool:
+def overlap(a: Box, b: Box) -> bool:
+    """Tell whether two boxes overlap."""
     return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
 
 
-def _crossed(box: Box, start: Sequence[float], end: Sequence[float]) -> bool:
+def crossed(box: Box, start: Sequence[float], end: Sequence[float]) -> bool:
     """Tell whether a straight line goes through a box.
 
     Examples
     --------
-    >>> _crossed((0, 2, 0, 1), (-1, -1), (3, 2)), _crossed((0, 2, 0, 1), (-1, 0), (1, 3))
+    >>> crossed((0, 2, 0, 1), (-1, -1), (3, 2)), crossed((0, 2, 0, 1), (-1, 0), (1, 3))
     (True, False)
     """
     enters, leaves = 0.0, 1.0

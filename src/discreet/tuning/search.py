@@ -1,0 +1,187 @@
+"""Search the best releases of a table: those with the least risk and the least loss."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet import __version__
+from discreet.errors import BadInput
+from discreet.private import make_private_folder
+from discreet.recipe.recipe import Recipe
+from discreet.tuning.confirm import confirmed_front
+from discreet.tuning.front import Front, check_front
+from discreet.tuning.joint import joint_seeds
+from discreet.tuning.journal import Journal
+from discreet.tuning.judge import Judge
+from discreet.tuning.loop import run
+from discreet.tuning.measured import SCORES
+from discreet.tuning.task import Task, read_task
+from discreet.tuning.trials import Budget, Progress, Trials
+
+# Where neither minutes nor evaluations are given.
+MINUTES = 5.0
+
+
+def search(
+    table: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    *,
+    risk: Any = None,
+    loss: Any = None,
+    keep: Sequence[str] = (),
+    known: str | Sequence[str] | None = None,
+    privacy: Any = None,
+    standards: Mapping[str, float] | None = None,
+    minutes: float | None = None,
+    evaluations: int | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    dialect: Mapping[str, str | None] | None = None,
+) -> Front:
+    """Search the releases of a table that have the least risk and the least loss.
+
+    Risk is the share of records that an intruder finds who knows the recipe and not the seed (see
+    `discreet.risk.informed_linkage`), loss the mean `discreet.utility.information_loss` of the
+    columns. Points are chosen on some seeds, and their figures come from fresh ones.
+
+    Parameters
+    ----------
+    table : pandas, polars or pyarrow table, or path
+        What is to be released. Of more than 20,000 rows a sample is searched, and the points of
+        the front are confirmed on all.
+    recipe : Recipe, dict or path of a TOML file
+        With roles. Steps may be left out, given, or have lists of values to choose from, such as
+        ``k = [3, 5, 10]``. It may have `hierarchies` by column, and under `search` what the
+        arguments here override.
+    risk : str or float, optional
+        The largest risk, such as ``"linkage <= 0.05"``.
+    loss : str, float or callable, optional
+        The largest loss, such as ``"information_loss <= 0.3"``, or what measures it: the name of a
+        measure of `discreet.utility`, or a function of the original and the protected table. With
+        ``"score"`` or ``"normalized_score"`` the point with the least score is searched.
+    keep : list of str
+        Columns whose values are released as they are.
+    known : "all", "quasi" or list of str, optional
+        What the intruder knows; by default the quasi columns and the numeric confidential ones.
+    privacy : list of privacy models, optional
+        What every point promises of the quasi columns.
+    standards : mapping of str to float, optional
+        The largest change of structure allowed: of `correlations`, `pmse` and `models`.
+    minutes : float, optional
+        How long to search; 5 by default. Confirming the points comes on top.
+    evaluations : int, optional
+        How many points to try instead. The same seed and evaluations give the same front.
+    seed : int
+        Of the search; releases draw secret seeds of their own.
+    out : str or Path, optional
+        Folder to write the front to. Until it is there the folder holds the journal of what was
+        tried, from which a search that was stopped goes on.
+    resume : bool
+        Go on with the search that was written to `out`, if there is one.
+    force : bool
+        Replace a front that is there.
+    progress : callable, optional
+        Called now and then with the evaluations done, the seconds and the best so far.
+    dialect : mapping, optional
+        How a CSV is written, as in `discreet.read_table`.
+
+    Returns
+    -------
+    Front
+        Its `best` is the point to take. Ctrl-C ends the search with the front so far.
+
+    Examples
+    --------
+    >>> from discreet.datasets import make_households
+    >>> people = make_households(200, seed=1)
+    >>> recipe = {"roles": {"quasi": ["age", "sex"], "rest": "drop"}}
+    >>> front = search(people, recipe, evaluations=4)
+    >>> front.evaluations, front.points[0].risk < front.points[-1].risk
+    (4, True)
+    """
+    budget = _budget(minutes, evaluations)
+    target = None if out is None else Path(out)
+    if target is not None:
+        check_front(target, force or resume)
+    task = read_task(
+        table, recipe, risk=risk, loss=loss, keep=keep, known=known, privacy=privacy,
+        standards=standards, seed=seed, dialect=dialect,
+    )  # fmt: skip
+    trials = Trials(
+        Judge(task, seed=seed),
+        task.table.num_rows,
+        budget,
+        single=task.measure in SCORES,
+        journal=_journal(target, task, seed, resume),
+        progress=progress,
+        bound=None if task.risk is None else task.risk.value,
+    )
+    try:
+        run(trials, task.space.parts, seed, joint_seeds(task.space))
+        front = confirmed_front(
+            task,
+            trials.judged,
+            evaluations=trials.evaluations,
+            seconds=lambda: trials.seconds,
+            seed=seed,
+            tell=trials.tell,
+        )
+    finally:
+        trials.journal.close()
+    if target is not None:
+        front.save(target, force=force or resume)
+    return front
+
+
+def _budget(minutes: float | None, evaluations: int | None) -> Budget:
+    if minutes is not None and evaluations is not None:
+        raise BadInput("give minutes or evaluations, not both")
+    if evaluations is not None:
+        if evaluations < 1:
+            raise BadInput(f"evaluations = {evaluations} must be 1 or more")
+        return Budget(evaluations=evaluations)
+    minutes = MINUTES if minutes is None else minutes
+    if not minutes > 0:
+        raise BadInput(f"minutes = {minutes:g} must be more than 0")
+    return Budget(seconds=60 * minutes)
+
+
+def _journal(target: Path | None, task: Task, seed: int, resume: bool) -> Journal:
+    if target is None:
+        return Journal(None, {})
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(target)
+    return Journal(target / "journal.jsonl", _header(task, seed), resume=resume)
+
+
+def _header(task: Task, seed: int) -> dict[str, Any]:
+    """Return what a journal holds for."""
+    key = str(seed).encode()
+    written = pa.BufferOutputStream()
+    with pa.ipc.new_stream(written, task.table.schema) as stream:
+        stream.write_table(task.table.combine_chunks())
+    measure = (
+        task.measure
+        if isinstance(task.measure, str)
+        else getattr(task.measure, "__qualname__", None)
+    )
+    asked = [task.space.parts, task.space.base, task.known, task.counted, measure, task.standards]
+    return {
+        "table": _digest(written.getvalue(), key),
+        "recipe": _digest(repr(asked).encode(), key),
+        "seed": seed,
+        "version": __version__,
+    }
+
+
+def _digest(content: Any, key: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16, key=key[:64]).hexdigest()
