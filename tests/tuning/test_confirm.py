@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -136,3 +137,21 @@ def test_correlations_by_hand():
     assert correlation_change(before, before) == 0
     assert model_loss(before, before) == 0
     assert model_loss(before.select(["a", "c"]), after.select(["a", "c"])) == 0
+
+
+def test_points_are_confirmed_on_the_full_table():
+    whole = make_households(800, seed=1).select(["age", "income", "assets"])
+    some = task(full=whole)
+    point = confirm_one(some, (1, 2, 2), seeds=2)
+    assert point.columns == confirm_one(replace(some, table=whole), (1, 2, 2), seeds=2).columns
+    assert confirmed_front(some, {(1, 4, 4): Figures(0.1, 0.5)}).rows == 800
+
+
+def test_points_are_confirmed_where_the_full_table_is():
+    whole = make_households(800, seed=1).select(["age", "income", "assets"])
+    there = task(full=duckdb.from_arrow(whole))
+    here = confirm_one(task(full=whole), (1, 4, 4))
+    point = confirm_one(there, (1, 4, 4))
+    assert (point.risk, point.loss) == pytest.approx((here.risk, here.loss))
+    front = confirmed_front(there, {(1, 4, 4): Figures(0.1, 0.5)})
+    assert (front.rows, front.searched_rows) == (800, 400)

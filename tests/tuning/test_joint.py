@@ -122,9 +122,9 @@ def test_words_say_what_is_kept(people):
     said = [option.words for option in parts_of(people, L)[0].options[:6]]
     share = "4 or more records with 2 or more values of disease"
     assert said == [
-        f"blanked where they would not be shared by {share}",
         f"in ranges and sets that {share} share",
         f"at levels that differ by record, each shared by {share}",
+        f"blanked where they would not be shared by {share}",
         f"at levels that {share} share, but for 5 % of records",
         f"at levels that {share} share, but for 1 % of records",
         f"at levels that {share} share",
@@ -138,7 +138,8 @@ def test_seeds_take_each_joint_option_and_each_level_before_blanks(people):
     seeds = joint_seeds(space)
     assert len(set(seeds)) == len(seeds)
     assert {seed[-1] for seed in seeds} == set(range(len(keys.options)))
-    recoded = [seed for seed in seeds if seed[-1] == 0]
+    blanked = [number for number, option in enumerate(keys.options) if not option.alone]
+    recoded = [seed for seed in seeds if seed[-1] == blanked[0]]
     levels = [
         [step["levels"]["age"] for step in space.steps(seed) if "age" in step.get("levels", ())]
         for seed in recoded

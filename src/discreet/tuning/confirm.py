@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SEEDS = 5
 # Points that a front shows.
-MOST = 15
+MOST = 12
 # Neighbours that are tried in place of a point that does not hold up, itself among them.
 _TRIES = 3
 # Rows that measures are taken by where the table is not in memory.
@@ -196,7 +196,7 @@ def _parts(task: Task, choice: Choice) -> tuple[dict[str, str], tuple[str, ...]]
     for number, part in enumerate(task.space.parts):
         name = ", ".join(part.columns)
         if part.joint and not task.space.option(choice, number).steps:
-            parts.setdefault(name, "kept as they are")
+            parts.setdefault(name, "kept")
             continue
         parts[name] = task.space.option(choice, number).words
         if not part.joint and gone.issuperset(part.columns):

@@ -79,9 +79,9 @@ def joint_parts(
     >>> [keys] = joint_parts(people, Roles(quasi=["age", "job"]), privacy=demanded)
     >>> for option in keys.options[:3]:
     ...     print("age and job", option.words)
-    age and job blanked where they would not be shared by 2 or more records
     age and job in ranges and sets that 2 or more records share
     age and job at levels that differ by record, each shared by 2 or more records
+    age and job blanked where they would not be shared by 2 or more records
     """
     keys = [name for name in roles.quasi if name in table.column_names]
     amounts = [name for name in table.column_names if _is_amount(table[name])]
@@ -169,35 +169,40 @@ class _OfKeys:
 
     def _ways(self, privacy: list[dict[str, Any]], readings: Sequence[str]) -> Iterator[Option]:
         """Return the ways to keep the models, those that usually lose least first."""
-        if not self.continuous or self.kept:
-            yield from (self._blanked(privacy, reading) for reading in readings)
-        yield from self._recoded(privacy)
+        blanked = [self._blanked(privacy, reading) for reading in readings]
+        words = "at levels that differ by record, each shared by {}"
+        local = self._coarser(privacy, {"local": True, "round_share": _ROUND}, words)
+        if self.kept:
+            # Blanks can always keep a column's values, and levels not.
+            yield from [*blanked, local]
+        elif self.continuous:
+            yield from self._cut(privacy)
+        else:
+            yield from [*self._cut(privacy), local, *blanked]
+        for limit in _LIMITS:
+            words = "at levels that {} share"
+            words += f", but for {100 * limit:g} % of records" if limit else ""
+            yield self._coarser(privacy, {"suppression_limit": limit}, words)
 
     def _sizes(self, above: int = 0) -> list[int]:
         return [k for k in _SIZES if k > above and k <= _LARGEST * self.rows]
 
-    def _recoded(self, privacy: list[dict[str, Any]]) -> Iterator[Option]:
-        """Return the ways to keep the models by coarser values."""
-        sharing = _sharing(read_models(privacy))
-        if not self.kept:
-            cut = {"method": "mondrian", "privacy": privacy}
-            words = f"in ranges and sets that {sharing} share"
-            yield Option((cut,), words, alone=True)
-            if self.trees:
-                words = f"in ranges and groups of the hierarchies that {sharing} share"
-                yield Option((cut | {"hierarchies": self.trees},), words, alone=True)
+    def _cut(self, privacy: list[dict[str, Any]]) -> Iterator[Option]:
+        step, sharing = {"method": "mondrian", "privacy": privacy}, _sharing(read_models(privacy))
+        yield Option((step,), f"in ranges and sets that {sharing} share", alone=True)
+        if self.trees:
+            words = f"in ranges and groups of the hierarchies that {sharing} share"
+            yield Option((step | {"hierarchies": self.trees},), words, alone=True)
+
+    def _coarser(
+        self, privacy: list[dict[str, Any]], more: Mapping[str, Any], words: str
+    ) -> Option:
         # Of all qualities this one is nearest to `information_loss`.
-        coarser: dict[str, Any] = {"method": "generalize", "privacy": privacy}
-        coarser |= {"hierarchies": self.levels, "quality": "nnue", "evaluations": _NODES}
+        step: dict[str, Any] = {"method": "generalize", "privacy": privacy, "quality": "nnue"}
+        step |= {"hierarchies": self.levels, "evaluations": _NODES, **more}
         if self.kept:
-            coarser |= {"levels": dict.fromkeys(self.kept, 0)}
-        if not self.continuous:
-            words = f"at levels that differ by record, each shared by {sharing}"
-            yield Option((coarser | {"local": True, "round_share": _ROUND},), words, alone=True)
-        for limit in _LIMITS:
-            words = f"at levels that {sharing} share"
-            words += f", but for {100 * limit:g} % of records" if limit else ""
-            yield Option((coarser | {"suppression_limit": limit},), words, alone=True)
+            step |= {"levels": dict.fromkeys(self.kept, 0)}
+        return Option((step,), words.format(_sharing(read_models(privacy))), alone=True)
 
     def _blanked(self, privacy: list[dict[str, Any]], reading: str) -> Option:
         models = read_models(privacy)

@@ -35,6 +35,15 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
+class _Reason:
+    """One thing that a point is the best in, and why."""
+
+    kind: str
+    point: Point
+    why: str
+
+
+@dataclass(frozen=True)
 class _Map:
     """The points by their axes."""
 
@@ -56,7 +65,10 @@ class _Map:
         return self.loss.top or max(1e-12, *(one.loss for one in self.points))
 
     def figures(self, point: Point) -> str:
-        return f"risk {self.risk.say(point.risk)}, loss {self.loss.say(point.loss)}"
+        return f"Risk {self.risk.say(point.risk)} at loss {self.loss.say(point.loss)}"
+
+    def pair(self, point: Point) -> str:
+        return f"{self.risk.say(point.risk)} at {self.loss.say(point.loss)}"
 
     def balance(self, point: Point) -> float:
         """Return protection times information kept; more is better.
@@ -101,95 +113,79 @@ def recommend(
         found.append(_safest(shown))
     if risk.bound is None:
         # Without a bound balance comes first.
-        found.sort(key=lambda one: one.kinds[0] not in (BALANCE, LEAST_SCORE))
-    return _merged(found)
+        found.sort(key=lambda one: one.kind not in (BALANCE, LEAST_SCORE))
+    return _merged(shown, found)
 
 
-def _merged(found: Sequence[Recommendation]) -> list[Recommendation]:
+def _merged(shown: _Map, found: Sequence[_Reason]) -> list[Recommendation]:
     """Put together what is said of the same point."""
-    by_name: dict[str, Recommendation] = {}
+    by_name: dict[str, list[_Reason]] = {}
     for one in found:
-        before = by_name.get(one.point.name)
-        if before is None:
-            by_name[one.point.name] = one
-            continue
-        kinds = tuple(dict.fromkeys((*before.kinds, *one.kinds)))
-        reason = " ".join(dict.fromkeys((before.reason, one.reason)))
-        by_name[one.point.name] = Recommendation(kinds, one.point, reason)
-    return list(by_name.values())
+        by_name.setdefault(one.point.name, []).append(one)
+    return [
+        Recommendation(
+            tuple(dict.fromkeys(one.kind for one in said)),
+            said[0].point,
+            f"{shown.figures(said[0].point)}: {'; '.join(one.why for one in said)}.",
+        )
+        for said in by_name.values()
+    ]
 
 
-def _least_score(shown: _Map) -> Recommendation:
+def _least_score(shown: _Map) -> _Reason:
     point = min(shown.points, key=lambda one: (one.risk + one.loss, one.risk))
     mean = (point.risk + point.loss) / 2
-    reason = f"The score is {mean:.2f}, the least: {shown.figures(point)}."
-    return Recommendation((LEAST_SCORE,), point, reason)
+    return _Reason(LEAST_SCORE, point, f"their mean, the score, is {mean:.2f}, the least of all")
 
 
-def _least_loss(shown: _Map) -> Recommendation:
-    safe, risk, loss = shown.safe, shown.risk, shown.loss
-    within = [one for one in shown.points if one.risk <= safe]
-    bound = risk.say(safe)
+def _least_loss(shown: _Map) -> _Reason:
+    within = [one for one in shown.points if one.risk <= shown.safe]
+    bound = shown.risk.say(shown.safe)
     if not within:
         point = min(shown.points, key=lambda one: (one.risk, one.loss))
-        reason = (
-            f"No point keeps risk within {bound}; this one comes nearest, with risk "
-            f"{risk.say(point.risk)} at loss {loss.say(point.loss)}."
-        )
-        return Recommendation(("nearest to the risk bound",), point, reason)
+        why = f"no point keeps risk within {bound}, and this one comes nearest"
+        return _Reason("nearest to the risk bound", point, why)
     point = min(within, key=lambda one: (one.loss, one.risk))
-    others = len(within) - 1
-    among = f"the least of {len(within)} points within {bound}" if others else "no other point"
-    said = f"{among}" if others else f"{among} keeps risk within {bound}"
-    reason = f"Risk {risk.say(point.risk)} at loss {loss.say(point.loss)}: {said}."
-    return Recommendation((LEAST_LOSS,), point, reason)
+    why = f"no other point keeps risk within {bound}"
+    if len(within) > 1:
+        why = f"the least loss of the {len(within)} points with risk within {bound}"
+    return _Reason(LEAST_LOSS, point, why)
 
 
-def _balanced(shown: _Map) -> Recommendation:
+def _balanced(shown: _Map) -> _Reason:
     points = sorted(shown.points, key=lambda one: (one.risk, one.loss))
     point = max(points, key=shown.balance)
     place = points.index(point)
-    said = [f"{shown.figures(point)[0].upper()}{shown.figures(point)[1:]}"]
     steps = []
     if place:
-        steps.append(f"the next safer point has {shown.figures(points[place - 1])}")
+        steps.append(f"the next safer point has {shown.pair(points[place - 1])}")
     if place + 1 < len(points):
-        steps.append(f"the next with less loss has {shown.figures(points[place + 1])}")
-    if steps:
-        said.append(" and ".join(steps))
-    reason = ": ".join(said)
+        steps.append(f"the next with less loss has {shown.pair(points[place + 1])}")
+    why = ", ".join(steps) or "there is no other point"
     if point.risk > shown.safe:
-        reason += f"; above the {shown.risk.say(shown.safe)} that counts as safe"
-    return Recommendation((BALANCE,), point, reason + ".")
+        why += f", and risk is above the {shown.risk.say(shown.safe)} that counts as safe"
+    return _Reason(BALANCE, point, why)
 
 
-def _safest(shown: _Map) -> Recommendation:
+def _safest(shown: _Map) -> _Reason:
     """Choose the least risk within the loss bound, and say so where that does not protect."""
-    risk, loss = shown.risk, shown.loss
-    bound, kind = loss.bound, SAFEST
+    loss, bound, kind = shown.loss, shown.loss.bound, SAFEST
     if bound is None:
         kind = "safest at a bearable loss"
         bound = (max(shown.points, key=shown.balance).loss + shown.most_loss) / 2
     within = [one for one in shown.points if one.loss <= bound]
     if not within:
         point = min(shown.points, key=lambda one: (one.loss, one.risk))
-        reason = (
-            f"No point keeps loss within {loss.say(bound)}; this one comes nearest, with loss "
-            f"{loss.say(point.loss)} at risk {risk.say(point.risk)}."
-        )
-        return Recommendation(("nearest to the loss bound",), point, reason)
+        why = f"no point keeps loss within {loss.say(bound)}, and this one comes nearest"
+        return _Reason("nearest to the loss bound", point, why)
     point = min(within, key=lambda one: (one.risk, one.loss))
     if point.risk > shown.safe:
-        reason = (
-            f"No point with loss up to {loss.say(bound)} protects: even here, where risk is least, "
-            f"it is {risk.say(point.risk)} instead of at most {risk.say(shown.safe)}."
+        why = (
+            f"no point with loss up to {loss.say(bound)} protects, and even this one, which has "
+            f"the least risk of them, is above {shown.risk.say(shown.safe)}"
         )
-        return Recommendation(("least risk within the loss bound, not safe",), point, reason)
-    reason = (
-        f"Risk {risk.say(point.risk)} at loss {loss.say(point.loss)}: no point with loss up to "
-        f"{loss.say(bound)} has less risk."
-    )
-    return Recommendation((kind,), point, reason)
+        return _Reason("least risk within the loss bound, not safe", point, why)
+    return _Reason(kind, point, f"no point with loss up to {loss.say(bound)} has less risk")
 
 
 def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Point) -> list[str]:
