@@ -20,8 +20,8 @@ from discreet.recipe.recipe import Recipe
 from discreet.registry import find_method
 from discreet.table.columns import kind_of
 from discreet.tuning.asked import Asked, read_asked
+from discreet.tuning.bounds import SCORES, Measure, read_loss, read_risk, read_standards
 from discreet.tuning.bounds import Bound as Bound
-from discreet.tuning.bounds import Measure, read_loss, read_risk, read_standards
 from discreet.tuning.joint import joint_parts
 from discreet.tuning.options import KEPT, column_options, how_many
 from discreet.tuning.sample import stratified_sample
@@ -168,7 +168,8 @@ class _Columns:
     """What each column is to a search, by its role and what is asked for."""
 
     def __init__(self, asked: Asked, table: pa.Table, measure: str | Measure | None) -> None:
-        self.asked, self.table, self.by_score = asked, table, measure is not None
+        self.asked, self.table = asked, table
+        self.by_numbers, self.scored = measure is not None, measure in SCORES
         self.role = asked.roles.assign(table.column_names)
         self.released = self._of("quasi", "confidential", "insensitive")
         self._check()
@@ -236,7 +237,7 @@ class _Columns:
 
     def is_free(self, name: str) -> bool:
         """Tell whether there is something to choose for a column."""
-        matters = name in self.known or (self.by_score and self._is_numeric(name))
+        matters = name in self.known or (self.by_numbers and self._is_numeric(name))
         return matters and name not in self.kept
 
     def hierarchies(self, full: pa.Table | Frame) -> dict[str, Hierarchy]:
@@ -302,7 +303,14 @@ def _options(columns: _Columns, hierarchy: Hierarchy, name: str) -> tuple[Option
     coded = _is_coded(asked.hierarchies.get(name))
     # What averages promise would not hold of rows that are linked.
     promise = asked.recipe([]).linked is None
-    return column_options(columns.table[name], name, hierarchy, coded=coded, promise=promise)
+    return column_options(
+        columns.table[name],
+        name,
+        hierarchy,
+        coded=coded,
+        scored=columns.scored,
+        promise=promise,
+    )
 
 
 def _hides(option: Option, column: pa.ChunkedArray) -> bool:
