@@ -223,7 +223,7 @@ class Noise(Method):
             sds = [_standard_deviation(values[~np.isnan(values)]) for values in columns.values()]
         if self.kind == "correlated" and any(sds):
             correlations = _correlations(columns)
-        elif self.kind == "correlated-logarithmic":
+        elif self.kind == "correlated-logarithmic" and any(map(_varies, columns.values())):
             correlations = _correlations({name: _ranks(x) for name, x in columns.items()})
         return self._decide(list(columns), sds, correlations)
 
@@ -344,6 +344,10 @@ def _correlations(columns: Mapping[str, np.ndarray]) -> np.ndarray:
         for j, other in enumerate(scores[:i]):
             result[i, j] = result[j, i] = (one * other).sum() / (len(one) - 1)
     return result
+
+
+def _varies(values: np.ndarray) -> bool:
+    return bool(np.nanmin(values) < np.nanmax(values))
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ _NOISE = {
     "correlated": "with correlated noise of {scale} of the standard deviation",
     "multiplicative": "with noise of {scale} of each value",
     "logarithmic": "with noise of {scale} of each value on a logarithmic scale",
+    "correlated-logarithmic": "with noise of about {scale} of each value, alike in related columns",
 }
 # What a step has besides its parameters, and what would only clutter a sentence.
 _UNSAID = ("method", "columns", "promise", "precision", "hierarchies", "spikes")
