@@ -67,7 +67,7 @@ class Released:
         searched = {name for part in self.space.parts for name in part.columns}
         roles = Roles.from_dict(self.space.base["roles"]).assign(self.original.column_names)
         kept = [name for name, role in roles.items() if role in _KEPT]
-        self._released = tuple(kept)
+        self.names = tuple(kept)
         self._others = Group(tuple(name for name in kept if name not in searched), ())
 
     def usable(self, part: int, option: int) -> bool:
@@ -104,7 +104,7 @@ class Released:
         """Return all columns that may be released, in the groups that a point makes of them."""
         joined = self._joined(choice)
         if not all(map(self._stands_alone, joined)):
-            return [Group(self._released, tuple(enumerate(choice)))]
+            return [Group(self.names, tuple(enumerate(choice)))]
         taken = {name for one in joined for name in one.columns}
         for number, part in enumerate(self.space.parts):
             if not part.joint and not taken.issuperset(part.columns):
