@@ -116,9 +116,23 @@ def test_the_same_seed_gives_the_same_figures(judge):
     assert Judge(a_task(), seed=4).figures(choice) != judge.figures(choice)
 
 
+@pytest.fixture
+def two_runs(monkeypatch):
+    for name in ("_SCORED", "_LINKED"):
+        monkeypatch.setattr(f"discreet.tuning.judge.{name}", 2)
+
+
+def test_a_score_is_linked_in_some_of_its_runs_and_first_in_one():
+    judge = Judge(a_task(measure="score"))
+    choice = (2, 1, 0, 0, 0)
+    few, full = judge.figures(choice, 50), judge.figures(choice)
+    assert few.loss == full.loss
+    assert 0 < abs(few.risk - full.risk) < 5
+
+
 @pytest.mark.parametrize("name", ["score", "normalized_score"])
 @pytest.mark.parametrize("choice", [(2, 1, 0, 0, 0), (3, 2, 1, 0, 0), (2, 2, 0, 0, 1)])
-def test_scores_are_those_of_the_measure_on_the_same_cells(name, choice):
+def test_scores_are_those_of_the_measure_on_the_same_cells(name, choice, two_runs):
     judge = Judge(a_task(measure=name))
     found = judge.figures(choice)
     scores = []
@@ -137,7 +151,7 @@ def test_a_score_that_leaves_a_column_out_is_none():
     assert found.broken == 1
 
 
-def test_the_linkage_of_a_score_is_remembered_by_the_first_columns():
+def test_the_linkage_of_a_score_is_remembered_by_the_first_columns(two_runs):
     judge = Judge(a_task(measure="score"))
     table = judge.task.table
     for choice in itertools.product(range(4), range(1, 4)):

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 # Runs with other seeds that the intruder learns from.
 RERUNS = 3
 # Seeds that a score is the mean of: that of one release is luck, which a search would find.
-_SCORED = 2
+_SCORED = 16
+# Of them those by which records are linked: it takes most of the time, and scatters little.
+_LINKED, _LINKED_FIRST = 3, 1
 # Records that are looked for: all of a small table.
 _ALL, _SOME = 5_000, 2_000
 # With fewer records all codes fit into 16 bits, even if each has other values in all runs.
@@ -79,6 +81,7 @@ class Judge:
 
     def __init__(self, task: Task, released: Released | None = None, seed: int = 0) -> None:
         self.seeds = [derived(seed, "selection", str(run)) for run in range(1 + RERUNS)]
+        self._score_seeds = [derived(seed, "selection", str(run)) for run in range(_SCORED)]
         self.task = task
         self.released = Released(task, self.seeds[0]) if released is None else released
         self.evaluations = 0
@@ -101,6 +104,7 @@ class Judge:
     def figures(self, choice: Choice, queries: int | None = None) -> Figures:
         """Return risk and loss of a point; with `queries`, the risk of so many records only.
 
+        Of a score, with `queries`, records are linked in one run and not in several.
         A point that the flow refuses has the worst figures that there are. Standards are left to
         `checked`.
         """
@@ -108,7 +112,7 @@ class Judge:
         self._forget()
         try:
             if self._scored is not None:
-                return self._score(choice)
+                return self._score(choice, _LINKED if queries is None else _LINKED_FIRST)
             known = {n: one for g in self.released.groups(choice) for n, one in self._of(g).items()}
             told = [known[name].told for name in self.task.known if name in known]
             risk = self._found([one for one in told if one is not None], queries)
@@ -152,11 +156,17 @@ class Judge:
         bits = sum(one.told.bits for one in known.values() if one.told is not None)
         return Profile(loss, bits)
 
-    def _score(self, choice: Choice) -> Figures:
+    def _score(self, choice: Choice, linked: int) -> Figures:
         assert self._scored is not None
-        found = [self._scored.halves(choice, seed) for seed in self.seeds[:_SCORED]]
+        found = [self._scored.halves(choice, self._score_seeds[0], link=False)]
+        if found[0].lost:
+            return replace(_REFUSED_SCORE, broken=float(found[0].lost))
+        found += [self._scored.halves(choice, seed, link=False) for seed in self._score_seeds[1:]]
         risk, loss = np.mean([(one.risk, one.loss) for one in found], axis=0)
-        return Figures(float(risk), float(loss), float(found[0].lost))
+        # Both scores add what is linked to the rest of the risk.
+        for seed, one in zip(self._score_seeds[:linked], found, strict=False):
+            risk += (self._scored.halves(choice, seed).risk - one.risk) / linked
+        return Figures(float(risk), float(loss))
 
     def _loss(self, known: Mapping[str, _Known]) -> float:
         """Return the mean over the columns that count, those that are dropped being lost whole."""

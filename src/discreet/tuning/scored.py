@@ -107,8 +107,11 @@ class Scored:
         self._trees: dict[tuple[str, ...], Nearest] = {}
         self._before: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = {}
 
-    def halves(self, choice: Choice, seed: int) -> Halves:
-        """Return risk and loss of a point as one seed releases it."""
+    def halves(self, choice: Choice, seed: int, link: bool = True) -> Halves:
+        """Return risk and loss of a point as one seed releases it, or the risk without linkage.
+
+        With nulls, linkage is always part of it.
+        """
         groups = {name: group for group in self.released.groups(choice) for name in group.columns}
         found = {name: self._column(groups[name], name, seed) for name in self._names}
         there = {name: one for name, one in found.items() if one is not None}
@@ -117,7 +120,7 @@ class Scored:
             return self._in_full(choice, seed, lost)
         loss = self._il(there)
         keys = {name: (groups[name], seed) for name in there}
-        dld, pld = self._linkage(there, keys)
+        dld, pld = self._linkage(there, keys) if link else (0.0, 0.0)
         cells = dict.fromkeys(there, self.task.table.num_rows)
         disclosed = disclosure_of({name: one.disclosed for name, one in there.items()}, cells).value
         if self.name == "score":
