@@ -142,7 +142,7 @@ def distance_linkage(
             flags = np.array([usable[name].categorical for name in names], dtype=bool)
             outcomes.append((names, *_link_gower(queries, targets, flags)))
         else:
-            outcomes.append((names, *_link(queries, targets)))
+            outcomes.append((names, *linked_by_distance(queries, targets)))
     for name in dependent:
         warnings.warn(
             f"distance_linkage leaves out column '{name}', which is a linear combination of "
@@ -158,7 +158,7 @@ def _check_choice(parameter: str, value: str, choices: tuple[str, ...]) -> None:
         raise BadInput(f'{parameter} = "{value}": {nearest(value, choices)}')
 
 
-def _link(queries: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
+def linked_by_distance(queries: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
     """Hits of each record, and how many could not be linked because of nulls."""
     complete = ~np.isnan(targets).any(axis=1)
     unlinkable = int((~complete | np.isnan(queries).any(axis=1)).sum())
@@ -173,7 +173,7 @@ def _link(queries: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
 def _link_gower(
     queries: np.ndarray, targets: np.ndarray, categorical: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """Do as `_link`, with nulls as -1: a pair is compared by the columns that both have."""
+    """Do the same with nulls as -1: a pair is compared by the columns that both have."""
     if len(categorical) == 0:
         return _own_hits(queries, targets), 0
     comparable = ((queries >= 0) & (targets >= 0)).any(axis=1)

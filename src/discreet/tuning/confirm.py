@@ -22,6 +22,7 @@ from discreet.engines.frame import Frame, in_rows
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, BrokenPromise
 from discreet.flow.protection import prepare
+from discreet.flow.refusals import refuse_engine
 from discreet.recipe.recipe import Recipe
 from discreet.tuning.figures import Figures
 from discreet.tuning.front import Front
@@ -282,8 +283,7 @@ def _confirmed(
     task: Task, judged: Judged, seeds: int, seed: int, tell: Callable[[str], None]
 ) -> tuple[list[Point], Counter[str], str]:
     """Confirm points along the front; where one does not hold up, one of its neighbours."""
-    # A release of nothing is none.
-    choices = [one for one in judged if not set(task.counted) <= {*task.space.dropped(one)}]
+    choices = [one for one in judged if _may_run(task, one)]
     front = [choices[place] for place in non_dominated([judged[one] for one in choices])]
     figures = [judged[choice] for choice in front]
     if figures and figures[0].broken:
@@ -305,6 +305,20 @@ def _confirmed(
                     dropped[error.why] += 1
                     why = str(error)
     return points, dropped, why
+
+
+def _may_run(task: Task, choice: Choice) -> bool:
+    """Tell whether a choice releases anything, by steps that can be run where the table is."""
+    if set(task.counted) <= {*task.space.dropped(choice)}:
+        return False
+    engine = "memory" if task.full is None else choose("auto", task.full)
+    if engine == "memory":
+        return True
+    try:
+        refuse_engine(Recipe.from_dict(task.space.recipe(choice)), engine)
+    except BadInput:
+        return False
+    return True
 
 
 def _chosen_places(task: Task, figures: Sequence[Figures]) -> list[int]:

@@ -17,9 +17,9 @@ from discreet.risk._found import Sheet, Told
 from discreet.risk._tells import Column
 from discreet.risk.informed import learned_from
 from discreet.tuning.cells import Cells, Group, Released
-from discreet.tuning.figures import Figures
+from discreet.tuning.figures import Figures, Profile
 from discreet.tuning.measured import SCORES, loss_of, standards_of
-from discreet.tuning.scored import Scored
+from discreet.tuning.scored import ScoreJudge
 from discreet.tuning.space import Choice, Space
 from discreet.utility.information import information_loss
 
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 
 # Runs with other seeds that the intruder learns from.
 RERUNS = 3
-# Seeds that a score is the mean of: that of one release is luck, which a search would find.
-_SCORED = 16
-# Of them those by which records are linked: it takes most of the time, and scatters little.
-_LINKED, _LINKED_FIRST = 3, 1
 # Records that are looked for: all of a small table.
 _ALL, _SOME = 5_000, 2_000
 # With fewer records all codes fit into 16 bits, even if each has other values in all runs.
@@ -41,14 +37,6 @@ _MOST_BYTES = 1 << 28
 # What cannot be released at all is worse than anything that can.
 REFUSED = Figures(1.0, 1.0, 1e6)
 _REFUSED_SCORE = Figures(100.0, 100.0, 1e6)
-
-
-@dataclass(frozen=True)
-class Profile:
-    """What an option of a part does by itself: loss, and bits told, summed over its columns."""
-
-    loss: float
-    bits: float
 
 
 @dataclass(frozen=True)
@@ -81,7 +69,6 @@ class Judge:
 
     def __init__(self, task: Task, released: Released | None = None, seed: int = 0) -> None:
         self.seeds = [derived(seed, "selection", str(run)) for run in range(1 + RERUNS)]
-        self._score_seeds = [derived(seed, "selection", str(run)) for run in range(_SCORED)]
         self.task = task
         self.released = Released(task, self.seeds[0]) if released is None else released
         self.evaluations = 0
@@ -91,7 +78,7 @@ class Judge:
         self._sheet = Sheet(order[: self.queries], small=n < _SMALL)
         [(_, self._learned)] = learned_from(order, order, RERUNS)
         self._counted = [name for name in task.counted if _varies(task, name)]
-        self._scored = Scored(task, self.released) if task.measure in SCORES else None
+        self._scored = ScoreJudge(task, self.released, seed) if task.measure in SCORES else None
         self._groups: dict[Group, dict[str, _Known]] = {}
         # Those of several parts, with the bytes that they take on the sheet.
         self._joint: dict[Group, int] = {}
@@ -104,7 +91,6 @@ class Judge:
     def figures(self, choice: Choice, queries: int | None = None) -> Figures:
         """Return risk and loss of a point; with `queries`, the risk of so many records only.
 
-        Of a score, with `queries`, records are linked in one run and not in several.
         A point that the flow refuses has the worst figures that there are. Standards are left to
         `checked`.
         """
@@ -112,7 +98,7 @@ class Judge:
         self._forget()
         try:
             if self._scored is not None:
-                return self._score(choice, _LINKED if queries is None else _LINKED_FIRST)
+                return self._scored.figures(choice, queries)
             known = {n: one for g in self.released.groups(choice) for n, one in self._of(g).items()}
             told = [known[name].told for name in self.task.known if name in known]
             risk = self._found([one for one in told if one is not None], queries)
@@ -147,7 +133,7 @@ class Judge:
         group = Group(columns, ((part, option),))
         try:
             if self._scored is not None:
-                return Profile(*self._scored.profile(group, self.seeds[0]))
+                return self._scored.profile(part, option)
             known = self._of(group)
         except BadInput:
             return Profile(np.inf, np.inf)
@@ -155,18 +141,6 @@ class Judge:
         loss = sum((known[name].loss or 0.0) if name in known else 1.0 for name in counted)
         bits = sum(one.told.bits for one in known.values() if one.told is not None)
         return Profile(loss, bits)
-
-    def _score(self, choice: Choice, linked: int) -> Figures:
-        assert self._scored is not None
-        found = [self._scored.halves(choice, self._score_seeds[0], link=False)]
-        if found[0].lost:
-            return replace(_REFUSED_SCORE, broken=float(found[0].lost))
-        found += [self._scored.halves(choice, seed, link=False) for seed in self._score_seeds[1:]]
-        risk, loss = np.mean([(one.risk, one.loss) for one in found], axis=0)
-        # Both scores add what is linked to the rest of the risk.
-        for seed, one in zip(self._score_seeds[:linked], found, strict=False):
-            risk += (self._scored.halves(choice, seed).risk - one.risk) / linked
-        return Figures(float(risk), float(loss))
 
     def _loss(self, known: Mapping[str, _Known]) -> float:
         """Return the mean over the columns that count, those that are dropped being lost whole."""

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from discreet.errors import BadInput
 from discreet.tuning.figures import Figures
 from discreet.tuning.journal import Journal
 from discreet.tuning.pareto import on_map
@@ -24,8 +23,6 @@ _BEYOND = 2.0
 _WORSE = 0.25
 # Parents where only one figure counts.
 POPULATION = 32
-# Of a choice that the flow refuses, such as levels that nobody may be left out for.
-REFUSED = Figures(1.0, 1.0, broken=1e9)
 # Seconds between two reports of progress.
 _REPORTS = 0.5
 
@@ -203,10 +200,7 @@ class Trials:
     def _figures(self, choice: Choice, queries: int | None) -> Figures:
         known = self.journal.get(choice, queries)
         if known is None:
-            try:
-                known = _rounded(self.judge.figures(choice, queries))
-            except BadInput:
-                known = REFUSED
+            known = _rounded(self.judge.figures(choice, queries))
             self.journal.add(choice, queries, known)
         return known
 

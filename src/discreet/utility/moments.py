@@ -85,7 +85,7 @@ class CellChange:
 
 
 def cell_change(x: np.ndarray, y: np.ndarray, threshold: float = 0.0) -> CellChange:
-    """Return what the cells of one column add, before and after."""
+    """Take from the cells of a column what `il_metrics` needs of it."""
     used = np.abs(x) > threshold
     return CellChange(
         relative=float((np.abs(x[used] - y[used]) / np.abs(x[used])).sum()),
