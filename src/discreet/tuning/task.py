@@ -373,8 +373,14 @@ def _joint(columns: _Columns, hierarchies: Mapping[str, Hierarchy]) -> list[Part
             "confidential": [n for n in asked.roles.confidential if n in amounts],
         }
     )
-    kept = asked.names("keep")
-    return joint_parts(columns.table, roles, dict(hierarchies), asked.privacy, kept)
+    return joint_parts(
+        columns.table,
+        roles,
+        dict(hierarchies),
+        asked.privacy,
+        asked.names("keep"),
+        columns.scored,
+    )
 
 
 def _valid(space: Space) -> Space:

@@ -20,6 +20,7 @@ _NOISE = {
     "correlated": "correlated noise of {} of the standard deviation",
     "multiplicative": "noise of {} of each value",
     "logarithmic": "logarithmic noise of {}",
+    "correlated-logarithmic": "logarithmic noise of {}, alike in related columns",
 }
 # What a step has besides its parameters, and what would only clutter a sentence.
 _UNSAID = ("method", "columns", "promise", "precision", "hierarchies", "spikes")
