@@ -131,7 +131,7 @@ def test_many_changes_are_counted():
     weak = point("02", 0.5, 0.1, **dict.fromkeys(names, KEPT))
     strong = point("01", 0.01, 0.5, **dict.fromkeys(names, ("dropped", 1.0)))
     [one] = further([strong, weak], risk(), loss(), 1000, weak)
-    assert "c0, c1, c2 and 3 more have to go" in one
+    assert "c0, c1, c2 and 3 others have to go" in one
 
 
 def test_of_a_score_the_least_comes_first():
