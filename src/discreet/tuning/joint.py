@@ -105,25 +105,20 @@ def joint_parts(
 
 
 def joint_seeds(space: Space) -> list[Choice]:
-    """Return points to start from: each joint option by itself, the quick ones first.
+    """Return points to start from: each joint option by itself.
 
     The first of those that come after what is done to single columns is also taken with all columns
     at their first, second, ... level.
     """
-    quick: list[Choice] = []
-    others: list[Choice] = []
+    found: list[Choice] = []
     recoded: list[Choice] = []
     for number, part in enumerate(space.parts):
         for option, one in enumerate(part.options if part.joint else ()):
-            start = _with(space.first(), number, option)
-            if one.alone or not one.steps:
-                quick.append(start)
-                continue
-            if not others:
+            found.append(_with(space.first(), number, option))
+            if one.steps and not one.alone and not recoded:
                 levels = _recoded(space, part.columns)
-                recoded += [_with(level, number, option) for level in levels]
-            others.append(start)
-    return list(dict.fromkeys([*quick, *others, *recoded]))
+                recoded = [_with(level, number, option) for level in levels]
+    return list(dict.fromkeys([*found, *recoded]))
 
 
 def _with(choice: Choice, number: int, option: int) -> Choice:
