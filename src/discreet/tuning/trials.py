@@ -122,6 +122,8 @@ class Trials:
         self.best_first: list[tuple[float, float, Choice]] = []
         # Of them those that are not dominated, by rising risk and falling loss.
         self.front: list[Choice] = []
+        # The latest figures, on some queries or on all.
+        self.last: Figures | None = None
         self._risks: list[float] = []
         self._losses: list[float] = []
         self._broken = math.inf
@@ -202,6 +204,7 @@ class Trials:
         if known is None:
             known = _rounded(self.judge.figures(choice, queries))
             self.journal.add(choice, queries, known)
+        self.last = known
         return known
 
     def _keep(self, choice: Choice) -> Figures:
