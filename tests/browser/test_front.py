@@ -57,22 +57,29 @@ def test_it_fits_the_window_and_can_be_read(page, width, scheme):
     assert "broken" not in page.evaluate("document.title")
 
 
+def lowest(page, selector):
+    """Return where the lowest of some elements ends, from the top of the window."""
+    return page.evaluate(
+        f"Math.max(...[...document.querySelectorAll('{selector}')]"
+        ".map(e => e.getBoundingClientRect().bottom))"
+    )
+
+
 def test_the_one_to_take_is_on_the_first_screen(browser, tmp_path):
     path = tmp_path / "index.html"
     path.write_text(front_page(FRONTS["plain"]), "utf-8")
     page = browser.load(path.as_uri())
-    ends = "[...document.querySelectorAll('.card.best pre, .card.best .why')].map(e => e.getBoundingClientRect().bottom)"
-    assert max(page.evaluate(ends)) < 900
+    assert lowest(page, ".card.best pre") < 900
     page.resize(400)
-    figures = "[...document.querySelectorAll('.card.best .why')].map(e => e.getBoundingClientRect().bottom)"
-    assert max(page.evaluate(figures)) < 900
+    assert lowest(page, ".card.best .why") < 900
     page.close()
 
 
 def test_letters_of_the_map_can_be_read_on_a_phone(page):
     page.resize(400)
     height = page.evaluate(
-        "Math.min(...[...document.querySelectorAll('svg text')].map(t => t.getBoundingClientRect().height))"
+        "Math.min(...[...document.querySelectorAll('svg text')]"
+        ".map(t => t.getBoundingClientRect().height))"
     )
     assert height > 9
     outside = page.evaluate("""[...document.querySelectorAll("svg")].flatMap(svg => {

@@ -13,6 +13,7 @@ from discreet.datasets import make_households
 from discreet.recipe import Recipe
 from discreet.tuning.figures import Figures
 from discreet.tuning.front import Front
+from discreet.tuning.judge import Judge
 from discreet.tuning.points import Axis, Point
 from discreet.tuning.trials import Progress
 
@@ -122,3 +123,100 @@ def test_the_line_that_tells_how_far_it_is():
     assert _line(Progress(0, 0.2, 0, None), None, 50) == (
         "0 of 50 releases tried, 0 s; Ctrl-C ends with what is found"
     )
+
+
+GIVEN = """\
+[roles]
+identifiers = ["name"]
+quasi = ["age"]
+confidential = ["income"]
+rest = "drop"
+
+[[steps]]
+method = "oma"
+columns = ["age"]
+k = [3, 30]
+
+[[steps]]
+method = "rank-swap"
+columns = ["income"]
+p = [5.0, 25.0]
+"""
+
+
+def _bytes(folder):
+    return {one.name: one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+def test_from_a_search_to_a_release(place, run):
+    (place / "r.toml").write_text(GIVEN)
+    options = ["people.csv", "--recipe", "r.toml", "--evaluations", "4"]
+    code, out, err = run("search", *options)
+    assert (code, err) == (0, "")
+    front = json.loads((place / "people.front/front.json").read_text())
+    assert sorted(_bytes(place / "people.front/recipes")) == [
+        f"{one['name']}.toml" for one in front["points"]
+    ]
+    # The command that it says is the next makes the release.
+    code, _, err = run(*shlex.split(out.splitlines()[-1])[1:])
+    assert (code, err) == (0, "")
+    assert (place / "people.release/public/table.csv").exists()
+    # The same again, and what a finished search says when it is to go on.
+    before = _bytes(place / "people.front")
+    assert run("search", *options)[0] == 2
+    assert run("search", *options, "--force")[0] == 0
+    assert _bytes(place / "people.front") == before
+    assert run("search", *options, "--resume")[0] == 0
+    assert _bytes(place / "people.front") == before
+    code, _, err = run("search", *options, "--resume", "--seed", "2")
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_a_sweep_tries_every_combination(place, run):
+    (place / "r.toml").write_text(GIVEN)
+    code, out, err = run("sweep", "people.csv", "--recipe", "r.toml", "--json")
+    assert (code, err) == (0, "")
+    content = json.loads(out)
+    assert content["evaluations"] == 4
+    for point in content["points"]:
+        assert Recipe.load(place / "people.front" / point["recipe"]).seed is None
+    (place / "r.toml").write_text(GIVEN.replace("[3, 30]", "3").replace("[5.0, 25.0]", "5.0"))
+    code, _, err = run("sweep", "people.csv", "--recipe", "r.toml", "--out", "other")
+    assert code == 2
+    assert err.startswith("discreet: the recipe leaves nothing open")
+    assert not (place / "other").exists()
+
+
+def test_ctrl_c_ends_with_the_front_so_far(place, run, monkeypatch):
+    (place / "r.toml").write_text(GIVEN)
+    judged = Judge.figures
+    times = iter(range(9))
+
+    def pressed(self, *arguments):
+        if next(times) == 2:
+            raise KeyboardInterrupt
+        return judged(self, *arguments)
+
+    monkeypatch.setattr(Judge, "figures", pressed)
+    code, out, err = run("search", "people.csv", "--recipe", "r.toml")
+    assert (code, err) == (0, "")
+    assert out.startswith("Stopped by Ctrl-C (--resume goes on): ")
+    assert (place / "people.front/recipes/01.toml").exists()
+
+
+def test_inspect_searches_for_the_steps(place, run):
+    options = ["inspect", "people.csv", "--write-recipe"]
+    code, out, err = run(*options, "a.toml", "--evaluations", "6", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)["search"]
+    text = (place / "a.toml").read_text()
+    assert found["evaluations"] == 6
+    assert "# Found by a search: 6 releases tried, with seed 0" in text
+    for word in found["words"]:
+        assert f"\n# - {word}\n" in text
+    code, out, err = run(*options, "b.toml", "--evaluations", "6")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-2].startswith("6 releases tried; the recipe's has risk ")
+    assert (place / "b.toml").read_text() == text
+    code, _, err = run("protect", "people.csv", "--recipe", "a.toml", "--out", "out")
+    assert (code, err) == (0, "")

@@ -219,9 +219,10 @@ def test_what_a_search_may_choose_within(seen):
     content = propose(seen).to_search()
     assert "steps" not in content
     assert content["roles"]["quasi"] == list(content["hierarchies"])
-    assert content["search"] == {"privacy": [{"model": "k-anonymity", "k": 5}]}
+    models = [{"model": "k-anonymity", "k": 5}]
+    assert content["search"] == {"risk": "linkage <= 0.05", "privacy": models}
     amounts = pa.table({"income": [float(i * i % 97) for i in range(50)]})
-    assert "search" not in propose(inspect(amounts)).to_search()
+    assert propose(inspect(amounts)).to_search()["search"] == {"risk": "linkage <= 0.05"}
 
 
 def test_the_steps_of_a_search_take_the_place_of_the_proposed(seen):

@@ -33,7 +33,7 @@ def test_the_first_card_is_the_best_and_says_all_that_a_decision_needs():
         "★ Take this one Recipe 09: least loss within the risk bound 4.9 % found An informed "
         "intruder finds 4.9 % of the records: about 53 of 1,080. within the bound (at most 5 %) "
         "4.4 % to 5.4 % in fresh draws 77 % kept The release keeps 77 % of the information. "
-        "within the bound (at least 40 %) a loss of 23 % It is the least loss within the risk "
+        "within the bound (at least 40 %) a loss of 23 % Why It is the least loss within the risk "
         "bound. What is done age in 10-year groups region kept as it is"
     )
     assert "discreet protect TABLE --recipe FRONT/recipes/09.toml --out FOLDER" in first
@@ -131,13 +131,25 @@ def test_names_are_text_however_long_and_many():
 
 def test_other_measures_are_told_by_their_names():
     front = made(6, risk=None)
-    front["risk"] = {"name": "DR", "better": "small", "bound": 12.0, "unit": "", "top": 100.0}
-    front["loss"] = {"name": "IL", "better": "small", "bound": None, "unit": "", "top": 100.0}
+    front["risk"] = {
+        "name": "disclosure risk (DR)",
+        "better": "small",
+        "bound": 12.0,
+        "unit": "",
+        "top": 100.0,
+    }
+    front["loss"] = {
+        "name": "loss (IL)",
+        "better": "small",
+        "bound": None,
+        "unit": "",
+        "top": 100.0,
+    }
     for point in front["points"]:
         point["risk"], point["loss"], point["spread"] = 10.517, 23.41, {}
     page = shown(front)
-    assert "10.5 DR Its risk (DR) is 10.5. within the bound (at most 12)" in page.text
-    assert "23.4 IL Its loss (IL) is 23.4." in page.text
+    assert "10.5 risk Disclosure risk (DR) is 10.5. within the bound (at most 12)" in page.text
+    assert "23.4 loss Loss (IL) is 23.4." in page.text
     assert "informed intruder" not in page.text
     assert "log scale" not in page.text
 

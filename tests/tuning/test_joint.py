@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -112,17 +113,19 @@ def test_one_key_needs_no_joint_part_unless_something_is_demanded():
 def test_keys_that_are_all_amounts_may_be_averaged():
     table = pa.table({name: list(range(40)) for name in "ab"})
     [keys] = joint_parts(table, Roles(quasi=["a", "b"]))
-    averaged = [s["k"] for o in keys.options for s in o.steps if s["method"] == "microaggregation"]
-    assert averaged == [3, 5, 10, 20]
+    steps = [step for option in keys.options for step in option.steps]
+    assert [s["k"] for s in steps if s["method"] == "microaggregation"] == [3, 5, 10, 20]
+    # Nothing would be left of them if they were blanked.
+    assert {s["method"] for s in steps} == {"microaggregation", "mondrian", "generalize"}
 
 
 def test_words_say_what_is_kept(people):
     said = [option.words for option in parts_of(people, L)[0].options[:6]]
     share = "4 or more records with 2 or more values of disease"
     assert said == [
-        f"blanked where they would not be shared by {share}",
         f"in ranges and sets that {share} share",
         f"at levels that differ by record, each shared by {share}",
+        f"blanked where they would not be shared by {share}",
         f"at levels that {share} share, but for 5 % of records",
         f"at levels that {share} share, but for 1 % of records",
         f"at levels that {share} share",
@@ -136,7 +139,8 @@ def test_seeds_take_each_joint_option_and_each_level_before_blanks(people):
     seeds = joint_seeds(space)
     assert len(set(seeds)) == len(seeds)
     assert {seed[-1] for seed in seeds} == set(range(len(keys.options)))
-    recoded = [seed for seed in seeds if seed[-1] == 0]
+    blanked = [number for number, option in enumerate(keys.options) if not option.alone]
+    recoded = [seed for seed in seeds if seed[-1] == blanked[0]]
     levels = [
         [step["levels"]["age"] for step in space.steps(seed) if "age" in step.get("levels", ())]
         for seed in recoded
@@ -147,3 +151,16 @@ def test_seeds_take_each_joint_option_and_each_level_before_blanks(people):
 def test_seeds_of_a_space_without_joint_parts_are_none():
     space = Space((Part(("a",), (KEPT, Option(released=False))),), {"roles": {"quasi": ["a"]}})
     assert joint_seeds(space) == []
+
+
+def test_related_columns_are_moved_alike_only_where_a_score_counts():
+    rng = np.random.default_rng(3)
+    size = rng.lognormal(8, 1, 200)
+    table = pa.table({"weight": rng.lognormal(5, 1, 200), "sales": size, "wages": size**0.7 + 3})
+    roles = Roles(confidential=["weight", "sales", "wages"])
+    assert [part.columns for part in joint_parts(table, roles)] == [("weight", "sales", "wages")]
+    *_, moved = joint_parts(table, roles, scored=True)
+    assert moved.columns == ("sales", "wages")
+    assert [len(option.steps) for option in moved.options[:2]] == [0, 1]
+    assert all(option.alone and option.steps[0]["match_ranks"] for option in moved.options[1:])
+    assert len(joint_parts(table, roles, keep=["wages"], scored=True)) == 1

@@ -1,15 +1,22 @@
 """Figures of points against the measures themselves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet import utility
 from discreet.risk import informed_linkage
+from discreet.tuning import judge as judging
 from discreet.tuning.judge import Judge
+from discreet.tuning.scored import ScoreJudge
 from discreet.tuning.space import Option, Part, Space
+from discreet.tuning.structure import correlation_change
 from discreet.tuning.task import Task
 from discreet.utility import information_loss
 
+NUMBERS = ["income", "age", "fixed", "shoe"]
 REMOVED = Option(words="removed", released=False)
 
 
@@ -107,3 +114,98 @@ def test_the_same_seed_gives_the_same_figures(judge):
     choice = CHOICES[2]
     assert again.figures(choice) == judge.figures(choice)
     assert Judge(a_task(), seed=4).figures(choice) != judge.figures(choice)
+
+
+def expected_score(judge, choice):
+    """Return the mean of a score's parts over the runs that each is taken from."""
+    table, found = judge.task.table.select(NUMBERS), []
+    for seed in ScoreJudge(judge.task, judge.released, seed=3).seeds:
+        run = judge.released.table(choice, seed).select(NUMBERS)
+        found.append(getattr(utility, judge.task.measure)(table, run, detail=True).parts)
+    every = {name: np.mean([one[name] for one in found]) for name in found[0]}
+    every |= {
+        name: np.mean([one[name] for one in found[:3]]) for name in ("dld", "pld") if name in every
+    }
+    if judge.task.measure == "score":
+        return every["il"], every["dld"] / 4 + every["pld"] / 4 + every["interval"] / 2
+    lost = [min(100, one["il"]) + min(100, 100 * one["mean_il1s"]) for one in found]
+    return np.mean(lost) / 2, (every["idr"] + every["dld"]) / 2
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", ["score", "normalized_score"])
+@pytest.mark.parametrize("choice", [(2, 1, 0, 0, 0), (3, 2, 1, 0, 0), (2, 2, 0, 0, 1)])
+def test_scores_are_those_of_the_measure_on_the_same_cells(name, choice):
+    judge = Judge(a_task(measure=name), seed=3)
+    found = judge.figures(choice)
+    assert (found.loss, found.risk) == pytest.approx(expected_score(judge, choice), abs=1e-9)
+    assert found.broken == 0
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_score_of_a_table_with_nulls():
+    task = a_task(measure="score")
+    income = task.table["income"].to_pylist()
+    income[3] = income[77] = None
+    table = task.table.set_column(0, "income", [income])
+    judge = Judge(replace(task, table=table), seed=3)
+    found = judge.figures((2, 2, 0, 0, 0))
+    assert (found.loss, found.risk) == pytest.approx(
+        expected_score(judge, (2, 2, 0, 0, 0)), abs=1e-9
+    )
+
+
+def test_a_score_that_leaves_a_column_out_is_none():
+    found = Judge(a_task(measure="score")).figures((4, 2, 0, 0, 0))
+    assert found.broken == 1
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_linkage_of_a_score_is_remembered_by_the_first_columns():
+    judge = Judge(a_task(measure="score"), seed=3)
+    for first, second in [(0, 1), (2, 1), (2, 2), (0, 2), (0, 1)]:
+        choice = first, second, 0, 0, 0
+        found = judge.figures(choice)
+        assert (found.loss, found.risk) == pytest.approx(expected_score(judge, choice), abs=1e-9)
+
+
+def test_another_measure_is_taken_in_full():
+    judge = Judge(a_task(measure="il1s"))
+    run = judge.released.table(CHOICES[1], judge.seeds[0]).select(NUMBERS)
+    with pytest.warns(UserWarning, match="constant"):
+        expected = utility.il1s(judge.task.table.select(NUMBERS), run)
+    assert judge.figures(CHOICES[1]).loss == pytest.approx(expected)
+
+
+def test_what_the_flow_refuses_is_worse_than_all_else():
+    task = a_task()
+    bad = Part(("income",), (Option(), option({"method": "oma", "k": 5000})))
+    space = Space((bad, *task.space.parts[1:]), task.space.base)
+    judge = Judge(replace(task, space=space))
+    assert not judge.released.usable(0, 1)
+    assert judge.released.usable(0, 0)
+    assert judge.profile(0, 1).loss == np.inf
+    assert judge.figures((1, 0, 0, 0, 0)).broken > 1000
+    # Those beside it are usable all the same.
+    assert judge.released.usable(1, 1)
+
+
+def test_standards_are_broken_by_as_much_as_a_measure_exceeds_them():
+    strict = Judge(a_task(standards={"correlations": 0.0, "pmse": 1.0}))
+    choice = CHOICES[1]
+    found = strict.checked(choice, strict.figures(choice))
+    run = strict.released.table(choice, strict.seeds[0])
+    assert found.broken == pytest.approx(correlation_change(strict.task.table, run))
+    loose = Judge(a_task(standards={"correlations": 2.0}))
+    assert loose.checked(choice, loose.figures(choice)).broken == 0
+    assert Judge(a_task()).checked(choice, found) == found
+
+
+def test_joint_parts_are_forgotten_and_come_out_the_same(monkeypatch):
+    judge = Judge(a_task(), seed=3)
+    choices = [(a, b, 0, c, 1) for a in range(2) for b in range(3) for c in range(3)]
+    first = [judge.figures(choice) for choice in choices]
+    full = judge._sheet.nbytes
+    monkeypatch.setattr(judging, "_MOST_BYTES", 30_000)
+    assert [judge.figures(choice) for choice in choices] == first
+    assert judge._sheet.nbytes < full

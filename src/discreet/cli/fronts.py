@@ -11,7 +11,7 @@ SHOWN = 4
 _WORDS = {True: 3, False: 2}
 _AXES = {
     "informed_linkage": "records that an intruder who knows the recipe is expected to find",
-    "information_loss": "mean over the columns, 0 where nothing is lost and 1 where all is",
+    "information_loss": "share of the information that is lost, as a mean over the columns",
 }
 
 
@@ -29,7 +29,7 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
     >>> for line in told(front):
     ...     print(line)
     Risk: records that an intruder who knows the recipe is expected to find.
-    Loss: mean over the columns, 0 where nothing is lost and 1 where all is.
+    Loss: share of the information that is lost, as a mean over the columns.
     <BLANKLINE>
     Recommended: 01
         risk 3.1 %, loss 0.2

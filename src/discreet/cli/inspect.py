@@ -42,7 +42,7 @@ def inspect(
     ] = None,
     seconds: Annotated[
         float, typer.Option(help="How long to search for the recipe's steps; 0: no search.", min=0)
-    ] = 0,
+    ] = 20,
     evaluations: Annotated[
         int | None,
         typer.Option(help="How many releases to try instead; a rerun gives the same.", min=1),

@@ -164,7 +164,8 @@ def _line(so_far: Progress, minutes: float | None, evaluations: int | None) -> s
     best = so_far.best
     found = "" if best is None else f"; best so far: risk {best.risk:.3g}, loss {best.loss:.3g}"
     tried = f"{so_far.evaluations:,}{of} releases tried, {so_far.seconds:.0f}{limit} s{found}"
-    return f"{tried}; Ctrl-C ends with what is found"
+    doing = "" if so_far.doing == "searching" else f"{so_far.doing}; "
+    return f"{doing}{tried}; Ctrl-C ends with what is found"
 
 
 def _print(
@@ -185,9 +186,9 @@ def _print(
 
 
 def _summary(content: Mapping[str, Any], file: Path) -> str:
-    stopped = "Stopped early: " if content.get("stopped") else ""
+    stopped = "Stopped by Ctrl-C (--resume goes on): " if content["stopped"] else ""
     rows = content["rows"]
-    searched = content.get("searched_rows", rows)
+    searched = content["searched_rows"]
     sample = "" if searched == rows else f", searched on {searched:,} of them"
     count = len(content["points"])
     return (

@@ -28,6 +28,8 @@ ANSWERS = ("identifiers", "quasi", "confidential", "insensitive", "drop", *_SING
 # Over more columns k-anonymity leaves nothing but stars.
 MOST_QUASI = 10
 _LISTED = ("identifiers", "quasi", "confidential", "insensitive")
+# The share of records that an intruder who knows the recipe may find: the guide value.
+_RISK = 0.05
 _LEFT_OUT = "what it would tell is worth less than what the rest loses with it"
 
 
@@ -63,12 +65,13 @@ class Proposal:
     _head: _Head = field(repr=False)
 
     def to_search(self) -> dict[str, Any]:
-        """Return what a search may choose within: roles and hierarchies, and k for the keys."""
+        """Return what a search may choose within: roles, hierarchies, its bound, k for the keys."""
         content = self.recipe.model_dump(exclude_none=True)
         del content["steps"]
         content["hierarchies"] = {name: tree.spec for name, tree in self.hierarchies.items()}
+        content["search"] = {"risk": f"linkage <= {_RISK}"}
         if self.recipe.roles.quasi:
-            content["search"] = {"privacy": [{"model": "k-anonymity", "k": K}]}
+            content["search"] |= {"privacy": [{"model": "k-anonymity", "k": K}]}
         return content
 
     def with_steps(self, found: Recipe, said: Sequence[str]) -> Proposal:

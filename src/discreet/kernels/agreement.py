@@ -88,15 +88,13 @@ def best_is_own(spans, orders, below, stride, n, top, first, last, hits):
     for i in range(first, last):
         _find_agreeing(spans, orders, below, stride, i, agree)
         own = top[(1 << p) + _pattern(agree, i >> 6, np.uint64(i) & _63, 0, 0)]
-        _split(parts, agree, n, path, top, own, counts)
-        stronger, ties = 0, 0
+        stronger = _split(parts, agree, n, path, top, own, counts)
+        ties = 0
         for pattern in range(counts.size):
-            if top[(1 << p) + pattern] > own:
-                stronger += counts[pattern]
-            elif top[(1 << p) + pattern] == own:
+            if top[(1 << p) + pattern] == own:
                 ties += counts[pattern]
             counts[pattern] = 0
-        hits[i] = 1.0 / ties if stronger == 0 else 0.0
+        hits[i] = 0.0 if stronger else 1.0 / ties
 
 
 @njit(cache=True, nogil=True)
@@ -119,8 +117,9 @@ def _find_agreeing(spans, orders, below, stride, i, agree):
 def _split(parts, agree, n, path, top, least, counts):
     """Add the counts of all records, in parts[0]; parts[k] shares its pattern up to attribute k.
 
-    Parts without a pattern of rank `least` may be left out, unless `top` is None. `path` holds
-    what would be the variables of a recursive function (numba crashes on a cached one).
+    Parts without a pattern of rank `least` may be left out, unless `top` is None; then the first
+    record of a higher rank ends it, and True is returned. `path` holds what would be the variables
+    of a recursive function (numba crashes on a cached one).
     """
     p, words = agree.shape
     k = 0
@@ -128,10 +127,13 @@ def _split(parts, agree, n, path, top, least, counts):
     while k >= 0:
         pattern, size, stage, inside = path[k]
         if stage == _NEW and k == p:
+            if top is not None and top[(1 << p) + pattern] > least:
+                return True
             counts[pattern] += size
             k -= 1
         elif stage == _NEW and size <= words:
-            _list(parts[k], agree, k, pattern, counts)
+            if _list(parts[k], agree, k, pattern, top, least, counts):
+                return True
             k -= 1
         elif stage == _NEW:
             inside = 0
@@ -152,18 +154,24 @@ def _split(parts, agree, n, path, top, least, counts):
                 k += 1
         else:
             k -= 1
+    return False
 
 
 @njit(cache=True, nogil=True)
-def _list(part, agree, k, pattern, counts):
+def _list(part, agree, k, pattern, top, least, counts):
     """Do the same as `_split`, record by record."""
+    p = agree.shape[0]
     for w in range(part.size):
         word = part[w]
         while word:
             lowest = word & (~word + _1)
             bit = np.uint64(_count_bits(lowest - _1))
-            counts[_pattern(agree, w, bit, k, pattern)] += 1
+            found = _pattern(agree, w, bit, k, pattern)
+            if top is not None and top[(1 << p) + found] > least:
+                return True
+            counts[found] += 1
             word ^= lowest
+    return False
 
 
 @njit(cache=True, nogil=True)

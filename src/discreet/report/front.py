@@ -157,7 +157,7 @@ def _card(point: Facts, front: Facts) -> Card:
     heading, words, folded, fold = _done(point, best)
     return Card(
         name=point["name"],
-        kinds=", ".join(dict.fromkeys(one["kind"] for one in own)),
+        kinds=", ".join(_kinds(front).get(point["name"], [])),
         reasons=tuple(dict.fromkeys(one["reason"] for one in own)),
         risk=_risk(point, front),
         loss=_loss(point, front),
@@ -213,8 +213,8 @@ def _folded(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _risk(point: Facts, front: Facts) -> Side:
     axis = _axis(front, "risk")
-    large, what = axis.said(point["risk"]), axis.title
-    sentence = f"Its risk ({axis.title}) is {large}."
+    large, what = axis.said(point["risk"]), "risk"
+    sentence = f"{axis.title[:1].upper()}{axis.title[1:]} is {large}."
     if _found(front["risk"]):
         what, rows = "found", front["rows"]
         sentence = f"An informed intruder finds {large} of the records: "
@@ -237,8 +237,8 @@ def _records(risk: float, rows: int) -> str:
 
 def _loss(point: Facts, front: Facts) -> Side:
     axis = _axis(front, "loss")
-    large, what = axis.said(point["loss"]), axis.title
-    sentence = f"Its loss ({axis.title}) is {large}."
+    large, what = axis.said(point["loss"]), "loss"
+    sentence = f"{axis.title[:1].upper()}{axis.title[1:]} is {large}."
     if _information(front["loss"]):
         large, what = _left(point["loss"]), "kept"
         sentence = f"The release keeps {large} of the information."
@@ -311,7 +311,7 @@ def _kinds(front: Facts) -> dict[str, list[str]]:
     """Return what releases are recommended for, by their names."""
     found: dict[str, list[str]] = {}
     for one in front["recommended"]:
-        found.setdefault(one["name"], []).append(one["kind"])
+        found.setdefault(one["name"], []).extend(one.get("kinds") or [one["kind"]])
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.kernels.informed import own_is_best
+from discreet.kernels.informed import BELOW, CODES, SCORES, own_is_best
 from discreet.risk._tells import Tells
 from discreet.threads import over_ranges
 
@@ -18,6 +19,7 @@ class Told:
 
     bits: float
     layout: np.ndarray
+    lengths: tuple[int, ...]  # of the arrays that the layout says the beginnings of
 
 
 class Sheet:
@@ -47,7 +49,10 @@ class Sheet:
 
     def add(self, one: Tells) -> Told:
         """Write down what a column tells."""
+        n, q, table = len(one.codes), len(self.rows), 0 if one.table is None else one.table.size
+        pieces = len(one.scores)
         layout = [one.size, 0, *self._codes(one), 0, 0, 0, 0, 0]
+        lengths = n, n, one.size + 1, pieces, q * max(1, pieces), pieces or table, q, q
         own = one.codes[self.rows]
         if one.ends is not None:
             ends = np.maximum.accumulate(one.ends(self.rows), axis=1)
@@ -55,7 +60,7 @@ class Sheet:
             best = np.where(filled, one.scores, np.iinfo(np.int32).min).max(axis=1)
             score = one.scores[(ends <= own[:, None]).sum(axis=1)]
             likely = np.argsort(-one.scores.astype(np.int64), kind="stable")
-            layout[1] = len(one.scores)
+            layout[1] = pieces
             layout[5:7] = self._places.add(likely), self._places.add(ends)
             layout[7] = self._scores.add(one.scores)
         else:
@@ -65,7 +70,34 @@ class Sheet:
             best, score = one.table.max(axis=1)[rows], one.table[rows, own]
             layout[6:8] = self._places.add(rows), self._scores.add(one.table)
         layout[8:] = self._scores.add(score), self._scores.add(best)
-        return Told(one.bits, np.array(layout, np.int64))
+        return Told(one.bits, np.array(layout, np.int64), lengths)
+
+    def only(self, told: Sequence[Told]) -> tuple[Sheet, list[Told]]:
+        """Return a sheet of some columns only, and these columns in it."""
+        other = Sheet(self.rows, self._places.array.dtype == np.int16)
+        copied: dict[tuple[int, int], int] = {}
+        found = []
+        for one in told:
+            layout = one.layout.copy()
+            for field, length in enumerate(one.lengths, start=CODES):
+                long, new = (
+                    (self._scores, other._scores)
+                    if field >= SCORES
+                    else (self._places, other._places)
+                )
+                begin = int(one.layout[field])
+                key = field, begin
+                # Codes are shared.
+                if key not in copied or field > BELOW:
+                    copied[key] = new.add(long.array[begin : begin + length])
+                layout[field] = copied[key]
+            found.append(Told(one.bits, layout, one.lengths))
+        other._known = {
+            key: [copied[field, begin] for field, begin in enumerate(begins, start=CODES)]
+            for key, begins in self._known.items()
+            if (CODES, begins[0]) in copied
+        }
+        return other, found
 
     def _codes(self, one: Tells) -> list[int]:
         key = one.size, hashlib.blake2b(one.codes.tobytes(), digest_size=16).digest()
@@ -75,7 +107,7 @@ class Sheet:
             self._known[key] = [self._places.add(part) for part in (one.codes, order, below)]
         return self._known[key]
 
-    def hits(self, told: list[Told], most: int | None = None) -> np.ndarray:
+    def hits(self, told: Sequence[Told], most: int | None = None) -> np.ndarray:
         """Return the chance with which the originals of the first so many records are found."""
         told = sorted(told, key=lambda one: -one.bits)
         layout = np.array([one.layout for one in told])

@@ -142,7 +142,7 @@ def distance_linkage(
             flags = np.array([usable[name].categorical for name in names], dtype=bool)
             outcomes.append((names, *_link_gower(queries, targets, flags)))
         else:
-            outcomes.append((names, *_link(queries, targets)))
+            outcomes.append((names, *linked_by_distance(queries, targets)))
     for name in dependent:
         warnings.warn(
             f"distance_linkage leaves out column '{name}', which is a linear combination of "
@@ -158,7 +158,7 @@ def _check_choice(parameter: str, value: str, choices: tuple[str, ...]) -> None:
         raise BadInput(f'{parameter} = "{value}": {nearest(value, choices)}')
 
 
-def _link(queries: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
+def linked_by_distance(queries: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
     """Hits of each record, and how many could not be linked because of nulls."""
     complete = ~np.isnan(targets).any(axis=1)
     unlinkable = int((~complete | np.isnan(queries).any(axis=1)).sum())
@@ -173,7 +173,7 @@ def _link(queries: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
 def _link_gower(
     queries: np.ndarray, targets: np.ndarray, categorical: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """Do as `_link`, with nulls as -1: a pair is compared by the columns that both have."""
+    """Do the same with nulls as -1: a pair is compared by the columns that both have."""
     if len(categorical) == 0:
         return _own_hits(queries, targets), 0
     comparable = ((queries >= 0) & (targets >= 0)).any(axis=1)
@@ -194,32 +194,41 @@ def _own_hits(
     >>> _own_hits(np.array([[0.0], [0.9]]), np.array([[0.0], [2.0]]))
     array([1., 0.])
     """
-    n, p = targets.shape
-    if n == 0 or p == 0:
+    return Nearest(targets).own_hits(queries, categorical)
+
+
+class Nearest:
+    """Targets that the nearest are looked for among, in a tree; see `kernels.kdtree`."""
+
+    def __init__(self, targets: np.ndarray) -> None:
+        self.n, p = targets.shape
+        self._leaves = 1
+        while self.n > LEAF * self._leaves:
+            self._leaves *= 2
+        nodes = 2 * self._leaves - 1
+        spans, columns = np.zeros((nodes, 2), np.int64), np.empty(nodes, np.int64)
+        spans[0, 1] = self.n
+        points, order = np.array(targets, order="C"), np.arange(self.n)
+        self._tree = (points, order, spans, columns, np.empty((nodes, 2, p)))
+        width = 1
         # Without a column all records are the same.
-        return np.full(n, 1.0 / max(1, n))
-    points, order = np.array(targets, order="C"), np.arange(n)
-    queries = np.ascontiguousarray(queries)
-    leaves = 1
-    while n > LEAF * leaves:
-        leaves *= 2
-    nodes = 2 * leaves - 1
-    spans, columns = np.zeros((nodes, 2), np.int64), np.empty(nodes, np.int64)
-    spans[0, 1] = n
-    tree = (points, order, spans, columns, np.empty((nodes, 2, p)))
-    width = 1
-    while width <= leaves:
-        _split_level(tree, width, chunk=max(1, width * 250_000 // n))
-        width *= 2
-    hits = np.zeros(n)
-    over_ranges(
-        lambda a, b: nearest_is_own(
-            queries, *tree, categorical, leaves - 1 + a, leaves - 1 + b, hits
-        ),
-        leaves,
-        chunk=256,
-    )
-    return hits
+        self._usable = self.n > 0 and p > 0
+        while self._usable and width <= self._leaves:
+            _split_level(self._tree, width, chunk=max(1, width * 250_000 // self.n))
+            width *= 2
+
+    def own_hits(self, queries: np.ndarray, categorical: np.ndarray | None = None) -> np.ndarray:
+        """Share with which each query's own target, in the same row, is its nearest one."""
+        if not self._usable:
+            return np.full(self.n, 1.0 / max(1, self.n))
+        queries, hits = np.ascontiguousarray(queries), np.zeros(self.n)
+        tree, first = self._tree, self._leaves - 1
+        over_ranges(
+            lambda a, b: nearest_is_own(queries, *tree, categorical, first + a, first + b, hits),
+            self._leaves,
+            chunk=256,
+        )
+        return hits
 
 
 def _split_level(tree: tuple[np.ndarray, ...], width: int, chunk: int) -> None:

@@ -109,7 +109,7 @@ def interval_disclosure(
         if not both.any():
             say_no_values(name)
             continue
-        close = _by_rank(x[both], y[both]) if kind == "rank" else _by_sd(x[both], y[both], width)
+        close = disclosed_cells(x[both], y[both], kind, width)
         shares[name], cells[name] = float(close.mean()), int(both.sum())
         if outside is None or compared is None:
             outside, compared = np.zeros(len(x), dtype=bool), np.zeros(len(x), dtype=bool)
@@ -137,6 +137,11 @@ def disclosure_of(shares: dict[str, float], cells: dict[str, int]) -> Disclosure
     """
     hits = sum(shares[name] * cells[name] for name in shares)
     return Disclosure(hits / max(1, sum(cells.values())), shares)
+
+
+def disclosed_cells(x: np.ndarray, y: np.ndarray, kind: Kind, width: float = WIDTH) -> np.ndarray:
+    """Return of each cell whether, or in which share of the intervals, its original lies."""
+    return _by_rank(x, y) if kind == "rank" else _by_sd(x, y, width)
 
 
 def _by_sd(x: np.ndarray, y: np.ndarray, width: float) -> np.ndarray:

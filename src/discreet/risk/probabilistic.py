@@ -10,7 +10,8 @@ of matches among all pairs, which is known: n of n * n.
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from discreet.table.pairs import Pair, shared_pairs
 from discreet.threads import over_ranges
 
 MOST_COLUMNS = 20
+# Numbers agree when they differ by no more, in standard deviations.
+TOLERANCE = 0.25
 _PREFIX_BYTES = 2**24
 _START_M = 0.9
 # Probabilities of exactly 0 and 1 would make one disagreement outweigh everything.
@@ -62,7 +65,7 @@ def probabilistic_linkage(
     original: Any,
     protected: Any,
     *,
-    tolerance: float = 0.25,
+    tolerance: float = TOLERANCE,
     known: Known = "paper",
     detail: bool = False,
 ) -> float | Linkage:
@@ -112,53 +115,109 @@ def probabilistic_linkage(
     used = dict.fromkeys(name for columns in sets for name in columns)
     constant = constant_columns(pairs, used, "probabilistic_linkage")
     n = len(next(iter(pairs.values())).x)
-    usable = {name: _Attribute(pairs[name], tolerance) for name in used if name not in constant}
-    outcomes = []
-    for columns in sets:
-        names = [name for name in columns if name in usable]
-        outcomes.append((names, _link([usable[name] for name in names], n), 0))
+    usable = {name: _attribute(pairs[name], tolerance) for name in used if name not in constant}
+    chosen = [[name for name in columns if name in usable] for columns in sets]
+    counted: dict[tuple[str, ...], np.ndarray] = {}
+    # The longest first: what the first columns of a set count follows from its own counts.
+    for names in sorted(chosen, key=len, reverse=True):
+        longer = next((known for known in counted if list(known[: len(names)]) == names), None)
+        counted[tuple(names)] = (
+            pattern_counts([usable[name] for name in names])
+            if longer is None
+            else counts_of_first(counted[longer], len(names))
+        )
+    outcomes = [
+        (names, linked([usable[name] for name in names], counted[tuple(names)], n), 0)
+        for names in chosen
+    ]
     result = linkage_over_sets(outcomes)
     return result if detail else result.value
 
 
-class _Attribute:
-    """What one column agrees with: for each protected record, an interval of ranks of originals."""
+class Originals:
+    """One column of the original in order, scaled as numbers are compared."""
 
-    def __init__(self, pair: Pair, tolerance: float) -> None:
-        x, y = pair.x, pair.y
-        if pair.categorical:
-            tolerance = 0.0
-        else:
-            x, y = standardize(x), standardize(y)
+    def __init__(self, x: np.ndarray, categorical: bool = False) -> None:
+        n, x = len(x), x if categorical else standardize(x)
         # NaN sorts last.
         self.order = np.argsort(x, kind="stable")
         ordered = x[self.order]
-        filled = int(np.searchsorted(ordered, np.nan))
-        self.spans = intervals(ordered[:filled], y, tolerance)
+        self.ordered = ordered[: int(np.searchsorted(ordered, np.nan))]
+        # One prefix in 64 ranks, or fewer where they would take too much memory.
+        self.stride = max(64, n * n // (8 * _PREFIX_BYTES))
+        self.below = prefixes(self.order, n, self.stride)
 
 
-def _link(attributes: list[_Attribute], n: int) -> np.ndarray:
-    """Return each record's hit by one set of columns."""
+class Attribute(NamedTuple):
+    """What one column agrees with: for each protected record, an interval of ranks of originals."""
+
+    originals: Originals
+    spans: np.ndarray
+
+
+def agreeing(originals: Originals, y: np.ndarray, tolerance: float = TOLERANCE) -> Attribute:
+    """Find the originals that each of some released numbers agrees with."""
+    return Attribute(originals, intervals(originals.ordered, standardize(y), tolerance))
+
+
+def _attribute(pair: Pair, tolerance: float) -> Attribute:
+    originals = Originals(pair.x, pair.categorical)
+    if pair.categorical:
+        return Attribute(originals, intervals(originals.ordered, pair.y, 0.0))
+    return agreeing(originals, pair.y, tolerance)
+
+
+def pattern_counts(attributes: Sequence[Attribute]) -> np.ndarray:
+    """Count the pairs of a protected and an original record that have each agreement pattern."""
     p = len(attributes)
     if p > MOST_COLUMNS:
         raise BadInput(
             f"probabilistic_linkage compares at most {MOST_COLUMNS} columns at a time, not {p}; "
             "name fewer in known"
         )
+    n = len(attributes[0].spans) if attributes else 0
+    if n == 0:
+        return np.zeros(1 << p, np.int64)
+    sides = _sides(attributes)
+    parts = over_ranges(lambda a, b: count_patterns(*sides, a, b), n, _chunk(n))
+    counts: np.ndarray = np.sum(parts, axis=0)
+    return counts
+
+
+def counts_of_first(counts: np.ndarray, p: int) -> np.ndarray:
+    """Count the patterns of the first p attributes, from those of more.
+
+    Examples
+    --------
+    >>> counts_of_first(np.array([5, 1, 2, 1]), 1)
+    array([7, 2])
+    """
+    return counts.reshape(-1, 1 << p).sum(axis=0)
+
+
+def linked(attributes: Sequence[Attribute], counts: np.ndarray, n: int) -> np.ndarray:
+    """Return each record's hit by one set of columns, whose patterns were counted."""
     hits = np.full(n, 1.0 / max(1, n))
-    if p == 0 or n == 0:
+    if not attributes or n == 0:
         return hits
-    # One prefix in 64 ranks, or fewer where they would take too much memory.
-    stride = max(64, n * n // (8 * _PREFIX_BYTES))
-    spans = np.stack([attribute.spans for attribute in attributes])
-    orders = np.stack([attribute.order for attribute in attributes])
-    below = np.stack([prefixes(order, n, stride) for order in orders])
-    sides = (spans, orders, below, stride, n)
-    chunk = max(128, n // 64)
-    parts = over_ranges(lambda a, b: count_patterns(*sides, a, b), n, chunk)
-    top = _rank_starts(pattern_weights(np.sum(parts, axis=0), n))
-    over_ranges(lambda a, b: best_is_own(*sides, top, a, b, hits), n, chunk)
+    sides, top = _sides(attributes), _rank_starts(pattern_weights(counts, n))
+    over_ranges(lambda a, b: best_is_own(*sides, top, a, b, hits), n, _chunk(n))
     return hits
+
+
+def _sides(attributes: Sequence[Attribute]) -> tuple[Any, ...]:
+    known = [one.originals for one in attributes]
+    return (
+        np.stack([one.spans for one in attributes]),
+        np.stack([one.order for one in known]),
+        np.stack([one.below for one in known]),
+        known[0].stride,
+        len(known[0].order),
+    )
+
+
+def _chunk(n: int) -> int:
+    return max(128, n // 64)
 
 
 def pattern_weights(counts: np.ndarray, n: int) -> np.ndarray:

@@ -12,3 +12,11 @@ class Figures:
     risk: float
     loss: float
     broken: float = 0.0
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What an option of a part does by itself: loss, and bits told, summed over its columns."""
+
+    loss: float
+    bits: float

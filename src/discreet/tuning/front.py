@@ -73,6 +73,8 @@ class Front:
         How many points did not hold up on fresh seeds, by reason.
     score : bool
         Risk and loss are the halves of a score.
+    stopped : bool
+        Whether the search was ended by Ctrl-C, before its budget was spent.
     """
 
     points: list[Point]
@@ -86,6 +88,7 @@ class Front:
     searched: list[tuple[float, float]] = field(default_factory=list, repr=False)
     dropped: Mapping[str, int] = field(default_factory=dict)
     score: bool = False
+    stopped: bool = False
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -118,6 +121,7 @@ class Front:
             "evaluations": self.evaluations,
             "seconds": round(self.seconds, 1),
             "seed": self.seed,
+            "stopped": self.stopped,
             "risk": _axis(self.risk),
             "loss": _axis(self.loss),
             "figures": _figures(self.points),

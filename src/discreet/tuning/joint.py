@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,8 +28,14 @@ _GROUPS = (3, 5, 10, 20, 50)
 _LARGEST = 0.1
 # Numbers of fewer values are codes, whose averages mean nothing.
 _FEW = 10
+# Sizes of noise, as shares of each value.
+_FACTORS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
+# Columns are related if the correlation of their ranks is at least this.
+_RELATED = 0.3
 # Larger tables are cut into blocks, so that a group costs the same whatever their size.
 _BLOCK = 5_000
+# A key whose values fewer records share is continuous, and would be blanked nearly whole.
+_SHARED = 3
 # The share of the records that levels may leave out.
 _LIMITS = (0.05, 0.01, 0.0)
 # Smallest share of a round of local recoding: smaller ones gain little and take longer.
@@ -54,6 +61,7 @@ def joint_parts(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     privacy: Sequence[dict[str, Any]] = (),
     keep: Collection[str] = (),
+    scored: bool = False,
 ) -> list[Part]:
     """Return what can be done to columns together: to the keys, and to numeric columns.
 
@@ -69,6 +77,10 @@ def joint_parts(
         first does nothing, and others make the keys k-anonymous for some k.
     keep : collection of str, optional
         Columns whose values stay; cells may be blanked where nothing else helps.
+    scored : bool
+        The search goes by a score. Then related columns may also be moved alike; elsewhere not,
+        since the informed intruder looks at each column by itself, and would take that for safer
+        than it is.
 
     Examples
     --------
@@ -77,9 +89,9 @@ def joint_parts(
     >>> [keys] = joint_parts(people, Roles(quasi=["age", "job"]), privacy=demanded)
     >>> for option in keys.options[:3]:
     ...     print("age and job", option.words)
-    age and job blanked where they would not be shared by 2 or more records
     age and job in ranges and sets that 2 or more records share
     age and job at levels that differ by record, each shared by 2 or more records
+    age and job blanked where they would not be shared by 2 or more records
     """
     keys = [name for name in roles.quasi if name in table.column_names]
     amounts = [name for name in table.column_names if _is_amount(table[name])]
@@ -99,29 +111,28 @@ def joint_parts(
     group = [name for name in group if name not in read and name not in keep]
     if len(group) > 1:
         found.append(Part(tuple(group), (_NOTHING, *averaged), joint=True))
+    free = [name for name in amounts if name in (*keys, *group) and name not in keep]
+    related = _related(table, free) if scored and not privacy else []
+    if len(related) > 1:
+        found.append(Part(tuple(related), (_NOTHING, *_moved()), joint=True))
     return found
 
 
 def joint_seeds(space: Space) -> list[Choice]:
-    """Return points to start from: each joint option by itself, the quick ones first.
+    """Return points to start from: each joint option by itself.
 
     The first of those that come after what is done to single columns is also taken with all columns
     at their first, second, ... level.
     """
-    quick: list[Choice] = []
-    others: list[Choice] = []
+    found: list[Choice] = []
     recoded: list[Choice] = []
     for number, part in enumerate(space.parts):
         for option, one in enumerate(part.options if part.joint else ()):
-            start = _with(space.first(), number, option)
-            if one.alone or not one.steps:
-                quick.append(start)
-                continue
-            if not others:
+            found.append(_with(space.first(), number, option))
+            if one.steps and not one.alone and not recoded:
                 levels = _recoded(space, part.columns)
-                recoded += [_with(level, number, option) for level in levels]
-            others.append(start)
-    return list(dict.fromkeys([*quick, *others, *recoded]))
+                recoded = [_with(level, number, option) for level in levels]
+    return list(dict.fromkeys([*found, *recoded]))
 
 
 def _with(choice: Choice, number: int, option: int) -> Choice:
@@ -139,6 +150,7 @@ class _OfKeys:
         kept: Sequence[str],
     ) -> None:
         self.kept, self.rows = kept, table.num_rows
+        self.continuous = 2 * sum(_is_continuous(table[name]) for name in keys) >= len(keys)
         settled = {
             name: given.get(name, Hierarchy.auto()).settle(table[name], name) for name in keys
         }
@@ -149,55 +161,62 @@ class _OfKeys:
 
     def demanded(self, privacy: list[dict[str, Any]]) -> list[Option]:
         """Return the ways to keep the models, and then the same for larger classes."""
-        options = [self._blanked(privacy, "value"), *self._recoded(privacy)]
+        options = list(self._ways(privacy, ["value"]))
         others = [model for model in privacy if model["model"] != "k-anonymity"]
         for k in self._sizes(above=smallest_class(read_models(privacy))):
-            larger = [_shared_by(k), *others]
-            options += [self._blanked(larger, "value"), *self._recoded(larger)]
+            options += self._ways([_shared_by(k), *others], ["value"])
         return options
 
     def tried(self) -> list[Option]:
         """Return the ways to make the keys k-anonymous, from small to large k."""
-        # Blanks that match anything protect little, whatever k is.
-        options = [self._blanked([_shared_by(k)], "match") for k in self._sizes()[:1]]
+        options: list[Option] = []
         for k in self._sizes():
-            options += [self._blanked([_shared_by(k)], reading) for reading in ("own", "value")]
-            options += self._recoded([_shared_by(k)])
+            # Blanks that match anything protect little, whatever k is: once is enough.
+            readings = ["own", "value"] if options else ["match", "own", "value"]
+            options += self._ways([_shared_by(k)], readings)
         return options
+
+    def _ways(self, privacy: list[dict[str, Any]], readings: Sequence[str]) -> Iterator[Option]:
+        """Return the ways to keep the models, those that usually lose least first."""
+        blanked = [self._blanked(privacy, reading) for reading in readings]
+        words = "at levels that differ by record, each shared by {}"
+        local = self._coarser(privacy, {"local": True, "round_share": _ROUND}, words)
+        if self.kept:
+            # Blanks can always keep a column's values, and levels not.
+            yield from [*blanked, local]
+        elif self.continuous:
+            yield from self._cut(privacy)
+        else:
+            yield from [*self._cut(privacy), local, *blanked]
+        for limit in _LIMITS:
+            words = "at levels that {} share"
+            words += f", but for {100 * limit:g} % of records" if limit else ""
+            yield self._coarser(privacy, {"suppression_limit": limit}, words)
 
     def _sizes(self, above: int = 0) -> list[int]:
         return [k for k in _SIZES if k > above and k <= _LARGEST * self.rows]
 
-    def _recoded(self, privacy: list[dict[str, Any]]) -> Iterator[Option]:
-        """Return the ways to keep the models by coarser values, those that lose least first."""
-        sharing = _sharing(read_models(privacy))
-        if not self.kept:
-            cut = {"method": "mondrian", "privacy": privacy}
-            words = f"in ranges and sets that {sharing} share"
-            yield Option((cut,), words, alone=True)
-            if self.trees:
-                words = f"in ranges and groups of the hierarchies that {sharing} share"
-                yield Option((cut | {"hierarchies": self.trees},), words, alone=True)
+    def _cut(self, privacy: list[dict[str, Any]]) -> Iterator[Option]:
+        step, sharing = {"method": "mondrian", "privacy": privacy}, _sharing(read_models(privacy))
+        yield Option((step,), f"in ranges and sets that {sharing} share", alone=True)
+        if self.trees:
+            words = f"in ranges and groups of the hierarchies that {sharing} share"
+            yield Option((step | {"hierarchies": self.trees},), words, alone=True)
+
+    def _coarser(
+        self, privacy: list[dict[str, Any]], more: Mapping[str, Any], words: str
+    ) -> Option:
         # Of all qualities this one is nearest to `information_loss`.
-        coarser: dict[str, Any] = {
-            "method": "generalize",
-            "hierarchies": self.levels,
-            "privacy": privacy,
-        }
-        coarser |= {"quality": "nnue", "evaluations": _NODES}
+        step: dict[str, Any] = {"method": "generalize", "privacy": privacy, "quality": "nnue"}
+        step |= {"hierarchies": self.levels, "evaluations": _NODES, **more}
         if self.kept:
-            coarser |= {"levels": dict.fromkeys(self.kept, 0)}
-        words = f"at levels that differ by record, each shared by {sharing}"
-        yield Option((coarser | {"local": True, "round_share": _ROUND},), words, alone=True)
-        for limit in _LIMITS:
-            words = f"at levels that {sharing} share"
-            words += f", but for {100 * limit:g} % of records" if limit else ""
-            yield Option((coarser | {"suppression_limit": limit},), words, alone=True)
+            step |= {"levels": dict.fromkeys(self.kept, 0)}
+        return Option((step,), words.format(_sharing(read_models(privacy))), alone=True)
 
     def _blanked(self, privacy: list[dict[str, Any]], reading: str) -> Option:
         models = read_models(privacy)
         step: dict[str, Any] = {"method": "local-suppression", "improve_moves": _MOVES}
-        if all(isinstance(model, KAnonymity) for model in models):
+        if all(type(model) is KAnonymity for model in models):
             step |= {"k": smallest_class(models), "null_policy": reading}
         else:
             step |= {"privacy": privacy}
@@ -224,7 +243,7 @@ def _sharing(models: Sequence[Any]) -> str:
     for model in models:
         if isinstance(model, LDiversity):
             said.append(f"with {model.l:g} or more values of {model.column}")
-        elif not isinstance(model, KAnonymity):
+        elif type(model) is not KAnonymity:
             said.append(f"that keep {model.model}")
     return " ".join(said)
 
@@ -239,8 +258,34 @@ def _groups(rows: int) -> Iterator[Option]:
             yield Option((step,), f"averaged together over {k} similar records", alone=True)
 
 
+def _moved() -> Iterator[Option]:
+    """Move related values alike, and give each column its own values out again."""
+    for scale in _FACTORS:
+        step: dict[str, Any] = {"method": "noise", "kind": "correlated-logarithmic"}
+        step |= {"scale": scale, "match_ranks": True}
+        words = f"with noise of about {100 * scale:g} % of each value, alike in related columns, "
+        yield Option((step,), words + "among their own values", alone=True)
+
+
+def _related(table: pa.Table, names: Sequence[str]) -> list[str]:
+    """Name the columns of numbers that go up or down with another, by their ranks."""
+    plain = [name for name in names if not pa.types.is_temporal(table[name].type)]
+    if len(plain) < 2:
+        return []
+    ranks = [pc.rank(table[name].combine_chunks(), tiebreaker="min").to_numpy() for name in plain]
+    related = np.abs(np.corrcoef(ranks)) - np.eye(len(plain))
+    return [name for name, row in zip(plain, related, strict=True) if row.max() >= _RELATED]
+
+
 def _is_amount(column: pa.ChunkedArray) -> bool:
     return kind_of(column.type) == "numeric" and pc.count_distinct(column).as_py() >= _FEW
+
+
+def _is_continuous(column: pa.ChunkedArray) -> bool:
+    """Tell whether most records have a value that hardly any other has."""
+    counts = pc.value_counts(column).field("counts")
+    rare = pc.filter(counts, pc.less(counts, _SHARED))
+    return 2 * (pc.sum(rare).as_py() or 0) > len(column)
 
 
 def _recoded(space: Space, columns: Collection[str]) -> list[Choice]:

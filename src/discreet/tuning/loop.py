@@ -13,8 +13,10 @@ from discreet.tuning.trials import Finished, Trials
 _STRENGTHS = (0, 100, 50, 25, 75)
 
 
-def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Choice] = ()) -> None:
+def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Choice] = ()) -> bool:
     """Search until the budget is spent, nothing new comes up, or the user presses Ctrl-C.
+
+    Returns True if it was Ctrl-C.
 
     Parameters
     ----------
@@ -28,16 +30,27 @@ def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Ch
         To begin with, beside those of the same strength and those from the profiles.
     """
     try:
-        _judge(trials, parts, [*(_alike(parts, share) for share in _STRENGTHS), *seeds])
+        _judge(trials, parts, [_alike(parts, share) for share in _STRENGTHS])
+        if _is_demanded(parts):
+            _judge(trials, parts, seeds)
         found = ladders(parts, trials.judge, trials.go_on)
         _judge(trials, parts, lagrange_seeds(found))
+        _judge(trials, parts, seeds)
         evolve(trials, parts, found, seed)
-    except (Finished, KeyboardInterrupt):
-        pass
+    except Finished:
+        return False
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def _alike(parts: Sequence[Part], hundredths: int) -> Choice:
     return tuple((len(part.options) - 1) * hundredths // 100 for part in parts)
+
+
+def _is_demanded(parts: Sequence[Part]) -> bool:
+    """Whether columns must be treated together; if not, profiles gain more at first."""
+    return any(part.joint and part.options[0].steps for part in parts)
 
 
 def _judge(trials: Trials, parts: Sequence[Part], choices: Sequence[Choice]) -> None:

@@ -151,7 +151,7 @@ def _axes(task: Task, found: dict[str, float], before: pa.Table, run: pa.Table) 
         return score_axes(str(task.measure), *_numbers(before, run))
     return {
         "risk": found["informed_linkage"],
-        "loss": loss_by(task.measure)(*_numbers(before, run)),
+        "loss": loss_of(task, before, run),
     }
 
 
@@ -163,6 +163,21 @@ def score_axes(name: str, before: pa.Table, run: pa.Table) -> dict[str, float]:
     whole = normalized_score(before, run, detail=True)
     risk = (whole.parts["idr"] + whole.parts["dld"]) / 2
     return {"risk": risk, "loss": 2 * whole.value - risk, "score": whole.value}
+
+
+def loss_of(task: Task, before: pa.Table, run: pa.Table) -> float:
+    """Return the loss of a run by a measure that the task names, over the numbers of both."""
+    assert task.measure is not None
+    return float(loss_by(task.measure)(*_numbers(before, run)))
+
+
+def standards_of(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float]:
+    """Take the measures that the task sets minimum standards for."""
+    some = _some(before, run)
+    return {
+        name: float(STANDARDS[name](*((before, run) if name in _WHOLE else some)))
+        for name in task.standards
+    }
 
 
 def loss_by(measure: str | Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:

@@ -19,15 +19,25 @@ from discreet.tuning.words import level_words, steps_words
 KEPT = Option()
 REMOVED = Option(words="removed", released=False)
 
+# Strengths, from weak to strong. Those that were never near the least loss for what they tell, on
+# Census, EIA and Tarragona, are left out: most windows that are fixed, and much plain noise.
 _SIZES = (3, 5, 10, 15, 25, 50, 100)
 _WINDOWS = (3, 5, 8, 10, 12, 15, 20, 25)
-_SCALES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
-_FACTORS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5)
+_FIXED = (3, 8, 15)
+_NOISES = (
+    ({"kind": "additive"}, (0.02, 0.05, 0.1, 0.2, 0.5)),
+    ({"kind": "additive", "match_ranks": True}, (0.05, 0.1, 0.2, 0.5, 1.0)),
+    ({"kind": "multiplicative"}, (0.02, 0.05, 0.1, 0.2, 0.35)),
+    ({"kind": "multiplicative", "match_ranks": True}, (0.02, 0.05, 0.1, 0.15, 0.2, 0.35, 0.5)),
+    ({"kind": "logarithmic", "match_ranks": True}, (0.02, 0.1, 0.25, 0.5)),
+)
+# For a score, all kinds of noise have all of these.
+_SCALES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.5, 1.0)
 _KEEPS = (0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 # Chains of two.
 _SIZES_BEFORE = (3, 10, 25)
 _SCALES_BEFORE = (0.05, 0.1)
-_WINDOWS_AFTER = (5, 10, 15)
+_WINDOWS_AFTER = (5, 10)
 # Numbers of fewer values are taken for codes, which have no averages.
 _FEW_VALUES = 10
 # A value that so many share, such as 0, stays where neighbours are averaged.
@@ -43,6 +53,7 @@ def column_options(
     hierarchy: Hierarchy | None = None,
     *,
     coded: bool = False,
+    scored: bool = False,
     promise: bool = True,
 ) -> tuple[Option, ...]:
     """Return the ways to treat a column, from leaving it as it is to removing it.
@@ -57,6 +68,9 @@ def column_options(
         To whose levels the column may be recoded; proposed from the column where not given.
     coded : bool
         Numbers stand for categories, which are changed to one another and have no averages.
+    scored : bool
+        For a score, whose intruder does not know the method: with more strengths of noise, and
+        every fixed window.
     promise : bool
         Whether averages promise their k.
 
@@ -72,7 +86,7 @@ def column_options(
         return (KEPT,)
     ways = list(_levels(column, name, hierarchy or Hierarchy.auto()))
     if kind_of(column.type) == "numeric" and found >= _FEW_VALUES and not coded:
-        ways += _numbers(column, name, promise)
+        ways += _numbers(column, name, scored, promise)
     elif found <= MOST_CATEGORIES and not pa.types.is_temporal(column.type):
         ways += _categories()
     ordered = sorted(ways, key=lambda way: way[0])
@@ -115,12 +129,13 @@ def _categories() -> Ways:
         yield (1 - keep) / 3, _option({"method": "pram", "retention": keep, "invariant": True})
 
 
-def _numbers(column: pa.ChunkedArray, name: str, promise: bool) -> Ways:
+def _numbers(column: pa.ChunkedArray, name: str, scored: bool, promise: bool) -> Ways:
     values = float_values(column, name)
     values = values[~np.isnan(values)]
     yield from _averages(values, promise)
-    yield from _noise(values, temporal=pa.types.is_temporal(column.type))
-    yield from _swaps(values)
+    yield from _noise(values, pa.types.is_temporal(column.type), scored)
+    yield from _swaps(len(values), scored)
+    yield from _chains(values)
 
 
 def _averages(values: np.ndarray, promise: bool) -> Ways:
@@ -130,38 +145,41 @@ def _averages(values: np.ndarray, promise: bool) -> Ways:
             yield k / (4 * len(values)), _option(step if promise else step | {"promise": False})
 
 
-def _noise(values: np.ndarray, temporal: bool) -> Ways:
-    for scale in _SCALES:
-        yield _of_noise(scale), _option(_noisy("additive", scale))
+def _noise(values: np.ndarray, temporal: bool, scored: bool) -> Ways:
+    """Add noise; or let it decide which of the column's own values a record gets."""
     spread = float(np.std(values))
-    if temporal or not spread:
-        return
-    size = float(np.sqrt(np.mean(values**2))) / spread
-    for scale in _FACTORS:
-        yield _of_noise(scale * size), _option(_noisy("multiplicative", scale))
-        for kind in ("multiplicative", "logarithmic"):
-            step = _noisy(kind, scale) | {"match_ranks": True}
-            yield _of_noise(scale * size), _option(step)
-
-
-def _swaps(values: np.ndarray) -> Ways:
-    """Swap values, with windows of enough ranks; also what was averaged or got a little noise."""
-    rows = len(values)
-    for p in _WINDOWS:
-        if p * rows < 100 * FEW_RANKS:
+    size = float(np.sqrt(np.mean(values**2))) / spread if spread else 1.0
+    for kind, scales in _NOISES:
+        relative = kind["kind"] != "additive"
+        if relative and (temporal or not spread):
             continue
-        swap = {"method": "rank-swap", "p": p}
-        far = p / 160
-        yield far, _option(swap)
-        yield far, _option(swap | {"window": "drawn"})
-        if p not in _WINDOWS_AFTER:
+        for scale in _SCALES if scored else scales:
+            step = {"method": "noise", **kind, "scale": scale}
+            yield _of_noise(scale * size if relative else scale), _option(step)
+
+
+def _swaps(rows: int, scored: bool) -> Ways:
+    """Swap values; windows of few ranks could be tried."""
+    for p in _WINDOWS:
+        if p * rows >= 100 * FEW_RANKS:
+            yield p / 160, _option(_drawn(p))
+            if scored or p in _FIXED:
+                yield p / 160, _option({"method": "rank-swap", "p": p})
+
+
+def _chains(values: np.ndarray) -> Ways:
+    """Swap what was averaged or got a little noise."""
+    rows = len(values)
+    for p in _WINDOWS_AFTER:
+        if p * rows < 100 * FEW_RANKS:
             continue
         for k in _SIZES_BEFORE:
             if 2 * k <= rows:
                 first = _averaged(values, k) | {"promise": False}
-                yield far + k / (4 * rows), _option(first, swap)
+                yield p / 160 + k / (4 * rows), _option(first, _drawn(p))
         for scale in _SCALES_BEFORE:
-            yield far + _of_noise(scale) / 3, _option(_noisy("additive", scale), swap)
+            first = {"method": "noise", "kind": "additive", "scale": scale}
+            yield p / 160 + _of_noise(scale) / 3, _option(first, _drawn(p))
 
 
 def _option(*steps: dict[str, Any]) -> Option:
@@ -174,8 +192,8 @@ def _averaged(values: np.ndarray, k: int) -> dict[str, Any]:
     return step | {"spikes": "keep"} if most >= max(k, _SPIKE * len(values)) else step
 
 
-def _noisy(kind: str, scale: float) -> dict[str, Any]:
-    return {"method": "noise", "kind": kind, "scale": scale}
+def _drawn(p: int) -> dict[str, Any]:
+    return {"method": "rank-swap", "p": p, "window": "drawn"}
 
 
 def _of_noise(scale: float) -> float:

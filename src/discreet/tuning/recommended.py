@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.tuning.points import SAFE, Axis, Point
@@ -16,6 +16,8 @@ LEAST_SCORE = "least score"
 _LEVELS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 # So many changes are told; the others are counted.
 _TOLD = 3
+# Sentences about less risk.
+_SAFER = 2
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,15 @@ class Recommendation:
     def kind(self) -> str:
         """What the point is the best in, in words."""
         return " and ".join(self.kinds)
+
+
+@dataclass(frozen=True)
+class _Reason:
+    """One thing that a point is the best in, and why."""
+
+    kind: str
+    point: Point
+    why: str
 
 
 @dataclass(frozen=True)
@@ -54,15 +65,18 @@ class _Map:
         return self.loss.top or max(1e-12, *(one.loss for one in self.points))
 
     def figures(self, point: Point) -> str:
-        return f"risk {self.risk.say(point.risk)}, loss {self.loss.say(point.loss)}"
+        return f"Risk {self.risk.say(point.risk)} at loss {self.loss.say(point.loss)}"
+
+    def pair(self, point: Point) -> str:
+        return f"{self.risk.say(point.risk)} at {self.loss.say(point.loss)}"
 
     def balance(self, point: Point) -> float:
         """Return protection times information kept; more is better.
 
-        Protection is counted in logarithms, from 0 where all are found to 1 at a fifth of what
-        counts as safe: less risk than that is worth no loss.
+        Protection is counted in logarithms, from 0 where all are found to 1 at half of what counts
+        as safe: less risk than that is worth no loss.
         """
-        floor = max(1 / max(2, self.rows), min(self.safe, 0.5) / 5)
+        floor = max(1 / max(2, self.rows), min(self.safe, 0.5) / 2)
         protection = min(1.0, math.log(max(point.risk, floor)) / math.log(floor))
         return protection * (1 - point.loss / self.most_loss)
 
@@ -94,99 +108,84 @@ def recommend(
         found.append(_least_loss(shown))
     if not score:
         found.append(_balanced(shown))
-    if not score or loss.bound is not None:
+    reached = any(one.risk <= shown.safe for one in points)
+    if loss.bound is not None or (reached and not score):
         found.append(_safest(shown))
     if risk.bound is None:
         # Without a bound balance comes first.
-        found.sort(key=lambda one: one.kinds[0] not in (BALANCE, LEAST_SCORE))
-    return _merged(found)
+        found.sort(key=lambda one: one.kind not in (BALANCE, LEAST_SCORE))
+    return _merged(shown, found)
 
 
-def _merged(found: Sequence[Recommendation]) -> list[Recommendation]:
+def _merged(shown: _Map, found: Sequence[_Reason]) -> list[Recommendation]:
     """Put together what is said of the same point."""
-    by_name: dict[str, Recommendation] = {}
+    by_name: dict[str, list[_Reason]] = {}
     for one in found:
-        before = by_name.get(one.point.name)
-        if before is None:
-            by_name[one.point.name] = one
-            continue
-        kinds = tuple(dict.fromkeys((*before.kinds, *one.kinds)))
-        reason = " ".join(dict.fromkeys((before.reason, one.reason)))
-        by_name[one.point.name] = Recommendation(kinds, one.point, reason)
-    return list(by_name.values())
+        by_name.setdefault(one.point.name, []).append(one)
+    return [
+        Recommendation(
+            tuple(dict.fromkeys(one.kind for one in said)),
+            said[0].point,
+            f"{shown.figures(said[0].point)}: {'; '.join(one.why for one in said)}.",
+        )
+        for said in by_name.values()
+    ]
 
 
-def _least_score(shown: _Map) -> Recommendation:
+def _least_score(shown: _Map) -> _Reason:
     point = min(shown.points, key=lambda one: (one.risk + one.loss, one.risk))
     mean = (point.risk + point.loss) / 2
-    reason = f"The score is {mean:.2f}, the least: {shown.figures(point)}."
-    return Recommendation((LEAST_SCORE,), point, reason)
+    return _Reason(LEAST_SCORE, point, f"their mean, the score, is {mean:.2f}, the least of all")
 
 
-def _least_loss(shown: _Map) -> Recommendation:
-    safe, risk, loss = shown.safe, shown.risk, shown.loss
-    within = [one for one in shown.points if one.risk <= safe]
-    bound = risk.say(safe)
+def _least_loss(shown: _Map) -> _Reason:
+    within = [one for one in shown.points if one.risk <= shown.safe]
+    bound = shown.risk.say(shown.safe)
     if not within:
         point = min(shown.points, key=lambda one: (one.risk, one.loss))
-        reason = (
-            f"No point keeps risk within {bound}; this one comes nearest, with risk "
-            f"{risk.say(point.risk)} at loss {loss.say(point.loss)}."
-        )
-        return Recommendation(("nearest to the risk bound",), point, reason)
+        why = f"no point keeps risk within {bound}, and this one comes nearest"
+        return _Reason("nearest to the risk bound", point, why)
     point = min(within, key=lambda one: (one.loss, one.risk))
-    others = len(within) - 1
-    among = f"the least of {len(within)} points within {bound}" if others else "no other point"
-    said = f"{among}" if others else f"{among} keeps risk within {bound}"
-    reason = f"Risk {risk.say(point.risk)} at loss {loss.say(point.loss)}: {said}."
-    return Recommendation((LEAST_LOSS,), point, reason)
+    why = f"no other point keeps risk within {bound}"
+    if len(within) > 1:
+        why = f"the least loss of the {len(within)} points with risk within {bound}"
+    return _Reason(LEAST_LOSS, point, why)
 
 
-def _balanced(shown: _Map) -> Recommendation:
+def _balanced(shown: _Map) -> _Reason:
     points = sorted(shown.points, key=lambda one: (one.risk, one.loss))
     point = max(points, key=shown.balance)
     place = points.index(point)
-    said = [f"{shown.figures(point)[0].upper()}{shown.figures(point)[1:]}"]
     steps = []
     if place:
-        steps.append(f"the next safer point has {shown.figures(points[place - 1])}")
+        steps.append(f"the next safer point has {shown.pair(points[place - 1])}")
     if place + 1 < len(points):
-        steps.append(f"the next with less loss has {shown.figures(points[place + 1])}")
-    if steps:
-        said.append(" and ".join(steps))
-    reason = ": ".join(said)
+        steps.append(f"the next with less loss has {shown.pair(points[place + 1])}")
+    why = ", ".join(steps) or "there is no other point"
     if point.risk > shown.safe:
-        reason += f"; above the {shown.risk.say(shown.safe)} that counts as safe"
-    return Recommendation((BALANCE,), point, reason + ".")
+        why += f", and risk is above the {shown.risk.say(shown.safe)} that counts as safe"
+    return _Reason(BALANCE, point, why)
 
 
-def _safest(shown: _Map) -> Recommendation:
+def _safest(shown: _Map) -> _Reason:
     """Choose the least risk within the loss bound, and say so where that does not protect."""
-    risk, loss = shown.risk, shown.loss
-    bound, kind = loss.bound, SAFEST
+    loss, bound, kind = shown.loss, shown.loss.bound, SAFEST
     if bound is None:
         kind = "safest at a bearable loss"
         bound = (max(shown.points, key=shown.balance).loss + shown.most_loss) / 2
     within = [one for one in shown.points if one.loss <= bound]
     if not within:
         point = min(shown.points, key=lambda one: (one.loss, one.risk))
-        reason = (
-            f"No point keeps loss within {loss.say(bound)}; this one comes nearest, with loss "
-            f"{loss.say(point.loss)} at risk {risk.say(point.risk)}."
-        )
-        return Recommendation(("nearest to the loss bound",), point, reason)
+        why = f"no point keeps loss within {loss.say(bound)}, and this one comes nearest"
+        return _Reason("nearest to the loss bound", point, why)
     point = min(within, key=lambda one: (one.risk, one.loss))
     if point.risk > shown.safe:
-        reason = (
-            f"No point with loss up to {loss.say(bound)} protects: even here, where risk is least, "
-            f"it is {risk.say(point.risk)} instead of at most {risk.say(shown.safe)}."
+        why = (
+            f"no point with loss up to {loss.say(bound)} protects, and even this one, which has "
+            f"the least risk of them, is above {shown.risk.say(shown.safe)}"
         )
-        return Recommendation(("least risk within the loss bound, not safe",), point, reason)
-    reason = (
-        f"Risk {risk.say(point.risk)} at loss {loss.say(point.loss)}: no point with loss up to "
-        f"{loss.say(bound)} has less risk."
-    )
-    return Recommendation((kind,), point, reason)
+        return _Reason("least risk within the loss bound, not safe", point, why)
+    return _Reason(kind, point, f"no point with loss up to {loss.say(bound)} has less risk")
 
 
 def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Point) -> list[str]:
@@ -196,7 +195,7 @@ def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Po
     before = best
     for level in _levels_below(shown, best):
         reach = [one for one in points if one.risk <= level and one.risk < before.risk]
-        if not reach or len(said) >= 3:
+        if not reach or len(said) >= _SAFER:
             break
         point = min(reach, key=lambda one: (one.loss, one.risk))
         said.append(_for_less(shown, best, point, f"To get risk below {risk.say(level)}"))
@@ -230,12 +229,12 @@ def _out_of_reach(shown: _Map) -> list[str]:
         f"No point that was tried has risk within {shown.risk.say(shown.safe)}: the least is "
         f"{shown.risk.say(safest.risk)}, at loss {shown.loss.say(safest.loss)}"
     )
-    left = [name for name in safest.parts if name not in safest.left_out and "," not in name]
+    left = [name for name in safest.parts if name not in safest.left_out]
     if not left:
         return [said + "."]
     # Those that still tell most have lost least.
     left.sort(key=lambda name: (safest.columns.get(name, 0.0), name))
-    treated = _listed([f"{name} ({safest.parts[name]})" for name in left[:_TOLD]])
+    treated = _listed([f"{name} ({safest.parts[name]})" for name in left], "other")
     return [f"{said}; to go further, more of {treated} would have to give."]
 
 
@@ -243,9 +242,9 @@ def _for_less(shown: _Map, best: Point, point: Point, start: str) -> str:
     harder, easier = _changes(best, point)
     what = []
     if harder:
-        what.append(_listed(harder, "have more to give"))
+        what.append(_listed(harder, "more change"))
     if easier:
-        what.append(("while " if harder else "") + _listed(easier, "could be kept better"))
+        what.append(("while " if harder else "") + _listed(easier, "more change"))
     figures = (
         f"risk {shown.risk.say(point.risk)} instead of {shown.risk.say(best.risk)}, "
         f"loss {shown.loss.say(point.loss)} instead of {shown.loss.say(best.loss)}"
@@ -255,26 +254,42 @@ def _for_less(shown: _Map, best: Point, point: Point, start: str) -> str:
 
 
 def _changes(best: Point, point: Point) -> tuple[list[str], list[str]]:
-    """Say which parts are treated harder in a point than in the best one, and which less."""
+    """Say which columns are treated harder in a point than in the best one, and which less."""
     names = [name for name in point.parts if point.parts[name] != best.parts.get(name)]
-    cost: Callable[[str], float] = lambda name: sum(  # noqa: E731
-        point.columns.get(one, 0.0) - best.columns.get(one, 0.0) for one in name.split(", ")
-    )
-    names.sort(key=lambda name: (-abs(cost(name)), name))
-    harder, easier = [], []
+    cost = {name: point.columns.get(name, 0.0) - best.columns.get(name, 0.0) for name in names}
+    names.sort(key=lambda name: (-abs(cost[name]), name))
+    harder: dict[str, list[str]] = {}
+    easier: dict[str, list[str]] = {}
     for name in names:
-        if name in point.left_out:
-            harder.append(f"{name} has to go")
-        elif cost(name) >= 0 and name not in best.left_out:
-            harder.append(f"{name} has to be {point.parts[name]}")
-        else:
-            easier.append(f"{name} can be {point.parts[name]}")
-    return harder, easier
+        if name in point.left_out and name not in best.left_out:
+            harder.setdefault("to go", []).append(name)
+        elif cost[name] >= 0 and name not in best.left_out:
+            harder.setdefault(f"to {_become(point.parts[name])}", []).append(name)
+        elif name not in point.left_out:
+            easier.setdefault(f"can {_become(point.parts[name])}", []).append(name)
+    return [_must(*one) for one in harder.items()], [
+        f"{_listed(columns, 'other')} {how}" for how, columns in easier.items()
+    ]
 
 
-def _listed(items: Sequence[str], rest: str = "") -> str:
-    """Join a few items; say how many more there are."""
+def _become(words: str) -> str:
+    """Return what a column becomes as a verb: "with noise" is what it gets.
+
+    Examples
+    --------
+    >>> _become("in 10-year groups"), _become("with noise of 5 %")
+    ('be in 10-year groups', 'get noise of 5 %')
+    """
+    return f"get {words.removeprefix('with ')}" if words.startswith("with ") else f"be {words}"
+
+
+def _must(how: str, columns: Sequence[str]) -> str:
+    return f"{_listed(columns, 'other')} {'have' if len(columns) > 1 else 'has'} {how}"
+
+
+def _listed(items: Sequence[str], rest: str) -> str:
+    """Join a few items; say how many others there are."""
     told, more = list(items[:_TOLD]), len(items) - _TOLD
-    if more > 0 and rest:
-        told.append(f"{more} other{'s' * (more > 1)} {rest}")
+    if more > 0:
+        told.append(f"{more} {rest}{'s' * (more > 1)}")
     return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)

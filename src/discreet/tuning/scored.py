@@ -1,51 +1,80 @@
 """Points judged by a score: the information lost and the disclosure risk that it is made of.
 
 What goes by each column is taken once for each option and run, and added up. Linkage goes by the
-first columns, then one more, and so on: only the sets in which something changed are linked again.
+first columns, then one more, and so on: only the sets in which something changed are linked again,
+and the patterns of agreement of the longest are those of all.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from discreet import risk
 from discreet.draws import derived
 from discreet.errors import BadInput
 from discreet.risk._known import known_sets
-from discreet.risk.interval import disclosure_of
+from discreet.risk.distance import Nearest, linked_by_distance
+from discreet.risk.interval import Kind, disclosed_cells, disclosure_of
+from discreet.risk.probabilistic import (
+    Attribute,
+    Originals,
+    agreeing,
+    counts_of_first,
+    linked,
+    pattern_counts,
+)
+from discreet.risk.values import refuse_infinite, sd, standardize
+from discreet.table.columns import float_values, kind_of
 from discreet.tuning.cells import Group, Released
-from discreet.tuning.figures import Figures
-from discreet.tuning.judge import Profile
+from discreet.tuning.figures import Figures, Profile
 from discreet.tuning.space import Choice, Space
-from discreet.utility.compared import compared, is_constant
-from discreet.utility.loss import il1s
-from discreet.utility.moments import CellChange, cell_change, covariances, il_metrics_of
+from discreet.utility.compared import is_constant
+from discreet.utility.loss import il1s_of
+from discreet.utility.moments import CellChange, Second, cell_change, covariances, il_metrics_of
 
 if TYPE_CHECKING:
     from discreet.tuning.task import Task
 
 # Releases with other seeds that a score is the mean of: that of one is off by half a point.
-RUNS = 8
+RUNS = 16
+# Of them those in which records are linked: that takes most of the time, and scatters little.
+LINKED = 3
 # Percent, for points that a score says nothing of.
 _WORST = 100.0
+# Sets of columns whose linkage is remembered, and bytes of released columns.
+_MOST_SETS = 200_000
+_MOST_BYTES = 1 << 29
 
 
-@dataclass(frozen=True)
+class _Original:
+    """A numeric column of the original."""
+
+    def __init__(self, x: np.ndarray) -> None:
+        self.x, self.constant, self.whole = x, is_constant(x), not np.isnan(x).any()
+        if not self.constant:
+            self.standardized, self.ranked = standardize(x), Originals(x)
+
+
+@dataclass(frozen=True, eq=False)
 class _Column:
-    """What a score takes from one column of one run."""
+    """What a score takes from one column of one run; cells null on either side are so in both."""
 
-    before: np.ndarray
-    after: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    whole: bool  # no nulls
     change: CellChange
+    moved: float  # sum of |x - y|
+    spread: float  # of x; 0 where it is constant
     cells: int
     disclosed: float  # share of its values within an interval
-    il1s: float
-    released: pa.ChunkedArray
+    # For linkage, where it varies on both sides.
+    standardized: np.ndarray | None
+    agrees: Attribute | None
 
 
 class ScoreJudge:
@@ -72,13 +101,21 @@ class ScoreJudge:
         self.released = Released(task, self.seeds[0]) if released is None else released
         self.evaluations = 0
         self.normalized = task.measure == "normalized_score"
-        table = task.table.select([n for n in task.table.column_names if n in task.counted])
-        self.names = list(compared(table, table, "score"))
+        table, known = task.table, self.released.names
+        self._originals = {
+            name: _Original(_finite(table[name], name))
+            for name in table.column_names
+            if name in known and kind_of(table[name].type) == "numeric"
+            if table[name].null_count < table.num_rows
+        }
+        self.names = list(self._originals)
         if not self.names:
-            raise BadInput("a score needs numeric columns, and none that varies is released")
+            raise BadInput("a score needs numeric columns, and none is released")
         self.sets = known_sets("paper", self.names)
-        self._columns: dict[tuple[Group, int], dict[str, _Column]] = {}
+        self._columns: dict[tuple[Group, str, int], _Column | None] = {}
         self._linked: dict[tuple[int, tuple[Group, ...]], float] = {}
+        self._trees: dict[tuple[str, ...], Nearest] = {}
+        self._before: dict[tuple[str, ...], Second] = {}
 
     @property
     def queries(self) -> int:
@@ -93,98 +130,153 @@ class ScoreJudge:
     def figures(self, choice: Choice, queries: int | None = None) -> Figures:
         """Return risk and loss of a point in percent, the means of several runs.
 
-        With `queries`, records are linked in the first run only; that is what takes time.
+        With `queries`, records are linked in the first run only.
         """
         self.evaluations += 1
+        self._forget()
         groups = {name: one for one in self.released.groups(choice) for name in one.columns}
-        found = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Columns that a measure leaves out.
-            for run in range(len(self.seeds)):
-                columns = self._run(groups, run)
-                if len(columns) < len(self.names):
-                    return Figures(_WORST, _WORST, float(len(self.names) - len(columns)))
-                linked = None
-                if queries is None or not run:
-                    linked = np.mean([self._link(columns, groups, n, run) for n in self.sets])
-                found.append((linked, _disclosed(columns), self._loss(columns)))
-        shares = [one for one, _, _ in found if one is not None]
-        risk_of_both = 50 * (np.mean(shares) + np.mean([one for _, one, _ in found]))
-        return Figures(float(risk_of_both), float(np.mean([one for _, _, one in found])))
+        shares, disclosed, losses = [], [], []
+        for run in range(len(self.seeds)):
+            columns = self._of({name: groups[name] for name in self.names}, run)
+            if len(columns) < len(self.names):
+                return Figures(_WORST, _WORST, float(len(self.names) - len(columns)))
+            if run < (LINKED if queries is None else 1):
+                shares.append(self._link(columns, groups, run))
+            disclosed.append(_disclosed(columns))
+            losses.append(self._loss(columns))
+        risk = 50 * (np.mean(shares) + np.mean(disclosed))
+        return Figures(float(risk), float(np.mean(losses)))
 
     def profile(self, part: int, option: int) -> Profile:
         """Return what an option of a part loses and discloses by itself, both in percent."""
-        of = [name for name in self.space.parts[part].columns if name in self.names]
         group = Group(self.space.parts[part].columns, ((part, option),))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            columns = self._of(group, 0)
-            if any(name not in columns for name in of):
-                return Profile(_WORST * len(of), 0.0)
-            losses = [self._loss({name: columns[name]}) for name in of]
-        return Profile(sum(losses), 100 * sum(columns[name].disclosed for name in of))
+        of = {name: group for name in group.columns if name in self.names}
+        columns = self._of(of, 0)
+        if len(columns) < len(of):
+            return Profile(_WORST * len(of), 0.0)
+        losses = [self._loss({name: one}) for name, one in columns.items()]
+        return Profile(sum(losses), 100 * sum(one.disclosed for one in columns.values()))
 
-    def _run(self, groups: dict[str, Group], run: int) -> dict[str, _Column]:
-        found: dict[str, _Column] = {}
-        for name in self.names:
-            columns = self._of(groups[name], run)
-            if name in columns:
-                found[name] = columns[name]
+    # Columns
+
+    def _of(self, groups: dict[str, Group], run: int) -> dict[str, _Column]:
+        """Return what is known of columns; those that are not released as numbers are not there."""
+        found = {}
+        for name, group in groups.items():
+            key = group, name, run
+            if key not in self._columns:
+                cells = self.released.of(group, self.seeds[run]).get(name)
+                numeric = cells is not None and kind_of(cells.type) == "numeric"
+                self._columns[key] = self._column(name, cells) if numeric else None
+            one = self._columns[key]
+            if one is not None:
+                found[name] = one
         return found
+
+    def _column(self, name: str, cells: pa.ChunkedArray) -> _Column | None:
+        own, y = self._originals[name], _finite(cells, name)
+        null = np.isnan(own.x) | np.isnan(y)
+        if null.all():
+            return None
+        whole = not null.any()
+        x, after = (own.x, y) if whole else (np.where(null, np.nan, v) for v in (own.x, y))
+        usable = not own.constant and not is_constant(y)
+        kind: Kind = "sd" if self.normalized else "rank"
+        return _Column(
+            x,
+            after,
+            whole,
+            cell_change(x, after),
+            moved=float(np.nansum(np.abs(x - after))),
+            spread=0.0 if is_constant(x) else sd(x),
+            cells=int((~null).sum()),
+            disclosed=float(disclosed_cells(x[~null], after[~null], kind).mean()),
+            standardized=standardize(y) if usable else None,
+            agrees=agreeing(own.ranked, y) if usable and not self.normalized else None,
+        )
+
+    def _forget(self) -> None:
+        """Forget columns and sets where they are too many."""
+        if 40 * len(self._columns) * self.task.table.num_rows > _MOST_BYTES:
+            self._columns.clear()
+        if len(self._linked) > _MOST_SETS:
+            self._linked.clear()
+
+    # Loss
 
     def _loss(self, columns: dict[str, _Column]) -> float:
         changes = {name: one.change for name, one in columns.items()}
-        varied = [one for one in columns.values() if not one.change.constant]
-        second = None
-        if varied:
-            before, after = [one.before for one in varied], [one.after for one in varied]
-            second = covariances(before), covariances(after)
-        moments = il_metrics_of(changes, second).value
-        if not self.normalized:
-            return moments
-        cells = [one.cells for one in columns.values()]
-        moved = float(np.average([one.il1s for one in columns.values()], weights=cells))
-        return (min(100.0, moments) + min(100.0, 100 * moved)) / 2
-
-    def _link(
-        self, columns: dict[str, _Column], groups: dict[str, Group], names: list[str], run: int
-    ) -> float:
-        """Return the share that is linked by some columns, by both ways where the score has two."""
-        key = run, tuple(groups[name] for name in names)
-        if key not in self._linked:
-            before = self.task.table.select(names)
-            after = pa.table({name: columns[name].released for name in names})
-            found = [risk.distance_linkage(before, after, known=names)]
+        varied = tuple(name for name, change in changes.items() if not change.constant)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Columns that are left out.
+            second = None
+            if varied:
+                after = covariances([columns[name].y for name in varied])
+                second = self._covariances(columns, varied), after
+            moments = il_metrics_of(changes, second).value
             if not self.normalized:
-                found.append(risk.probabilistic_linkage(before, after, known=names))
-            self._linked[key] = float(np.mean(found))
-        return self._linked[key]
+                return moments
+            moved = il1s_of(
+                {name: one.moved for name, one in columns.items()},
+                {name: one.spread for name, one in columns.items()},
+                {name: one.cells for name, one in columns.items()},
+                normalize=True,
+            )
+        return (min(100.0, moments) + min(100.0, 100 * moved.value)) / 2
 
-    def _of(self, group: Group, run: int) -> dict[str, _Column]:
-        if (group, run) not in self._columns:
-            cells = self.released.of(group, self.seeds[run])
-            found = ((name, self._column(name, cells[name])) for name in cells)
-            self._columns[group, run] = {name: one for name, one in found if one is not None}
-        return self._columns[group, run]
+    def _covariances(self, columns: dict[str, _Column], names: tuple[str, ...]) -> Second:
+        """Return the covariances of the original, which are the same without nulls."""
+        if not all(columns[name].whole for name in names):
+            return covariances([columns[name].x for name in names])
+        if names not in self._before:
+            self._before[names] = covariances([columns[name].x for name in names])
+        return self._before[names]
 
-    def _column(self, name: str, released: pa.ChunkedArray) -> _Column | None:
-        if name not in self.names:
-            return None
-        before, after = self.task.table.select([name]), pa.table({name: released})
-        pair = compared(before, after, "score")
-        if name not in pair:
-            return None
-        x, y = pair[name]
-        kind: Literal["sd", "rank"] = "sd" if self.normalized else "rank"
-        return _Column(
-            before=x,
-            after=y,
-            change=cell_change(x, y),
-            cells=int((~np.isnan(x)).sum()),
-            disclosed=risk.interval_disclosure(before, after, kind=kind),
-            il1s=0.0 if is_constant(x) else il1s(before, after, normalize=True),
-            released=released,
-        )
+    # Linkage
+
+    def _link(self, columns: dict[str, _Column], groups: dict[str, Group], run: int) -> float:
+        """Return the share linked over all sets, by both ways where the score has two."""
+        counts: np.ndarray | None = None
+        found = []
+        # The longest first, whose patterns tell those of the others.
+        for names in reversed(self.sets):
+            key = run, tuple(groups[name] for name in names)
+            if key not in self._linked:
+                usable = [name for name in names if columns[name].standardized is not None]
+                shares = [self._by_distance(columns, usable)]
+                if not self.normalized:
+                    agrees = [one for name in usable if (one := columns[name].agrees) is not None]
+                    counts = _counted(agrees, counts)
+                    hits = linked(agrees, counts, self.task.table.num_rows)
+                    shares.append(float(hits.mean()))
+                self._linked[key] = float(np.mean(shares))
+            found.append(self._linked[key])
+        return float(np.mean(found))
+
+    def _by_distance(self, columns: dict[str, _Column], names: Sequence[str]) -> float:
+        n = self.task.table.num_rows
+        parts = [one for name in names if (one := columns[name].standardized) is not None]
+        queries = np.column_stack([np.empty((n, 0)), *parts])
+        known = [self._originals[name] for name in names]
+        if not all(one.whole for one in known):
+            targets = np.column_stack([one.standardized for one in known])
+            return float(linked_by_distance(queries, targets)[0].mean())
+        key = tuple(names)
+        if key not in self._trees:
+            targets = np.column_stack([np.empty((n, 0)), *(one.standardized for one in known)])
+            self._trees[key] = Nearest(targets)
+        return float(self._trees[key].own_hits(queries).mean())
+
+
+def _finite(column: pa.ChunkedArray, name: str) -> np.ndarray:
+    values = float_values(column, name)
+    refuse_infinite(name, values)
+    return values
+
+
+def _counted(agrees: Sequence[Attribute], longer: np.ndarray | None) -> np.ndarray:
+    """Count patterns, or take them from the counts of more columns."""
+    return pattern_counts(agrees) if longer is None else counts_of_first(longer, len(agrees))
 
 
 def _disclosed(columns: dict[str, _Column]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def search(
         bound=None if task.risk is None else task.risk.value,
     )
     try:
-        run(trials, task.space.parts, seed, joint_seeds(task.space))
+        stopped = run(trials, task.space.parts, seed, joint_seeds(task.space))
         front = confirmed_front(
             task,
             trials.judged,
@@ -134,6 +135,7 @@ def search(
             seed=seed,
             tell=trials.tell,
         )
+        front = replace(front, stopped=stopped)
     finally:
         trials.journal.close()
     if target is not None:

@@ -135,13 +135,19 @@ class Space:
 
     def words(self, choice: Choice) -> list[str]:
         """Say what becomes of the columns, those of the same treatment together."""
-        decided = self._decided_alone(choice)
+        decided, gone = self._decided_alone(choice), set(self.dropped(choice))
+        shared = {
+            c
+            for part, option in self._chosen(choice)
+            if part.joint and option.steps
+            for c in part.columns
+        }
         said: dict[str, list[str]] = {}
         for part, option in self._chosen(choice):
-            if part.joint and not option.steps:
-                continue
-            columns = [c for c in part.columns if part.joint or c not in decided]
-            if columns:
+            # Of what is treated together it goes without saying that it is kept elsewhere.
+            unsaid = gone if part.joint else decided if option.steps else decided | (shared - gone)
+            columns = [c for c in part.columns if c not in unsaid]
+            if columns and (option.steps or not part.joint):
                 said.setdefault(option.words, []).extend(columns)
         return [f"{listed(list(dict.fromkeys(columns)))} {how}" for how, columns in said.items()]
 

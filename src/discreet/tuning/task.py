@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,13 +21,18 @@ from discreet.recipe.recipe import Recipe
 from discreet.registry import find_method
 from discreet.table.columns import kind_of
 from discreet.tuning.asked import Asked, read_asked
-from discreet.tuning.bounds import Bound, Measure, read_loss, read_risk, read_standards
+from discreet.tuning.bounds import SCORES, Measure, read_loss, read_risk, read_standards
+from discreet.tuning.bounds import Bound as Bound
+from discreet.tuning.cells import Group, Released
 from discreet.tuning.joint import joint_parts
 from discreet.tuning.options import KEPT, column_options, how_many
+from discreet.tuning.sample import stratified_sample
 from discreet.tuning.space import Option, Part, Space, built
 
 # Rows that are searched; of larger tables, a sample.
 ROWS = 20_000
+# The label of a range of numbers: 20-29, [20, 30), >= 90.
+_RANGE = re.compile(r"\d\s*(-|–|,|to)\s*\d|[<>≤≥]")
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ def read_task(
         full = rows if frame.num_rows == len(rows) else frame
         hierarchies = columns.hierarchies(full)
         space = _space(columns, hierarchies, _not_as_they_are(columns, frame), only_given)
-    return Task(
+    task = Task(
         table=rows,
         space=space,
         known=tuple(columns.known),
@@ -134,6 +140,25 @@ def read_task(
         standards=read_standards(asked.search.get("standards", {})),
         full=_to_confirm(table, frame, rows),
     )
+    _try_given(task, asked.given)
+    return task
+
+
+def _try_given(task: Task, given: Sequence[Part]) -> None:
+    """Refuse given steps that this table cannot be put through, whatever their choices."""
+    released = Released(task)
+    for number, part in enumerate(task.space.parts):
+        first: BadInput | None = None
+        for place in range(len(part.options) if part in given else 0):
+            try:
+                released.of(Group(part.columns, ((number, place),)), seed=0)
+            except BadInput as error:
+                first = first or error
+            else:
+                first = None
+                break
+        if first is not None:
+            raise first
 
 
 def _numeric(asked: Asked) -> list[str]:
@@ -153,8 +178,6 @@ def _rows(frame: Frame, asked: Asked, seed: int) -> pa.Table:
     asked.roles.assign(frame.schema.names)
     if isinstance(frame, MemoryFrame) and frame.num_rows <= ROWS:
         return frame.table
-    from discreet.tuning.sample import stratified_sample
-
     return stratified_sample(frame, asked.roles, rows=ROWS, seed=seed)
 
 
@@ -168,7 +191,8 @@ class _Columns:
     """What each column is to a search, by its role and what is asked for."""
 
     def __init__(self, asked: Asked, table: pa.Table, measure: str | Measure | None) -> None:
-        self.asked, self.table, self.by_score = asked, table, measure is not None
+        self.asked, self.table = asked, table
+        self.by_numbers, self.scored = measure is not None, measure in SCORES
         self.role = asked.roles.assign(table.column_names)
         self.released = self._of("quasi", "confidential", "insensitive")
         self._check()
@@ -183,7 +207,7 @@ class _Columns:
         """Refuse columns that are not there, and those that nothing can be chosen for."""
         asked = self.asked
         for name in asked.treated:
-            self._refuse_unless(name in self.role, name, "steps", "the table has no such column")
+            self._refuse_unless(name in self.role, name, "a step", "")
         for name in asked.hierarchies:
             self._refuse_unless(name in self.released, name, "hierarchies", "which is not released")
             self._refuse_unless(
@@ -208,7 +232,7 @@ class _Columns:
         if not fine:
             known = self.table.column_names
             why = why if name in known else f"which the table does not have; {nearest(name, known)}"
-            raise BadInput(f"{where}: names '{name}', {why}")
+            raise BadInput(f"{where} names '{name}', {why}")
 
     def _known(self) -> list[str]:
         known = self.asked.search.get("known")
@@ -236,7 +260,7 @@ class _Columns:
 
     def is_free(self, name: str) -> bool:
         """Tell whether there is something to choose for a column."""
-        matters = name in self.known or (self.by_score and self._is_numeric(name))
+        matters = name in self.known or (self.by_numbers and self._is_numeric(name))
         return matters and name not in self.kept
 
     def hierarchies(self, full: pa.Table | Frame) -> dict[str, Hierarchy]:
@@ -299,10 +323,17 @@ def _space(
 
 def _options(columns: _Columns, hierarchy: Hierarchy, name: str) -> tuple[Option, ...]:
     asked = columns.asked
-    coded = _is_coded(asked.hierarchies.get(name))
+    coded = _is_coded(asked.hierarchies.get(name), columns.table[name], name)
     # What averages promise would not hold of rows that are linked.
     promise = asked.recipe([]).linked is None
-    return column_options(columns.table[name], name, hierarchy, coded=coded, promise=promise)
+    return column_options(
+        columns.table[name],
+        name,
+        hierarchy,
+        coded=coded,
+        scored=columns.scored,
+        promise=promise,
+    )
 
 
 def _hides(option: Option, column: pa.ChunkedArray) -> bool:
@@ -313,9 +344,15 @@ def _hides(option: Option, column: pa.ChunkedArray) -> bool:
     return "coarsens" in effects or (bool(effects) and kind_of(column.type) == "numeric")
 
 
-def _is_coded(hierarchy: Hierarchy | None) -> bool:
-    """Tell whether numbers stand for categories: those that are merged by a list are."""
-    return hierarchy is not None and hierarchy.spec["kind"] in ("csv", "table", "groups")
+def _is_coded(hierarchy: Hierarchy | None, column: pa.ChunkedArray, name: str) -> bool:
+    """Tell whether numbers stand for categories: those whose groups are listed, and not ranges."""
+    if hierarchy is None or kind_of(column.type) != "numeric":
+        return False
+    if hierarchy.spec["kind"] not in ("csv", "table", "groups"):
+        return False
+    ladder = hierarchy.bind(column, name)
+    labels = ladder.labels[1] if ladder.height > 1 else []
+    return not any(map(_RANGE.search, labels))
 
 
 def _base(columns: _Columns) -> dict[str, Any]:
@@ -336,8 +373,14 @@ def _joint(columns: _Columns, hierarchies: Mapping[str, Hierarchy]) -> list[Part
             "confidential": [n for n in asked.roles.confidential if n in amounts],
         }
     )
-    kept = asked.names("keep")
-    return joint_parts(columns.table, roles, dict(hierarchies), asked.privacy, kept)
+    return joint_parts(
+        columns.table,
+        roles,
+        dict(hierarchies),
+        asked.privacy,
+        asked.names("keep"),
+        columns.scored,
+    )
 
 
 def _valid(space: Space) -> Space:

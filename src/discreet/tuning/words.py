@@ -16,10 +16,11 @@ _SAID: dict[str, tuple[str, tuple[str, ...]]] = {
     "shuffle": ("shuffled", ()),
 }
 _NOISE = {
-    "additive": "with noise of {scale} of the standard deviation",
-    "correlated": "with correlated noise of {scale} of the standard deviation",
-    "multiplicative": "with noise of {scale} of each value",
-    "logarithmic": "with noise of {scale} of each value on a logarithmic scale",
+    "additive": "noise of {} of the standard deviation",
+    "correlated": "correlated noise of {} of the standard deviation",
+    "multiplicative": "noise of {} of each value",
+    "logarithmic": "logarithmic noise of {}",
+    "correlated-logarithmic": "logarithmic noise of {}, alike in related columns",
 }
 # What a step has besides its parameters, and what would only clutter a sentence.
 _UNSAID = ("method", "columns", "promise", "precision", "hierarchies", "spikes")
@@ -45,12 +46,16 @@ def step_words(step: Mapping[str, Any]) -> str:
     --------
     >>> step_words({"method": "noise", "kind": "multiplicative", "scale": 0.15})
     'with noise of 15 % of each value'
+    >>> step_words({"method": "noise", "scale": 0.2, "match_ranks": True})
+    'reordered by noise of 20 % of the standard deviation'
     >>> step_words({"method": "vmdav", "k": 3})
     'treated by vmdav (k = 3)'
+    >>> step_words({"method": "mondrian", "privacy": [{"model": "k-anonymity", "k": 5}]})
+    'treated by mondrian (k-anonymity with k = 5)'
     """
     words, said = _in_short(step)
     more = [
-        f"{key} = {_short(value)}"
+        _parameter(key, value)
         for key, value in step.items()
         if key not in (*said, *_UNSAID) and not isinstance(value, Mapping)
     ]
@@ -63,25 +68,35 @@ def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     if method == "noise":
         kind, scale = step.get("kind", "additive"), step.get("scale", 0.1)
         if not isinstance(scale, Mapping):
-            words = _NOISE[kind].format(scale=_percent(scale))
-            matched = ", among its own values" if step.get("match_ranks") else ""
-            return words + matched, ("kind", "scale", "match_ranks")
+            does = "reordered by" if step.get("match_ranks") else "with"
+            words = f"{does} {_NOISE[kind].format(_percent(scale))}"
+            return words, ("kind", "scale", "match_ranks")
     if method == "pram" and isinstance(step.get("retention"), float):
-        changed = _percent(1 - step["retention"])
-        return f"drawn anew in {changed} of records", ("retention", "invariant")
+        does = "drawn anew" if step.get("invariant") else "changed"
+        share = _percent(1 - step["retention"])
+        return f"{does} in {share} of records", ("retention", "invariant")
     if method == "generalize" and not step.get("privacy"):
         return "recoded to coarser values", ("levels",)
     words, said = _SAID.get(method, ("", ()))
     if words and all(isinstance(step.get(key), int | float) for key in said):
         drawn = step.get("window") == "drawn"
-        words = words.replace("within", "by about") if drawn else words
+        words = words.replace("within", "within about") if drawn else words
         return words.format(**step), (*said, "window")
     return f"treated by {method}", ()
 
 
-def _short(value: Any) -> str:
-    """Write a parameter; a list of privacy models by its length is enough."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _parameter(key: str, value: Any) -> str:
+    if key == "privacy":
+        return " and ".join(_model(one) for one in (value if isinstance(value, list) else [value]))
+    return f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}"
+
+
+def _model(model: Any) -> str:
+    """Say a privacy model: l-diversity with l = 3, column = illness."""
+    if not isinstance(model, Mapping):
+        return str(model)
+    given = [_parameter(key, value) for key, value in model.items() if key != "model"]
+    return f"{model['model']} with {', '.join(given)}"
 
 
 def _percent(share: float) -> str:

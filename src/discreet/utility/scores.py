@@ -33,6 +33,17 @@ def normalized_score_of(il: float, mean_il1s: float, idr: float, dld: float) -> 
     return 0.25 * (min(100.0, il) + min(100.0, 100 * mean_il1s) + idr + dld)
 
 
+def dr_of(dld: float, pld: float, interval: float) -> float:
+    """Disclosure risk from its three parts, all in percent.
+
+    Examples
+    --------
+    >>> dr_of(dld=4.0, pld=8.0, interval=30.0)
+    18.0
+    """
+    return 0.25 * dld + 0.25 * pld + 0.5 * interval
+
+
 @overload
 def dr(original: Any, protected: Any, *, known: Any = ...) -> float: ...
 @overload
@@ -56,7 +67,7 @@ def dr(
         "pld": 100 * risk.probabilistic_linkage(original, protected, known=known),
         "interval": 100 * risk.interval_disclosure(original, protected, kind="rank"),
     }
-    value = 0.25 * parts["dld"] + 0.25 * parts["pld"] + 0.5 * parts["interval"]
+    value = dr_of(**parts)
     result = Score(value, parts)
     return result if detail else result.value
 
