@@ -68,9 +68,9 @@ class Estimate:
                         place, values = features[option]
                         changed[place] = changed.get(place, 0.0) + sign * values[axis]
             places = list(changed)
-            values = np.array([changed[place] for place in places])
-            self._inner[axis][np.ix_(places, places)] += np.outer(values, values)
-            self._outer[axis][places, 0] += values * (after[axis] - before[axis])
+            by = np.array([changed[place] for place in places])
+            self._inner[axis][np.ix_(places, places)] += np.outer(by, by)
+            self._outer[axis][places, 0] += by * (after[axis] - before[axis])
         self._stale += 1
         if self._stale >= 10:
             self._stale = 0
