@@ -39,6 +39,9 @@ def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Ch
         found = ladders(parts, trials.judge, trials.go_on)
         _judge(trials, parts, lagrange_seeds(found))
         _judge(trials, parts, seeds)
+        if trials.single:
+            # By itself what is done to some columns together tells little: the others stay.
+            _judge(trials, parts, _joined(parts, trials.best_first[0][-1]))
         evolve(trials, parts, found, seed)
     except Finished:
         return False
@@ -49,6 +52,16 @@ def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Ch
 
 def _alike(parts: Sequence[Part], hundredths: int) -> Choice:
     return tuple((len(part.options) - 1) * hundredths // 100 for part in parts)
+
+
+def _joined(parts: Sequence[Part], choice: Choice) -> list[Choice]:
+    """Return a choice with each option of each joint part."""
+    return [
+        (*choice[:number], option, *choice[number + 1 :])
+        for number, part in enumerate(parts)
+        if part.joint
+        for option in range(len(part.options))
+    ]
 
 
 def _is_demanded(parts: Sequence[Part]) -> bool:
