@@ -16,10 +16,20 @@ SCORES = {
     "rank-swap p = 10": (lambda s: RankSwap(10, random_state=s), 24.0, 25.1),
     "rank-swap p = 15": (lambda s: RankSwap(15, random_state=s), 20.2, 20.5),
     "multiplicative 0.2": (lambda s: Noise("multiplicative", 0.2, random_state=s), 21.6, 21.1),
+    "logarithmic 0.4 matched": (lambda s: _matched("logarithmic", 0.4, s), None, 18.1),
+    "correlated-logarithmic 0.6 matched": (
+        lambda s: _matched("correlated-logarithmic", 0.6, s),
+        None,
+        13.8,
+    ),
     "additive 0.1": (lambda s: Noise("additive", 0.1, random_state=s), 43.0, 44.2),
     "correlated 0.1": (lambda s: Noise("correlated", 0.1, random_state=s), None, 44.0),
     "shuffle": (lambda s: Shuffle(random_state=s), None, 98.4),
 }
+
+
+def _matched(kind, scale, seed):
+    return Noise(kind, scale, match_ranks=True, random_state=seed)
 
 
 def census():
@@ -59,6 +69,8 @@ INFORMED = {
     "rank-swap p = 30 drawn": (20.0, 3.0, 10.8, 33.5, 17.8),
     "rank-swap p = 40 drawn": (9.4, 1.4, 5.8, 39.8, 23.9),
     "multiplicative 0.2": (90.1, 19.2, 51.4, 19.4, 7.6),
+    "logarithmic 0.4 matched": (47.4, 5.2, 19.0, 29.5, 15.0),
+    "correlated-logarithmic 0.6 matched": (18.4, 2.8, 6.9, 37.9, 2.3),
     "additive 0.1": (99.4, 78.4, 99.2, 5.7, 0.6),
     "additive 0.5": (36.0, 6.4, 35.2, 28.4, 9.8),
     "correlated 0.5": (25.4, 6.6, 24.7, 28.1, 1.0),
@@ -93,6 +105,8 @@ def _made(name, seed):
         return Microaggregation(int(name.split()[-1]))
     if kind == "porop":
         return PoROP(int(name.split()[-1]), random_state=seed)
+    if name.endswith("matched"):
+        return _matched(kind, float(name.split()[1]), seed)
     return Noise(kind, float(name.split()[-1]), random_state=seed)
 
 
