@@ -12,6 +12,9 @@ from discreet.tuning.trials import Finished, Trials
 # Choices of the same strength in all parts, in hundredths: a front before anything is known.
 _STRENGTHS = (0, 100, 50, 25, 75)
 
+# So many of the given seeds go before those from the profiles, which gain more than the others.
+_FIRST = 8
+
 
 def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Choice] = ()) -> bool:
     """Search until the budget is spent, nothing new comes up, or the user presses Ctrl-C.
@@ -32,7 +35,7 @@ def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Ch
     try:
         _judge(trials, parts, [_alike(parts, share) for share in _STRENGTHS])
         if _is_demanded(parts):
-            _judge(trials, parts, seeds)
+            _judge(trials, parts, seeds[:_FIRST])
         found = ladders(parts, trials.judge, trials.go_on)
         _judge(trials, parts, lagrange_seeds(found))
         _judge(trials, parts, seeds)
@@ -49,7 +52,7 @@ def _alike(parts: Sequence[Part], hundredths: int) -> Choice:
 
 
 def _is_demanded(parts: Sequence[Part]) -> bool:
-    """Whether columns must be treated together; if not, profiles gain more at first."""
+    """Whether columns must be treated together."""
     return any(part.joint and part.options[0].steps for part in parts)
 
 

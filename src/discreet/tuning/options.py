@@ -112,15 +112,16 @@ def _levels(column: pa.ChunkedArray, name: str, hierarchy: Hierarchy) -> Ways:
     used = np.unique(codes[codes >= 0])
     before = len(used)
     for level in range(1, ladder.height):
-        groups = len(np.unique(ladder.maps[level][used]))
-        if 1 < groups < before:
-            before = groups
+        labels = [ladder.labels[level][i] for i in np.unique(ladder.maps[level][used])]
+        if 1 < len(labels) < before:
+            before = len(labels)
             step = {
                 "method": "generalize",
                 "hierarchies": {name: settled.spec},
                 "levels": {name: level},
             }
-            yield 1 / (3 * groups), Option((step,), level_words(settled.spec, level, groups, name))
+            words = level_words(settled.spec, level, labels, name)
+            yield 1 / (3 * len(labels)), Option((step,), words)
 
 
 def _categories() -> Ways:

@@ -16,6 +16,8 @@ LEAST_SCORE = "least score"
 _LEVELS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 # So many changes are told; the others are counted.
 _TOLD = 3
+# The share of all loss that is not worth a sentence.
+_LITTLE = 0.02
 # Sentences about less risk.
 _SAFER = 2
 
@@ -194,7 +196,9 @@ def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Po
     said = _out_of_reach(shown)
     before = best
     for level in _levels_below(shown, best):
-        reach = [one for one in points if one.risk <= level and one.risk < before.risk]
+        if before.risk <= level:
+            continue
+        reach = [one for one in points if one.risk <= level]
         if not reach or len(said) >= _SAFER:
             break
         point = min(reach, key=lambda one: (one.loss, one.risk))
@@ -202,7 +206,9 @@ def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Po
         before = point
     cheaper = [one for one in points if one.loss < best.loss]
     if cheaper:
-        point = max(cheaper, key=lambda one: (one.loss, -one.risk))
+        # The nearest whose loss is less by enough to matter, if there is one.
+        much = [one for one in cheaper if one.loss <= best.loss - _LITTLE * shown.most_loss]
+        point = max(much or cheaper, key=lambda one: (one.loss, -one.risk))
         if loss.bound is not None and best.loss > loss.bound >= min(one.loss for one in points):
             held = [one for one in cheaper if one.loss <= loss.bound]
             point = min(held, key=lambda one: (one.risk, one.loss))
@@ -257,6 +263,8 @@ def _changes(best: Point, point: Point) -> tuple[list[str], list[str]]:
     """Say which columns are treated harder in a point than in the best one, and which less."""
     names = [name for name in point.parts if point.parts[name] != best.parts.get(name)]
     cost = {name: point.columns.get(name, 0.0) - best.columns.get(name, 0.0) for name in names}
+    # What costs nothing is left out, unless that is all.
+    names = [name for name in names if abs(cost[name]) >= _LITTLE / 2] or names
     names.sort(key=lambda name: (-abs(cost[name]), name))
     harder: dict[str, list[str]] = {}
     easier: dict[str, list[str]] = {}

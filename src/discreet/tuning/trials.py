@@ -125,6 +125,8 @@ class Trials:
         self.best_first: list[tuple[float, float, Choice]] = []
         # Of them those that are not dominated, by rising risk and falling loss.
         self.front: list[Choice] = []
+        # The latest figures, on some queries or on all.
+        self.last: Figures | None = None
         self._risks: list[float] = []
         self._losses: list[float] = []
         self._broken = math.inf
@@ -209,6 +211,7 @@ class Trials:
                 known = self.judge.checked(choice, known)
             known = _rounded(known)
             self.journal.add(choice, queries, known)
+        self.last = known
         return known
 
     def _keep(self, choice: Choice) -> Figures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -103,26 +104,30 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def level_words(spec: Mapping[str, Any], level: int, groups: int, name: str) -> str:
-    """Say what a level of a hierarchy makes of a column's values.
+def level_words(spec: Mapping[str, Any], level: int, labels: Sequence[str], name: str) -> str:
+    """Say what a level of a hierarchy makes of a column's values, which get these labels.
 
     Examples
     --------
-    >>> level_words({"kind": "intervals", "widths": [5, 10]}, 2, 8, "age")
+    >>> level_words({"kind": "intervals", "widths": [5, 10]}, 2, [], "age")
     'in 10-year groups'
-    >>> level_words({"kind": "intervals", "widths": [5, 10]}, 1, 8, "hours")
+    >>> level_words({"kind": "intervals", "widths": [5, 10]}, 1, [], "hours")
     'in groups of width 5'
-    >>> level_words({"kind": "dates", "levels": ["month", "year"]}, 1, 24, "born")
+    >>> level_words({"kind": "dates", "levels": ["month", "year"]}, 1, [], "born")
     'by month'
-    >>> level_words({"kind": "prefix", "stars": [2]}, 1, 9, "zip")
+    >>> level_words({"kind": "prefix", "stars": [2]}, 1, [], "zip")
     'without the last 2 characters'
-    >>> level_words({"kind": "table", "rows": []}, 1, 4, "region")
-    'in 4 broader groups'
+    >>> level_words({"kind": "table", "rows": []}, 1, ["north", "south"], "region")
+    'in 2 broader groups'
+    >>> level_words({"kind": "table", "rows": []}, 1, ["20-29", "30-39"], "age")
+    'in 10-year groups'
     """
     kind = spec["kind"]
-    if kind == "intervals" and spec.get("widths"):
-        width = f"{spec['widths'][level - 1]:,.12g}"
-        return f"in {width}-year groups" if _is_age(name) else f"in groups of width {width}"
+    widths = spec.get("widths") if kind == "intervals" else None
+    width = widths[level - 1] if widths else _width(labels)
+    if width:
+        said = f"{width:,.12g}"
+        return f"in {said}-year groups" if "age" in parts_of(name) else f"in groups of width {said}"
     if kind == "dates":
         return f"by {spec['levels'][level - 1]}"
     if kind == "prefix" and spec.get("stars"):
@@ -130,8 +135,11 @@ def level_words(spec: Mapping[str, Any], level: int, groups: int, name: str) -> 
         side = {"right": "last", "left": "first"}[spec.get("side", "right")]
         many = f"{hidden} characters" if hidden > 1 else "character"
         return f"without the {side} {many}"
-    return f"in {groups} broader groups"
+    return f"in {len(labels)} broader groups"
 
 
-def _is_age(name: str) -> bool:
-    return "age" in parts_of(name)
+def _width(labels: Sequence[str]) -> int | None:
+    """Return the width of ranges of whole numbers that all have the same, such as 20-29."""
+    ranges = [re.fullmatch(r"(\d+)\s*-\s*(\d+)", label) for label in labels]
+    widths = {int(one[2]) - int(one[1]) + 1 for one in ranges if one}
+    return widths.pop() if len(widths) == 1 and all(ranges) else None
