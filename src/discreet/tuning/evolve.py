@@ -78,20 +78,19 @@ class _Breed:
     def best_child(self) -> _Child | None:
         """Return the most promising of some children, mostly; None if all were seen before."""
         parents = self._parents()
-        children: dict[Choice, _Child] = {}
-        for _ in range(_SEEN):
-            child = self._child(parents)
+        spots = [] if self.trials.single else [self._spot(choice) for choice in parents]
+        room, blind = crowding(spots), self.trials.single or self.random() < _BLIND
+        litter: dict[Choice, _Child] = {}
+        for tries in range(_SEEN if self.free else 0):
+            child = self._child(parents, room)
             if child.choice not in self.trials.seen:
-                children.setdefault(child.choice, child)
-                if len(children) == _LITTER:
-                    break
-        if not children:
-            return None
-        litter = list(children.values())
-        if self.trials.single or self.random() < _BLIND:
-            return litter[0]
+                litter.setdefault(child.choice, child)
+            if litter and (blind or len(litter) == _LITTER or tries > 3 * _LITTER):
+                break
+        if blind or not litter:
+            return next(iter(litter.values()), None)
         front = [self._spot(choice) for choice in self.trials.front]
-        return max(litter, key=lambda child: round(gain(front, self._expected(child)), 9))
+        return max(litter.values(), key=lambda one: round(gain(front, self._expected(one)), 9))
 
     def learn(self, child: _Child) -> None:
         """Take note of what a child turned out to be."""
@@ -106,9 +105,9 @@ class _Breed:
     def _expected(self, child: _Child) -> tuple[float, float]:
         return self.estimate.of(child.parent, self._spot(child.parent), child.choice)
 
-    def _child(self, parents: list[Choice]) -> _Child:
+    def _child(self, parents: list[Choice], room: list[float]) -> _Child:
         """Return a child of a point: one part or two moved, or mixed with another point."""
-        first, second = self._pair(parents)
+        first, second = self._pair(len(parents), room)
         parent = parents[first]
         child = list(parent)
         if self.random() < _MIXED:
@@ -133,14 +132,11 @@ class _Breed:
         found = [choice for choice in trials.front if trials.judged[choice].risk <= _FOUND]
         return found or trials.front
 
-    def _pair(self, parents: list[Choice]) -> tuple[int, int]:
+    def _pair(self, n: int, room: list[float]) -> tuple[int, int]:
         """Return the places of two parents: one where the front has room, and one near it."""
-        n = len(parents)
         first, rival = self.below(n), self.below(n)
         if self.trials.single:
             return min(first, rival), self.below(n)
-        points = [on_map(self.trials.judged[choice], self.trials.rows) for choice in parents]
-        room = crowding(points)
         if room[rival] > room[first]:
             first = rival
         near = first + (1 + self.below(_PLACES)) * (1 if self.random() < 0.5 else -1)
