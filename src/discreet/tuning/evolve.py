@@ -87,15 +87,18 @@ class _Breed:
                 litter.setdefault(child.choice, child)
             if litter and (blind or len(litter) == _LITTER or tries > 3 * _LITTER):
                 break
-        if blind or not litter:
+        known = [one for one in litter.values() if self.estimate.alike(one.parent, one.choice)]
+        if blind or not known:
             return next(iter(litter.values()), None)
         front = [self._spot(choice) for choice in self.trials.front]
-        return max(litter.values(), key=lambda one: round(gain(front, self._expected(one)), 9))
+        return max(known, key=lambda one: round(gain(front, self._expected(one)), 9))
 
     def learn(self, child: _Child) -> None:
         """Take note of what a child turned out to be."""
         figures = self.trials.last
-        if figures is not None and not self.trials.single:
+        if self.trials.single or not self.estimate.alike(child.parent, child.choice):
+            return
+        if figures is not None:
             spot = on_map(figures, self.trials.rows)
             self.estimate.learn(child.parent, self._spot(child.parent), child.choice, spot)
 
@@ -108,20 +111,21 @@ class _Breed:
     def _child(self, parents: list[Choice], room: list[float]) -> _Child:
         """Return a child of a point: one part or two moved, or mixed with another point."""
         first, second = self._pair(len(parents), room)
-        parent = parents[first]
+        parent, other = parents[first], parents[second]
         child = list(parent)
         if self.random() < _MIXED:
-            child = [
-                a if self.random() < 0.5 else b
-                for a, b in zip(parent, parents[second], strict=True)
-            ]
+            child = [a if self.random() < 0.5 else b for a, b in zip(parent, other, strict=True)]
             rate = _CHANGED / max(1, len(self.free))
             changed = [part for part in self.free if self.random() < rate]
         else:
             changed = [self.free[self.below(len(self.free))] for _ in range(1 + self.below(2))]
         for part in changed:
             child[part] = self._moved(part, child[part])
-        return _Child(settled(self.parts, tuple(child)), parent)
+        choice = settled(self.parts, tuple(child))
+        # It is compared with the parent that treats columns together as it does.
+        if not self.estimate.alike(parent, choice) and self.estimate.alike(other, choice):
+            parent = other
+        return _Child(choice, parent)
 
     def _parents(self) -> list[Choice]:
         """Return the front, or those whose single figure is best."""
