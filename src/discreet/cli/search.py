@@ -161,11 +161,12 @@ def _progress(
 def _line(so_far: Progress, minutes: float | None, evaluations: int | None) -> str:
     of = "" if evaluations is None else f" of {evaluations:,}"
     limit = "" if minutes is None else f" of {60 * minutes:.0f}"
+    tried = f"{so_far.evaluations:,}{of} tried, {so_far.seconds:.0f}{limit} s"
+    if so_far.doing != "searching":
+        return f"{tried}; {so_far.doing}"
     best = so_far.best
-    found = "" if best is None else f"; best so far: risk {best.risk:.3g}, loss {best.loss:.3g}"
-    tried = f"{so_far.evaluations:,}{of} releases tried, {so_far.seconds:.0f}{limit} s{found}"
-    doing = "" if so_far.doing == "searching" else f"{so_far.doing}; "
-    return f"{doing}{tried}; Ctrl-C ends with what is found"
+    found = "" if best is None else f"; best risk {best.risk:.3g}, loss {best.loss:.3g}"
+    return f"{tried}{found} (Ctrl-C ends it)"
 
 
 def _print(
