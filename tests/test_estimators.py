@@ -57,6 +57,7 @@ RANDOM = [
     Noise("correlated", random_state=0),
     Noise("multiplicative", random_state=0),
     Noise("logarithmic", random_state=0),
+    Noise("correlated-logarithmic", random_state=0),
     Noise(match_ranks=True, random_state=0),
     PRAM(random_state=0),
 ]

@@ -18,6 +18,7 @@ STEPS = {
     "additive": {"method": "noise", "scale": 0.1},
     "correlated": {"method": "noise", "kind": "correlated"},
     "multiplicative": {"method": "noise", "kind": "multiplicative"},
+    "on logs": {"method": "noise", "kind": "correlated-logarithmic", "scale": 0.3},
     "matched": {"method": "noise", "kind": "logarithmic", "scale": 0.5, "match_ranks": True},
     "rank-swap": {"p": 20, "promise": False},
     "shuffle": {},
@@ -98,6 +99,8 @@ def test_a_cell_that_is_a_little_off_is_found(name, centre):
     [
         ("additive", {"columns": {"x": {"scale": 1e-12}}}, "scale in column 'x'"),
         ("multiplicative", {"columns": {"y": {"noise": "additive"}}}, "kind in column 'y'"),
+        ("correlated", {"columns": {"y": {"weights": {"x": 0.0, "y": 1e-9}}}}, "size of the noise"),
+        ("on logs", {"columns": {"y": {"weights": {"x": 0.0, "y": 1e-9}}}}, "size of the noise"),
         ("matched", {"columns": {"y": {"match_ranks": False}}}, "match_ranks in column 'y'"),
         ("porop", {"joint": {"noise_scale": 0.0}}, "noise_scale in column 'x'"),
         ("porop", {"joint": {"k": 21}}, "k in column 'x'"),

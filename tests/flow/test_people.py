@@ -125,7 +125,7 @@ PARAMETERS = {
         k=K, algorithm=["mdav", "vmdav", "cbfs"], refine_moves=st.integers(0, 20)
     ),
     "noise": _choices(
-        kind=["additive", "correlated", "multiplicative", "logarithmic"],
+        kind=["additive", "correlated", "multiplicative", "logarithmic", "correlated-logarithmic"],
         scale=[0.1],
         match_ranks=[False, True],
     ),

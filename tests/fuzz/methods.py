@@ -289,10 +289,10 @@ def noise(look: Look, step: Step) -> Iterator[str]:
             if not any(_same_values(look, x[rows], y[rows]) for rows in look.firsts(step)):
                 yield f"{name}: the values are not those of the column"
             continue
-        if step.get("kind") == "logarithmic":
+        if "logarithmic" in step.get("kind", ""):
             scale = (np.exp(_SIGMAS * scale) - 1) / _SIGMAS
         sd = float(np.std(x[~np.isnan(x)])) * np.sqrt(2)
-        size = np.abs(x) if step.get("kind") in ("multiplicative", "logarithmic") else sd
+        size = sd if step.get("kind", "additive") in ("additive", "correlated") else np.abs(x)
         most = _SIGMAS * scale * size + look.tolerance(step, name) * 1.01
         if (np.abs(y - x) > most)[there].any():
             yield f"{name}: noise beyond {_SIGMAS} standard deviations"

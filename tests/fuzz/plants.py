@@ -417,7 +417,7 @@ def beyond_bound(p: Planter) -> Table | None:
 def much_noise(p: Planter) -> Table | None:
     """A value is so far from its own that no draw of noise does it."""
     found = p.step("noise")
-    if found is None or found[0]["kind"] in ("multiplicative", "logarithmic"):
+    if found is None or found[0]["kind"] not in ("additive", "correlated"):
         return None
     _step, name = found
     row = p.pick(p.shown(name))

@@ -270,8 +270,11 @@ def _top_bottom(draw: _Drawing, kinds: Kinds) -> Step | None:
 
 
 def _noise(draw: _Drawing, kinds: Kinds) -> Step | None:
-    kind = draw.one("additive", "additive", "multiplicative", "logarithmic", "correlated")
-    fits = ("number",) if kind in ("multiplicative", "logarithmic") else ("number", "date")
+    kinds_of_noise = ["additive", "additive", "multiplicative", "logarithmic", "correlated"]
+    if draw.engine == "memory":
+        kinds_of_noise.append("correlated-logarithmic")
+    kind = draw.one(*kinds_of_noise)
+    fits = ("number", "date") if kind in ("additive", "correlated") else ("number",)
     names = draw.alike([c for c in _of(kinds, *fits) if draw.values(c) >= 4])
     if not names:
         return None

@@ -22,6 +22,7 @@ STEPS = {
     "correlated": ("noise", NUMBERS, {"kind": "correlated"}),
     "multiplicative": ("noise", NUMBERS, {"kind": "multiplicative", "scale": {"age": 0.1, "income": 0.2, "paid": 0.3}}),
     "logarithmic": ("noise", NUMBERS, {"kind": "logarithmic", "scale": 0.3}),
+    "correlated-logarithmic": ("noise", NUMBERS, {"kind": "correlated-logarithmic", "scale": {"age": 0.1, "income": 0.2, "paid": 0.3}, "match_ranks": True}),
     "matched": ("noise", NUMBERS, {"kind": "logarithmic", "scale": 0.3, "match_ranks": True}),
     "correlated, matched": ("noise", ["born", *NUMBERS], {"kind": "correlated", "scale": 0.3, "match_ranks": True}),
     "full": ("noise", NUMBERS, {"precision": "full"}),

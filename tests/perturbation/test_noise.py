@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import spearmanr
 
 import discreet
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.perturbation import Noise
 
-KINDS = ["additive", "correlated", "multiplicative", "logarithmic"]
+KINDS = ["additive", "correlated", "multiplicative", "logarithmic", "correlated-logarithmic"]
 kinds = pytest.mark.parametrize("kind", KINDS)
 tables = arrays(
     np.float64,
@@ -81,6 +82,21 @@ def test_correlated_noise_has_the_datas_covariance():
     before = np.corrcoef(x.T)[0, 1]
     assert kept == pytest.approx(before, abs=0.02)
     assert lost == pytest.approx(before / 1.25, abs=0.02)
+
+
+def test_noise_on_logarithms_has_the_correlations_of_ranks():
+    x = np.exp(correlated_columns(20_000))
+    x[:50, 0], x[50:90, 1] = 0, np.nan
+    scales = {"x0": 0.5, "x1": 0.2, "x2": 0.3}
+    method = Noise("correlated-logarithmic", scales, random_state=5).fit(x)
+    weights = np.array([list(p["weights"].values()) for p in method.plan_.values()])
+    # Ranks are those of all values, which the few holes hardly change.
+    wanted = spearmanr(x[~np.isnan(x[:, 1])]).statistic
+    sizes = np.array(list(scales.values()))
+    np.testing.assert_allclose(weights @ weights.T, wanted * np.outer(sizes, sizes), atol=1e-5)
+    logs = np.log(method.transform(x)[90:] / x[90:])
+    np.testing.assert_allclose(np.cov(logs.T), weights @ weights.T, atol=5e-3)
+    assert (method.transform(x)[:50, 0] == 0).all()
 
 
 def test_correlations_come_from_complete_rows_and_sds_from_each_column():
@@ -182,7 +198,7 @@ def test_dates_move_by_days_but_are_not_multiplied():
     moved = protect(days, scale=0.5).table["a"].to_pylist()
     assert all(isinstance(day, dt.date) for day in moved)
     assert moved != days
-    for kind in ("multiplicative", "logarithmic"):
+    for kind in ("multiplicative", "logarithmic", "correlated-logarithmic"):
         with pytest.raises(BadInput, match="takes plain numbers, but column 'a' holds date32"):
             protect(days, kind=kind)
 
@@ -256,7 +272,7 @@ def test_matching_of_ranks_needs_all_rows(tmp_path):
         ({"scale": 0}, "the recipe: step 1 (noise): scale must be a number above 0, such as 0.1, not 0"),
         ({"scale": float("inf")}, "the recipe: step 1 (noise): scale must be a number above 0, such as 0.1, not inf"),
         ({"scale": {"a": -1.0}}, "the recipe: step 1 (noise): scale must be a number above 0, such as 0.1, not -1.0"),
-        ({"kind": "white"}, "the recipe: step 1 (noise): 'kind' should be 'additive', 'correlated', 'multiplicative' or 'logarithmic', not 'white'"),
+        ({"kind": "white"}, "the recipe: step 1 (noise): 'kind' should be 'additive', 'correlated', 'multiplicative', 'logarithmic' or 'correlated-logarithmic', not 'white'"),
         ({"kind": "correlated", "scale": {"a": 0.1}}, "the recipe: step 1 (noise): correlated noise takes one scale for all columns, not one by column"),
         ({"scale": {"b": 0.1}}, "the recipe: step 1 (noise): scale names 'b', which is not among the step's columns"),
         ({"scale": {}}, "scale is given by column, but not for column 'a'"),

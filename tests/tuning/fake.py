@@ -46,5 +46,8 @@ class FakeJudge:
             risk = min(1.0, max(0.0, risk + off * math.sqrt(risk * (1 - risk) / queries)))
         return Figures(risk, float(self.loss[places].mean()))
 
+    def checked(self, choice: Choice, figures: Figures) -> Figures:
+        return figures
+
     def every(self) -> list[Choice]:
         return list(itertools.product(*(range(len(part.options)) for part in self.parts)))

@@ -1,10 +1,13 @@
 """Released cells of parts against the whole flow."""
 
+from dataclasses import replace
+
 import pytest
 
 from discreet.flow.protection import prepare
 from discreet.recipe.recipe import Recipe
 from discreet.tuning.cells import Released
+from discreet.tuning.space import Option, Part, Space
 from tests.tuning.test_judge import a_task
 
 # Without chance, whose draws go by the recipe.
@@ -38,3 +41,18 @@ def test_joint_parts_come_after_those_of_their_columns():
     blanked = sum(cells.null_count for cells in found.values())
     assert blanked > 0
     assert released.joint((0, 1, 0, 0, 0), 1) == {}
+
+
+@pytest.mark.parametrize("columns", [("age", "region", "sex"), ("age", "region")])
+def test_suppressed_records_concern_all_columns_that_they_do_in_the_flow(columns):
+    task = a_task()
+    k = {"model": "k-anonymity", "k": 4}
+    step = {"method": "generalize", "privacy": [k], "suppression_limit": 0.3}
+    step["hierarchies"] = {name: {"kind": "auto"} for name in columns}
+    joint = Part(columns, (Option(), Option((step,))), joint=True)
+    space = Space((*task.space.parts[:4], joint), task.space.base)
+    released = Released(replace(task, space=space))
+    choice = (1, 0, 0, 0, 1)
+    whole = prepare(task.table, Recipe.from_dict(space.recipe(choice)), "memory")
+    assert whole.plan["suppressed"]["records"] > 0
+    assert released.table(choice, 7).equals(whole.finished.table)

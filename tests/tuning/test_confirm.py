@@ -155,3 +155,38 @@ def test_points_are_confirmed_where_the_full_table_is():
     assert (point.risk, point.loss) == pytest.approx((here.risk, here.loss))
     front = confirmed_front(there, {(1, 4, 4): Figures(0.1, 0.5)})
     assert (front.rows, front.searched_rows) == (800, 400)
+
+
+def test_behind_points_that_do_not_hold_up_others_may():
+    held = task(standards={"correlations": 0.01})
+    judged = {(0, 3, 3): Figures(0.1, 0.1), (0, 2, 3): Figures(0.05, 0.2), (0, 0, 4): Figures(1, 1)}
+    front = confirmed_front(held, judged, seeds=2)
+    assert [point.parts["income"] for point in front.points] == ["kept"]
+    assert front.dropped == {"broke a standard": 2}
+
+
+def test_ctrl_c_before_any_point_is_confirmed_ends_all():
+    def tell(what):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        confirmed_front(task(), {(0, 0, 0): Figures(1.0, 0.0)}, tell=tell)
+
+
+def test_what_becomes_of_a_column_is_told_with_its_joint_parts():
+    plain = task()
+    pair = ("income", "assets")
+    mean = {"method": "microaggregation", "k": 5}
+    joint = Part(
+        pair,
+        (Option(), Option((mean,), "averaged together"), Option((mean,), "averaged", alone=True)),
+        joint=True,
+    )
+    space = Space((*plain.space.parts, joint), plain.space.base)
+    both = replace(plain, space=space)
+    swapped = "swapped within 3 % of ranks"
+    assert confirm_one(both, (0, 1, 0, 1), 2).parts == {
+        "age": "kept", "income": f"{swapped}, then averaged together", "assets": "averaged together",
+    }  # fmt: skip
+    assert confirm_one(both, (0, 1, 0, 2), 2).parts["income"] == "averaged"
+    assert confirm_one(both, (0, 1, 0, 0), 2).parts["income"] == swapped

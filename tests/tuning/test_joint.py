@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -150,3 +151,16 @@ def test_seeds_take_each_joint_option_and_each_level_before_blanks(people):
 def test_seeds_of_a_space_without_joint_parts_are_none():
     space = Space((Part(("a",), (KEPT, Option(released=False))),), {"roles": {"quasi": ["a"]}})
     assert joint_seeds(space) == []
+
+
+def test_related_columns_are_moved_alike_only_where_a_score_counts():
+    rng = np.random.default_rng(3)
+    size = rng.lognormal(8, 1, 200)
+    table = pa.table({"weight": rng.lognormal(5, 1, 200), "sales": size, "wages": size**0.7 + 3})
+    roles = Roles(confidential=["weight", "sales", "wages"])
+    assert [part.columns for part in joint_parts(table, roles)] == [("weight", "sales", "wages")]
+    *_, moved = joint_parts(table, roles, scored=True)
+    assert moved.columns == ("sales", "wages")
+    assert [len(option.steps) for option in moved.options[:2]] == [0, 1]
+    assert all(option.alone and option.steps[0]["match_ranks"] for option in moved.options[1:])
+    assert len(joint_parts(table, roles, keep=["wages"], scored=True)) == 1

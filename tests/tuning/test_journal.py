@@ -51,7 +51,7 @@ def test_another_search_is_refused_by_what_differs(tmp_path):
     path.parent.mkdir()
     written(path)
     message = (
-        f"'{path.parent}' is of a search with another recipe and another seed; "
+        f"'{path.parent}' is of a search with another recipe; "
         "search into another folder, or without resuming"
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):

@@ -199,6 +199,8 @@ def test_standards_are_broken_by_as_much_as_a_measure_exceeds_them():
     loose = Judge(a_task(standards={"correlations": 2.0}))
     assert loose.checked(choice, loose.figures(choice)).broken == 0
     assert Judge(a_task()).checked(choice, found) == found
+    nothing = (4, 4, 2, 2, 0)
+    assert strict.checked(nothing, strict.figures(nothing)).broken == 0
 
 
 def test_joint_parts_are_forgotten_and_come_out_the_same(monkeypatch):

@@ -126,12 +126,25 @@ def test_levels_that_one_point_reaches_are_told_once():
     assert told[0].startswith("To get risk below 5 %, ")
 
 
+def test_a_level_that_is_reached_already_and_what_costs_nothing_are_left_out():
+    near = point("02", 0.0081, 0.55, age=("dropped", 1.0), region=("drawn anew", 0.003), pay=KEPT)
+    far = point("01", 0.0041, 0.7, age=("dropped", 1.0), region=("dropped", 1.0), pay=KEPT)
+    best = point("03", 0.04, 0.33, age=KEPT, region=KEPT, pay=KEPT)
+    slightly = point("04", 0.2, 0.325, age=KEPT, region=KEPT, pay=("swapped", 0.02))
+    told = further([far, near, best, slightly], risk(), loss(), 1000, best)
+    assert [one.partition(":")[0] for one in told] == [
+        "To get risk below 2 %, age has to go",
+        "To get risk below 0.5 %, age and region have to go",
+        "For less loss, pay has to be swapped",
+    ]
+
+
 def test_many_changes_are_counted():
     names = [f"c{number}" for number in range(6)]
     weak = point("02", 0.5, 0.1, **dict.fromkeys(names, KEPT))
     strong = point("01", 0.01, 0.5, **dict.fromkeys(names, ("dropped", 1.0)))
     [one] = further([strong, weak], risk(), loss(), 1000, weak)
-    assert "c0, c1, c2 and 3 more have to go" in one
+    assert "c0, c1, c2 and 3 others have to go" in one
 
 
 def test_of_a_score_the_least_comes_first():

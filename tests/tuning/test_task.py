@@ -99,6 +99,18 @@ def test_hierarchies_are_those_of_the_recipe(tmp_path: Path) -> None:
     assert "in 2 broader groups" in [option.words for option in part.options]
 
 
+@pytest.mark.parametrize(("group", "method"), [("{0}-{1}", "noise"), ("group {0}", "pram")])
+def test_numbers_that_are_merged_by_a_list_are_codes_unless_it_lists_ranges(
+    group: str, method: str
+) -> None:
+    ages = sorted(set(PEOPLE["age"].to_pylist()))
+    rows = [[str(age), group.format(age // 10 * 10, age // 10 * 10 + 9)] for age in ages]
+    task = task_of({"hierarchies": {"age": {"kind": "table", "rows": rows}}})
+    methods = {step["method"] for o in part_of(task, "age").options for step in o.steps}
+    assert {"noise", "pram"} & methods == {method}
+    assert "generalize" in methods
+
+
 def test_models_of_privacy_are_promised_by_every_choice() -> None:
     space = task_of(privacy=[KAnonymity(5)]).space
     keys = [part for part in space.parts if set(part.columns) == {"age", "sex", "region"}]
@@ -175,6 +187,11 @@ def test_seeds_are_not_for_other_runs() -> None:
         (
             {"search": {"privacy": [{"model": "k-anonymty", "k": 5}]}},
             "there is no privacy model 'k-anonymty'; did you mean 'k-anonymity'?",
+        ),
+        (
+            {"steps": [{"method": "oma", "columns": ["region"], "k": [3, 5]}]},
+            "column 'region', row 1: 'Lindholm' is not a number; correct it, or list it in "
+            "null_markers if it marks a missing value",
         ),
         ({"search": [1]}, "search must be a table, not [1]"),
         ({"role": {}}, "the recipe: unknown key 'role'; did you mean 'roles'?"),

@@ -45,7 +45,7 @@ def not_as_asked(step: Step, plan: StepPlan) -> str | None:
 def _together(step: Step, kind: str) -> str | None:
     """Return the kind of what a step decides for its columns together, if it does."""
     if kind == "noise":
-        return "correlated-noise" if step.parameters()["kind"] == "correlated" else None
+        return "correlated-noise" if "correlated" in step.parameters()["kind"] else None
     return None if kind in ("cuts", "multiples", "clip") or step.method == "rank-swap" else kind
 
 
@@ -112,6 +112,11 @@ def _noise(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     column = plan["columns"][name]
     yield "kind", given["kind"], column["noise"]
     yield "scale", given["scale"], column["scale"]
+    if "weights" in column:
+        # Correlations of a column with itself are 1, so that the noise has its own size.
+        size = np.linalg.norm(list(column["weights"].values())) if column["weights"] else 0.0
+        wanted = given["scale"] * column.get("sd", 1.0)
+        yield "size of the noise", True, bool(np.isclose(size, wanted, rtol=1e-6))
     yield "match_ranks", given["match_ranks"], column.get("match_ranks", False)
 
 

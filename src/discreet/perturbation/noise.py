@@ -28,9 +28,11 @@ MOST = 0.5
 _WHY = "many are equal, or the noise takes few past another; raise scale"
 # An eigenvalue of correlations below this is rounding.
 _NOTHING = 1e-13
-Kind = Literal["additive", "correlated", "multiplicative", "logarithmic"]
+Kind = Literal["additive", "correlated", "multiplicative", "logarithmic", "correlated-logarithmic"]
 # What is nothing for dates, which are days since some day, and needs no standard deviation.
-_FACTORS = ("multiplicative", "logarithmic")
+_FACTORS = ("multiplicative", "logarithmic", "correlated-logarithmic")
+# Whose noise of one column depends on that of the others.
+_CORRELATED = ("correlated", "correlated-logarithmic")
 
 
 @dataclass(eq=False, repr=False)
@@ -39,12 +41,13 @@ class Noise(Method):
 
     Parameters
     ----------
-    kind : {"additive", "correlated", "multiplicative", "logarithmic"}
+    kind : {"additive", "correlated", "multiplicative", "logarithmic", "correlated-logarithmic"}
         `"additive"`: x + N(0, (scale * sd)^2), sd the column's standard deviation, each column by
         itself. `"correlated"`: the same, but the noise of the columns has the correlations of the
         data, so that these are kept. `"multiplicative"`: x * (1 + N(0, scale^2)), so that large
         values get much noise and zeros none. `"logarithmic"`: the same on logarithms, with
-        exp(log|x| + N(0, scale^2)) and the sign of x.
+        exp(log|x| + N(0, scale^2)) and the sign of x. `"correlated-logarithmic"`: the same, but the
+        noise of the columns has the correlations of their ranks.
     scale : float or mapping of str to float
         How much noise; by column where a mapping. Correlated noise takes one scale for all.
     match_ranks : bool
@@ -122,7 +125,7 @@ class Noise(Method):
                 "column by itself is exact, its relations to other columns come out too weak"
             )
         means = "means are kept on average"
-        if self.kind == "logarithmic":
+        if "logarithmic" in self.kind:
             means = "medians are kept on average, means come out too large"
         return (
             f"noise was added: {means}, variances come out too large, correlations and slopes of "
@@ -137,7 +140,7 @@ class Noise(Method):
     @property
     def by_column(self) -> bool:
         """Correlated noise looks at all columns."""
-        return self.kind != "correlated"
+        return self.kind not in _CORRELATED
 
     @property
     def amount(self) -> float:
@@ -164,6 +167,8 @@ class Noise(Method):
     @property
     def bound_to_memory(self) -> str | None:
         """Standard deviations and correlations are enough, unless ranks are matched."""
+        if self.kind == "correlated-logarithmic":
+            return "correlations of ranks need all values in their order"
         return "match_ranks = true orders all values of a column" if self.match_ranks else None
 
     def decide_from(
@@ -179,7 +184,7 @@ class Noise(Method):
 
     @property
     def _joint(self) -> JointPlan:
-        return {"kind": "correlated-noise"} if self.kind == "correlated" else {}
+        return {"kind": "correlated-noise"} if self.kind in _CORRELATED else {}
 
     def _treat(
         self,
@@ -218,6 +223,8 @@ class Noise(Method):
             sds = [_standard_deviation(values[~np.isnan(values)]) for values in columns.values()]
         if self.kind == "correlated" and any(sds):
             correlations = _correlations(columns)
+        elif self.kind == "correlated-logarithmic" and any(map(_varies, columns.values())):
+            correlations = _correlations({name: _ranks(x) for name, x in columns.items()})
         return self._decide(list(columns), sds, correlations)
 
     def _decide(
@@ -229,17 +236,15 @@ class Noise(Method):
             plans[name] = {"kind": "noise", "noise": self.kind, "scale": scale}
             if self.match_ranks:
                 plans[name]["match_ranks"] = True
-        if self.kind in _FACTORS:
-            return plans
-        for name, sd in zip(columns, sds, strict=True):
+        for name, sd in zip(columns, sds, strict=self.kind not in _FACTORS):
             if sd == 0:
                 warnings.warn(f"column '{name}' is constant: it gets no noise", stacklevel=4)
             plans[name]["sd"] = sd
-        if self.kind == "correlated":
-            root = np.eye(len(sds)) if correlations is None else _root(correlations)
-            for name, sd, row in zip(columns, sds, root, strict=True):
+        if self.kind in _CORRELATED:
+            root = np.eye(len(columns)) if correlations is None else _root(correlations)
+            for name, row in zip(columns, root, strict=True):
                 # What is taken of each column's draw.
-                weights = plans[name]["scale"] * sd * row
+                weights = plans[name]["scale"] * plans[name].get("sd", 1.0) * row
                 plans[name]["weights"] = dict(zip(columns, weights.tolist(), strict=True))
         return plans
 
@@ -303,7 +308,7 @@ def _moved(
     noise = np.zeros(len(values))
     for other, weight in plan["weights"].items():
         noise += weight * normals[other]
-    return values + noise
+    return values + noise if plan["noise"] == "correlated" else values * np.exp(noise)
 
 
 def _standard_deviation(values: np.ndarray) -> float:
@@ -339,6 +344,17 @@ def _correlations(columns: Mapping[str, np.ndarray]) -> np.ndarray:
         for j, other in enumerate(scores[:i]):
             result[i, j] = result[j, i] = (one * other).sum() / (len(one) - 1)
     return result
+
+
+def _varies(values: np.ndarray) -> bool:
+    return bool(np.nanmin(values) < np.nanmax(values))
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Return the ranks of values, equal ones the mean of theirs; NaN stays."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.where(np.isnan(values), np.nan, (last - (counts - 1) / 2)[place])
 
 
 def _refuse_incomplete(columns: Iterable[str], complete: int) -> None:

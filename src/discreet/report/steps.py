@@ -143,7 +143,7 @@ def _clip(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
 def _noise(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     if plan["noise"] == "multiplicative":
         said = f"each value times 1 + noise of standard deviation {figure(float(plan['scale']))}"
-    elif plan["noise"] == "logarithmic":
+    elif "logarithmic" in plan["noise"]:
         said = f"logarithms plus noise of standard deviation {figure(float(plan['scale']))}"
     else:
         said = f"standard deviation {figure(float(plan['scale'] * plan['sd']))}, which is "

@@ -74,25 +74,24 @@ def denoised(
     noise on logs.
     """
     y = released[name]
-    is_factor = method.kind in ("multiplicative", "logarithmic")
+    is_factor = method.kind == "multiplicative" or "logarithmic" in method.kind
+    noisy = columns if "correlated" in method.kind else [name]
     if is_factor and (y[~np.isnan(y)] > 0).all():
         factor = np.log(np.abs(_factors(method, name)))
         logs = {k: np.log(v) if (v[~np.isnan(v)] > 0).all() else v for k, v in released.items()}
         noise = float(factor.var() / np.nanvar(logs[name]))
         centre = 0.0 if method.match_ranks else float(factor.mean())
-        return np.exp(_without(method, logs, name, noise, [name]) - centre)
+        return np.exp(_without(method, logs, name, noise, noisy) - centre)
     if is_factor:
         factor = _factors(method, name)
         mean = float(factor.mean())
         s = float(factor.std()) / mean
         noise = s * s * (1 + float(np.nanmean(y) ** 2 / np.nanvar(y)))
         noise /= 1 if method.match_ranks else 1 + s * s
-        return _without(method, released, name, noise, [name]) / (1 if method.match_ranks else mean)
+        return _without(method, released, name, noise, noisy) / (1 if method.match_ranks else mean)
     s = float(per_column(method.scale, name, "scale"))
     noise = s * s if method.match_ranks else s * s / (1 + s * s)
-    return _without(
-        method, released, name, noise, columns if method.kind == "correlated" else [name]
-    )
+    return _without(method, released, name, noise, noisy)
 
 
 def _factors(method: Any, name: str) -> np.ndarray:
@@ -101,7 +100,7 @@ def _factors(method: Any, name: str) -> np.ndarray:
 
     s = float(per_column(method.scale, name, "scale"))
     normal = ndtri((np.arange(10_000) + 0.5) / 10_000)
-    return np.exp(s * normal) if method.kind == "logarithmic" else 1 + s * normal
+    return np.exp(s * normal) if "logarithmic" in method.kind else 1 + s * normal
 
 
 def _without(

@@ -149,7 +149,7 @@ class Column:
         """Return the scales that numbers may be compared on."""
         counts = np.bincount(self.codes, minlength=self.nulls + 1)[:-1]
         last = np.cumsum(counts)
-        ranks = _ranks(self.y, int(last[-1]))
+        ranks = _ranks(self.b, self.labels, int(last[-1]))
         found = [Scale(self.codes, counts, (last - counts, last - 1), ranks)]
         largest = max(float(np.nanmax(np.abs(v), initial=0.0)) for v in (self.values, self.y))
         x, y = self.values / (largest or 1.0), self.y / (largest or 1.0)
@@ -236,14 +236,24 @@ def _label_codes(name: str, columns: Sequence[pa.ChunkedArray]) -> tuple[int, np
     return len(labels) + 1, codes.to_numpy().astype(np.int64).reshape(len(columns), -1)
 
 
-def _ranks(y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and the last rank of each cell in its run, as if there were n values."""
-    low, high = np.empty_like(y), np.empty_like(y)
-    for run, values in enumerate(y):
-        ordered = np.sort(values[~np.isnan(values)])
-        scale = n / max(1, len(ordered))
-        low[run] = np.searchsorted(ordered, values, side="left") * scale
-        high[run] = (np.searchsorted(ordered, values, side="right") - 1) * scale
+def _ranks(codes: np.ndarray, size: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last rank of each cell in its run, as if there were n values.
+
+    Codes are in order of the values, nulls last.
+
+    Examples
+    --------
+    >>> low, high = _ranks(np.array([[0, 2, 2, 3]]), 4, 3)
+    >>> low, high
+    (array([[0., 1., 1., 3.]]), array([[0., 2., 2., 2.]]))
+    """
+    low, high = np.empty(codes.shape), np.empty(codes.shape)
+    for run, own in enumerate(codes):
+        counts = np.bincount(own, minlength=size)
+        counts[-1] = 0
+        last = np.cumsum(counts)
+        scale = n / max(1, last[-1])
+        low[run], high[run] = (last - counts)[own] * scale, (last - 1)[own] * scale
     return low, high
 
 

@@ -57,7 +57,7 @@ class Released:
         self._refused: dict[Group, str] = {}
         self._rows: dict[tuple[int, bool], list[Group]] = {}
         self._not_along: set[Group] = set()
-        self._apart: dict[Group, bool] = {}
+        self._apart: dict[Group, tuple[bool, bool]] = {}
         self._part_of = {
             name: number
             for number, part in enumerate(self.space.parts)
@@ -67,6 +67,7 @@ class Released:
         searched = {name for part in self.space.parts for name in part.columns}
         roles = Roles.from_dict(self.space.base["roles"]).assign(self.original.column_names)
         kept = [name for name, role in roles.items() if role in _KEPT]
+        self._quasi = {name for name, role in roles.items() if role == "quasi"}
         self.names = tuple(kept)
         self._others = Group(tuple(name for name in kept if name not in searched), ())
 
@@ -103,7 +104,7 @@ class Released:
     def groups(self, choice: Choice) -> list[Group]:
         """Return all columns that may be released, in the groups that a point makes of them."""
         joined = self._joined(choice)
-        if not all(map(self._stands_alone, joined)):
+        if not self._stand_alone(joined):
             return [Group(self.names, tuple(enumerate(choice)))]
         taken = {name for one in joined for name in one.columns}
         for number, part in enumerate(self.space.parts):
@@ -144,11 +145,17 @@ class Released:
     def _is_joint(self, group: Group) -> bool:
         return any(self.space.parts[number].joint for number, _ in group.options)
 
-    def _stands_alone(self, group: Group) -> bool:
-        """Tell whether the cells of other columns are as they would be without the group."""
-        if group not in self._apart:
-            self._apart[group] = self._run(group, self.trial).alone
-        return self._apart[group]
+    def _stand_alone(self, joined: Sequence[Group]) -> bool:
+        """Tell whether the cells of other columns are as they would be without joint parts.
+
+        Of two that must keep something, each would lack the records that the other suppresses.
+        """
+        for group in joined:
+            if group not in self._apart:
+                run = self._run(group, self.trial)
+                self._apart[group] = run.alone, run.suppresses
+        alone = all(self._apart[group][0] for group in joined)
+        return alone and (len(joined) < 2 or not any(self._apart[one][1] for one in joined))
 
     # Runs
 
@@ -231,10 +238,9 @@ class Released:
         frame = release.finished
         assert isinstance(frame, MemoryFrame)
         told: Mapping[str, Any] | None = release.plan.get("suppressed")
-        alone = told is None or (
-            not told["left_out"] and set(told["blanked"]) <= set(group.columns)
-        )
-        return _Run({name: frame.table[name] for name in shown}, alone)
+        # Suppressed records must not tell other quasi columns either.
+        within = told is None or (not told["left_out"] and self._quasi.issubset(group.columns))
+        return _Run({name: frame.table[name] for name in shown}, within, told is not None)
 
     # Recipes
 
@@ -268,6 +274,7 @@ class _Run:
     cells: Cells
     # Whether the cells of other columns are as they would be otherwise.
     alone: bool = True
+    suppresses: bool = False
 
 
 def _does_something(part: Part, option: int) -> bool:

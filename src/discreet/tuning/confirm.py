@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ from discreet.tuning.front import Front
 from discreet.tuning.measured import SCORES, measured, of_check
 from discreet.tuning.pareto import non_dominated, on_map
 from discreet.tuning.points import SAFE, Axis, Point
-from discreet.tuning.space import Choice
+from discreet.tuning.space import Choice, Option
 
 if TYPE_CHECKING:
     from discreet.tuning.task import Task
@@ -39,6 +38,8 @@ SEEDS = 5
 MOST = 12
 # Neighbours that are tried in place of a point that does not hold up, itself among them.
 _TRIES = 3
+# Fronts that are gone through where most points do not hold up: those behind the first.
+_LAYERS = 3
 # Rows that measures are taken by where the table is not in memory.
 _ROWS = 20_000
 Judged = dict[Choice, Figures]
@@ -59,6 +60,15 @@ class _Run:
     figures: dict[str, float]
     # All rows are there; of a part, other runs may have another one.
     whole: bool
+
+
+@dataclass
+class _Held:
+    """The points that held up, how many did not by reason, and what was last said of those."""
+
+    points: list[Point]
+    dropped: Counter[str]
+    why: str
 
 
 def confirm(
@@ -162,9 +172,10 @@ Taken = list[tuple[dict[str, float], dict[str, float]]]
 
 def _point(task: Task, choice: Choice, recipe: Recipe, taken: Taken) -> Point:
     figures = _means([found for found, _ in taken])
-    spread = {
+    spread: dict[str, tuple[float, float]] = {
         key: (min(found[key] for found, _ in taken), max(found[key] for found, _ in taken))
-        for key in ("risk", "loss")
+        for key in ("risk", "loss", "score")
+        if key in figures
     }
     risk, loss = figures.pop("risk"), figures.pop("loss")
     parts, left_out = _parts(task, choice)
@@ -190,19 +201,18 @@ def _means(found: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def _parts(task: Task, choice: Choice) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Say what becomes of each part of the table, and which are left out of the release."""
-    parts: dict[str, str] = {}
-    gone = set(task.space.dropped(choice))
-    left_out = []
-    for number, part in enumerate(task.space.parts):
-        name = ", ".join(part.columns)
-        if part.joint and not task.space.option(choice, number).steps:
-            parts.setdefault(name, "kept")
-            continue
-        parts[name] = task.space.option(choice, number).words
-        if not part.joint and gone.issuperset(part.columns):
-            left_out.append(name)
-    return parts, tuple(left_out)
+    """Say what becomes of each column, and which are left out of the release."""
+    space = task.space
+    said: dict[str, list[Option]] = {}
+    for number, part in enumerate(space.parts):
+        option = space.option(choice, number)
+        for name in part.columns if option.steps or not part.joint else ():
+            own = said.setdefault(name, [])
+            if option.alone or not any(one.steps for one in own):
+                own.clear()
+            own.append(option)
+    words = {name: ", then ".join(one.words for one in own) for name, own in said.items()}
+    return words, tuple(space.dropped(choice))
 
 
 # The front
@@ -249,9 +259,10 @@ def confirmed_front(
         Told what is under way. Ctrl-C ends with the points that are confirmed.
     """
     risk, loss = axes_of(task)
-    found, dropped, why = _confirmed(task, judged, seeds, seed, tell)
+    held = _confirmed(task, judged, seeds, seed, tell)
+    found = held.points
     if not found:
-        raise BadInput(f"no point holds up on fresh seeds: {why}")
+        raise BadInput(f"no point holds up on fresh seeds: {held.why}")
     score = task.measure in SCORES
     points = [found[place] for place in non_dominated([Figures(p.risk, p.loss) for p in found])]
     named = [replace(point, name=f"{number:02d}") for number, point in enumerate(points, start=1)]
@@ -265,7 +276,7 @@ def confirmed_front(
         seconds=seconds(),
         seed=seed,
         searched=[(one.risk, one.loss) for one in judged.values() if not one.broken],
-        dropped=dropped,
+        dropped=held.dropped,
         score=score,
     )
 
@@ -281,30 +292,50 @@ def _rows_of(task: Task) -> int:
 
 def _confirmed(
     task: Task, judged: Judged, seeds: int, seed: int, tell: Callable[[str], None]
-) -> tuple[list[Point], Counter[str], str]:
-    """Confirm points along the front; where one does not hold up, one of its neighbours."""
-    choices = [one for one in judged if _may_run(task, one)]
-    front = [choices[place] for place in non_dominated([judged[one] for one in choices])]
-    figures = [judged[choice] for choice in front]
-    if figures and figures[0].broken:
-        return [], Counter(), "every point that was tried breaks a minimum standard"
-    wanted = _chosen_places(task, figures)
-    points: list[Point] = []
-    tried: set[int] = set()
-    dropped, why = Counter[str](), "nothing was tried"
-    with suppress(KeyboardInterrupt):
-        for number, place in enumerate(wanted, start=1):
-            near = sorted(range(len(front)), key=lambda other: (abs(other - place), other))
-            for other in [one for one in near[: 4 * _TRIES] if one not in tried][:_TRIES]:
-                tell(f"confirming on fresh seeds: {number} of {len(wanted)}")
-                tried.add(other)
-                try:
-                    points.append(confirm_one(task, front[other], seeds, seed))
-                    break
-                except NotConfirmed as error:
-                    dropped[error.why] += 1
-                    why = str(error)
-    return points, dropped, why
+) -> _Held:
+    """Confirm points of the front; where most do not hold up, of the front without those."""
+    left = {one: figures for one, figures in judged.items() if _may_run(task, one)}
+    held = _Held([], Counter(), "nothing was tried")
+    try:
+        for _ in range(_LAYERS):
+            front = [list(left)[place] for place in non_dominated(list(left.values()))]
+            if front and left[front[0]].broken:
+                held.why = held.why if held.dropped else "every point breaks a minimum standard"
+                break
+            tried = _confirm_along(task, {one: left[one] for one in front}, seeds, seed, held, tell)
+            left = {one: figures for one, figures in left.items() if one not in tried}
+            if len(held.points) >= held.dropped.total():
+                break
+    except KeyboardInterrupt:
+        if not held.points:
+            raise
+    return held
+
+
+def _confirm_along(
+    task: Task,
+    front: Judged,
+    seeds: int,
+    seed: int,
+    held: _Held,
+    tell: Callable[[str], None],
+) -> set[Choice]:
+    """Confirm points along a front; where one does not hold up, one of its neighbours."""
+    choices, tried = list(front), set[Choice]()
+    wanted = _chosen_places(task, list(front.values()))
+    for number, place in enumerate(wanted, start=1):
+        near = sorted(range(len(choices)), key=lambda other: (abs(other - place), other))
+        free = [choices[other] for other in near[: 4 * _TRIES] if choices[other] not in tried]
+        for choice in free[:_TRIES]:
+            tell(f"confirming on fresh seeds: {number} of {len(wanted)}")
+            tried.add(choice)
+            try:
+                held.points.append(confirm_one(task, choice, seeds, seed))
+                break
+            except NotConfirmed as error:
+                held.dropped[error.why] += 1
+                held.why = str(error)
+    return tried
 
 
 def _may_run(task: Task, choice: Choice) -> bool:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from discreet.tuning.estimate import Estimate
 from discreet.tuning.lagrange import Ladder
-from discreet.tuning.pareto import crowding, on_map
+from discreet.tuning.pareto import crowding, gain, on_map
 from discreet.tuning.space import Choice, Part
 from discreet.tuning.trials import Trials
 
@@ -21,19 +23,20 @@ _CHANGED = 1.5
 _NEAR, _PLACES = 0.6, 3
 # Children in a row that were all seen before, after which there is nothing more to find.
 _SEEN = 2_000
+# Children of which the most promising is judged, the share of times that any is, and the share of
+# children that have two parents.
+_LITTER = 32
+_FOUND = 0.97
+_BLIND = 0.2
+_MIXED = 0.5
 
 
 def evolve(trials: Trials, parts: Sequence[Part], found: Sequence[Ladder], seed: int) -> None:
     """Judge children of what was judged, until the budget is spent or nothing new comes up."""
     breed = _Breed(trials, parts, found, seed)
-    in_a_row = 0
-    while in_a_row < _SEEN:
-        child = settled(parts, breed.child())
-        if child in trials.seen:
-            in_a_row += 1
-        else:
-            in_a_row = 0
-            trials.race(child)
+    while child := breed.best_child():
+        trials.race(child.choice)
+        breed.learn(child)
 
 
 def settled(parts: Sequence[Part], choice: Choice) -> Choice:
@@ -52,36 +55,83 @@ def settled(parts: Sequence[Part], choice: Choice) -> Choice:
     )
 
 
+@dataclass(frozen=True)
+class _Child:
+    choice: Choice
+    parent: Choice
+
+
 class _Breed:
     """What makes children."""
 
     def __init__(
         self, trials: Trials, parts: Sequence[Part], found: Sequence[Ladder], seed: int
     ) -> None:
-        self.trials, self.found = trials, found
+        self.trials, self.parts, self.found = trials, parts, found
         self.free = [number for number, part in enumerate(parts) if len(part.options) > 1]
         self.random = random.Random(seed).random
+        self.estimate = Estimate(parts, found, trials.rows)
 
     def below(self, n: int) -> int:
         return int(self.random() * n)
 
-    def child(self) -> Choice:
-        """Return a child of two points that are near each other."""
+    def best_child(self) -> _Child | None:
+        """Return the most promising of some children, mostly; None if all were seen before."""
         parents = self._parents()
-        one, other = (list(parents[place]) for place in self._pair(parents))
-        child = [a if self.random() < 0.5 else b for a, b in zip(one, other, strict=True)]
-        rate = _CHANGED / max(1, len(self.free))
-        changed = [part for part in self.free if self.random() < rate]
-        if not changed and tuple(child) in (tuple(one), tuple(other)) and self.free:
-            changed = [self.free[self.below(len(self.free))]]
+        children: dict[Choice, _Child] = {}
+        for _ in range(_SEEN):
+            child = self._child(parents)
+            if child.choice not in self.trials.seen:
+                children.setdefault(child.choice, child)
+                if len(children) == _LITTER:
+                    break
+        if not children:
+            return None
+        litter = list(children.values())
+        if self.trials.single or self.random() < _BLIND:
+            return litter[0]
+        front = [self._spot(choice) for choice in self.trials.front]
+        return max(litter, key=lambda child: round(gain(front, self._expected(child)), 9))
+
+    def learn(self, child: _Child) -> None:
+        """Take note of what a child turned out to be."""
+        figures = self.trials.last
+        if figures is not None and not self.trials.single:
+            spot = on_map(figures, self.trials.rows)
+            self.estimate.learn(child.parent, self._spot(child.parent), child.choice, spot)
+
+    def _spot(self, choice: Choice) -> tuple[float, float]:
+        return on_map(self.trials.judged[choice], self.trials.rows)
+
+    def _expected(self, child: _Child) -> tuple[float, float]:
+        return self.estimate.of(child.parent, self._spot(child.parent), child.choice)
+
+    def _child(self, parents: list[Choice]) -> _Child:
+        """Return a child of a point: one part or two moved, or mixed with another point."""
+        first, second = self._pair(parents)
+        parent = parents[first]
+        child = list(parent)
+        if self.random() < _MIXED:
+            child = [
+                a if self.random() < 0.5 else b
+                for a, b in zip(parent, parents[second], strict=True)
+            ]
+            rate = _CHANGED / max(1, len(self.free))
+            changed = [part for part in self.free if self.random() < rate]
+        else:
+            changed = [self.free[self.below(len(self.free))] for _ in range(1 + self.below(2))]
         for part in changed:
             child[part] = self._moved(part, child[part])
-        return tuple(child)
+        return _Child(settled(self.parts, tuple(child)), parent)
 
     def _parents(self) -> list[Choice]:
         """Return the front, or those whose single figure is best."""
         trials = self.trials
-        return [choice for *_, choice in trials.best_first] if trials.single else trials.front
+        if trials.single:
+            return [choice for *_, choice in trials.best_first]
+        # Where nearly all are found, nothing is won by small steps.
+        found = [choice for choice in trials.front if trials.judged[choice].risk <= _FOUND]
+        return found or trials.front
 
     def _pair(self, parents: list[Choice]) -> tuple[int, int]:
         """Return the places of two parents: one where the front has room, and one near it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +28,10 @@ _GROUPS = (3, 5, 10, 20, 50)
 _LARGEST = 0.1
 # Numbers of fewer values are codes, whose averages mean nothing.
 _FEW = 10
+# Sizes of noise, as shares of each value.
+_FACTORS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
+# Columns are related if the correlation of their ranks is at least this.
+_RELATED = 0.3
 # Larger tables are cut into blocks, so that a group costs the same whatever their size.
 _BLOCK = 5_000
 # A key whose values fewer records share is continuous, and would be blanked nearly whole.
@@ -56,6 +61,7 @@ def joint_parts(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     privacy: Sequence[dict[str, Any]] = (),
     keep: Collection[str] = (),
+    scored: bool = False,
 ) -> list[Part]:
     """Return what can be done to columns together: to the keys, and to numeric columns.
 
@@ -71,6 +77,10 @@ def joint_parts(
         first does nothing, and others make the keys k-anonymous for some k.
     keep : collection of str, optional
         Columns whose values stay; cells may be blanked where nothing else helps.
+    scored : bool
+        The search goes by a score. Then related columns may also be moved alike; elsewhere not,
+        since the informed intruder looks at each column by itself, and would take that for safer
+        than it is.
 
     Examples
     --------
@@ -101,29 +111,28 @@ def joint_parts(
     group = [name for name in group if name not in read and name not in keep]
     if len(group) > 1:
         found.append(Part(tuple(group), (_NOTHING, *averaged), joint=True))
+    free = [name for name in amounts if name in (*keys, *group) and name not in keep]
+    related = _related(table, free) if scored and not privacy else []
+    if len(related) > 1:
+        found.append(Part(tuple(related), (_NOTHING, *_moved()), joint=True))
     return found
 
 
 def joint_seeds(space: Space) -> list[Choice]:
-    """Return points to start from: each joint option by itself, the quick ones first.
+    """Return points to start from: each joint option by itself.
 
     The first of those that come after what is done to single columns is also taken with all columns
     at their first, second, ... level.
     """
-    quick: list[Choice] = []
-    others: list[Choice] = []
+    found: list[Choice] = []
     recoded: list[Choice] = []
     for number, part in enumerate(space.parts):
         for option, one in enumerate(part.options if part.joint else ()):
-            start = _with(space.first(), number, option)
-            if one.alone or not one.steps:
-                quick.append(start)
-                continue
-            if not others:
+            found.append(_with(space.first(), number, option))
+            if one.steps and not one.alone and not recoded:
                 levels = _recoded(space, part.columns)
-                recoded += [_with(level, number, option) for level in levels]
-            others.append(start)
-    return list(dict.fromkeys([*quick, *others, *recoded]))
+                recoded = [_with(level, number, option) for level in levels]
+    return list(dict.fromkeys([*found, *recoded]))
 
 
 def _with(choice: Choice, number: int, option: int) -> Choice:
@@ -247,6 +256,25 @@ def _groups(rows: int) -> Iterator[Option]:
             if rows > _BLOCK:
                 step |= {"block_size": _BLOCK}
             yield Option((step,), f"averaged together over {k} similar records", alone=True)
+
+
+def _moved() -> Iterator[Option]:
+    """Move related values alike, and give each column its own values out again."""
+    for scale in _FACTORS:
+        step: dict[str, Any] = {"method": "noise", "kind": "correlated-logarithmic"}
+        step |= {"scale": scale, "match_ranks": True}
+        words = f"with noise of about {100 * scale:g} % of each value, alike in related columns, "
+        yield Option((step,), words + "among their own values", alone=True)
+
+
+def _related(table: pa.Table, names: Sequence[str]) -> list[str]:
+    """Name the columns of numbers that go up or down with another, by their ranks."""
+    plain = [name for name in names if not pa.types.is_temporal(table[name].type)]
+    if len(plain) < 2:
+        return []
+    ranks = [pc.rank(table[name].combine_chunks(), tiebreaker="min").to_numpy() for name in plain]
+    related = np.abs(np.corrcoef(ranks)) - np.eye(len(plain))
+    return [name for name, row in zip(plain, related, strict=True) if row.max() >= _RELATED]
 
 
 def _is_amount(column: pa.ChunkedArray) -> bool:

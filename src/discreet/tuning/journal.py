@@ -97,9 +97,10 @@ def _read(path: Path, header: Mapping[str, Any], known: dict[Key, Figures]) -> i
 
 
 def _refuse_another(path: Path, found: Mapping[str, Any], header: Mapping[str, Any]) -> None:
-    other = [name for name, value in header.items() if found.get(name) != value]
-    if other:
-        raise BadInput(
-            f"'{path.parent}' is of a search with another {' and another '.join(other)}; "
-            "search into another folder, or without resuming"
-        )
+    for name, value in header.items():
+        if found.get(name) != value:
+            # What comes after it may differ for that reason alone.
+            raise BadInput(
+                f"'{path.parent}' is of a search with another {name}; search into another folder, "
+                "or without resuming"
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -172,12 +173,14 @@ def loss_of(task: Task, before: pa.Table, run: pa.Table) -> float:
 
 
 def standards_of(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float]:
-    """Take the measures that the task sets minimum standards for."""
-    some = _some(before, run)
-    return {
-        name: float(STANDARDS[name](*((before, run) if name in _WHOLE else some)))
-        for name in task.standards
-    }
+    """Take the measures that the task sets minimum standards for, where there is something to."""
+    if not run.num_columns:
+        return {}
+    some, found = _some(before, run), {}
+    for name in task.standards:
+        with suppress(BadInput):
+            found[name] = float(STANDARDS[name](*((before, run) if name in _WHOLE else some)))
+    return found
 
 
 def loss_by(measure: str | Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:

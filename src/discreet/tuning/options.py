@@ -19,13 +19,20 @@ from discreet.tuning.words import level_words, steps_words
 KEPT = Option()
 REMOVED = Option(words="removed", released=False)
 
-# Strengths, from weak to strong. Those that never were the least loss for what they tell, on
-# Census, EIA and Tarragona, are left out: most windows that are fixed, and much additive noise.
+# Strengths, from weak to strong. Those that were never near the least loss for what they tell, on
+# Census, EIA and Tarragona, are left out: most windows that are fixed, and much plain noise.
 _SIZES = (3, 5, 10, 15, 25, 50, 100)
 _WINDOWS = (3, 5, 8, 10, 12, 15, 20, 25)
-_FIXED = (3, 8, 15, 25)
-_SCALES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-_FACTORS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5)
+_FIXED = (3, 8, 15)
+_NOISES = (
+    ({"kind": "additive"}, (0.02, 0.05, 0.1, 0.2, 0.5)),
+    ({"kind": "additive", "match_ranks": True}, (0.05, 0.1, 0.2, 0.5, 1.0)),
+    ({"kind": "multiplicative"}, (0.02, 0.05, 0.1, 0.2, 0.35)),
+    ({"kind": "multiplicative", "match_ranks": True}, (0.02, 0.05, 0.1, 0.15, 0.2, 0.35, 0.5)),
+    ({"kind": "logarithmic", "match_ranks": True}, (0.02, 0.1, 0.25, 0.5)),
+)
+# For a score, all kinds of noise have all of these.
+_SCALES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.5, 1.0)
 _KEEPS = (0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 # Chains of two.
 _SIZES_BEFORE = (3, 10, 25)
@@ -62,7 +69,8 @@ def column_options(
     coded : bool
         Numbers stand for categories, which are changed to one another and have no averages.
     scored : bool
-        For a score, whose intruder does not know how far values go: with every fixed window.
+        For a score, whose intruder does not know the method: with more strengths of noise, and
+        every fixed window.
     promise : bool
         Whether averages promise their k.
 
@@ -104,15 +112,16 @@ def _levels(column: pa.ChunkedArray, name: str, hierarchy: Hierarchy) -> Ways:
     used = np.unique(codes[codes >= 0])
     before = len(used)
     for level in range(1, ladder.height):
-        groups = len(np.unique(ladder.maps[level][used]))
-        if 1 < groups < before:
-            before = groups
+        labels = [ladder.labels[level][i] for i in np.unique(ladder.maps[level][used])]
+        if 1 < len(labels) < before:
+            before = len(labels)
             step = {
                 "method": "generalize",
                 "hierarchies": {name: settled.spec},
                 "levels": {name: level},
             }
-            yield 1 / (3 * groups), Option((step,), level_words(settled.spec, level, groups, name))
+            words = level_words(settled.spec, level, labels, name)
+            yield 1 / (3 * len(labels)), Option((step,), words)
 
 
 def _categories() -> Ways:
@@ -125,7 +134,7 @@ def _numbers(column: pa.ChunkedArray, name: str, scored: bool, promise: bool) ->
     values = float_values(column, name)
     values = values[~np.isnan(values)]
     yield from _averages(values, promise)
-    yield from _noise(values, temporal=pa.types.is_temporal(column.type))
+    yield from _noise(values, pa.types.is_temporal(column.type), scored)
     yield from _swaps(len(values), scored)
     yield from _chains(values)
 
@@ -137,22 +146,17 @@ def _averages(values: np.ndarray, promise: bool) -> Ways:
             yield k / (4 * len(values)), _option(step if promise else step | {"promise": False})
 
 
-def _noise(values: np.ndarray, temporal: bool) -> Ways:
+def _noise(values: np.ndarray, temporal: bool, scored: bool) -> Ways:
     """Add noise; or let it decide which of the column's own values a record gets."""
-    matched = {"match_ranks": True}
-    for scale in _SCALES:
-        step = _noisy("additive", scale)
-        yield _of_noise(scale), _option(step)
-        yield _of_noise(scale), _option(step | matched)
     spread = float(np.std(values))
-    if temporal or not spread:
-        return
-    size = float(np.sqrt(np.mean(values**2))) / spread
-    for scale in _FACTORS:
-        step = _noisy("multiplicative", scale)
-        yield _of_noise(scale * size), _option(step)
-        yield _of_noise(scale * size), _option(step | matched)
-        yield _of_noise(scale * size), _option(_noisy("logarithmic", scale) | matched)
+    size = float(np.sqrt(np.mean(values**2))) / spread if spread else 1.0
+    for kind, scales in _NOISES:
+        relative = kind["kind"] != "additive"
+        if relative and (temporal or not spread):
+            continue
+        for scale in _SCALES if scored else scales:
+            step = {"method": "noise", **kind, "scale": scale}
+            yield _of_noise(scale * size if relative else scale), _option(step)
 
 
 def _swaps(rows: int, scored: bool) -> Ways:
@@ -175,7 +179,8 @@ def _chains(values: np.ndarray) -> Ways:
                 first = _averaged(values, k) | {"promise": False}
                 yield p / 160 + k / (4 * rows), _option(first, _drawn(p))
         for scale in _SCALES_BEFORE:
-            yield p / 160 + _of_noise(scale) / 3, _option(_noisy("additive", scale), _drawn(p))
+            first = {"method": "noise", "kind": "additive", "scale": scale}
+            yield p / 160 + _of_noise(scale) / 3, _option(first, _drawn(p))
 
 
 def _option(*steps: dict[str, Any]) -> Option:
@@ -190,10 +195,6 @@ def _averaged(values: np.ndarray, k: int) -> dict[str, Any]:
 
 def _drawn(p: int) -> dict[str, Any]:
     return {"method": "rank-swap", "p": p, "window": "drawn"}
-
-
-def _noisy(kind: str, scale: float) -> dict[str, Any]:
-    return {"method": "noise", "kind": kind, "scale": scale}
 
 
 def _of_noise(scale: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from discreet.tuning.figures import Figures
@@ -107,4 +108,30 @@ def hypervolume(points: Iterable[Figures], rows: int) -> float:
         if y < least:
             area += (1 - x) * (least - y)
             least = y
+    return area
+
+
+def gain(front: Sequence[tuple[float, float]], spot: tuple[float, float]) -> float:
+    """Return by how much a point adds to the hypervolume of a front.
+
+    Parameters
+    ----------
+    front : sequence of (float, float)
+        Of points on the map that do not dominate each other, from left to right.
+    spot : (float, float)
+
+    Examples
+    --------
+    >>> gain([(0.25, 0.75), (0.75, 0.25)], (0.5, 0.5))
+    0.0625
+    """
+    x, y = spot
+    place = bisect_right(front, (x, math.inf))
+    above = front[place - 1][1] if place else 1.0
+    area = 0.0
+    while above > y and x < 1:
+        right = front[place][0] if place < len(front) else 1.0
+        area += (right - x) * (above - y)
+        x, above = right, front[place][1] if place < len(front) else 0.0
+        place += 1
     return area

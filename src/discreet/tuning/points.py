@@ -23,14 +23,25 @@ class Axis:
     top: float | None = None
 
     def say(self, value: float) -> str:
-        """Return a value as people read it.
+        """Return a value as people read it; one beyond the bound does not look like the bound.
 
         Examples
         --------
         >>> Axis("linkage", unit="share").say(0.0384), Axis("information loss").say(0.4149)
         ('3.8 %', '0.41')
+        >>> Axis("linkage", 0.05, "share").say(0.0502)
+        '5.02 %'
         """
-        return rounded(100 * value) + " %" if self.unit == "share" else rounded(value)
+        digits = 2
+        if self.bound is not None and value > self.bound:
+            while digits < 6 and self._written(value, digits) == self._written(self.bound, digits):
+                digits += 1
+        return self._written(value, digits)
+
+    def _written(self, value: float, digits: int) -> str:
+        if self.unit == "share":
+            return rounded(100 * value, digits) + " %"
+        return rounded(value, digits)
 
 
 @dataclass(frozen=True)
@@ -54,9 +65,9 @@ class Point:
     confirmed : dict
         The smallest and the largest risk, and loss, of the fresh seeds.
     parts : dict
-        What becomes of each part of the table, for comparisons of points.
+        What becomes of each column, for comparisons of points.
     left_out : tuple of str
-        The parts that are not released.
+        The columns that are not released.
     check_ok : bool
         Whether the independent check verified every run.
     """
@@ -74,8 +85,8 @@ class Point:
     check_ok: bool = True
 
 
-def rounded(value: float) -> str:
-    """Write a number with two digits that count, and whole above 100.
+def rounded(value: float, digits: int = 2) -> str:
+    """Write a number with so many digits that count, and whole above 100.
 
     Examples
     --------
@@ -84,4 +95,4 @@ def rounded(value: float) -> str:
     """
     if abs(value) >= 100:
         return f"{value:.0f}"
-    return f"{float(f'{value:.2g}'):g}"
+    return f"{float(f'{value:.{digits}g}'):g}"

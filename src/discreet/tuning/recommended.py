@@ -16,6 +16,8 @@ LEAST_SCORE = "least score"
 _LEVELS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 # So many changes are told; the others are counted.
 _TOLD = 3
+# The share of all loss that is not worth a sentence.
+_LITTLE = 0.02
 # Sentences about less risk.
 _SAFER = 2
 
@@ -194,7 +196,9 @@ def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Po
     said = _out_of_reach(shown)
     before = best
     for level in _levels_below(shown, best):
-        reach = [one for one in points if one.risk <= level and one.risk < before.risk]
+        if before.risk <= level:
+            continue
+        reach = [one for one in points if one.risk <= level]
         if not reach or len(said) >= _SAFER:
             break
         point = min(reach, key=lambda one: (one.loss, one.risk))
@@ -202,7 +206,9 @@ def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Po
         before = point
     cheaper = [one for one in points if one.loss < best.loss]
     if cheaper:
-        point = max(cheaper, key=lambda one: (one.loss, -one.risk))
+        # The nearest whose loss is less by enough to matter, if there is one.
+        much = [one for one in cheaper if one.loss <= best.loss - _LITTLE * shown.most_loss]
+        point = max(much or cheaper, key=lambda one: (one.loss, -one.risk))
         if loss.bound is not None and best.loss > loss.bound >= min(one.loss for one in points):
             held = [one for one in cheaper if one.loss <= loss.bound]
             point = min(held, key=lambda one: (one.risk, one.loss))
@@ -229,12 +235,12 @@ def _out_of_reach(shown: _Map) -> list[str]:
         f"No point that was tried has risk within {shown.risk.say(shown.safe)}: the least is "
         f"{shown.risk.say(safest.risk)}, at loss {shown.loss.say(safest.loss)}"
     )
-    left = [name for name in safest.parts if name not in safest.left_out and "," not in name]
+    left = [name for name in safest.parts if name not in safest.left_out]
     if not left:
         return [said + "."]
     # Those that still tell most have lost least.
     left.sort(key=lambda name: (safest.columns.get(name, 0.0), name))
-    treated = _listed([f"{name} ({safest.parts[name]})" for name in left[:_TOLD]])
+    treated = _listed([f"{name} ({safest.parts[name]})" for name in left], "other")
     return [f"{said}; to go further, more of {treated} would have to give."]
 
 
@@ -242,9 +248,9 @@ def _for_less(shown: _Map, best: Point, point: Point, start: str) -> str:
     harder, easier = _changes(best, point)
     what = []
     if harder:
-        what.append(_listed(harder, "more changes"))
+        what.append(_listed(harder, "more change"))
     if easier:
-        what.append(("while " if harder else "") + _listed(easier, "more changes"))
+        what.append(("while " if harder else "") + _listed(easier, "more change"))
     figures = (
         f"risk {shown.risk.say(point.risk)} instead of {shown.risk.say(best.risk)}, "
         f"loss {shown.loss.say(point.loss)} instead of {shown.loss.say(best.loss)}"
@@ -254,37 +260,44 @@ def _for_less(shown: _Map, best: Point, point: Point, start: str) -> str:
 
 
 def _changes(best: Point, point: Point) -> tuple[list[str], list[str]]:
-    """Say which parts are treated harder in a point than in the best one, and which less."""
+    """Say which columns are treated harder in a point than in the best one, and which less."""
     names = [name for name in point.parts if point.parts[name] != best.parts.get(name)]
-    cost = {name: _cost(name, best, point) for name in names}
+    cost = {name: point.columns.get(name, 0.0) - best.columns.get(name, 0.0) for name in names}
+    # What costs nothing is left out, unless that is all.
+    names = [name for name in names if abs(cost[name]) >= _LITTLE / 2] or names
     names.sort(key=lambda name: (-abs(cost[name]), name))
     harder: dict[str, list[str]] = {}
     easier: dict[str, list[str]] = {}
     for name in names:
-        if name in point.left_out:
+        if name in point.left_out and name not in best.left_out:
             harder.setdefault("to go", []).append(name)
         elif cost[name] >= 0 and name not in best.left_out:
-            harder.setdefault(f"to be {point.parts[name]}", []).append(name)
-        else:
-            easier.setdefault(f"can be {point.parts[name]}", []).append(name)
+            harder.setdefault(f"to {_become(point.parts[name])}", []).append(name)
+        elif name not in point.left_out:
+            easier.setdefault(f"can {_become(point.parts[name])}", []).append(name)
     return [_must(*one) for one in harder.items()], [
-        f"{_listed(columns, 'more')} {how}" for how, columns in easier.items()
+        f"{_listed(columns, 'other')} {how}" for how, columns in easier.items()
     ]
 
 
-def _cost(name: str, best: Point, point: Point) -> float:
-    """Return how much more the columns of a part lose in a point than in the best one."""
-    lost = (point.columns.get(one, 0.0) - best.columns.get(one, 0.0) for one in name.split(", "))
-    return sum(lost)
+def _become(words: str) -> str:
+    """Return what a column becomes as a verb: "with noise" is what it gets.
+
+    Examples
+    --------
+    >>> _become("in 10-year groups"), _become("with noise of 5 %")
+    ('be in 10-year groups', 'get noise of 5 %')
+    """
+    return f"get {words.removeprefix('with ')}" if words.startswith("with ") else f"be {words}"
 
 
 def _must(how: str, columns: Sequence[str]) -> str:
-    return f"{_listed(columns, 'more')} {'have' if len(columns) > 1 else 'has'} {how}"
+    return f"{_listed(columns, 'other')} {'have' if len(columns) > 1 else 'has'} {how}"
 
 
-def _listed(items: Sequence[str], rest: str = "") -> str:
-    """Join a few items; say how many more there are."""
+def _listed(items: Sequence[str], rest: str) -> str:
+    """Join a few items; say how many others there are."""
     told, more = list(items[:_TOLD]), len(items) - _TOLD
-    if more > 0 and rest:
-        told.append(f"{more} {rest}")
+    if more > 0:
+        told.append(f"{more} {rest}{'s' * (more > 1)}")
     return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from discreet.tuning.task import Task
 
 # Releases with other seeds that a score is the mean of: that of one is off by half a point.
-RUNS = 8
+RUNS = 16
 # Of them those in which records are linked: that takes most of the time, and scatters little.
 LINKED = 3
 # Percent, for points that a score says nothing of.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from discreet.table.columns import kind_of
 from discreet.tuning.asked import Asked, read_asked
 from discreet.tuning.bounds import SCORES, Measure, read_loss, read_risk, read_standards
 from discreet.tuning.bounds import Bound as Bound
+from discreet.tuning.cells import Group, Released
 from discreet.tuning.joint import joint_parts
 from discreet.tuning.options import KEPT, column_options, how_many
 from discreet.tuning.sample import stratified_sample
@@ -29,6 +31,8 @@ from discreet.tuning.space import Option, Part, Space, built
 
 # Rows that are searched; of larger tables, a sample.
 ROWS = 20_000
+# The label of a range of numbers: 20-29, [20, 30), >= 90.
+_RANGE = re.compile(r"\d\s*(-|–|,|to)\s*\d|[<>≤≥]")
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def read_task(
         full = rows if frame.num_rows == len(rows) else frame
         hierarchies = columns.hierarchies(full)
         space = _space(columns, hierarchies, _not_as_they_are(columns, frame), only_given)
-    return Task(
+    task = Task(
         table=rows,
         space=space,
         known=tuple(columns.known),
@@ -136,6 +140,25 @@ def read_task(
         standards=read_standards(asked.search.get("standards", {})),
         full=_to_confirm(table, frame, rows),
     )
+    _try_given(task, asked.given)
+    return task
+
+
+def _try_given(task: Task, given: Sequence[Part]) -> None:
+    """Refuse given steps that this table cannot be put through, whatever their choices."""
+    released = Released(task)
+    for number, part in enumerate(task.space.parts):
+        first: BadInput | None = None
+        for place in range(len(part.options) if part in given else 0):
+            try:
+                released.of(Group(part.columns, ((number, place),)), seed=0)
+            except BadInput as error:
+                first = first or error
+            else:
+                first = None
+                break
+        if first is not None:
+            raise first
 
 
 def _numeric(asked: Asked) -> list[str]:
@@ -300,7 +323,7 @@ def _space(
 
 def _options(columns: _Columns, hierarchy: Hierarchy, name: str) -> tuple[Option, ...]:
     asked = columns.asked
-    coded = _is_coded(asked.hierarchies.get(name))
+    coded = _is_coded(asked.hierarchies.get(name), columns.table[name], name)
     # What averages promise would not hold of rows that are linked.
     promise = asked.recipe([]).linked is None
     return column_options(
@@ -321,9 +344,15 @@ def _hides(option: Option, column: pa.ChunkedArray) -> bool:
     return "coarsens" in effects or (bool(effects) and kind_of(column.type) == "numeric")
 
 
-def _is_coded(hierarchy: Hierarchy | None) -> bool:
-    """Tell whether numbers stand for categories: those that are merged by a list are."""
-    return hierarchy is not None and hierarchy.spec["kind"] in ("csv", "table", "groups")
+def _is_coded(hierarchy: Hierarchy | None, column: pa.ChunkedArray, name: str) -> bool:
+    """Tell whether numbers stand for categories: those whose groups are listed, and not ranges."""
+    if hierarchy is None or kind_of(column.type) != "numeric":
+        return False
+    if hierarchy.spec["kind"] not in ("csv", "table", "groups"):
+        return False
+    ladder = hierarchy.bind(column, name)
+    labels = ladder.labels[1] if ladder.height > 1 else []
+    return not any(map(_RANGE.search, labels))
 
 
 def _base(columns: _Columns) -> dict[str, Any]:
@@ -344,8 +373,14 @@ def _joint(columns: _Columns, hierarchies: Mapping[str, Hierarchy]) -> list[Part
             "confidential": [n for n in asked.roles.confidential if n in amounts],
         }
     )
-    kept = asked.names("keep")
-    return joint_parts(columns.table, roles, dict(hierarchies), asked.privacy, kept)
+    return joint_parts(
+        columns.table,
+        roles,
+        dict(hierarchies),
+        asked.privacy,
+        asked.names("keep"),
+        columns.scored,
+    )
 
 
 def _valid(space: Space) -> Space:

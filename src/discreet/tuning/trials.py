@@ -49,6 +49,9 @@ class Judge(Protocol):
     def figures(self, choice: Choice, queries: int | None = None) -> Figures:
         """Return the figures of a choice, its risk on some queries or on all."""
 
+    def checked(self, choice: Choice, figures: Figures) -> Figures:
+        """Return the figures of a choice with by how much it breaks minimum standards."""
+
     def profile(self, part: int, option: int) -> Profile:
         """Return what an option of a column part costs and tells."""
 
@@ -122,6 +125,8 @@ class Trials:
         self.best_first: list[tuple[float, float, Choice]] = []
         # Of them those that are not dominated, by rising risk and falling loss.
         self.front: list[Choice] = []
+        # The latest figures, on some queries or on all.
+        self.last: Figures | None = None
         self._risks: list[float] = []
         self._losses: list[float] = []
         self._broken = math.inf
@@ -200,8 +205,13 @@ class Trials:
     def _figures(self, choice: Choice, queries: int | None) -> Figures:
         known = self.journal.get(choice, queries)
         if known is None:
-            known = _rounded(self.judge.figures(choice, queries))
+            known = self.judge.figures(choice, queries)
+            # Standards take long: those of points that others beat do not matter.
+            if queries is None and (self._broken > 0 or not self._beaten(known)):
+                known = self.judge.checked(choice, known)
+            known = _rounded(known)
             self.journal.add(choice, queries, known)
+        self.last = known
         return known
 
     def _keep(self, choice: Choice) -> Figures:

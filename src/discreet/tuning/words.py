@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,10 +17,11 @@ _SAID: dict[str, tuple[str, tuple[str, ...]]] = {
     "shuffle": ("shuffled", ()),
 }
 _NOISE = {
-    "additive": "with noise of {scale} of the standard deviation",
-    "correlated": "with correlated noise of {scale} of the standard deviation",
-    "multiplicative": "with noise of {scale} of each value",
-    "logarithmic": "with noise of {scale} of each value on a logarithmic scale",
+    "additive": "noise of {} of the standard deviation",
+    "correlated": "correlated noise of {} of the standard deviation",
+    "multiplicative": "noise of {} of each value",
+    "logarithmic": "logarithmic noise of {}",
+    "correlated-logarithmic": "logarithmic noise of {}, alike in related columns",
 }
 # What a step has besides its parameters, and what would only clutter a sentence.
 _UNSAID = ("method", "columns", "promise", "precision", "hierarchies", "spikes")
@@ -45,12 +47,16 @@ def step_words(step: Mapping[str, Any]) -> str:
     --------
     >>> step_words({"method": "noise", "kind": "multiplicative", "scale": 0.15})
     'with noise of 15 % of each value'
+    >>> step_words({"method": "noise", "scale": 0.2, "match_ranks": True})
+    'reordered by noise of 20 % of the standard deviation'
     >>> step_words({"method": "vmdav", "k": 3})
     'treated by vmdav (k = 3)'
+    >>> step_words({"method": "mondrian", "privacy": [{"model": "k-anonymity", "k": 5}]})
+    'treated by mondrian (k-anonymity with k = 5)'
     """
     words, said = _in_short(step)
     more = [
-        f"{key} = {_short(value)}"
+        _parameter(key, value)
         for key, value in step.items()
         if key not in (*said, *_UNSAID) and not isinstance(value, Mapping)
     ]
@@ -63,51 +69,65 @@ def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     if method == "noise":
         kind, scale = step.get("kind", "additive"), step.get("scale", 0.1)
         if not isinstance(scale, Mapping):
-            words = _NOISE[kind].format(scale=_percent(scale))
-            matched = ", among its own values" if step.get("match_ranks") else ""
-            return words + matched, ("kind", "scale", "match_ranks")
+            does = "reordered by" if step.get("match_ranks") else "with"
+            words = f"{does} {_NOISE[kind].format(_percent(scale))}"
+            return words, ("kind", "scale", "match_ranks")
     if method == "pram" and isinstance(step.get("retention"), float):
-        changed = _percent(1 - step["retention"])
-        return f"drawn anew in {changed} of records", ("retention", "invariant")
+        does = "drawn anew" if step.get("invariant") else "changed"
+        share = _percent(1 - step["retention"])
+        return f"{does} in {share} of records", ("retention", "invariant")
     if method == "generalize" and not step.get("privacy"):
         return "recoded to coarser values", ("levels",)
     words, said = _SAID.get(method, ("", ()))
     if words and all(isinstance(step.get(key), int | float) for key in said):
         drawn = step.get("window") == "drawn"
-        words = words.replace("within", "by about") if drawn else words
+        words = words.replace("within", "within about") if drawn else words
         return words.format(**step), (*said, "window")
     return f"treated by {method}", ()
 
 
-def _short(value: Any) -> str:
-    """Write a parameter; a list of privacy models by its length is enough."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _parameter(key: str, value: Any) -> str:
+    if key == "privacy":
+        return " and ".join(_model(one) for one in (value if isinstance(value, list) else [value]))
+    return f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}"
+
+
+def _model(model: Any) -> str:
+    """Say a privacy model: l-diversity with l = 3, column = illness."""
+    if not isinstance(model, Mapping):
+        return str(model)
+    given = [_parameter(key, value) for key, value in model.items() if key != "model"]
+    return f"{model['model']} with {', '.join(given)}"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def level_words(spec: Mapping[str, Any], level: int, groups: int, name: str) -> str:
-    """Say what a level of a hierarchy makes of a column's values.
+def level_words(spec: Mapping[str, Any], level: int, labels: Sequence[str], name: str) -> str:
+    """Say what a level of a hierarchy makes of a column's values, which get these labels.
 
     Examples
     --------
-    >>> level_words({"kind": "intervals", "widths": [5, 10]}, 2, 8, "age")
+    >>> level_words({"kind": "intervals", "widths": [5, 10]}, 2, [], "age")
     'in 10-year groups'
-    >>> level_words({"kind": "intervals", "widths": [5, 10]}, 1, 8, "hours")
+    >>> level_words({"kind": "intervals", "widths": [5, 10]}, 1, [], "hours")
     'in groups of width 5'
-    >>> level_words({"kind": "dates", "levels": ["month", "year"]}, 1, 24, "born")
+    >>> level_words({"kind": "dates", "levels": ["month", "year"]}, 1, [], "born")
     'by month'
-    >>> level_words({"kind": "prefix", "stars": [2]}, 1, 9, "zip")
+    >>> level_words({"kind": "prefix", "stars": [2]}, 1, [], "zip")
     'without the last 2 characters'
-    >>> level_words({"kind": "table", "rows": []}, 1, 4, "region")
-    'in 4 broader groups'
+    >>> level_words({"kind": "table", "rows": []}, 1, ["north", "south"], "region")
+    'in 2 broader groups'
+    >>> level_words({"kind": "table", "rows": []}, 1, ["20-29", "30-39"], "age")
+    'in 10-year groups'
     """
     kind = spec["kind"]
-    if kind == "intervals" and spec.get("widths"):
-        width = f"{spec['widths'][level - 1]:,.12g}"
-        return f"in {width}-year groups" if _is_age(name) else f"in groups of width {width}"
+    widths = spec.get("widths") if kind == "intervals" else None
+    width = widths[level - 1] if widths else _width(labels)
+    if width:
+        said = f"{width:,.12g}"
+        return f"in {said}-year groups" if "age" in parts_of(name) else f"in groups of width {said}"
     if kind == "dates":
         return f"by {spec['levels'][level - 1]}"
     if kind == "prefix" and spec.get("stars"):
@@ -115,8 +135,11 @@ def level_words(spec: Mapping[str, Any], level: int, groups: int, name: str) -> 
         side = {"right": "last", "left": "first"}[spec.get("side", "right")]
         many = f"{hidden} characters" if hidden > 1 else "character"
         return f"without the {side} {many}"
-    return f"in {groups} broader groups"
+    return f"in {len(labels)} broader groups"
 
 
-def _is_age(name: str) -> bool:
-    return "age" in parts_of(name)
+def _width(labels: Sequence[str]) -> int | None:
+    """Return the width of ranges of whole numbers that all have the same, such as 20-29."""
+    ranges = [re.fullmatch(r"(\d+)\s*-\s*(\d+)", label) for label in labels]
+    widths = {int(one[2]) - int(one[1]) + 1 for one in ranges if one}
+    return widths.pop() if len(widths) == 1 and all(ranges) else None

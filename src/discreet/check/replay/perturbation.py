@@ -50,7 +50,7 @@ def correlated_noise(
             moves = moves + weight * draws(other).normal(rows)
         x = columns[name]
         there = ~np.isnan(x)
-        new[name] = x + moves
+        new[name] = x + moves if plan["noise"] == "correlated" else x * np.exp(moves)
         new[name][there] = _matched(plan, x[there], new[name][there])
     return new
 
