@@ -3,6 +3,8 @@
 import json
 import shlex
 import sys
+import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +17,7 @@ from discreet.tuning.figures import Figures
 from discreet.tuning.front import Front
 from discreet.tuning.judge import Judge
 from discreet.tuning.points import Axis, Point
+from discreet.tuning.task import read_task
 from discreet.tuning.trials import Progress
 
 
@@ -57,7 +60,7 @@ def asked(monkeypatch):
         return by_hand()
 
     for name in ("search", "sweep"):
-        module = SimpleNamespace(**{name: search})
+        module = SimpleNamespace(**{name: search}, MINUTES=5)
         monkeypatch.setitem(sys.modules, f"discreet.tuning.{name}", module)
     return got
 
@@ -76,6 +79,7 @@ def test_what_is_printed(place, run, asked):
         "--out people.release"
     )
     assert asked["dialect"]["separator"] == ","
+    assert asked["minutes"] == 5
 
 
 def test_what_is_asked_of_the_search(place, run, asked):
@@ -221,3 +225,11 @@ def test_inspect_searches_for_the_steps(place, run):
     assert (place / "b.toml").read_text() == text
     code, _, err = run("protect", "people.csv", "--recipe", "a.toml", "--out", "out")
     assert (code, err) == (0, "")
+
+
+def test_the_recipe_of_the_docs_can_be_searched():
+    text = (Path(__file__).parents[2] / "docs/search.md").read_text("utf-8")
+    content = tomllib.loads(text.split("```toml\n")[1].split("```")[0])
+    task = read_task(make_households(200, seed=3), content)
+    assert task.risk.value == 0.05
+    assert task.standards == {"correlations": 0.1}

@@ -64,13 +64,16 @@ def search(
     **dialect: str | None,
 ) -> None:
     """Search for the releases of a table with the least risk and loss: a recipe for each."""
+    from discreet.tuning.search import MINUTES
+    from discreet.tuning.search import search as find
+
     if minutes is not None and evaluations is not None:
         raise BadInput("give --minutes or --evaluations, not both")
     if resume and force:
         raise BadInput("--resume goes on with what is there, and --force replaces it; choose one")
     folder = _folder(file, out, resume or force)
-    from discreet.tuning.search import search as find
-
+    if evaluations is None and minutes is None:
+        minutes = MINUTES
     with _progress(minutes, evaluations) as progress:
         front = find(
             file,
