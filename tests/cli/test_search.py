@@ -222,6 +222,7 @@ def test_inspect_searches_for_the_steps(place, run):
     code, out, err = run(*options, "b.toml", "--evaluations", "6")
     assert (code, err) == (0, "")
     assert out.splitlines()[-2].startswith("6 releases tried; the recipe's has risk ")
+    assert ("No release with risk within 5% was found" in out) == (found["risk"] > 0.05)
     assert (place / "b.toml").read_text() == text
     code, _, err = run("protect", "people.csv", "--recipe", "a.toml", "--out", "out")
     assert (code, err) == (0, "")
