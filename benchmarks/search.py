@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.rows import Case, row
 from discreet import datasets
 from discreet.tuning.figures import Figures
+from discreet.tuning.joint import joint_seeds
 from discreet.tuning.judge import Judge
 from discreet.tuning.loop import run
 from discreet.tuning.pareto import hypervolume, on_map
@@ -101,7 +102,7 @@ class _Timed:
 
 def ours(task: Task, seconds: float, seed: int) -> Found:
     trials = Trials(Judge(task), task.table.num_rows, Budget(seconds=seconds))
-    run(trials, task.space.parts, seed)
+    run(trials, task.space.parts, seed, joint_seeds(task.space))
     return trials.judged
 
 

@@ -3,6 +3,8 @@
 import json
 import shlex
 import sys
+import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +17,7 @@ from discreet.tuning.figures import Figures
 from discreet.tuning.front import Front
 from discreet.tuning.judge import Judge
 from discreet.tuning.points import Axis, Point
+from discreet.tuning.task import read_task
 from discreet.tuning.trials import Progress
 
 
@@ -57,7 +60,7 @@ def asked(monkeypatch):
         return by_hand()
 
     for name in ("search", "sweep"):
-        module = SimpleNamespace(**{name: search})
+        module = SimpleNamespace(**{name: search}, MINUTES=5)
         monkeypatch.setitem(sys.modules, f"discreet.tuning.{name}", module)
     return got
 
@@ -76,6 +79,7 @@ def test_what_is_printed(place, run, asked):
         "--out people.release"
     )
     assert asked["dialect"]["separator"] == ","
+    assert asked["minutes"] == 5
 
 
 def test_what_is_asked_of_the_search(place, run, asked):
@@ -117,11 +121,12 @@ def test_bad_input_is_one_sentence(place, run, arguments, message):
 def test_the_line_that_tells_how_far_it_is():
     best = Figures(0.0412, 0.2)
     assert _line(Progress(1200, 61.2, 9, best), 5, None) == (
-        "1,200 releases tried, 61 of 300 s; best so far: risk 0.0412, loss 0.2; "
-        "Ctrl-C ends with what is found"
+        "1,200 tried, 61 of 300 s; best risk 0.0412, loss 0.2 (Ctrl-C ends it)"
     )
-    assert _line(Progress(0, 0.2, 0, None), None, 50) == (
-        "0 of 50 releases tried, 0 s; Ctrl-C ends with what is found"
+    assert _line(Progress(0, 0.2, 0, None), None, 50) == "0 of 50 tried, 0 s (Ctrl-C ends it)"
+    confirming = Progress(50, 9.7, 9, best, "confirming on fresh seeds: 3 of 12")
+    assert _line(confirming, None, 50) == (
+        "50 of 50 tried, 10 s; confirming on fresh seeds: 3 of 12"
     )
 
 
@@ -217,6 +222,15 @@ def test_inspect_searches_for_the_steps(place, run):
     code, out, err = run(*options, "b.toml", "--evaluations", "6")
     assert (code, err) == (0, "")
     assert out.splitlines()[-2].startswith("6 releases tried; the recipe's has risk ")
+    assert ("No release with risk within 5% was found" in out) == (found["risk"] > 0.05)
     assert (place / "b.toml").read_text() == text
     code, _, err = run("protect", "people.csv", "--recipe", "a.toml", "--out", "out")
     assert (code, err) == (0, "")
+
+
+def test_the_recipe_of_the_docs_can_be_searched():
+    text = (Path(__file__).parents[2] / "docs/search.md").read_text("utf-8")
+    content = tomllib.loads(text.split("```toml\n")[1].split("```")[0])
+    task = read_task(make_households(200, seed=3), content)
+    assert task.risk.value == 0.05
+    assert task.standards == {"correlations": 0.1}

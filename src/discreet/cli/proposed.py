@@ -50,6 +50,9 @@ def searched(
         f"{content['evaluations']:,} releases tried; the recipe's has {figures(content, best)}: "
         f"{', '.join(best['words'])}."
     )
+    bound = content["risk"]["bound"]
+    if bound is not None and best["risk"] > bound:
+        said += f" No release with risk within {bound:.0%} was found; search longer (--seconds)."
     proposal = proposal.with_steps(front.best.recipe, list(_comments(content, best)))
     return proposal, {"search": found, "said": said}
 

@@ -64,13 +64,16 @@ def search(
     **dialect: str | None,
 ) -> None:
     """Search for the releases of a table with the least risk and loss: a recipe for each."""
+    from discreet.tuning.search import MINUTES
+    from discreet.tuning.search import search as find
+
     if minutes is not None and evaluations is not None:
         raise BadInput("give --minutes or --evaluations, not both")
     if resume and force:
         raise BadInput("--resume goes on with what is there, and --force replaces it; choose one")
     folder = _folder(file, out, resume or force)
-    from discreet.tuning.search import search as find
-
+    if evaluations is None and minutes is None:
+        minutes = MINUTES
     with _progress(minutes, evaluations) as progress:
         front = find(
             file,
@@ -161,11 +164,12 @@ def _progress(
 def _line(so_far: Progress, minutes: float | None, evaluations: int | None) -> str:
     of = "" if evaluations is None else f" of {evaluations:,}"
     limit = "" if minutes is None else f" of {60 * minutes:.0f}"
+    tried = f"{so_far.evaluations:,}{of} tried, {so_far.seconds:.0f}{limit} s"
+    if so_far.doing != "searching":
+        return f"{tried}; {so_far.doing}"
     best = so_far.best
-    found = "" if best is None else f"; best so far: risk {best.risk:.3g}, loss {best.loss:.3g}"
-    tried = f"{so_far.evaluations:,}{of} releases tried, {so_far.seconds:.0f}{limit} s{found}"
-    doing = "" if so_far.doing == "searching" else f"{so_far.doing}; "
-    return f"{doing}{tried}; Ctrl-C ends with what is found"
+    found = "" if best is None else f"; best risk {best.risk:.3g}, loss {best.loss:.3g}"
+    return f"{tried}{found} (Ctrl-C ends it)"
 
 
 def _print(

@@ -16,6 +16,10 @@ from discreet.tuning.space import Choice, Part
 
 # Pairs that what is expected of a part weighs as much as.
 _WEIGHT = 3.0
+# How far a bit moves the logarithm of the odds to be found.
+_BIT = 0.7
+# Pairs after which the estimates are made anew.
+_AT_ONCE = 10
 
 Spot = tuple[float, float]
 
@@ -29,66 +33,52 @@ class Estimate:
     found : sequence of Ladder
         What each option costs and tells by itself.
     rows : int
-        Of the table: a bit halves the number of records that are alike.
+        Of the table.
     """
 
     def __init__(self, parts: Sequence[Part], found: Sequence[Ladder], rows: int) -> None:
-        # Of a column part its own profile; of a joint one each option by itself.
-        width = sum(len(part.options) if part.joint else 1 for part in parts)
         self._rows = max(2, rows)
         self._log = math.log(self._rows)
+        # The odds of one in all records, or of all but one, are beyond this.
         self._most = math.log(2 * self._rows)
-        self._features: list[list[tuple[int, Spot]]] = []
-        expected = np.zeros((2, width))
-        place = 0
-        for part, ladder in zip(parts, found, strict=True):
-            options = range(len(part.options))
-            if part.joint:
-                self._features.append([(place + option, (1.0, 1.0)) for option in options])
-                place += len(part.options)
-            else:
-                self._features.append([(place, (ladder.bits[o], ladder.loss[o])) for o in options])
-                expected[:, place] = 0.7, 1 / len(parts)
-                place += 1
-        scale = np.array([1.0, 0.05])[:, None, None]
-        self._inner = np.tile(_WEIGHT * np.eye(width), (2, 1, 1)) * scale
+        self._joint = [number for number, part in enumerate(parts) if part.joint]
+        self._bits = [ladder.bits for ladder in found]
+        self._loss = [ladder.loss for ladder in found]
+        # A bit doubles the risk where columns tell different things.
+        expected = np.tile([[_BIT], [1 / len(parts)]], (1, len(parts)))
+        self._inner = np.array([_WEIGHT * np.eye(len(parts)), 0.05 * _WEIGHT * np.eye(len(parts))])
         self._outer = self._inner @ expected[:, :, None]
         self._weights = expected.tolist()
-        self._stale = 0
+        self._learned = 0
+
+    def alike(self, parent: Choice, child: Choice) -> bool:
+        """Whether both treat columns together in the same way; else nothing can be said."""
+        return all(parent[part] == child[part] for part in self._joint)
 
     def learn(self, parent: Choice, before: Spot, child: Choice, after: Spot) -> None:
         """Take note of what a change did."""
         before, after = self._odds(before), self._odds(after)
-        ends = all(abs(x) < 0.9 * self._most for x in (before[0], after[0]))
-        for axis in (0, 1) if ends else (1,):
-            changed: dict[int, float] = {}
-            for features, old, new in zip(self._features, parent, child, strict=True):
-                if old != new:
-                    for option, sign in ((old, -1), (new, 1)):
-                        place, values = features[option]
-                        changed[place] = changed.get(place, 0.0) + sign * values[axis]
-            places = list(changed)
-            by = np.array([changed[place] for place in places])
-            self._inner[axis][np.ix_(places, places)] += np.outer(by, by)
-            self._outer[axis][places, 0] += by * (after[axis] - before[axis])
-        self._stale += 1
-        if self._stale >= 10:
-            self._stale = 0
-            solved = np.linalg.solve(self._inner, self._outer)[:, :, 0]
+        changed = [part for part in range(len(parent)) if parent[part] != child[part]]
+        # Where all or none are found, more or less of a bit is not seen.
+        seen = all(abs(odds) < 0.9 * self._most for odds in (before[0], after[0]))
+        for axis, by in ((0, self._bits), (1, self._loss)) if seen else ((1, self._loss),):
+            change = np.array([by[part][child[part]] - by[part][parent[part]] for part in changed])
+            self._inner[axis][np.ix_(changed, changed)] += np.outer(change, change)
+            self._outer[axis][changed, 0] += change * (after[axis] - before[axis])
+        self._learned += 1
+        if self._learned % _AT_ONCE == 0:
             # Machines differ in the last digits, which must not decide.
-            self._weights = np.round(solved, 6).tolist()
+            self._weights = np.linalg.solve(self._inner, self._outer)[:, :, 0].round(6).tolist()
 
     def of(self, parent: Choice, before: Spot, child: Choice) -> Spot:
         """Return where a child is expected to lie."""
-        across, up = self._odds(before)
-        w, v = self._weights
-        for features, old, new in zip(self._features, parent, child, strict=True):
+        odds, up = self._odds(before)
+        for part, (old, new) in enumerate(zip(parent, child, strict=True)):
             if old != new:
-                for option, sign in ((old, -1), (new, 1)):
-                    place, (bits, loss) = features[option]
-                    across += sign * w[place] * bits
-                    up += sign * v[place] * loss
-        risk = 1 / (1 + math.exp(-min(self._most, max(-self._most, across))))
+                bits, loss = self._bits[part], self._loss[part]
+                odds += self._weights[0][part] * (bits[new] - bits[old])
+                up += self._weights[1][part] * (loss[new] - loss[old])
+        risk = 1 / (1 + math.exp(-min(self._most, max(-self._most, odds))))
         return max(0.0, 1 + math.log(risk) / self._log), min(1.0, max(0.0, up))
 
     def _odds(self, spot: Spot) -> Spot:

@@ -78,25 +78,27 @@ class _Breed:
     def best_child(self) -> _Child | None:
         """Return the most promising of some children, mostly; None if all were seen before."""
         parents = self._parents()
-        children: dict[Choice, _Child] = {}
-        for _ in range(_SEEN):
-            child = self._child(parents)
+        spots = [] if self.trials.single else [self._spot(choice) for choice in parents]
+        room, blind = crowding(spots), self.trials.single or self.random() < _BLIND
+        litter: dict[Choice, _Child] = {}
+        for tries in range(_SEEN if self.free else 0):
+            child = self._child(parents, room)
             if child.choice not in self.trials.seen:
-                children.setdefault(child.choice, child)
-                if len(children) == _LITTER:
-                    break
-        if not children:
-            return None
-        litter = list(children.values())
-        if self.trials.single or self.random() < _BLIND:
-            return litter[0]
+                litter.setdefault(child.choice, child)
+            if litter and (blind or len(litter) == _LITTER or tries > 3 * _LITTER):
+                break
+        known = [one for one in litter.values() if self.estimate.alike(one.parent, one.choice)]
+        if blind or not known:
+            return next(iter(litter.values()), None)
         front = [self._spot(choice) for choice in self.trials.front]
-        return max(litter, key=lambda child: round(gain(front, self._expected(child)), 9))
+        return max(known, key=lambda one: round(gain(front, self._expected(one)), 9))
 
     def learn(self, child: _Child) -> None:
         """Take note of what a child turned out to be."""
         figures = self.trials.last
-        if figures is not None and not self.trials.single:
+        if self.trials.single or not self.estimate.alike(child.parent, child.choice):
+            return
+        if figures is not None:
             spot = on_map(figures, self.trials.rows)
             self.estimate.learn(child.parent, self._spot(child.parent), child.choice, spot)
 
@@ -106,23 +108,24 @@ class _Breed:
     def _expected(self, child: _Child) -> tuple[float, float]:
         return self.estimate.of(child.parent, self._spot(child.parent), child.choice)
 
-    def _child(self, parents: list[Choice]) -> _Child:
+    def _child(self, parents: list[Choice], room: list[float]) -> _Child:
         """Return a child of a point: one part or two moved, or mixed with another point."""
-        first, second = self._pair(parents)
-        parent = parents[first]
+        first, second = self._pair(len(parents), room)
+        parent, other = parents[first], parents[second]
         child = list(parent)
         if self.random() < _MIXED:
-            child = [
-                a if self.random() < 0.5 else b
-                for a, b in zip(parent, parents[second], strict=True)
-            ]
+            child = [a if self.random() < 0.5 else b for a, b in zip(parent, other, strict=True)]
             rate = _CHANGED / max(1, len(self.free))
             changed = [part for part in self.free if self.random() < rate]
         else:
             changed = [self.free[self.below(len(self.free))] for _ in range(1 + self.below(2))]
         for part in changed:
             child[part] = self._moved(part, child[part])
-        return _Child(settled(self.parts, tuple(child)), parent)
+        choice = settled(self.parts, tuple(child))
+        # It is compared with the parent that treats columns together as it does.
+        if not self.estimate.alike(parent, choice) and self.estimate.alike(other, choice):
+            parent = other
+        return _Child(choice, parent)
 
     def _parents(self) -> list[Choice]:
         """Return the front, or those whose single figure is best."""
@@ -133,14 +136,11 @@ class _Breed:
         found = [choice for choice in trials.front if trials.judged[choice].risk <= _FOUND]
         return found or trials.front
 
-    def _pair(self, parents: list[Choice]) -> tuple[int, int]:
+    def _pair(self, n: int, room: list[float]) -> tuple[int, int]:
         """Return the places of two parents: one where the front has room, and one near it."""
-        n = len(parents)
         first, rival = self.below(n), self.below(n)
         if self.trials.single:
             return min(first, rival), self.below(n)
-        points = [on_map(self.trials.judged[choice], self.trials.rows) for choice in parents]
-        room = crowding(points)
         if room[rival] > room[first]:
             first = rival
         near = first + (1 + self.below(_PLACES)) * (1 if self.random() < 0.5 else -1)

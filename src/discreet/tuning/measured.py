@@ -167,9 +167,14 @@ def score_axes(name: str, before: pa.Table, run: pa.Table) -> dict[str, float]:
 
 
 def loss_of(task: Task, before: pa.Table, run: pa.Table) -> float:
-    """Return the loss of a run by a measure that the task names, over the numbers of both."""
-    assert task.measure is not None
-    return float(loss_by(task.measure)(*_numbers(before, run)))
+    """Return the loss of a run by a measure that the task names, over the numbers of both.
+
+    A function that is given gets all columns that count, and what is released.
+    """
+    if callable(task.measure):
+        return float(task.measure(before.select(list(task.counted)), run))
+    named: Callable[[Any, Any], float] = getattr(utility, str(task.measure))
+    return float(named(*_numbers(before, run)))
 
 
 def standards_of(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float]:
@@ -180,14 +185,6 @@ def standards_of(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float
     for name in task.standards:
         with suppress(BadInput):
             found[name] = float(STANDARDS[name](*((before, run) if name in _WHOLE else some)))
-    return found
-
-
-def loss_by(measure: str | Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:
-    """Return the function of a measure of loss that is given by name or as it is."""
-    if callable(measure):
-        return measure
-    found: Callable[[Any, Any], float] = getattr(utility, measure)
     return found
 
 
