@@ -217,12 +217,16 @@ def _found(proposal, steps, **roles):
 
 def test_what_a_search_may_choose_within(seen):
     content = propose(seen).to_search()
-    assert "steps" not in content
+    # Amounts are averaged as proposed.
+    assert [step["method"] for step in content["steps"]] == ["oma"]
     assert content["roles"]["quasi"] == list(content["hierarchies"])
     models = [{"model": "k-anonymity", "k": 5}]
-    assert content["search"] == {"risk": "linkage <= 0.05", "privacy": models}
+    bound = {"risk": "linkage <= 0.05"}
+    assert content["search"] == {**bound, "known": "quasi", "privacy": models}
     amounts = pa.table({"income": [float(i * i % 97) for i in range(50)]})
-    assert propose(inspect(amounts)).to_search()["search"] == {"risk": "linkage <= 0.05"}
+    content = propose(inspect(amounts)).to_search()
+    assert content["search"] == bound
+    assert "steps" not in content
 
 
 def test_the_steps_of_a_search_take_the_place_of_the_proposed(seen):

@@ -106,7 +106,8 @@ def test_points_that_break_a_standard_give_way_to_those_that_do_not():
 
 
 def test_progress_tells_how_far_it_is():
-    times = iter(range(10_000))
+    # A clock starts anywhere.
+    times = iter(range(5_000, 15_000))
     said = []
     judge = FakeJudge()
     trials = Trials(

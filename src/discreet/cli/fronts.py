@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 # Points that are told of, and the lines that are spent on what each does to the columns.
 SHOWN = 4
+# Columns that are named where an intruder knows many.
+_NAMED = 8
 _WORDS = {True: 3, False: 2}
 _AXES = {
-    "informed_linkage": "records that an intruder who knows the recipe is expected to find",
+    "informed_linkage": "share of the records that an intruder is expected to find",
     "information_loss": "share of the information that is lost, as a mean over the columns",
 }
 
@@ -28,7 +30,7 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
     ... }
     >>> for line in told(front):
     ...     print(line)
-    Risk: records that an intruder who knows the recipe is expected to find.
+    Risk: share of the records that an intruder is expected to find.
     Loss: share of the information that is lost, as a mean over the columns.
     <BLANKLINE>
     Recommended: 01
@@ -50,7 +52,16 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
 def axes(front: Mapping[str, Any]) -> list[str]:
     """Say what risk and loss are."""
     risk, loss = (_AXES.get(name, name) for name in (front[a]["name"] for a in ("risk", "loss")))
+    if front.get("known"):
+        risk += f" who knows the recipe and the values of {_some(front['known'])}"
     return [f"Risk: {risk}.", f"Loss: {loss}."]
+
+
+def _some(names: Sequence[str]) -> str:
+    """List a few names, and say how many more there are."""
+    more = len(names) - _NAMED
+    shown = [*names[:_NAMED], f"{more} more"] if more > 1 else list(names)
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def alternatives(front: Mapping[str, Any]) -> list[str]:

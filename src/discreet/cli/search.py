@@ -47,6 +47,13 @@ def search(
     keep: Annotated[
         str | None, typer.Option(help="Columns to release in full detail, such as age,region.")
     ] = None,
+    known: Annotated[
+        str | None,
+        typer.Option(
+            help="What the intruder knows: quasi, all, or columns such as age,region; by default the "
+            "quasi columns and confidential numbers."
+        ),
+    ] = None,
     minutes: Annotated[
         float | None, typer.Option(help="How long to search; 5 by default.", min=0)
     ] = None,
@@ -81,6 +88,7 @@ def search(
             risk=risk,
             loss=loss,
             keep=_names(keep),
+            known=known if known in (None, "all", "quasi") else _names(known),
             minutes=minutes,
             evaluations=evaluations,
             seed=seed,

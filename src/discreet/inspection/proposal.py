@@ -65,13 +65,22 @@ class Proposal:
     _head: _Head = field(repr=False)
 
     def to_search(self) -> dict[str, Any]:
-        """Return what a search may choose within: roles, hierarchies, its bound, k for the keys."""
-        content = self.recipe.model_dump(exclude_none=True)
-        del content["steps"]
+        """Return what a search may choose within: roles, hierarchies, its bound, k for the keys.
+
+        Where there are keys, ways to treat them are searched for, and amounts are averaged as they
+        are here: an intruder knows keys, and should not learn the amounts.
+        """
+        content = self.recipe.model_dump(exclude_none=True, exclude_defaults=True)
+        content["steps"] = [step for step in content["steps"] if step["method"] != "generalize"]
         content["hierarchies"] = {name: tree.spec for name, tree in self.hierarchies.items()}
         content["search"] = {"risk": f"linkage <= {_RISK}"}
         if self.recipe.roles.quasi:
-            content["search"] |= {"privacy": [{"model": "k-anonymity", "k": K}]}
+            content["search"] |= {
+                "known": "quasi",
+                "privacy": [{"model": "k-anonymity", "k": K}],
+            }
+        else:
+            del content["steps"]
         return content
 
     def with_steps(self, found: Recipe, said: Sequence[str]) -> Proposal:

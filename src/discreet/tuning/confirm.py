@@ -115,7 +115,9 @@ def confirm_one(task: Task, choice: Choice, seeds: int = SEEDS, seed: int = 0) -
     taken = []
     for run in runs:
         others = [one.after for one in runs if one is not run and one.whole]
-        found, columns = measured(task, run.before, run.after, others, drawn)
+        # Slow measures hardly scatter: those of one run do.
+        slow = run is runs[0]
+        found, columns = measured(task, run.before, run.after, others, drawn, slow=slow)
         taken.append((found | run.figures, columns))
     point = _point(task, choice, recipe, taken)
     for name, most in task.standards.items():
@@ -194,10 +196,9 @@ def _point(task: Task, choice: Choice, recipe: Recipe, taken: Taken) -> Point:
 
 
 def _means(found: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Return the mean of each figure that all of the runs have."""
-    first, *others = found
-    shared = [key for key in first if all(key in one for one in others)]
-    return {key: float(np.mean([one[key] for one in found])) for key in shared}
+    """Return the mean of each figure over the runs that have it."""
+    keys = dict.fromkeys(key for one in found for key in one)
+    return {key: float(np.mean([one[key] for one in found if key in one])) for key in keys}
 
 
 def _parts(task: Task, choice: Choice) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -278,6 +279,7 @@ def confirmed_front(
         searched=[(one.risk, one.loss) for one in judged.values() if not one.broken],
         dropped=held.dropped,
         score=score,
+        known=task.known,
     )
 
 

@@ -61,6 +61,8 @@ class Front:
         From the least risk to the least loss; none is worse than another in both.
     risk, loss : Axis
         What risk and loss are, and their bounds.
+    known : tuple of str
+        The columns that the intruder knows.
     rows, searched_rows : int
         The records of the table, and those that were searched with.
     evaluations : int
@@ -89,6 +91,7 @@ class Front:
     dropped: Mapping[str, int] = field(default_factory=dict)
     score: bool = False
     stopped: bool = False
+    known: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -122,6 +125,7 @@ class Front:
             "seconds": round(self.seconds, 1),
             "seed": self.seed,
             "stopped": self.stopped,
+            "known": list(self.known),
             "risk": _axis(self.risk),
             "loss": _axis(self.loss),
             "figures": _figures(self.points),

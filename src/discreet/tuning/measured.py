@@ -35,11 +35,14 @@ def measured(
     run: pa.Table,
     others: Sequence[pa.Table],
     drawn: Collection[str] = (),
+    *,
+    slow: bool = True,
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Take every measure of a run; and the loss of each column.
 
     The intruder learns from the other runs; where there are none, from the run itself, and knows
-    which columns were drawn. A measure that there is nothing for, such as numbers, is left out.
+    which columns were drawn. A measure that there is nothing for, such as numbers, is left out;
+    without `slow`, so are those that take most of the time and that no standard is about.
     `risk` and `loss` are among them: what the front is drawn by.
     """
     with warnings.catch_warnings():
@@ -49,6 +52,8 @@ def measured(
         found["information_loss"] = float(np.mean([*columns.values()])) if columns else 0.0
         some = _some(before, run)
         for key, take in _MEASURES.items():
+            if key in _SLOW and not slow and key not in task.standards:
+                continue
             try:
                 found[key] = float(take(*(before, run) if key in _WHOLE else some))
             except BadInput:
@@ -122,6 +127,7 @@ def _il1s(before: pa.Table, run: pa.Table) -> float:
     return il1s(before, run, normalize=True)
 
 
+_SLOW = ("pmse", "models")
 _WHOLE = ("interval_disclosure", "il1s", "correlations", "blanks")
 _MEASURES: dict[str, Callable[[pa.Table, pa.Table], float]] = {
     "distance_linkage": _distance,

@@ -131,7 +131,7 @@ class Trials:
         self._losses: list[float] = []
         self._broken = math.inf
         self._progress, self._bound, self._clock = progress, bound, clock
-        self._start = self._reported = clock()
+        self._start, self._reported = clock(), 0.0
 
     @property
     def evaluations(self) -> int:
