@@ -14,6 +14,8 @@ _STRENGTHS = (0, 100, 50, 25, 75)
 
 # So many of the given seeds go before those from the profiles, which gain more than the others.
 _FIRST = 8
+# Ways to treat columns together that are tried before the profiles.
+_FIRST = 8
 
 
 def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Choice] = ()) -> bool:
