@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from discreet.tuning.figures import Figures
@@ -5,7 +7,7 @@ from discreet.tuning.journal import Journal
 from discreet.tuning.lagrange import ladders, lagrange_seeds
 from discreet.tuning.loop import run
 from discreet.tuning.pareto import hypervolume, non_dominated
-from discreet.tuning.trials import Budget, Trials
+from discreet.tuning.trials import POPULATION, Budget, Trials
 from tests.tuning.fake import FakeJudge
 
 
@@ -144,3 +146,31 @@ def test_what_the_journal_knows_is_not_judged_again(tmp_path):
     assert judge.calls == 0
     assert front_of(again) == front_of(first)
     assert path.read_bytes() == written
+
+
+def test_where_one_figure_counts_the_best_is_tried_with_what_is_done_together():
+    class Together(FakeJudge):
+        """The last part is worth something only if the others are not at their first option."""
+
+        def figures(self, choice, queries=None):
+            if choice[-1] == 2 and 0 not in choice[:-1]:
+                return Figures(0.0, 0.0)
+            return super().figures((*choice[:-1], 0), queries)
+
+    judge = Together(parts=4, options=6)
+    judge.parts = [*judge.parts[:-1], replace(judge.parts[-1], joint=True)]
+    trials = searched(judge, 60, single=True)
+    assert trials.best() == Figures(0.0, 0.0)
+
+
+def test_where_one_figure_counts_a_choice_that_looks_much_worse_is_not_judged_in_full():
+    class Percent(FakeJudge):
+        def figures(self, choice, queries=None):
+            found = super().figures(choice, queries)
+            return Figures(100 * found.risk, 100 * found.loss)
+
+    judge = Percent(parts=5, options=6)
+    trials = searched(judge, 400, single=True)
+    assert POPULATION < len(trials.judged) < trials.evaluations
+    least = min(f.risk + f.loss for f in map(judge.figures, judge.every()))
+    assert trials.best().risk + trials.best().loss <= 1.005 * least
