@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from discreet.tuning.estimate import Estimate
 from discreet.tuning.lagrange import Ladder
 from discreet.tuning.pareto import crowding, gain, on_map
-from discreet.tuning.space import Choice, Part
+from discreet.tuning.space import Choice, Part, settled
 from discreet.tuning.trials import Trials
 
 # Parts of a child that are changed, on average.
@@ -37,22 +37,6 @@ def evolve(trials: Trials, parts: Sequence[Part], found: Sequence[Ladder], seed:
     while child := breed.best_child():
         trials.race(child.choice)
         breed.learn(child)
-
-
-def settled(parts: Sequence[Part], choice: Choice) -> Choice:
-    """Return a choice with the first option in every part that another part decides alone."""
-    decided = {
-        column
-        for part, option in zip(parts, choice, strict=True)
-        if part.options[option].alone
-        for column in part.columns
-    }
-    if not decided:
-        return choice
-    return tuple(
-        option if part.joint or not decided.issuperset(part.columns) else 0
-        for part, option in zip(parts, choice, strict=True)
-    )
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.tuning.evolve import evolve, settled
+from discreet.tuning.evolve import evolve
 from discreet.tuning.lagrange import ladders, lagrange_seeds
-from discreet.tuning.space import Choice, Part
+from discreet.tuning.space import Choice, Part, settled
 from discreet.tuning.trials import Finished, Trials
 
 # Choices of the same strength in all parts, in hundredths: a front before anything is known.
 _STRENGTHS = (0, 100, 50, 25, 75)
 
-# So many of the given seeds go before those from the profiles, which gain more than the others.
-_FIRST = 8
 # Ways to treat columns together that are tried before the profiles.
 _FIRST = 8
 
