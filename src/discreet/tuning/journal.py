@@ -73,6 +73,12 @@ class Journal:
             self._file.close()
 
 
+def is_journal(path: Path) -> bool:
+    """Tell whether a file is the journal of a search, by how it begins."""
+    with path.open("rb") as file:
+        return file.read(12) in (b"", b'{"version": ')
+
+
 def _read(path: Path, header: Mapping[str, Any], known: dict[Key, Figures]) -> int | None:
     """Read a journal; returns where its whole lines end, or None if not even its header is whole.
 
