@@ -207,7 +207,7 @@ def _parts(task: Task, choice: Choice) -> tuple[dict[str, str], tuple[str, ...]]
     said: dict[str, list[Option]] = {}
     for number, part in enumerate(space.parts):
         option = space.option(choice, number)
-        for name in part.columns if option.steps or not part.joint else ():
+        for name in space.treated(choice, number) if option.steps or not part.joint else ():
             own = said.setdefault(name, [])
             if option.alone or not any(one.steps for one in own):
                 own.clear()
