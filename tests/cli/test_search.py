@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from discreet import write_table
-from discreet.cli.search import _line
+from discreet.cli.fronts import progress_line
 from discreet.datasets import make_households
 from discreet.recipe import Recipe
 from discreet.tuning.figures import Figures
@@ -120,12 +120,14 @@ def test_bad_input_is_one_sentence(place, run, arguments, message):
 
 def test_the_line_that_tells_how_far_it_is():
     best = Figures(0.0412, 0.2)
-    assert _line(Progress(1200, 61.2, 9, best), 5, None) == (
+    assert progress_line(Progress(1200, 61.2, 9, best), 5, None) == (
         "1,200 tried, 61 of 300 s; best risk 0.0412, loss 0.2 (Ctrl-C ends it)"
     )
-    assert _line(Progress(0, 0.2, 0, None), None, 50) == "0 of 50 tried, 0 s (Ctrl-C ends it)"
+    assert (
+        progress_line(Progress(0, 0.2, 0, None), None, 50) == "0 of 50 tried, 0 s (Ctrl-C ends it)"
+    )
     confirming = Progress(50, 9.7, 9, best, "confirming on fresh seeds: 3 of 12")
-    assert _line(confirming, None, 50) == (
+    assert progress_line(confirming, None, 50) == (
         "50 of 50 tried, 10 s; confirming on fresh seeds: 3 of 12"
     )
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from discreet.tuning.trials import Progress
 
 # Points that are told of, and the lines that are spent on what each does to the columns.
 SHOWN = 4
@@ -148,3 +155,27 @@ def _wrapped(text: str, width: int, lines: int, indent: str = "") -> list[str]:
         placeholder=" ...",
     )
     return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in wrapped]
+
+
+@contextmanager
+def progress(
+    minutes: float | None, evaluations: int | None
+) -> Iterator[Callable[[Progress], None] | None]:
+    """Show how far the search is and the best so far, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with Console(stderr=True).status("reading the table ...") as status:
+        yield lambda so_far: status.update(progress_line(so_far, minutes, evaluations))
+
+
+def progress_line(so_far: Progress, minutes: float | None, evaluations: int | None) -> str:
+    """Say how far a search is."""
+    of = "" if evaluations is None else f" of {evaluations:,}"
+    limit = "" if minutes is None else f" of {60 * minutes:.0f}"
+    tried = f"{so_far.evaluations:,}{of} tried, {so_far.seconds:.0f}{limit} s"
+    if so_far.doing != "searching":
+        return f"{tried}; {so_far.doing}"
+    best = so_far.best
+    found = "" if best is None else f"; best risk {best.risk:.3g}, loss {best.loss:.3g}"
+    return f"{tried}{found} (Ctrl-C ends it)"

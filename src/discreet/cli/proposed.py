@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli import show
-from discreet.cli.fronts import alternatives, axes, differences, figures
+from discreet.cli.fronts import alternatives, axes, differences, figures, progress
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -28,13 +27,15 @@ def searched(
     from discreet.tuning.search import search
 
     try:
-        with show.progress("searching for steps that protect and lose little"):
+        with progress(minutes, evaluations) as tell:
             front = search(
                 file,
                 proposal.to_search(),
                 minutes=minutes,
                 evaluations=evaluations,
+                progress=tell,
                 dialect=dialect,
+                quick=True,
             )
     except BadInput as error:
         return proposal, {"said": f"Note: no search for steps: {error}."}

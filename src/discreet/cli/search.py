@@ -5,22 +5,19 @@ from __future__ import annotations
 import csv
 import os
 import shlex
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from discreet.cli import options, show
+from discreet.cli.fronts import progress as told_progress
 from discreet.cli.fronts import told
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.tuning.front import Front
-    from discreet.tuning.trials import Progress
 
 _Recipe = Annotated[
     Path, typer.Option("--recipe", help="TOML file with roles, and the steps that are given.")
@@ -50,8 +47,8 @@ def search(
     known: Annotated[
         str | None,
         typer.Option(
-            help="What the intruder knows: quasi, all, or columns such as age,region; by default the "
-            "quasi columns and confidential numbers."
+            help="What the intruder knows: quasi, all, or columns such as age,region; by default "
+            "the quasi columns and confidential numbers."
         ),
     ] = None,
     minutes: Annotated[
@@ -81,7 +78,7 @@ def search(
     folder = _folder(file, out, resume or force)
     if evaluations is None and minutes is None:
         minutes = MINUTES
-    with _progress(minutes, evaluations) as progress:
+    with told_progress(minutes, evaluations) as progress:
         front = find(
             file,
             recipe,
@@ -117,7 +114,7 @@ def sweep(
     from discreet.tuning.sweep import sweep as try_all
 
     folder = _folder(file, out, force)
-    with _progress(None, None) as progress:
+    with told_progress(None, None) as progress:
         front = try_all(
             file,
             recipe,
@@ -155,29 +152,6 @@ def _folder(file: Path, out: Path | None, may_exist: bool) -> Path:
             "it with --force"
         )
     return folder
-
-
-@contextmanager
-def _progress(
-    minutes: float | None, evaluations: int | None
-) -> Iterator[Callable[[Progress], None] | None]:
-    """Show how far the search is and the best so far, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with Console(stderr=True).status("reading the table ...") as status:
-        yield lambda so_far: status.update(_line(so_far, minutes, evaluations))
-
-
-def _line(so_far: Progress, minutes: float | None, evaluations: int | None) -> str:
-    of = "" if evaluations is None else f" of {evaluations:,}"
-    limit = "" if minutes is None else f" of {60 * minutes:.0f}"
-    tried = f"{so_far.evaluations:,}{of} tried, {so_far.seconds:.0f}{limit} s"
-    if so_far.doing != "searching":
-        return f"{tried}; {so_far.doing}"
-    best = so_far.best
-    found = "" if best is None else f"; best risk {best.risk:.3g}, loss {best.loss:.3g}"
-    return f"{tried}{found} (Ctrl-C ends it)"
 
 
 def _print(

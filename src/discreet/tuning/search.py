@@ -46,6 +46,7 @@ def search(
     force: bool = False,
     progress: Callable[[Progress], None] | None = None,
     dialect: Mapping[str, str | None] | None = None,
+    quick: bool = False,
 ) -> Front:
     """Search the releases of a table that have the least risk and the least loss.
 
@@ -93,6 +94,8 @@ def search(
         Called now and then with the evaluations done, the seconds and the best so far.
     dialect : mapping, optional
         How a CSV is written, as in `discreet.read_table`.
+    quick : bool
+        Confirm only a few points, by the measures that take little time.
 
     Returns
     -------
@@ -116,6 +119,10 @@ def search(
         table, recipe, risk=risk, loss=loss, keep=keep, known=known, privacy=privacy,
         standards=standards, seed=seed, dialect=dialect,
     )  # fmt: skip
+    if all(len(part.options) == 1 for part in task.space.parts):
+        raise BadInput(
+            "the steps of the recipe leave nothing to search; take out those that are to be found"
+        )
     trials = Trials(
         Judge(task, seed=seed),
         task.table.num_rows,
@@ -134,6 +141,7 @@ def search(
             seconds=lambda: trials.seconds,
             seed=seed,
             tell=trials.tell,
+            quick=quick,
         )
         front = replace(front, stopped=stopped)
     finally:
