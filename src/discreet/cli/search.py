@@ -56,7 +56,7 @@ def search(
     ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option(help="How many releases to try instead; a rerun gives the same.", min=1),
+        typer.Option(help="How many recipes to try instead; a rerun gives the same.", min=1),
     ] = None,
     seed: _Seed = 0,
     out: _Out = None,
@@ -67,7 +67,7 @@ def search(
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
-    """Search for the releases of a table with the least risk and loss: a recipe for each."""
+    """Search for the recipes whose releases of a table have the least risk and loss."""
     from discreet.tuning.search import MINUTES
     from discreet.tuning.search import search as find
 
@@ -166,7 +166,7 @@ def _print(
     for line in told(content, min(show.out.width, 100)):
         _say(line)
     _say("")
-    _say(f"All points: {folder / 'index.html'}; their recipes: {folder / 'recipes'}")
+    _say(f"All recipes: {folder / 'index.html'}, with files in {folder / 'recipes'}")
     _say(f"Never share {folder}: it tells about the original. To protect the table, run")
     _say(f"  {next_command}")
 
@@ -178,7 +178,7 @@ def _summary(content: Mapping[str, Any], file: Path) -> str:
     sample = "" if searched == rows else f", searched on {searched:,} of them"
     count = len(content["points"])
     return (
-        f"{stopped}{content['evaluations']:,} releases of {file.name} ({rows:,} records{sample}) "
+        f"{stopped}{content['evaluations']:,} recipes for {file.name} ({rows:,} records{sample}) "
         f"tried in {content['seconds']:.0f} s; {count} to choose from."
     )
 

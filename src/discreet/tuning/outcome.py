@@ -63,10 +63,12 @@ def _recoded(
         return UNCHANGED
     labels = [label for label in pc.unique(cells).to_pylist() if label != _ROOT]
     regular = step["method"] == "generalize" and not step.get("local")
+    starred = pc.mean(pc.equal(cells, _ROOT)).as_py() - before.null_count / max(1, len(before))
+    if set(labels) <= set(pc.unique(pc.cast(before, pa.string())).to_pylist()):
+        return f"{_share(starred)} *"
     words = level_words({"kind": "table"}, 1, labels if regular else [], name)
     if not regular or "broader" in words:
         words = f"in {len(labels)} groups"
-    starred = pc.mean(pc.equal(cells, _ROOT)).as_py() - before.null_count / max(1, len(before))
     return words + (f" ({_share(starred)} *)" if starred > 0 else "")
 
 

@@ -26,6 +26,8 @@ from discreet.tuning.trials import Budget, Progress, Trials
 
 # Where neither minutes nor evaluations are given.
 MINUTES = 5.0
+# Of the time of a quick search; the rest is for confirming.
+_SEARCHING = 0.75
 
 
 def search(
@@ -95,7 +97,7 @@ def search(
     dialect : mapping, optional
         How a CSV is written, as in `discreet.read_table`.
     quick : bool
-        Confirm only a few points, by the measures that take little time.
+        Confirm only a few points, by the measures that take little time, within `minutes`.
 
     Returns
     -------
@@ -111,7 +113,7 @@ def search(
     >>> front.evaluations, front.points[0].risk < front.points[-1].risk
     (4, True)
     """
-    budget = _budget(minutes, evaluations)
+    budget = _budget(minutes, evaluations, quick)
     target = None if out is None else Path(out)
     if target is not None:
         check_front(target, force or resume)
@@ -151,7 +153,7 @@ def search(
     return front
 
 
-def _budget(minutes: float | None, evaluations: int | None) -> Budget:
+def _budget(minutes: float | None, evaluations: int | None, quick: bool) -> Budget:
     if minutes is not None and evaluations is not None:
         raise BadInput("give minutes or evaluations, not both")
     if evaluations is not None:
@@ -161,7 +163,7 @@ def _budget(minutes: float | None, evaluations: int | None) -> Budget:
     minutes = MINUTES if minutes is None else minutes
     if not minutes > 0:
         raise BadInput(f"minutes = {minutes:g} must be more than 0")
-    return Budget(seconds=60 * minutes)
+    return Budget(seconds=60 * minutes * (_SEARCHING if quick else 1))
 
 
 def _journal(target: Path | None, task: Task, seed: int, resume: bool) -> Journal:
