@@ -22,7 +22,7 @@ from discreet.table.columns import kind_of
 from discreet.tuning.space import Choice, Option, Part, Space
 
 # Sizes of classes that are tried, above what is demanded.
-_SIZES = (3, 5, 10, 20, 50, 100)
+_SIZES = (3, 5, 10, 30, 100, 300, 1000)
 _GROUPS = (3, 5, 10, 20, 50, 100)
 # A class is at most this share of the records.
 _LARGEST = 0.1
@@ -176,8 +176,9 @@ class _OfKeys:
         """Return the ways to make the keys k-anonymous, from small to large k."""
         options: list[Option] = []
         for k in self._sizes():
-            # Blanks that match anything protect little, whatever k is: once is enough.
-            readings = ["own", "value"] if options else ["match", "own", "value"]
+            # Blanks that match anything protect little, whatever k is, and those that are a value
+            # of their own lose more: once is enough.
+            readings = ["own"] if options else ["match", "own", "value"]
             options += self._ways([_shared_by(k)], readings)
         return options
 
