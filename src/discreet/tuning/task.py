@@ -126,7 +126,8 @@ def read_task(
     [('age',), ('sex',), ('income',), ('age', 'sex')]
     """
     said = {"risk": risk, "loss": loss, "known": known, "privacy": privacy, "standards": standards}
-    asked = read_asked(recipe, {**said, "keep": list(keep) or None})
+    kept = keep if isinstance(keep, str) else list(keep)
+    asked = read_asked(recipe, {**said, "keep": kept or None})
     measure, most = read_loss(asked.search.get("loss"))
     with open_engine(choose("auto", table), table=table) as engine:
         markers = asked.recipe([]).null_markers
