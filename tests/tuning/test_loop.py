@@ -140,6 +140,7 @@ def test_lagrange_seeds_are_the_lower_hull_of_loss_and_bits():
 def test_what_the_journal_knows_is_not_judged_again(tmp_path):
     path = tmp_path / "journal.jsonl"
     first = searched(FakeJudge(), 200, journal=Journal(path, {"seed": 0}))
+    first.journal.close()
     written = path.read_bytes()
     judge = FakeJudge()
     again = searched(judge, 200, journal=Journal(path, {"seed": 0}, resume=True))

@@ -99,6 +99,8 @@ def _best(front: Mapping[str, Any]) -> Mapping[str, Any]:
 def axes(front: Mapping[str, Any]) -> list[str]:
     """Say what risk and loss are."""
     risk, loss = (_AXES.get(name, name) for name in (front[a]["name"] for a in ("risk", "loss")))
+    # Rows that are seen to belong together are found together.
+    risk = risk.replace("records", front.get("found", "records"))
     if front.get("known"):
         risk += f" who knows the recipe and the values of {_some(front['known'])}"
     return [f"Risk: {risk}.", f"Loss: {loss}."]

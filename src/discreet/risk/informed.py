@@ -161,10 +161,10 @@ def informed_linkage(
     (8, 0.3)
     """
     before, after, *others = (as_table(table) for table in (original, protected, *reruns))
-    columns = _columns(before, after, others, known)
+    columns = columns_of(before, after, others, known)
     order = np.random.default_rng(0).permutation(before.num_rows)
     asked = np.sort(order[: _checked(queries, len(order))])
-    chance = _chance_in(columns, drawn, bool(others))
+    chance = chance_in(columns, drawn, bool(others))
     hits, bits = np.zeros((2, len(order))), dict.fromkeys(columns, 0.0)
     joint: set[str] = set()
     for some, cells in learned_from(order, asked, len(others)):
@@ -191,7 +191,7 @@ def informed_linkage(
     return result if detail else result.value
 
 
-def _columns(
+def columns_of(
     before: pa.Table, after: pa.Table, others: list[pa.Table], known: str | Sequence[str]
 ) -> dict[str, Column]:
     """Return the columns that the intruder knows; refuse tables that do not go together."""
@@ -220,7 +220,7 @@ def _checked(queries: int | None, n: int) -> int:
     return n if queries is None else min(n, queries)
 
 
-def _chance_in(
+def chance_in(
     columns: dict[str, Column], drawn: Collection[str] | None, rerun: bool
 ) -> Collection[str]:
     """Return the columns that chance decided."""

@@ -315,7 +315,15 @@ def confirmed_front(
         dropped=held.dropped,
         score=score,
         known=task.known,
+        found=_what_is_found(task),
     )
+
+
+def _what_is_found(task: Task) -> str:
+    """Name what an intruder finds: records, or all rows of somebody."""
+    if task.unit is None:
+        return "records"
+    return "households" if task.unit == task.space.base["roles"].get("household") else "units"
 
 
 def _rows_of(task: Task) -> int:

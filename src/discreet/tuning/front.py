@@ -65,6 +65,8 @@ class Front:
         What risk and loss are, and their bounds.
     known : tuple of str
         The columns that the intruder knows.
+    found : str
+        What is found: records; or units or households by all of their rows.
     rows, searched_rows : int
         The records of the table, and those that were searched with.
     evaluations : int
@@ -94,6 +96,7 @@ class Front:
     score: bool = False
     stopped: bool = False
     known: tuple[str, ...] = ()
+    found: str = "records"
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -128,6 +131,7 @@ class Front:
             "seed": self.seed,
             "stopped": self.stopped,
             "known": list(self.known),
+            "found": self.found,
             "risk": _axis(self.risk),
             "loss": _axis(self.loss),
             "figures": _figures(self.points),
