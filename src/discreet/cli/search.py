@@ -50,8 +50,8 @@ def search(
     known: Annotated[
         str | None,
         typer.Option(
-            help="What the intruder knows: quasi, all, or columns such as age,region; by default the "
-            "quasi columns and confidential numbers."
+            help="What the intruder knows: quasi, all, or columns such as age,region; by default "
+            "the quasi columns and confidential numbers."
         ),
     ] = None,
     minutes: Annotated[

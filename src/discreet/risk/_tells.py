@@ -58,6 +58,7 @@ class Column:
     def __init__(
         self, name: str, original: pa.ChunkedArray, released: Sequence[pa.ChunkedArray]
     ) -> None:
+        original, *released = _told_apart([original, *released])
         numeric = [kind_of(column.type) == "numeric" for column in (original, *released)]
         self.ordered, self.numeric = numeric[0], all(numeric)
         if self.ordered:
@@ -224,6 +225,29 @@ class Column:
 
 
 # Codes
+
+
+def _told_apart(columns: list[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
+    """Return columns of exact numbers that float64 would make equal as ranks among all of them."""
+    if not all(pa.types.is_integer(c.type) or pa.types.is_decimal(c.type) for c in columns):
+        return columns
+    if not any(_has_many_digits(column) for column in columns):
+        return columns
+    scale = max(getattr(column.type, "scale", 0) for column in columns)
+    kind = pa.decimal256(76, max(0, scale))
+    exact = pa.chunked_array([c for column in columns for c in column.cast(kind).chunks], kind)
+    _, ranks = np.unique(np.array(exact.drop_null().to_pylist(), object), return_inverse=True)
+    codes = np.zeros(len(exact), np.int64)
+    codes[exact.is_valid().to_numpy()] = ranks
+    whole = pa.chunked_array([pa.array(codes, mask=exact.is_null().to_numpy())])
+    n = len(columns[0])
+    return [whole.slice(start, n) for start in range(0, len(whole), n)]
+
+
+def _has_many_digits(column: pa.ChunkedArray) -> bool:
+    ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
+    scale = max(0, getattr(column.type, "scale", 0))
+    return any(abs(end) * 10**scale > 2**53 for end in ends)
 
 
 def _coded(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

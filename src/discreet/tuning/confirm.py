@@ -7,7 +7,7 @@ from seeds that nothing was chosen by.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,8 @@ _LAYERS = 3
 # Rows that measures are taken by where the table is not in memory.
 _ROWS = 20_000
 Judged = dict[Choice, Figures]
+# Figures and losses of columns, by run.
+Taken = list[tuple[dict[str, float], dict[str, float]]]
 
 
 class NotConfirmed(Exception):
@@ -108,10 +110,20 @@ def confirm_one(task: Task, choice: Choice, seeds: int = SEEDS, seed: int = 0) -
         drawn = {c for step in recipe.steps if step.build().is_random for c in step.columns}
         fresh = [derived(seed, "fresh", str(run)) for run in range(seeds if drawn else 1)]
         runs = [_run(task, recipe, one) for one in fresh]
+        taken = _taken(task, runs, drawn)
     except BadInput as error:
         raise NotConfirmed("refused by the flow", str(error)) from None
     except BrokenPromise as error:
         raise NotConfirmed("did not pass the check", str(error)) from None
+    point = _point(task, choice, recipe, taken)
+    for name, most in task.standards.items():
+        if point.measures.get(name, 0.0) > most:
+            raise NotConfirmed("broke a standard", f"{name} is {point.measures[name]:.3g}")
+    return point
+
+
+def _taken(task: Task, runs: Sequence[_Run], drawn: Collection[str]) -> Taken:
+    """Take the measures of each run; the intruder learns from the others."""
     taken = []
     for run in runs:
         others = [one.after for one in runs if one is not run and one.whole]
@@ -119,11 +131,7 @@ def confirm_one(task: Task, choice: Choice, seeds: int = SEEDS, seed: int = 0) -
         slow = run is runs[0]
         found, columns = measured(task, run.before, run.after, others, drawn, slow=slow)
         taken.append((found | run.figures, columns))
-    point = _point(task, choice, recipe, taken)
-    for name, most in task.standards.items():
-        if point.measures.get(name, 0.0) > most:
-            raise NotConfirmed("broke a standard", f"{name} is {point.measures[name]:.3g}")
-    return point
+    return taken
 
 
 def _run(task: Task, recipe: Recipe, seed: int) -> _Run:
@@ -169,9 +177,6 @@ def _stacked(
     return pa.concat_tables(before), pa.concat_tables(after)
 
 
-Taken = list[tuple[dict[str, float], dict[str, float]]]
-
-
 def _point(task: Task, choice: Choice, recipe: Recipe, taken: Taken) -> Point:
     figures = _means([found for found, _ in taken])
     spread: dict[str, tuple[float, float]] = {
@@ -207,7 +212,7 @@ def _parts(task: Task, choice: Choice) -> tuple[dict[str, str], tuple[str, ...]]
     said: dict[str, list[Option]] = {}
     for number, part in enumerate(space.parts):
         option = space.option(choice, number)
-        for name in part.columns if option.steps or not part.joint else ():
+        for name in space.treated(choice, number) if option.steps or not part.joint else ():
             own = said.setdefault(name, [])
             if option.alone or not any(one.steps for one in own):
                 own.clear()
@@ -297,12 +302,12 @@ def _confirmed(
 ) -> _Held:
     """Confirm points of the front; where most do not hold up, of the front without those."""
     left = {one: figures for one, figures in judged.items() if _may_run(task, one)}
-    held = _Held([], Counter(), "nothing was tried")
+    held = _Held([], Counter(), "each that was tried leaves all columns out; search longer")
     try:
         for _ in range(_LAYERS):
             front = [list(left)[place] for place in non_dominated(list(left.values()))]
             if front and left[front[0]].broken:
-                held.why = held.why if held.dropped else "every point breaks a minimum standard"
+                held.why = held.why if held.dropped else _why_broken(task, front[0], seed)
                 break
             tried = _confirm_along(task, {one: left[one] for one in front}, seeds, seed, held, tell)
             left = {one: figures for one, figures in left.items() if one not in tried}
@@ -312,6 +317,15 @@ def _confirmed(
         if not held.points:
             raise
     return held
+
+
+def _why_broken(task: Task, choice: Choice, seed: int) -> str:
+    """Say why not even the best point can be released."""
+    try:
+        confirm_one(task, choice, 1, seed)
+    except NotConfirmed as error:
+        return str(error)
+    return "every point breaks a minimum standard"
 
 
 def _confirm_along(
