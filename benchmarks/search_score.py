@@ -2,8 +2,9 @@
 
 Run one table with ``python -m benchmarks --large --rows "search_score/*Census*"``. The score's own
 intruders know nothing of the method, so that it is no measure of safety: beside it stands the share
-of records that an intruder finds who knows the recipe (`informed_linkage`). Noise that moves related
-columns alike has a good score and hides little; what a search reaches without it stands beside it.
+of records that an intruder finds who knows the recipe (`informed_linkage`). Noise that moves
+related columns alike has a good score and hides little; what a search reaches without it stands
+beside it.
 """
 
 import os
