@@ -387,7 +387,15 @@ def _joint(columns: _Columns, hierarchies: Mapping[str, Hierarchy]) -> list[Part
         asked.privacy,
         asked.names("keep"),
         columns.scored,
+        _counted(asked),
     )
+
+
+def _counted(asked: Asked) -> str:
+    """Name what k counts, as in a recipe."""
+    by_default = "households" if asked.roles.household else "units" if asked.roles.unit else "rows"
+    counts = asked.content.get("counts") or by_default
+    return "records" if counts == "rows" else str(counts)
 
 
 def _valid(space: Space) -> Space:
