@@ -129,11 +129,10 @@ class Sheet:
         n, order = len(self.rows), np.argsort(moved.x[:, 0], kind="stable")
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        given = (
-            *(self._places.array, self._scores.array, layout),
-            *(order, place[self.rows], moved.x[order], moved.y[self.rows]),
-            *(moved.root, UNIT * moved.peaks, UNIT * moved.nulls, float(UNIT)),
-        )
+        sheet = self._places.array, self._scores.array
+        normal = moved.root, UNIT * moved.peaks, UNIT * moved.nulls
+        x, y = moved.x[order], moved.y[self.rows]
+        given = sheet, layout, (order, place), self.rows, x, y, normal, float(UNIT)
         hits = np.zeros(n)
         over_ranges(lambda a, b: own_is_likeliest(*given, a, b, hits), n, chunk=256)
         return hits

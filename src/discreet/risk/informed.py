@@ -132,12 +132,12 @@ def informed_linkage(
     - A null is a value like any other, on either side.
     - Records that are not in the release are not looked for, nor confused with others.
 
-    All this takes columns to be independent given the record. A second intruder does not, where drawn
-    numbers move alike, as they do with correlated noise (a correlation of 0.2 or more). On ranks,
-    values or logarithms, whichever tells most, a line says what is released of an original on
-    average in each of these columns, and what is left is taken to be normal, with its covariance.
-    The scores of all other columns are added. Both learn from the same, and the one who finds more
-    records is reported.
+    All this takes columns to be independent given the record. A second intruder does not, where
+    drawn numbers move alike, as they do with correlated noise (a correlation of 0.2 or more). On
+    ranks, values or logarithms, whichever tells most, a line says what is released of an original
+    on average in each of these columns, and what is left is taken to be normal, with its
+    covariance. The scores of all other columns are added. Both learn from the same, and the one
+    who finds more records is reported.
 
     Time grows with queries times records
     times columns, but most originals are left after the first columns, which are those that tell

@@ -80,8 +80,7 @@ def joint_parts(
         Columns whose values stay; cells may be blanked where nothing else helps.
     scored : bool
         The search goes by a score. Then related columns may also be moved alike; elsewhere not,
-        since the informed intruder looks at each column by itself, and would take that for safer
-        than it is.
+        since the search adds up what each column tells, and would take that for safer than it is.
     counted : str
         What k counts: records, households or units.
 
