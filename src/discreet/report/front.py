@@ -399,12 +399,17 @@ def _searched(front: Facts) -> list[tuple[str, str]]:
         ("recipes tried", f"{front['evaluations']:,}{_time(front['seconds'])}"),
         ("shown", counted(len(front["points"]), "recipe") + " that no other beats"),
         ("measured on", on),
+        *([("the intruder knows", ", ".join(front["known"]))] if _known(front) else []),
         *(
             (f"left out: {why}", counted(n, "recipe"))
             for why, n in front.get("dropped", {}).items()
         ),
         ("seed of the search", figure(front["seed"])),
     ]
+
+
+def _known(front: Facts) -> bool:
+    return bool(front.get("known")) and _found(front["risk"])
 
 
 def _time(seconds: float | None) -> str:

@@ -239,7 +239,9 @@ def _parts(task: Task, choice: Choice, came: Came) -> tuple[dict[str, str], tupl
             own.append(option)
     words = {name: ", then ".join(one.words for one in own) for name, own in said.items()}
     alone = [one for number, one in came.items() if space.option(choice, number).alone]
-    words |= {name: how for one in alone for name, how in one.items()}
+    # A share is something that a column gets, not what it is.
+    told = {name: how for one in alone for name, how in one.items()}
+    words |= {name: f"with {how}" if how[0].isdigit() else how for name, how in told.items()}
     gone = [name for name, how in words.items() if how == NOTHING]
     return words, (*space.dropped(choice), *gone)
 
@@ -294,7 +296,7 @@ def confirmed_front(
     held = _confirmed(task, judged, seeds, seed, tell, quick)
     found = held.points
     if not found:
-        raise BadInput(f"no point holds up on fresh seeds: {held.why}")
+        raise BadInput(f"no recipe holds up on fresh seeds: {held.why}")
     score = task.measure in SCORES
     points = [found[place] for place in non_dominated([Figures(p.risk, p.loss) for p in found])]
     named = [replace(point, name=f"{number:02d}") for number, point in enumerate(points, start=1)]
@@ -338,7 +340,7 @@ def _confirmed(
         for _ in range(_LAYERS):
             front = [list(left)[place] for place in non_dominated(list(left.values()))]
             if front and left[front[0]].broken:
-                held.why = held.why if held.dropped else "every point breaks a minimum standard"
+                held.why = held.why if held.dropped else "every recipe breaks a minimum standard"
                 break
             found = {one: left[one] for one in front}
             tried = _confirm_along(task, found, seeds, seed, held, tell, quick)
