@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Recipes that are told of.
 SHOWN = 4
 # Lines for all that is told here; those of the command come on top.
-LINES = 25
+LINES = 24
 # What is told beside the recommended recipe, until it fits: how many others, the lines for what
 # each of them does, and sentences about going further.
 _SHORTER = ((3, 2, 2), (3, 2, 1), (3, 1, 1), (3, 1, 0), (2, 1, 0), (1, 1, 0))
