@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options, show
+from discreet.cli.fronts import LINES, told
 from discreet.cli.fronts import progress as told_progress
-from discreet.cli.fronts import told
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _print(
     _say(_summary(content, file))
     if longer:
         _say("So few are only a start; --resume with more --minutes goes on from here.")
-    for line in told(content, min(show.out.width, 100)):
+    for line in told(content, min(show.out.width, 100), LINES - longer):
         _say(line)
     _say("")
     _say(f"All recipes: {folder / 'index.html'}, with files in {folder / 'recipes'}")
