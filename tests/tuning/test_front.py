@@ -73,13 +73,37 @@ def test_only_fronts_are_replaced_and_only_when_asked(tmp_path):
         front().save(tmp_path / "front.csv")
 
 
+def test_what_a_user_put_into_a_front_is_never_deleted(tmp_path):
+    target = tmp_path / "front"
+    front().save(target)
+    for name in ("notes.txt", "recipes/mine.toml"):
+        (target / name).write_text("mine")
+        with pytest.raises(BadInput, match=f"it also holds '{name}'; move that elsewhere"):
+            front().save(target, force=True)
+        assert (target / name).read_text() == "mine"
+        (target / name).unlink()
+    front().save(target, force=True)
+
+
+def test_other_files_named_like_those_of_a_front_are_not_replaced(tmp_path):
+    target = tmp_path / "diary"
+    target.mkdir()
+    (target / "journal.jsonl").write_text('{"day": 1}\n')
+    with pytest.raises(BadInput, match="exists and is not a front"):
+        front().save(target, force=True)
+    (target / "front.json").write_text("{}")
+    with pytest.raises(BadInput, match="exists and is not a front"):
+        front().save(target, force=True)
+    assert (target / "journal.jsonl").read_text() == '{"day": 1}\n'
+
+
 def test_the_journal_of_the_search_stays(tmp_path):
     target = tmp_path / "front"
     target.mkdir()
-    (target / "journal.jsonl").write_text("{}\n")
+    (target / "journal.jsonl").write_text('{"version": "1"}\n')
     front().save(target)
     front().save(target, force=True)
-    assert (target / "journal.jsonl").read_text() == "{}\n"
+    assert (target / "journal.jsonl").read_text() == '{"version": "1"}\n'
 
 
 def test_plain_data_say_what_is_best():

@@ -7,7 +7,7 @@ from seeds that nothing was chosen by.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,9 @@ _TIES = "local-suppression"
 # Rows that measures are taken by where the table is not in memory.
 _ROWS = 20_000
 Judged = dict[Choice, Figures]
+# Figures and losses of columns, by run.
+Taken = list[tuple[dict[str, float], dict[str, float]]]
+Came = dict[int, dict[str, str]]
 
 
 class NotConfirmed(Exception):
@@ -114,10 +117,20 @@ def confirm_one(
         drawn = {c for step in recipe.steps if step.build().is_random for c in step.columns}
         fresh = [derived(seed, "fresh", str(run)) for run in range(_seeds(recipe, seeds))]
         runs = [_run(task, recipe, one) for one in fresh]
+        taken = _taken(task, runs, drawn, slow)
     except BadInput as error:
         raise NotConfirmed("refused by the flow", str(error)) from None
     except BrokenPromise as error:
         raise NotConfirmed("did not pass the check", str(error)) from None
+    point = _point(task, choice, recipe, taken, _came(task, choice, runs[0]))
+    for name, most in task.standards.items():
+        if point.measures.get(name, 0.0) > most:
+            raise NotConfirmed("broke a standard", f"{name} is {point.measures[name]:.3g}")
+    return point
+
+
+def _taken(task: Task, runs: Sequence[_Run], drawn: Collection[str], slow: bool) -> Taken:
+    """Take the measures of each run; the intruder learns from the others."""
     taken = []
     for run in runs:
         others = [one.after for one in runs if one is not run and one.whole]
@@ -125,12 +138,7 @@ def confirm_one(
         once = slow and run is runs[0]
         found, columns = measured(task, run.before, run.after, others, drawn, slow=once)
         taken.append((found | run.figures, columns))
-    came = _came(task, choice, runs[0])
-    point = _point(task, choice, recipe, taken, came)
-    for name, most in task.standards.items():
-        if point.measures.get(name, 0.0) > most:
-            raise NotConfirmed("broke a standard", f"{name} is {point.measures[name]:.3g}")
-    return point
+    return taken
 
 
 def _seeds(recipe: Recipe, most: int) -> int:
@@ -182,10 +190,6 @@ def _stacked(
     return pa.concat_tables(before), pa.concat_tables(after)
 
 
-Taken = list[tuple[dict[str, float], dict[str, float]]]
-Came = dict[int, dict[str, str]]
-
-
 def _came(task: Task, choice: Choice, run: _Run) -> Came:
     """Say what a run made of the columns that are treated together, by the number of the part."""
     found = {}
@@ -232,7 +236,7 @@ def _parts(task: Task, choice: Choice, came: Came) -> tuple[dict[str, str], tupl
     said: dict[str, list[Option]] = {}
     for number, part in enumerate(space.parts):
         option = space.option(choice, number)
-        for name in part.columns if option.steps or not part.joint else ():
+        for name in space.treated(choice, number) if option.steps or not part.joint else ():
             own = said.setdefault(name, [])
             if option.alone or not any(one.steps for one in own):
                 own.clear()
@@ -335,12 +339,12 @@ def _confirmed(
 ) -> _Held:
     """Confirm points of the front; where most do not hold up, of the front without those."""
     left = {one: figures for one, figures in judged.items() if _may_run(task, one)}
-    held = _Held([], Counter(), "nothing was tried")
+    held = _Held([], Counter(), "each that was tried leaves all columns out; search longer")
     try:
         for _ in range(_LAYERS):
             front = [list(left)[place] for place in non_dominated(list(left.values()))]
             if front and left[front[0]].broken:
-                held.why = held.why if held.dropped else "every recipe breaks a minimum standard"
+                held.why = held.why if held.dropped else _why_broken(task, front[0], seed)
                 break
             found = {one: left[one] for one in front}
             tried = _confirm_along(task, found, seeds, seed, held, tell, quick)
@@ -351,6 +355,15 @@ def _confirmed(
         if not held.points:
             raise
     return held
+
+
+def _why_broken(task: Task, choice: Choice, seed: int) -> str:
+    """Say why not even the best point can be released."""
+    try:
+        confirm_one(task, choice, 1, seed)
+    except NotConfirmed as error:
+        return str(error)
+    return "every recipe breaks a minimum standard"
 
 
 def _confirm_along(

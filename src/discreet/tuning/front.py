@@ -17,6 +17,7 @@ from discreet.errors import BadInput
 from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.report.front import front_page
+from discreet.tuning.journal import is_journal
 from discreet.tuning.points import Axis, Point
 from discreet.tuning.recommended import Recommendation, further, recommend
 from discreet.tuning.space import listed
@@ -31,8 +32,9 @@ recipes/NN.toml  the recipes, for `discreet protect`; seeds are drawn there, in 
 front.json       all of this for programs
 journal.jsonl    everything that was tried, for `--resume`
 """
-# Files that a finished front has.
-_FRONT, _JOURNAL = "front.json", "journal.jsonl"
+# What the folder of a front holds; a finished one has the first.
+_FRONT, _JOURNAL, _RECIPES = "front.json", "journal.jsonl", "recipes"
+_FILES = {_FRONT, _JOURNAL, _RECIPES, "index.html", "README"}
 # What the figures of points are called, in what unit, and which are better.
 FIGURES: dict[str, tuple[str, str, str]] = {
     "informed_linkage": ("found by an informed intruder", "share", "small"),
@@ -174,7 +176,7 @@ class Front:
     def _write(self, part: Path) -> None:
         # The same search gives the same bytes, however long it takes.
         content = self.to_dict() | {"seconds": None}
-        make_private_folder(part / "recipes")
+        make_private_folder(part / _RECIPES)
         for point in self.points:
             write_private(part / recipe_file(point), recipe_text(point, self))
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
@@ -183,16 +185,11 @@ class Front:
         write_private(part / "README", README)
 
 
-def is_front(folder: Path) -> bool:
-    """Whether a folder is that of a front, finished or under way."""
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    return _FRONT in names or names == {_JOURNAL}
-
-
 def check_front(target: Path, force: bool) -> None:
     """Refuse a folder that a front cannot be written to, before any work is done.
 
-    A folder that holds nothing but the journal of a search is taken.
+    One that holds nothing but the journal of a search is taken. Nothing that is not of a front is
+    ever replaced.
     """
     if target.name in ("", "..") or target.is_symlink() or is_file_target(target):
         raise BadInput(f"{target} cannot be written; name a folder that is to be made")
@@ -200,12 +197,25 @@ def check_front(target: Path, force: bool) -> None:
     if not os.path.lexists(target):
         return
     names = {path.name for path in target.iterdir()} if target.is_dir() else {target.name}
-    if target.is_dir() and names <= {_JOURNAL}:
+    if target.is_dir() and (not names or (names == {_JOURNAL} and is_journal(target / _JOURNAL))):
         return
-    if not is_front(target):
+    if _FRONT not in names or not (target / _FRONT).read_bytes().startswith(b'{\n "version": '):
         raise BadInput(f"{target} exists and is not a front, so it is not replaced")
+    if others := _not_of_a_front(target):
+        raise BadInput(
+            f"{target} is not replaced, because it also holds '{others[0]}'; move that elsewhere"
+        )
     if not force:
         raise BadInput(f"{target} exists; choose another place, or replace it with --force")
+
+
+def _not_of_a_front(folder: Path) -> list[str]:
+    """Name what is in the folder of a front and was not written by a search."""
+    names = [path.name for path in folder.iterdir() if path.name not in _FILES]
+    for path in (folder / _RECIPES).glob("*"):
+        if path.suffix != ".toml" or not path.stem.isdigit():
+            names.append(f"{_RECIPES}/{path.name}")
+    return sorted(names)
 
 
 def _put_in_place(part: Path, target: Path) -> None:

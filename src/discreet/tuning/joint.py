@@ -23,7 +23,7 @@ from discreet.tuning.space import Choice, Option, Part, Space
 
 # Sizes of classes that are tried, above what is demanded.
 _SIZES = (3, 5, 10, 20, 50, 100)
-_GROUPS = (3, 5, 10, 20, 50)
+_GROUPS = (3, 5, 10, 20, 50, 100)
 # A class is at most this share of the records.
 _LARGEST = 0.1
 # Numbers of fewer values are codes, whose averages mean nothing.
@@ -263,7 +263,7 @@ def _groups(rows: int) -> Iterator[Option]:
             step: dict[str, Any] = {"method": "microaggregation", "k": k}
             if rows > _BLOCK:
                 step |= {"block_size": _BLOCK}
-            yield Option((step,), f"averaged together over {k} similar records", alone=True)
+            yield Option((step,), f"averaged together over {k} similar records", rest=True)
 
 
 def _moved() -> Iterator[Option]:
