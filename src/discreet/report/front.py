@@ -16,7 +16,7 @@ Facts = Mapping[str, Any]
 MOST_CARDS = 3
 # So many words of a release are shown at once; the others are folded.
 MOST_WORDS = 7
-LONGEST_WORDS = 120
+LONGEST_WORDS = 500
 _BETTER = {"small": "smaller", "less": "smaller", "large": "larger", "more": "larger"}
 _SHARES = ("share", "%")
 _SHARES_FOUND = ("informed_linkage", "linkage", "risk")
@@ -195,14 +195,16 @@ def _otherwise(point: Facts, best: Facts) -> tuple[str, ...]:
 
 
 def _brief(words: str) -> str:
-    """Leave out the middle of what has a name that is too long for a card.
+    """Leave out the middle of a name that is too long for a card, and of what is too long at all.
 
     Examples
     --------
-    >>> _brief("a" * 200 + " in 10-year groups") == "a" * 40 + "…" + "a" * 21 + " in 10-year groups"
+    >>> _brief("a" * 200 + " in 10-year groups") == "a" * 20 + "…" + "a" * 19 + " in 10-year groups"
     True
     """
-    return words if len(words) <= LONGEST_WORDS else f"{words[:40]}…{words[-39:]}"
+    words = re.sub(r"\S{41,}", lambda found: f"{found[0][:20]}…{found[0][-19:]}", words)
+    half = LONGEST_WORDS // 2
+    return words if len(words) <= LONGEST_WORDS else f"{words[:half]}…{words[-half:]}"
 
 
 def _folded(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -412,12 +414,17 @@ def _searched(front: Facts) -> list[tuple[str, str]]:
         ("recipes tried", f"{front['evaluations']:,}{_time(front['seconds'])}"),
         ("shown", counted(len(front["points"]), "recipe") + " that no other beats"),
         ("measured on", on),
+        *([("the intruder knows", ", ".join(front["known"]))] if _known(front) else []),
         *(
             (f"left out: {why}", counted(n, "recipe"))
             for why, n in front.get("dropped", {}).items()
         ),
         ("seed of the search", figure(front["seed"])),
     ]
+
+
+def _known(front: Facts) -> bool:
+    return bool(front.get("known")) and _found(front["risk"])
 
 
 def _time(seconds: float | None) -> str:
