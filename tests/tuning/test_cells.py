@@ -56,3 +56,13 @@ def test_suppressed_records_concern_all_columns_that_they_do_in_the_flow(columns
     whole = prepare(task.table, Recipe.from_dict(space.recipe(choice)), "memory")
     assert whole.plan["suppressed"]["records"] > 0
     assert released.table(choice, 7).equals(whole.finished.table)
+
+
+@pytest.mark.parametrize("choice", [(0, 0, 0, 0, 1), (1, 0, 0, 0, 1), (0, 4, 0, 0, 1)])
+def test_what_is_for_the_rest_is_made_of_the_columns_that_are_left(choice):
+    task = a_task()
+    option = Option(({"method": "microaggregation", "k": 4},), rest=True)
+    joint = Part(("income", "age"), (Option(), option), joint=True)
+    space = Space((*task.space.parts[:4], joint), task.space.base)
+    whole = prepare(task.table, Recipe.from_dict(space.recipe(choice)), "memory")
+    assert Released(replace(task, space=space)).table(choice, 7).equals(whole.finished.table)

@@ -177,6 +177,28 @@ def test_another_measure_is_taken_in_full():
     assert judge.figures(CHOICES[1]).loss == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("measure", ["il1s", "eigen", "propensity_mse"])
+def test_for_another_measure_a_column_that_is_gone_is_no_gain(measure):
+    judge = Judge(a_task(measure=measure))
+    removed = (4, *CHOICES[1][1:])
+    assert judge.figures(CHOICES[1]).loss > 0
+    assert judge.figures(removed) == judging.REFUSED
+    assert judge.profile(0, 4).loss == np.inf
+    assert 0 == judge.profile(0, 0).loss < judge.profile(0, 1).loss
+
+
+def test_tables_of_counts_go_by_labels():
+    judge = Judge(a_task(measure="contingency_loss"))
+    assert judge.figures((0, 0, 0, 0, 0)).loss == 0
+    assert judge.figures((4, 0, 1, 1, 0)).loss > 0
+    assert judge.figures((0, 0, 2, 0, 0)) == judging.REFUSED
+
+
+def test_a_loss_that_is_no_number_is_refused():
+    judge = Judge(a_task(measure=lambda before, after: float("nan")))
+    assert judge.figures(CHOICES[1]) == judging.REFUSED
+
+
 def test_what_the_flow_refuses_is_worse_than_all_else():
     task = a_task()
     bad = Part(("income",), (Option(), option({"method": "oma", "k": 5000})))

@@ -74,6 +74,20 @@ def test_what_decides_alone_replaces_the_parts_of_its_columns() -> None:
     assert space.words((3, 2, 1, 1)) == ["income averaged", "age and size grouped"]
 
 
+def test_what_is_for_the_rest_leaves_columns_to_their_own_parts() -> None:
+    mdav = {"method": "microaggregation", "k": 3}
+    option = Option((mdav,), "grouped", rest=True)
+    joint = Part(("age", "size", "income"), (Option(), option), joint=True)
+    space = Space((*SPACE.parts, joint), BASE)
+    assert space.steps((3, 0, 0, 1)) == [mdav | {"columns": ["size", "income"]}]
+    assert space.dropped((3, 0, 0, 1)) == ["age"]
+    assert space.words((3, 0, 0, 1)) == ["age removed", "size and income grouped"]
+    assert space.steps((0, 0, 1, 1)) == [
+        OMA | {"columns": ["income"]},
+        mdav | {"columns": ["age", "size"]},
+    ]
+
+
 def test_joint_steps_of_different_columns_are_not_put_together() -> None:
     mdav = {"method": "microaggregation", "k": 3}
     option = Option((mdav,), "grouped", alone=True)

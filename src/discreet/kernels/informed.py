@@ -130,7 +130,7 @@ def _among(places, scores, layout, order, rest, q, target, score, first, last):
         total = score
         j = 1
         while j < p and total + rest[j] >= target:
-            total += _score(places, scores, layout[order[j]], q, i)
+            total += score_of(places, scores, layout[order[j]], q, i)
             j += 1
         if j == p and total > target:
             return -1
@@ -140,7 +140,7 @@ def _among(places, scores, layout, order, rest, q, target, score, first, last):
 
 
 @njit(cache=True, nogil=True)
-def _score(places, scores, column, q, i):
+def score_of(places, scores, column, q, i):
     """Return the score of one original in one column."""
     code = places[column[CODES] + i]
     pieces = column[PIECES]

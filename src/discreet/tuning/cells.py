@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -118,17 +118,17 @@ class Released:
         for number, part in enumerate(self.space.parts):
             if not part.joint or not _does_something(part, choice[number]):
                 continue
-            columns, numbers = self._whole_parts(part), {number}
+            columns, numbers = self._whole_parts(self.space.treated(choice, number)), {number}
             for others in [one for one in found if one[0] & columns]:
                 found.remove(others)
                 columns, numbers = columns | others[0], numbers | others[1]
             found.append((columns, numbers))
         return [self._of_joint(choice, *one) for one in found]
 
-    def _whole_parts(self, part: Part) -> set[str]:
-        """Name the columns of a joint part, and those that are treated with them."""
-        own = {self._part_of[name] for name in part.columns if name in self._part_of}
-        return {*part.columns, *(name for one in own for name in self.space.parts[one].columns)}
+    def _whole_parts(self, columns: Sequence[str]) -> set[str]:
+        """Name columns that are treated together, and those that go with them."""
+        own = {self._part_of[name] for name in columns if name in self._part_of}
+        return {*columns, *(name for one in own for name in self.space.parts[one].columns)}
 
     def _of_joint(self, choice: Choice, columns: set[str], numbers: set[int]) -> Group:
         parts = self.space.parts
@@ -136,7 +136,8 @@ class Released:
             name
             for number in numbers
             if parts[number].options[choice[number]].alone
-            for name in parts[number].columns
+            or parts[number].options[choice[number]].rest
+            for name in self.space.treated(choice, number)
         }
         own = {self._part_of[name] for name in columns - alone if name in self._part_of}
         ordered = tuple(name for name in self.original.column_names if name in columns)
@@ -254,7 +255,7 @@ class Released:
 
     def _new_recipe(self, group: Group) -> Recipe:
         """Take the parts of the group for a space of their own."""
-        own = tuple(self.space.parts[part] for part, _ in group.options)
+        own = tuple(_narrowed(self.space.parts[part], group) for part, _ in group.options)
         whole = Space(own, self.space.base).recipe(tuple(option for _, option in group.options))
         roles = Roles.from_dict(whole["roles"])
         read = {name for step in whole["steps"] for name in _reads(step)}
@@ -275,6 +276,13 @@ class _Run:
     # Whether the cells of other columns are as they would be otherwise.
     alone: bool = True
     suppresses: bool = False
+
+
+def _narrowed(part: Part, group: Group) -> Part:
+    """Return a joint part without the columns that are treated elsewhere."""
+    if not part.joint:
+        return part
+    return replace(part, columns=tuple(name for name in part.columns if name in group.columns))
 
 
 def _does_something(part: Part, option: int) -> bool:

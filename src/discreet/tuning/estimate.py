@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.tuning.lagrange import Ladder
-from discreet.tuning.space import Choice, Part
+from discreet.tuning.space import Choice, Part, leaves_alone
 
 # Pairs that what is expected of a part weighs as much as.
 _WEIGHT = 3.0
@@ -41,9 +41,8 @@ class Estimate:
         self._log = math.log(self._rows)
         # The odds of one in all records, or of all but one, are beyond this.
         self._most = math.log(2 * self._rows)
+        self._parts, self._found = parts, found
         self._joint = [number for number, part in enumerate(parts) if part.joint]
-        self._bits = [ladder.bits for ladder in found]
-        self._loss = [ladder.loss for ladder in found]
         # A bit doubles the risk where columns tell different things.
         expected = np.tile([[_BIT], [1 / len(parts)]], (1, len(parts)))
         self._inner = np.array([_WEIGHT * np.eye(len(parts)), 0.05 * _WEIGHT * np.eye(len(parts))])
@@ -52,17 +51,22 @@ class Estimate:
         self._learned = 0
 
     def alike(self, parent: Choice, child: Choice) -> bool:
-        """Whether both treat columns together in the same way; else nothing can be said."""
-        return all(parent[part] == child[part] for part in self._joint)
+        """Whether what both do to columns together can be compared; else nothing can be said."""
+        return all(
+            parent[part] == child[part]
+            or (self._adds_up(part, parent[part]) and self._adds_up(part, child[part]))
+            for part in self._joint
+        )
 
     def learn(self, parent: Choice, before: Spot, child: Choice, after: Spot) -> None:
         """Take note of what a change did."""
         before, after = self._odds(before), self._odds(after)
-        changed = [part for part in range(len(parent)) if parent[part] != child[part]]
+        changes = self._changes(parent, child)
+        changed = list(changes)
         # Where all or none are found, more or less of a bit is not seen.
         seen = all(abs(odds) < 0.9 * self._most for odds in (before[0], after[0]))
-        for axis, by in ((0, self._bits), (1, self._loss)) if seen else ((1, self._loss),):
-            change = np.array([by[part][child[part]] - by[part][parent[part]] for part in changed])
+        for axis in (0, 1) if seen else (1,):
+            change = np.array([one[axis] for one in changes.values()])
             self._inner[axis][np.ix_(changed, changed)] += np.outer(change, change)
             self._outer[axis][changed, 0] += change * (after[axis] - before[axis])
         self._learned += 1
@@ -73,13 +77,43 @@ class Estimate:
     def of(self, parent: Choice, before: Spot, child: Choice) -> Spot:
         """Return where a child is expected to lie."""
         odds, up = self._odds(before)
-        for part, (old, new) in enumerate(zip(parent, child, strict=True)):
-            if old != new:
-                bits, loss = self._bits[part], self._loss[part]
-                odds += self._weights[0][part] * (bits[new] - bits[old])
-                up += self._weights[1][part] * (loss[new] - loss[old])
+        for part, (bits, loss) in self._changes(parent, child).items():
+            odds += self._weights[0][part] * bits
+            up += self._weights[1][part] * loss
         risk = 1 / (1 + math.exp(-min(self._most, max(-self._most, odds))))
         return max(0.0, 1 + math.log(risk) / self._log), min(1.0, max(0.0, up))
+
+    def _adds_up(self, part: int, option: int) -> bool:
+        """Whether an option of a joint part does the same whatever the others are."""
+        chosen = self._parts[part].options[option]
+        settles = chosen.alone or chosen.rest or not chosen.steps
+        return settles and option in self._found[part].under
+
+    def _changes(self, parent: Choice, child: Choice) -> dict[int, Spot]:
+        """Return the change of bits and of loss of each part where there is one."""
+        old, new = self._sums(parent), self._sums(child)
+        return {
+            part: (b[0] - a[0], b[1] - a[1])
+            for part, (a, b) in enumerate(zip(old, new, strict=True))
+            if a != b
+        }
+
+    def _sums(self, choice: Choice) -> list[Spot]:
+        """Return bits and loss of each part; where columns are treated together, all bits at it."""
+        sums = [
+            (ladder.bits[option], ladder.loss[option])
+            for ladder, option in zip(self._found, choice, strict=True)
+        ]
+        for part in self._joint:
+            option = choice[part]
+            if not self._adds_up(part, option):
+                sums[part] = 0.0, 0.0
+                continue
+            sums[part] = self._found[part].bits[option], 0.0
+            for own, loss in self._found[part].under[option].items():
+                if leaves_alone(self._parts[own].options[choice[own]]):
+                    sums[own] = 0.0, loss
+        return sums
 
     def _odds(self, spot: Spot) -> Spot:
         """Return a spot with the logarithm of the odds to be found in place of that of risk."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from discreet.tuning.estimate import Estimate
 from discreet.tuning.lagrange import Ladder
 from discreet.tuning.pareto import crowding, gain, on_map
-from discreet.tuning.space import Choice, Part
+from discreet.tuning.space import Choice, Part, settled
 from discreet.tuning.trials import Trials
 
 # Parts of a child that are changed, on average.
@@ -29,30 +29,19 @@ _LITTER = 32
 _FOUND = 0.97
 _BLIND = 0.2
 _MIXED = 0.5
+# How often a column that is treated by itself joins those that are treated together.
+_JOINS = 0.25
+# One in so many children may be dear: what is done to columns together is made anew for it.
+_DEAR = 10
 
 
 def evolve(trials: Trials, parts: Sequence[Part], found: Sequence[Ladder], seed: int) -> None:
     """Judge children of what was judged, until the budget is spent or nothing new comes up."""
     breed = _Breed(trials, parts, found, seed)
     while child := breed.best_child():
+        breed.met.update(breed.made_anew(child.choice))
         trials.race(child.choice)
         breed.learn(child)
-
-
-def settled(parts: Sequence[Part], choice: Choice) -> Choice:
-    """Return a choice with the first option in every part that another part decides alone."""
-    decided = {
-        column
-        for part, option in zip(parts, choice, strict=True)
-        if part.options[option].alone
-        for column in part.columns
-    }
-    if not decided:
-        return choice
-    return tuple(
-        option if part.joint or not decided.issuperset(part.columns) else 0
-        for part, option in zip(parts, choice, strict=True)
-    )
 
 
 @dataclass(frozen=True)
@@ -71,6 +60,9 @@ class _Breed:
         self.free = [number for number, part in enumerate(parts) if len(part.options) > 1]
         self.random = random.Random(seed).random
         self.estimate = Estimate(parts, found, trials.rows)
+        self.joint = [number for number, part in enumerate(parts) if part.joint]
+        self.met = {key for choice in trials.seen for key in self.made_anew(choice)}
+        self.children = 0
 
     def below(self, n: int) -> int:
         return int(self.random() * n)
@@ -80,18 +72,44 @@ class _Breed:
         parents = self._parents()
         spots = [] if self.trials.single else [self._spot(choice) for choice in parents]
         room, blind = crowding(spots), self.trials.single or self.random() < _BLIND
+        self.children += 1
         litter: dict[Choice, _Child] = {}
+        dear: dict[Choice, _Child] = {}
         for tries in range(_SEEN if self.free else 0):
             child = self._child(parents, room)
             if child.choice not in self.trials.seen:
-                litter.setdefault(child.choice, child)
+                kind = litter if self._is_cheap(child.choice) else dear
+                kind.setdefault(child.choice, child)
             if litter and (blind or len(litter) == _LITTER or tries > 3 * _LITTER):
                 break
+        litter = litter or dear
         known = [one for one in litter.values() if self.estimate.alike(one.parent, one.choice)]
         if blind or not known:
             return next(iter(litter.values()), None)
         front = [self._spot(choice) for choice in self.trials.front]
         return max(known, key=lambda one: round(gain(front, self._expected(one)), 9))
+
+    def made_anew(self, choice: Choice) -> list[tuple[int, ...]]:
+        """Return what is made for a choice of columns together, where that takes long."""
+        found = []
+        for number in self.joint:
+            option = self.parts[number].options[choice[number]]
+            if option.steps and not option.rest:
+                own = [] if option.alone else self._own(number)
+                found.append((number, choice[number], *(choice[part] for part in own)))
+        return found
+
+    def _is_cheap(self, choice: Choice) -> bool:
+        return self.children % _DEAR == 0 or self.met.issuperset(self.made_anew(choice))
+
+    def _own(self, joint: int) -> list[int]:
+        """Return the parts of the columns of a joint part."""
+        columns = set(self.parts[joint].columns)
+        return [
+            number
+            for number, part in enumerate(self.parts)
+            if not part.joint and columns.intersection(part.columns)
+        ]
 
     def learn(self, child: _Child) -> None:
         """Take note of what a child turned out to be."""
@@ -120,12 +138,22 @@ class _Breed:
         else:
             changed = [self.free[self.below(len(self.free))] for _ in range(1 + self.below(2))]
         for part in changed:
-            child[part] = self._moved(part, child[part])
+            child[part] = 0 if self._joins(part, child) else self._moved(part, child[part])
         choice = settled(self.parts, tuple(child))
         # It is compared with the parent that treats columns together as it does.
         if not self.estimate.alike(parent, choice) and self.estimate.alike(other, choice):
             parent = other
         return _Child(choice, parent)
+
+    def _joins(self, part: int, child: list[int]) -> bool:
+        """Whether a column is treated as the rest is from now on."""
+        own = self.parts[part]
+        return any(
+            self.parts[number].options[child[number]].rest
+            and set(own.columns) <= set(self.parts[number].columns)
+            and self.random() < _JOINS
+            for number in (() if own.joint else self.joint)
+        )
 
     def _parents(self) -> list[Choice]:
         """Return the front, or those whose single figure is best."""

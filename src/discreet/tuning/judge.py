@@ -17,8 +17,8 @@ from discreet.risk._found import Sheet, Told
 from discreet.risk._tells import Column
 from discreet.risk.informed import learned_from
 from discreet.tuning.cells import Cells, Group, Released
-from discreet.tuning.figures import Figures, Profile
-from discreet.tuning.measured import SCORES, loss_of, standards_of
+from discreet.tuning.figures import Figures, Profile, Together
+from discreet.tuning.measured import SCORES, can_compare, loss_of, standards_of
 from discreet.tuning.scored import ScoreJudge
 from discreet.tuning.space import Choice, Space
 from discreet.utility.information import information_loss
@@ -135,12 +135,34 @@ class Judge:
             if self._scored is not None:
                 return self._scored.profile(part, option)
             known = self._of(group)
+            cells = self.released.of(group, self.seeds[0])
+            released = {name: one.type for name, one in cells.items()}
         except BadInput:
+            return Profile(np.inf, np.inf)
+        if not can_compare(self.task, columns, released):
             return Profile(np.inf, np.inf)
         counted = [name for name in columns if name in self._counted]
         loss = sum((known[name].loss or 0.0) if name in known else 1.0 for name in counted)
         bits = sum(one.told.bits for one in known.values() if one.told is not None)
         return Profile(loss, bits)
+
+    def together(self, part: int, option: int) -> Together | None:
+        """Return what an option of a joint part costs and tells; None if the flow refuses it."""
+        first = self.space.first()
+        choice = (*first[:part], option, *first[part + 1 :])
+        columns = self.space.parts[part].columns
+        try:
+            known = {n: one for g in self.released.groups(choice) for n, one in self._of(g).items()}
+        except BadInput:
+            return None
+        told = [known[name].told for name in columns if name in known]
+        found = self._found([one for one in told if one is not None], None)
+        losses = {
+            name: (known[name].loss or 0.0) if name in known else 1.0
+            for name in columns
+            if name in self._counted
+        }
+        return Together(losses, float(np.log2(max(1.0, found * self.task.table.num_rows))))
 
     def _loss(self, known: Mapping[str, _Known]) -> float:
         """Return the mean over the columns that count, those that are dropped being lost whole."""
@@ -175,7 +197,7 @@ class Judge:
     def _known(self, name: str, runs: list[Cells]) -> _Known:
         original = self.task.table.select([name])
         loss, told = None, None
-        if name in self._counted and self.task.measure is None:
+        if name in self._counted and self._scored is None:
             loss = information_loss(original, pa.table({name: runs[0][name]}))
         if name in self.task.known:
             column = Column(name, original[name], [run[name] for run in runs])

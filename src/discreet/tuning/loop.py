@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.tuning.evolve import evolve, settled
-from discreet.tuning.lagrange import ladders, lagrange_seeds
-from discreet.tuning.space import Choice, Part
+from discreet.tuning.evolve import evolve
+from discreet.tuning.lagrange import Ladder, joined, ladders, lagrange_seeds
+from discreet.tuning.space import Choice, Part, settled
 from discreet.tuning.trials import Finished, Trials
 
 # Choices of the same strength in all parts, in hundredths: a front before anything is known.
 _STRENGTHS = (0, 100, 50, 25, 75)
 
-# So many of the given seeds go before those from the profiles, which gain more than the others.
-_FIRST = 8
-# Ways to treat columns together that are tried before the profiles.
-_FIRST = 8
+# Ways to treat columns together that are tried before the profiles, where some are demanded, and
+# after them.
+_FIRST, _THEN = 8, 24
 
 
 def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Choice] = ()) -> bool:
@@ -40,16 +39,67 @@ def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Ch
             _judge(trials, parts, seeds[:_FIRST])
         found = ladders(parts, trials.judge, trials.go_on)
         _judge(trials, parts, lagrange_seeds(found))
-        _judge(trials, parts, seeds)
         if trials.single:
+            _judge(trials, parts, seeds)
             # By itself what is done to some columns together tells little: the others stay.
             _judge(trials, parts, _joined(parts, trials.best_first[0][-1]))
+        else:
+            found = _together(trials, parts, found, seeds)
         evolve(trials, parts, found, seed)
     except Finished:
         return False
     except KeyboardInterrupt:
         return True
     return False
+
+
+def _together(
+    trials: Trials, parts: Sequence[Part], found: list[Ladder], seeds: Sequence[Choice]
+) -> list[Ladder]:
+    """Try some ways to treat columns together, and then what they add up to with the others."""
+    _judge(trials, parts, _spread(seeds)[:_THEN])
+    tried = {
+        (number, choice[number])
+        for choice in trials.seen
+        for number, part in enumerate(parts)
+        if part.joint and choice == _only(parts, number, choice[number])
+    }
+    found = joined(parts, found, trials.judge, tried, trials.go_on)
+    _judge(trials, parts, lagrange_seeds(found, parts))
+    _judge(trials, parts, _without_most_lost(parts, found))
+    return found
+
+
+def _spread(seeds: Sequence[Choice]) -> list[Choice]:
+    """Return all in an order in which any first few are spread over them.
+
+    Examples
+    --------
+    >>> _spread([(0,), (1,), (2,), (3,), (4,)])
+    [(0,), (4,), (2,), (1,), (3,)]
+    """
+    bits = max(1, (len(seeds) - 1).bit_length())
+    places = sorted(range(len(seeds)), key=lambda place: f"{place:0{bits}b}"[::-1])
+    return [seeds[place] for place in places]
+
+
+def _only(parts: Sequence[Part], number: int, option: int) -> Choice:
+    return tuple(option if place == number else 0 for place in range(len(parts)))
+
+
+def _without_most_lost(parts: Sequence[Part], found: Sequence[Ladder]) -> list[Choice]:
+    """Remove columns that lose most by what is done to all together, from which others gain."""
+    seeds = []
+    for number, part in enumerate(parts):
+        for option, lost in found[number].under.items():
+            if not part.options[option].rest:
+                continue
+            order = sorted(lost, key=lambda own: (-lost[own], own))
+            choice = list(_only(parts, number, option))
+            for own in order[: len(order) // 2]:
+                choice[own] = len(parts[own].options) - 1
+                seeds.append(tuple(choice))
+    return seeds
 
 
 def _alike(parts: Sequence[Part], hundredths: int) -> Choice:

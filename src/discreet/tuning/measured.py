@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from discreet import utility
 from discreet.check import CheckReport
 from discreet.errors import BadInput
 from discreet.risk import distance_linkage, informed_linkage, interval_disclosure
+from discreet.table.columns import kind_of
 from discreet.table.pairs import numeric_pairs
 from discreet.tuning.structure import STANDARDS
 from discreet.utility import il1s, information_loss
@@ -173,14 +174,46 @@ def score_axes(name: str, before: pa.Table, run: pa.Table) -> dict[str, float]:
 
 
 def loss_of(task: Task, before: pa.Table, run: pa.Table) -> float:
-    """Return the loss of a run by a measure that the task names, over the numbers of both.
+    """Return the loss of a run by a measure that the task names.
 
-    A function that is given gets all columns that count, and what is released.
+    A function that is given gets all columns that count, and what is released. Of others, each
+    column that the measure goes by must be there: it would take one that is gone for no loss.
     """
     if callable(task.measure):
-        return float(task.measure(before.select(list(task.counted)), run))
-    named: Callable[[Any, Any], float] = getattr(utility, str(task.measure))
-    return float(named(*_numbers(before, run)))
+        loss = float(task.measure(before.select(list(task.counted)), run))
+    else:
+        names = gone_by(task)
+        if not names:
+            raise BadInput(f"{task.measure} has no column to compare")
+        if not can_compare(task, names, dict(zip(run.column_names, run.schema.types, strict=True))):
+            raise BadInput(f"{task.measure} needs all of {', '.join(names)}, numbers as numbers")
+        named: Callable[[Any, Any], float] = getattr(utility, str(task.measure))
+        loss = float(named(before.select(names), run.select(names)))
+    if not np.isfinite(loss):
+        raise BadInput(f"the loss of a release is {loss}, by which it cannot be compared")
+    return loss
+
+
+def gone_by(task: Task) -> list[str]:
+    """Name the columns that a measure of loss that the task names goes by."""
+    numeric = [name for name in task.counted if kind_of(task.table[name].type) == "numeric"]
+    if task.measure == "contingency_loss":
+        return [name for name in task.counted if name not in numeric]
+    return list(task.counted) if task.measure == "propensity_mse" else numeric
+
+
+def can_compare(task: Task, columns: Iterable[str], released: Mapping[str, pa.DataType]) -> bool:
+    """Tell whether a named measure can take those of some columns that it goes by.
+
+    They must be released, and numbers as numbers.
+    """
+    if not isinstance(task.measure, str) or task.measure in SCORES:
+        return True
+    for name in set(columns) & set(gone_by(task)):
+        numeric = kind_of(task.table[name].type) == "numeric"
+        if name not in released or (kind_of(released[name]) == "numeric") != numeric:
+            return False
+    return True
 
 
 def standards_of(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float]:

@@ -26,6 +26,8 @@ from discreet.tuning.trials import Budget, Progress, Trials
 
 # Where neither minutes nor evaluations are given.
 MINUTES = 5.0
+# Of the time of a quick search; the rest is for confirming.
+_SEARCHING = 0.75
 
 
 def search(
@@ -46,6 +48,7 @@ def search(
     force: bool = False,
     progress: Callable[[Progress], None] | None = None,
     dialect: Mapping[str, str | None] | None = None,
+    quick: bool = False,
 ) -> Front:
     """Search the releases of a table that have the least risk and the least loss.
 
@@ -93,6 +96,8 @@ def search(
         Called now and then with the evaluations done, the seconds and the best so far.
     dialect : mapping, optional
         How a CSV is written, as in `discreet.read_table`.
+    quick : bool
+        Confirm only a few points, by the measures that take little time, within `minutes`.
 
     Returns
     -------
@@ -108,7 +113,7 @@ def search(
     >>> front.evaluations, front.points[0].risk < front.points[-1].risk
     (4, True)
     """
-    budget = _budget(minutes, evaluations)
+    budget = _budget(minutes, evaluations, quick)
     target = None if out is None else Path(out)
     if target is not None:
         check_front(target, force or resume)
@@ -116,6 +121,10 @@ def search(
         table, recipe, risk=risk, loss=loss, keep=keep, known=known, privacy=privacy,
         standards=standards, seed=seed, dialect=dialect,
     )  # fmt: skip
+    if all(len(part.options) == 1 for part in task.space.parts):
+        raise BadInput(
+            "the steps of the recipe leave nothing to search; take out those that are to be found"
+        )
     trials = Trials(
         Judge(task, seed=seed),
         task.table.num_rows,
@@ -134,6 +143,7 @@ def search(
             seconds=lambda: trials.seconds,
             seed=seed,
             tell=trials.tell,
+            quick=quick,
         )
         front = replace(front, stopped=stopped)
     finally:
@@ -143,7 +153,7 @@ def search(
     return front
 
 
-def _budget(minutes: float | None, evaluations: int | None) -> Budget:
+def _budget(minutes: float | None, evaluations: int | None, quick: bool) -> Budget:
     if minutes is not None and evaluations is not None:
         raise BadInput("give minutes or evaluations, not both")
     if evaluations is not None:
@@ -153,7 +163,7 @@ def _budget(minutes: float | None, evaluations: int | None) -> Budget:
     minutes = MINUTES if minutes is None else minutes
     if not minutes > 0:
         raise BadInput(f"minutes = {minutes:g} must be more than 0")
-    return Budget(seconds=60 * minutes)
+    return Budget(seconds=60 * minutes * (_SEARCHING if quick else 1))
 
 
 def _journal(target: Path | None, task: Task, seed: int, resume: bool) -> Journal:

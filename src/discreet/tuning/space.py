@@ -31,6 +31,8 @@ class Option:
     released: bool = True
     # Of a joint part: it decides about its columns itself, whatever their own parts say.
     alone: bool = False
+    # Of a joint part: it is for the rest of its columns, those that their own parts leave alone.
+    rest: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,11 @@ class Space:
         """Return the option that a choice takes for a part."""
         return self.parts[part].options[choice[part]]
 
+    def treated(self, choice: Choice, part: int) -> tuple[str, ...]:
+        """Name the columns of a part that its option is for, if no other decides about them."""
+        one = self.parts[part]
+        return rest_of(self.parts, choice, one) if one.options[choice[part]].rest else one.columns
+
     def dropped(self, choice: Choice) -> list[str]:
         """Name the columns that a choice leaves out of the release."""
         decided = self._decided_alone(choice)
@@ -104,10 +111,11 @@ class Space:
         decided, gone = self._decided_alone(choice), set(self.dropped(choice))
         # What comes first for a column, then what comes second, then what columns share.
         rounds: dict[float, list[_Applied]] = {}
-        for part, option in self._chosen(choice):
+        for place, (part, option) in enumerate(self._chosen(choice)):
             out = gone if option.alone or part.joint else gone | decided
+            treated = self.treated(choice, place)
             for number, step in enumerate(option.steps):
-                columns = [c for c in step.get("columns", part.columns) if c not in out]
+                columns = [c for c in step.get("columns", treated) if c not in out]
                 if columns:
                     one = _of_columns(step, gone)
                     rounds.setdefault(math.inf if part.joint else number, []).append((one, columns))
@@ -133,22 +141,27 @@ class Space:
             roles["untouched"] = left
         return recipe | {"steps": steps}
 
-    def words(self, choice: Choice) -> list[str]:
-        """Say what becomes of the columns, those of the same treatment together."""
+    def words(self, choice: Choice, came: Mapping[int, str] | None = None) -> list[str]:
+        """Say what becomes of the columns, those of the same treatment together.
+
+        What came of those of a joint part, by its number, follows after a colon.
+        """
         decided, gone = self._decided_alone(choice), set(self.dropped(choice))
         shared = {
             c
-            for part, option in self._chosen(choice)
+            for place, (part, option) in enumerate(self._chosen(choice))
             if part.joint and option.steps
-            for c in part.columns
+            for c in self.treated(choice, place)
         }
         said: dict[str, list[str]] = {}
-        for part, option in self._chosen(choice):
+        for place, (part, option) in enumerate(self._chosen(choice)):
             # Of what is treated together it goes without saying that it is kept elsewhere.
             unsaid = gone if part.joint else decided if option.steps else decided | (shared - gone)
-            columns = [c for c in part.columns if c not in unsaid]
+            columns = [c for c in self.treated(choice, place) if c not in unsaid]
             if columns and (option.steps or not part.joint):
-                said.setdefault(option.words, []).extend(columns)
+                after = (came or {}).get(place)
+                how = f"{option.words}: {after}" if after else option.words
+                said.setdefault(how, []).extend(columns)
         return [f"{listed(list(dict.fromkeys(columns)))} {how}" for how, columns in said.items()]
 
     def _chosen(self, choice: Choice) -> Iterator[tuple[Part, Option]]:
@@ -156,7 +169,59 @@ class Space:
             yield part, part.options[number]
 
     def _decided_alone(self, choice: Choice) -> set[str]:
-        return {c for part, option in self._chosen(choice) if option.alone for c in part.columns}
+        return {
+            c
+            for place, (_, option) in enumerate(self._chosen(choice))
+            if option.alone or option.rest
+            for c in self.treated(choice, place)
+        }
+
+
+def rest_of(parts: Sequence[Part], choice: Choice, part: Part) -> tuple[str, ...]:
+    """Name the columns of a joint part that their own parts leave alone.
+
+    Examples
+    --------
+    >>> parts = [Part((c,), (Option(), Option(released=False))) for c in ("age", "size", "cost")]
+    >>> rest_of(parts, (0, 1, 0), Part(("age", "size", "cost"), (Option(),), joint=True))
+    ('age', 'cost')
+    """
+    treated = {
+        c
+        for own, number in zip(parts, choice, strict=True)
+        if not own.joint and not leaves_alone(own.options[number])
+        for c in own.columns
+    }
+    return tuple(c for c in part.columns if c not in treated)
+
+
+def leaves_alone(option: Option) -> bool:
+    """Tell whether an option releases columns as they are."""
+    return option.released and not option.steps
+
+
+def settled(parts: Sequence[Part], choice: Choice) -> Choice:
+    """Return a choice with the first option in every part that others leave nothing to decide.
+
+    Examples
+    --------
+    >>> own = Part(("age",), (Option(), Option(released=False)))
+    >>> ways = Option(), Option(({},), alone=True), Option(({},), rest=True)
+    >>> joint = Part(("age",), ways, joint=True)
+    >>> [settled([own, joint], one) for one in ((1, 1), (1, 2), (0, 2))]
+    [(0, 1), (1, 0), (0, 2)]
+    """
+    chosen = [part.options[number] for part, number in zip(parts, choice, strict=True)]
+    both = list(zip(parts, chosen, strict=True))
+    decided = {c for part, option in both if option.alone for c in part.columns}
+    own = tuple(
+        0 if decided and not part.joint and decided.issuperset(part.columns) else number
+        for part, number in zip(parts, choice, strict=True)
+    )
+    return tuple(
+        0 if option.rest and not rest_of(parts, own, part) else number
+        for (part, option), number in zip(both, own, strict=True)
+    )
 
 
 def listed(names: Sequence[str]) -> str:

@@ -198,7 +198,14 @@ class _Columns:
         self._check()
         self.kept = {*asked.names("keep"), *asked.roles.untouched}
         self.known = self._known()
+        if not self.known and not self.scored:
+            raise BadInput(
+                "the intruder knows no column, so there is no risk to search by; name columns that "
+                "he may know with known"
+            )
         self.counted = [name for name in self.released if how_many(table[name], name) > 1]
+        if not self.counted:
+            raise BadInput("no column that is released varies, so there is nothing to search for")
 
     def _of(self, *roles: str) -> list[str]:
         return [name for name in self.table.column_names if self.role[name] in roles]
@@ -207,7 +214,7 @@ class _Columns:
         """Refuse columns that are not there, and those that nothing can be chosen for."""
         asked = self.asked
         for name in asked.treated:
-            self._refuse_unless(name in self.role, name, "a step", "")
+            self._refuse_unless(name in self.released, name, "a step", "which is not released")
         for name in asked.hierarchies:
             self._refuse_unless(name in self.released, name, "hierarchies", "which is not released")
             self._refuse_unless(
@@ -380,7 +387,15 @@ def _joint(columns: _Columns, hierarchies: Mapping[str, Hierarchy]) -> list[Part
         asked.privacy,
         asked.names("keep"),
         columns.scored,
+        _counted(asked),
     )
+
+
+def _counted(asked: Asked) -> str:
+    """Name what k counts, as in a recipe."""
+    by_default = "households" if asked.roles.household else "units" if asked.roles.unit else "rows"
+    counts = asked.content.get("counts") or by_default
+    return "records" if counts == "rows" else str(counts)
 
 
 def _valid(space: Space) -> Space:

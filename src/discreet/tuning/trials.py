@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from discreet.tuning.figures import Figures
+from discreet.tuning.figures import Figures, Together
 from discreet.tuning.journal import Journal
 from discreet.tuning.pareto import on_map
 from discreet.tuning.space import Choice
@@ -54,6 +54,9 @@ class Judge(Protocol):
 
     def profile(self, part: int, option: int) -> Profile:
         """Return what an option of a column part costs and tells."""
+
+    def together(self, part: int, option: int) -> Together | None:
+        """Return what an option of a joint part costs and tells; None if it cannot be."""
 
 
 @dataclass(frozen=True)
