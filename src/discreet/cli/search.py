@@ -162,7 +162,9 @@ def _print(
     if as_json:
         show.print_json(content | {"folder": str(folder), "next": next_command})
         return
-    _say(_summary(content, file))
+    # Only a search keeps what it has tried.
+    how_on = " (--resume goes on)" if (folder / "journal.jsonl").exists() else ""
+    _say(_summary(content, file, how_on))
     for line in told(content, min(show.out.width, 100)):
         _say(line)
     _say("")
@@ -171,8 +173,8 @@ def _print(
     _say(f"  {next_command}")
 
 
-def _summary(content: Mapping[str, Any], file: Path) -> str:
-    stopped = "Stopped by Ctrl-C (--resume goes on): " if content["stopped"] else ""
+def _summary(content: Mapping[str, Any], file: Path, how_on: str) -> str:
+    stopped = f"Stopped by Ctrl-C{how_on}: " if content["stopped"] else ""
     rows = content["rows"]
     searched = content["searched_rows"]
     sample = "" if searched == rows else f", searched on {searched:,} of them"
