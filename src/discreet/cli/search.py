@@ -169,10 +169,17 @@ def _print(
     if as_json:
         show.print_json(content | {"folder": str(folder), "next": next_command})
         return
+<<<<<<< HEAD
     _say(_summary(content, file))
     if longer:
         _say("So few are only a start; --resume with more --minutes goes on from here.")
     for line in told(content, min(show.out.width, 100), LINES - longer):
+=======
+    # Only a search keeps what it has tried.
+    how_on = " (--resume goes on)" if (folder / "journal.jsonl").exists() else ""
+    _say(_summary(content, file, how_on))
+    for line in told(content, min(show.out.width, 100)):
+>>>>>>> wt-K
         _say(line)
     _say("")
     _say(f"All recipes: {folder / 'index.html'}, with files in {folder / 'recipes'}")
@@ -180,8 +187,8 @@ def _print(
     _say(f"  {next_command}")
 
 
-def _summary(content: Mapping[str, Any], file: Path) -> str:
-    stopped = "Stopped by Ctrl-C (--resume goes on): " if content["stopped"] else ""
+def _summary(content: Mapping[str, Any], file: Path, how_on: str) -> str:
+    stopped = f"Stopped by Ctrl-C{how_on}: " if content["stopped"] else ""
     rows = content["rows"]
     searched = content["searched_rows"]
     sample = "" if searched == rows else f", searched on {searched:,} of them"

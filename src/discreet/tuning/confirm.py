@@ -23,12 +23,14 @@ from discreet.errors import BadInput, BrokenPromise
 from discreet.flow.protection import prepare
 from discreet.flow.refusals import refuse_engine
 from discreet.recipe.recipe import Recipe
+from discreet.tuning.bounds import SCORES
 from discreet.tuning.figures import Figures
 from discreet.tuning.front import Front
-from discreet.tuning.measured import SCORES, measured, of_check
+from discreet.tuning.measured import measured, of_check
 from discreet.tuning.outcome import NOTHING, outcome, outcome_words
 from discreet.tuning.pareto import non_dominated, on_map
 from discreet.tuning.points import SAFE, Axis, Point
+from discreet.tuning.sample import mixed
 from discreet.tuning.space import Choice, Option
 
 if TYPE_CHECKING:
@@ -176,9 +178,7 @@ def _pair(original: Frame, finished: Frame, released: list[str]) -> tuple[pa.Tab
 def _chosen(
     part: float, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
 ) -> tuple[pa.Table, pa.Table]:
-    mixed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xC2B2AE3D27D4EB4F)
-    taken = pa.array(mixed / 2.0**64 < part)
+    taken = pa.array(mixed(rows.astype(np.uint64), 0) / 2.0**64 < part)
     whole = pa.table(in_rows(after, there), names=after.column_names)
     return before.filter(taken), whole.filter(taken)
 

@@ -17,9 +17,10 @@ from discreet.risk._found import Sheet, Told
 from discreet.risk._tells import Column
 from discreet.risk._units import Units
 from discreet.risk.informed import learned_from
+from discreet.tuning.bounds import SCORES
 from discreet.tuning.cells import Cells, Group, Released
 from discreet.tuning.figures import Figures, Profile, Together
-from discreet.tuning.measured import SCORES, can_compare, loss_of, standards_of
+from discreet.tuning.measured import can_compare, looked_for, loss_of, standards_of
 from discreet.tuning.scored import ScoreJudge
 from discreet.tuning.space import Choice, Space
 from discreet.utility.information import information_loss
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 # Runs with other seeds that the intruder learns from.
 RERUNS = 3
-# Records that are looked for: all of a small table.
-_ALL, _SOME = 5_000, 2_000
 # With fewer records all codes fit into 16 bits, even if each has other values in all runs.
 _SMALL = 2**15 // (2 + RERUNS)
 # Bytes of what joint parts tell, of which there is no end, before it is forgotten.
@@ -64,18 +63,15 @@ class Judge:
     ----------
     queries : int
         The records that are looked for, where `figures` is not asked for fewer.
-    evaluations : int
-        How often `figures` was called.
     """
 
     def __init__(self, task: Task, released: Released | None = None, seed: int = 0) -> None:
         self.seeds = [derived(seed, "selection", str(run)) for run in range(1 + RERUNS)]
         self.task = task
         self.released = Released(task, self.seeds[0]) if released is None else released
-        self.evaluations = 0
         n = task.table.num_rows
         order = np.random.default_rng(0).permutation(n)
-        self.queries = n if n <= _ALL else _SOME
+        self.queries = looked_for(n)
         rows, self._units = order[: self.queries], None
         if task.unit is not None:
             self._units = Units(task.table[task.unit], task.known_rows)
@@ -99,7 +95,6 @@ class Judge:
         A point that the flow refuses has the worst figures that there are. Standards are left to
         `checked`.
         """
-        self.evaluations += 1
         self._forget()
         try:
             if self._scored is not None:

@@ -17,6 +17,7 @@ from discreet.risk import distance_linkage, informed_linkage, interval_disclosur
 from discreet.risk._units import Units, linked_units
 from discreet.table.columns import kind_of
 from discreet.table.pairs import numeric_pairs
+from discreet.tuning.bounds import SCORES
 from discreet.tuning.structure import STANDARDS
 from discreet.utility import il1s, information_loss
 from discreet.utility.scores import normalized_score, score
@@ -24,7 +25,6 @@ from discreet.utility.scores import normalized_score, score
 if TYPE_CHECKING:
     from discreet.tuning.task import Task
 
-SCORES = ("score", "normalized_score")
 # Records that an informed intruder looks for: all of a small table.
 _ALL, _SOME = 5_000, 2_000
 # Records by which measures are taken whose time grows fast.
@@ -62,6 +62,17 @@ def measured(
                 continue
         found |= _axes(task, found, before, run)
     return {key: value for key, value in found.items() if np.isfinite(value)}, columns
+
+
+def looked_for(rows: int) -> int:
+    """Return how many records an informed intruder looks for.
+
+    Examples
+    --------
+    >>> looked_for(300), looked_for(20_000)
+    (300, 2000)
+    """
+    return rows if rows <= _ALL else _SOME
 
 
 def lost_columns(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float]:
@@ -109,7 +120,7 @@ def _informed(
         known=known,
         drawn=drawn,
         reruns=[other.select(known) for other in others],
-        queries=None if n <= _ALL else _SOME,
+        queries=looked_for(n),
         detail=True,
     )
     return {"informed_linkage": linked.value, "informed_linkage_largest": linked.largest}

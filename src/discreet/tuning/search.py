@@ -15,13 +15,13 @@ from discreet import __version__
 from discreet.errors import BadInput
 from discreet.private import make_private_folder
 from discreet.recipe.recipe import Recipe
+from discreet.tuning.bounds import SCORES
 from discreet.tuning.confirm import confirmed_front
 from discreet.tuning.front import Front, check_front
 from discreet.tuning.joint import joint_seeds
 from discreet.tuning.journal import Journal
 from discreet.tuning.judge import Judge
 from discreet.tuning.loop import run
-from discreet.tuning.measured import SCORES
 from discreet.tuning.task import Task, read_task
 from discreet.tuning.trials import Budget, Progress, Trials
 
@@ -128,32 +128,48 @@ def search(
         raise BadInput(
             "the steps of the recipe leave nothing to search; take out those that are to be found"
         )
-    trials = Trials(
-        Judge(task, seed=seed),
-        task.table.num_rows,
-        budget,
-        single=task.measure in SCORES,
-        journal=_journal(target, task, seed, resume),
-        progress=progress,
-        bound=None if task.risk is None else task.risk.value,
-    )
+    trials = new_trials(task, budget, seed, progress, _journal(target, task, seed, resume))
     try:
         stopped = run(trials, task.space.parts, seed, joint_seeds(task.space))
-        front = confirmed_front(
-            task,
-            trials.judged,
-            evaluations=trials.evaluations,
-            seconds=lambda: trials.seconds,
-            seed=seed,
-            tell=trials.tell,
-            quick=quick,
-        )
-        front = replace(front, stopped=stopped)
+        front = front_of(task, trials, seed, stopped, quick)
     finally:
         trials.journal.close()
     if target is not None:
         front.save(target, force=force or resume)
     return front
+
+
+def new_trials(
+    task: Task,
+    budget: Budget,
+    seed: int,
+    progress: Callable[[Progress], None] | None,
+    journal: Journal | None = None,
+) -> Trials:
+    """Return where the choices of a task are judged."""
+    return Trials(
+        Judge(task, seed=seed),
+        task.table.num_rows,
+        budget,
+        single=task.measure in SCORES,
+        journal=journal,
+        progress=progress,
+        bound=None if task.risk is None else task.risk.value,
+    )
+
+
+def front_of(task: Task, trials: Trials, seed: int, stopped: bool, quick: bool = False) -> Front:
+    """Confirm what was judged, and return its front."""
+    front = confirmed_front(
+        task,
+        trials.judged,
+        evaluations=trials.evaluations,
+        seconds=lambda: trials.seconds,
+        seed=seed,
+        tell=trials.tell,
+        quick=quick,
+    )
+    return replace(front, stopped=stopped)
 
 
 def _budget(minutes: float | None, evaluations: int | None, quick: bool) -> Budget:
