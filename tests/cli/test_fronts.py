@@ -41,13 +41,14 @@ RECOMMENDED = {"least loss within the risk bound": "05", "safest": "02", "best b
 
 def test_the_recommended_point_comes_first_with_its_reason_and_others_by_what_differs():
     lines = told(front(12, "05", RECOMMENDED))
-    assert lines[3:7] == [
-        "Recommended: 05, least loss within the risk bound",
+    assert lines[3:8] == [
+        "Recommended: recipe 05, least loss within the risk bound",
         "    risk 5 % (4.5 to 5.6 %), loss 0.95 (0.3 to 0.4)",
-        "    age kept, income swapped within 5 % of ranks",
+        "    - age kept",
+        "    - income swapped within 5 % of ranks",
         "    Why: least loss within the risk bound, and that is the reason.",
     ]
-    assert lines[7:9] == [
+    assert lines[8:10] == [
         "Or 02, safest: risk 2 %, loss 0.98",
         "    as 05, but income swapped within 2 % of ranks",
     ]
@@ -82,7 +83,7 @@ def test_however_much_there_is_to_say_it_fits_on_a_screen(width):
         point["words"] = [f"{word} in {point['name']}" for word in point["words"]]
     lines = told(content, width)
     # The command adds one line before these and four after.
-    assert len(lines) == 25
+    assert len(lines) <= 25
     assert lines[-1].endswith(" ...")
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from discreet import write_table
-from discreet.cli.search import _line
+from discreet.cli.fronts import progress_line, told
 from discreet.datasets import make_households
 from discreet.recipe import Recipe
 from discreet.tuning.figures import Figures
@@ -70,10 +70,10 @@ def test_what_is_printed(place, run, asked):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert len(lines) <= 30
-    assert lines[0] == "1,234 releases of people.csv (300 records) tried in 12 s; 4 to choose from."
-    assert lines[4] == "Recommended: 02, least loss within the risk bound and best balance"
-    assert "    name dropped, income averaged in groups of 25 or more" in lines
-    assert lines[-3] == "All points: people.front/index.html; their recipes: people.front/recipes"
+    assert lines[0] == "1,234 recipes for people.csv (300 records) tried in 12 s; 4 to choose from."
+    assert lines[4] == "Recommended: recipe 02, least loss within the risk bound and best balance"
+    assert lines[6:8] == ["    - name dropped", "    - income averaged in groups of 25 or more"]
+    assert lines[-3] == "All recipes: people.front/index.html, with files in people.front/recipes"
     assert lines[-1] == (
         "  discreet protect people.csv --recipe people.front/recipes/02.toml --separator , "
         "--out people.release"
@@ -120,12 +120,14 @@ def test_bad_input_is_one_sentence(place, run, arguments, message):
 
 def test_the_line_that_tells_how_far_it_is():
     best = Figures(0.0412, 0.2)
-    assert _line(Progress(1200, 61.2, 9, best), 5, None) == (
+    assert progress_line(Progress(1200, 61.2, 9, best), 5, None) == (
         "1,200 tried, 61 of 300 s; best risk 0.0412, loss 0.2 (Ctrl-C ends it)"
     )
-    assert _line(Progress(0, 0.2, 0, None), None, 50) == "0 of 50 tried, 0 s (Ctrl-C ends it)"
+    assert (
+        progress_line(Progress(0, 0.2, 0, None), None, 50) == "0 of 50 tried, 0 s (Ctrl-C ends it)"
+    )
     confirming = Progress(50, 9.7, 9, best, "confirming on fresh seeds: 3 of 12")
-    assert _line(confirming, None, 50) == (
+    assert progress_line(confirming, None, 50) == (
         "50 of 50 tried, 10 s; confirming on fresh seeds: 3 of 12"
     )
 
@@ -216,12 +218,12 @@ def test_inspect_searches_for_the_steps(place, run):
     found = json.loads(out)["search"]
     text = (place / "a.toml").read_text()
     assert found["evaluations"] == 6
-    assert "# Found by a search: 6 releases tried, with seed 0" in text
+    assert "# Found by a search: 6 recipes tried, with seed 0" in text
     for word in found["words"]:
         assert f"\n# - {word}\n" in text
     code, out, err = run(*options, "b.toml", "--evaluations", "6")
     assert (code, err) == (0, "")
-    assert out.splitlines()[-2].startswith("6 releases tried; the recipe's has risk ")
+    assert "\n6 recipes tried; the one written has risk " in out
     assert ("No release with risk within 5% was found" in out) == (found["risk"] > 0.05)
     assert (place / "b.toml").read_text() == text
     code, _, err = run("protect", "people.csv", "--recipe", "a.toml", "--out", "out")
@@ -234,3 +236,26 @@ def test_the_recipe_of_the_docs_can_be_searched():
     task = read_task(make_households(200, seed=3), content)
     assert task.risk.value == 0.05
     assert task.standards == {"correlations": 0.1}
+
+
+@pytest.mark.parametrize("count", [1, 12, 24, 400])
+def test_the_recommended_recipe_is_told_in_full_where_thirty_lines_hold_it(count):
+    words = [f"column_{place} swapped within {place} % of ranks" for place in range(count)]
+    other = {"name": "02", "risk": 0.5, "loss": 0.01, "words": ["everything else " * 30]}
+    point = {"name": "01", "risk": 0.03, "loss": 0.2, "words": words}
+    front = {
+        "risk": {"name": "informed_linkage", "unit": "share"},
+        "loss": {"name": "information_loss", "unit": "share"},
+        "points": [point, other, {**other, "name": "03"}, {**other, "name": "04"}],
+        "best": "01",
+        "recommended": [{"name": "01", "kind": "best balance", "reason": "It is so. " * 20}],
+        "further": ["To get less risk, more has to go. " * 9] * 3,
+    }
+    lines = told(front)
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    whole = " ".join(line.strip().removeprefix("- ") for line in lines)
+    assert all(word in whole for word in words) or "    ... (the page has all)" in lines
+    assert "    ... (the page has all)" not in lines or count > 24
+    others = {1: 3, 12: 2, 24: 2}.get(count, 0)
+    assert sum(line.startswith("Or ") for line in lines) == others

@@ -1,6 +1,7 @@
 """The intruder who knows the recipe: against windows, known chances and plain counting."""
 
 import datetime as dt
+import decimal
 from functools import partial
 
 import numpy as np
@@ -328,3 +329,20 @@ def test_messages():
         informed_linkage(pa.table({"v": [1.0, np.inf]}), pa.table({"v": [1.0, 2.0]}))
     with pytest.raises(BadInput, match="column 'v' holds list"):
         informed_linkage(pa.table({"v": [[1], [2]]}), pa.table({"v": [[1], [3]]}))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda i: pa.array(2**60 + i),
+        lambda i: pa.array(i.astype(np.uint64) + np.uint64(2**63)),
+        lambda i: pa.array([decimal.Decimal(10**20 + int(x)) / 100 for x in i]),
+    ],
+)
+def test_numbers_of_many_digits_are_told_apart(make):
+    table = pa.table({"account": make(np.random.default_rng(1).permutation(300))})
+    assert informed_linkage(table, table) == 1.0
+    blank = pa.array([None, *table["account"].to_pylist()[1:]], table["account"].type)
+    assert informed_linkage(table, pa.table({"account": blank}), drawn=[]) == 1.0
+    mixed = table.take(np.random.default_rng(2).permutation(300))
+    assert informed_linkage(table, mixed) < 0.05

@@ -78,5 +78,5 @@ def test_nobody_is_found_where_a_blank_is_a_value(rows, k):
     columns = list("abc")
     cells = zip(*[[cell or None for cell in row] for row in rows], strict=True)
     table = pa.table({n: pa.array(c, pa.int64()) for n, c in zip(columns, cells, strict=True)})
-    after = LocalSuppression(k=k, random_state=0).fit_transform(table)
+    after = LocalSuppression(k=k, improve_moves=300, random_state=0).fit_transform(table)
     assert found_for_certain(table, after, columns) == 0

@@ -173,7 +173,8 @@ def test_adult_needs_few_blanks_for_two_salaries() -> None:
         people[name] = people[name].astype(str).map(labels.set_index(0)[level])
     keys = [name for name in people if name != "salary-class"]
     model = LDiversity(2, column="salary-class")
-    released = LocalSuppression(k=5, privacy=[model], random_state=0).fit_transform(people)
+    method = LocalSuppression(k=5, privacy=[model], improve_moves=1_000, random_state=0)
+    released = method.fit_transform(people)
     assert released[keys].isna().sum().sum() <= 28_000
     assert released[keys].isna().all(axis=1).sum() <= 50
     of_class = released.groupby(keys, dropna=False)["salary-class"]

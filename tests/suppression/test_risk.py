@@ -115,11 +115,11 @@ def test_what_k_would_cost_is_no_bound_of_suda() -> None:
 
 def test_all_sets_of_twelve_columns_are_counted_in_seconds() -> None:
     rng = np.random.default_rng(3)
-    people = pd.DataFrame(rng.integers(0, 4, (400, 12)), columns=list("abcdefghijkl"))
+    people = pd.DataFrame(rng.integers(0, 4, (200, 12)), columns=list("abcdefghijkl"))
     before = time.process_time()
     method = LocalSuppression(max_risk=0.02, risk="suda", random_state=0)
     released = method.fit_transform(people)
-    assert time.process_time() - before < 30
+    assert time.process_time() - before < 15
     assert suda2(released, list(people)) <= 0.02 + 1e-9
 
 

@@ -84,7 +84,18 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("name", "k"), [(name, k) for name, known in KNOWN.items() for k in known])
+# As many moves as it takes are many: some of the tables are for the slow tests.
+FEW = {("testdata2_7", 3), ("testdata2_7", 5), ("testdata7", 3)}
+
+
+@pytest.mark.parametrize(
+    ("name", "k"),
+    [
+        pytest.param(name, k, marks=() if (name, k) in FEW else pytest.mark.slow)
+        for name, known in KNOWN.items()
+        for k in known
+    ],
+)
 def test_reference_tables_are_within_three_percent(name, k):
     one = problem(reference(name), k)
     found = solve_strict(one, None, None, ONE)
@@ -329,8 +340,7 @@ def test_ctrl_c_keeps_what_the_moves_told_give_again(monkeypatch, stop):
         np.testing.assert_array_equal(getattr(stopped, name), getattr(again, name))
 
 
-@pytest.mark.parametrize("units", [False, True])
-@pytest.mark.parametrize("weight", [1.0, 2.0])
+@pytest.mark.parametrize(("units", "weight"), [(False, 1.0), (True, 2.0)])
 def test_patterns_of_many_lots_take_time_that_grows_with_them(units, weight):
     rng = np.random.default_rng(0)
     sex, job = rng.integers(1, 3, 60_000), rng.integers(1, 4, 60_000)

@@ -2,18 +2,11 @@
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.tuning.figures import Figures
+from discreet.tuning.figures import Figures, Profile
 from discreet.tuning.space import Choice, Option, Part
-
-
-@dataclass
-class Profile:
-    loss: float
-    bits: float
 
 
 class FakeJudge:

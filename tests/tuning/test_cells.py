@@ -28,6 +28,16 @@ def test_chance_goes_by_the_seed_alone():
     assert one.cells(0, 1, 1)["income"] == one.cells(0, 1, 2)["income"]
 
 
+def test_cells_that_are_kept_are_counted_once():
+    released = Released(a_task())
+    for seed in (1, 2, 1):
+        # Of the columns that are made together only some are still there.
+        if released._kept:
+            released._bytes -= released._kept.popitem(last=False)[1][1]
+        released.cells(0, 2, seed)
+        assert released._bytes == sum(size for _, size in released._kept.values())
+
+
 def test_what_is_dropped_has_no_cells():
     released = Released(a_task())
     assert released.cells(0, 4, 1) == {}

@@ -52,7 +52,7 @@ def test_saved_recipes_run_with_seeds_of_their_own(tmp_path):
         assert recipe.steps == RECIPE.steps
     text = (folder / "recipes" / "01.toml").read_text()
     assert text.startswith(
-        "# Point 01: risk 2 % (linkage), loss 0.4 (information loss).\n# - pay swapped\n\n"
+        "# Recipe 01: risk 2 % (linkage), loss 0.4 (information loss).\n# - pay swapped\n\n"
     )
 
 
@@ -73,13 +73,37 @@ def test_only_fronts_are_replaced_and_only_when_asked(tmp_path):
         front().save(tmp_path / "front.csv")
 
 
+def test_what_a_user_put_into_a_front_is_never_deleted(tmp_path):
+    target = tmp_path / "front"
+    front().save(target)
+    for name in ("notes.txt", "recipes/mine.toml"):
+        (target / name).write_text("mine")
+        with pytest.raises(BadInput, match=f"it also holds '{name}'; move that elsewhere"):
+            front().save(target, force=True)
+        assert (target / name).read_text() == "mine"
+        (target / name).unlink()
+    front().save(target, force=True)
+
+
+def test_other_files_named_like_those_of_a_front_are_not_replaced(tmp_path):
+    target = tmp_path / "diary"
+    target.mkdir()
+    (target / "journal.jsonl").write_text('{"day": 1}\n')
+    with pytest.raises(BadInput, match="exists and is not a front"):
+        front().save(target, force=True)
+    (target / "front.json").write_text("{}")
+    with pytest.raises(BadInput, match="exists and is not a front"):
+        front().save(target, force=True)
+    assert (target / "journal.jsonl").read_text() == '{"day": 1}\n'
+
+
 def test_the_journal_of_the_search_stays(tmp_path):
     target = tmp_path / "front"
     target.mkdir()
-    (target / "journal.jsonl").write_text("{}\n")
+    (target / "journal.jsonl").write_text('{"version": "1"}\n')
     front().save(target)
     front().save(target, force=True)
-    assert (target / "journal.jsonl").read_text() == "{}\n"
+    assert (target / "journal.jsonl").read_text() == '{"version": "1"}\n'
 
 
 def test_plain_data_say_what_is_best():
@@ -97,5 +121,5 @@ def test_plain_data_say_what_is_best():
 
 
 def test_a_front_without_points_is_refused():
-    with pytest.raises(BadInput, match="no point held up on fresh seeds"):
+    with pytest.raises(BadInput, match="no recipe held up on fresh seeds"):
         Front([], Axis("linkage"), Axis("loss"), rows=10)

@@ -125,7 +125,7 @@ def test_words_say_what_is_kept(people):
     assert said == [
         f"in ranges and sets that {share} share",
         f"at levels that differ by record, each shared by {share}",
-        f"blanked where they would not be shared by {share}",
+        f"with cells blanked until {share} share each combination",
         f"at levels that {share} share, but for 5 % of records",
         f"at levels that {share} share, but for 1 % of records",
         f"at levels that {share} share",

@@ -1,5 +1,6 @@
 import os
 import re
+import sys
 
 import pytest
 
@@ -56,3 +57,30 @@ def test_another_search_is_refused_by_what_differs(tmp_path):
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
         Journal(path, HEADER | {"seed": 1, "recipe": "c3"}, resume=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such locks")
+@pytest.mark.parametrize("resume", [False, True])
+def test_two_searches_do_not_write_to_the_same_journal(tmp_path, resume):
+    path = tmp_path / "journal.jsonl"
+    first = Journal(path, {"seed": 1})
+    first.add((0, 1), None, Figures(0.5, 0.1))
+    text = path.read_text()
+    with pytest.raises(BadInput, match=r"another search is under way in '.*'; wait for its end"):
+        Journal(path, {"seed": 1}, resume=resume)
+    assert path.read_text() == text
+    first.close()
+    assert len(Journal(path, {"seed": 1}, resume=resume).known) == resume
+
+
+@pytest.mark.parametrize("line", ["5", "[1]", "[[0], null, 3]", '[["a"], null, [1, 2, 3]]', "{}"])
+def test_what_is_no_line_of_a_journal_ends_it(tmp_path, line):
+    path = tmp_path / "journal.jsonl"
+    known = written(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + line.encode() + b"\n")
+    assert Journal(path, HEADER, resume=True).known == known
+    assert path.read_bytes() == whole
+    path.write_text(line + "\n")
+    with pytest.raises(BadInput, match="is of a search with another table"):
+        Journal(path, HEADER, resume=True)

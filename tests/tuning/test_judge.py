@@ -11,9 +11,10 @@ from discreet.risk import informed_linkage
 from discreet.tuning import judge as judging
 from discreet.tuning.judge import Judge
 from discreet.tuning.scored import ScoreJudge
+from discreet.tuning.search import search
 from discreet.tuning.space import Option, Part, Space
 from discreet.tuning.structure import correlation_change
-from discreet.tuning.task import Task
+from discreet.tuning.task import Task, read_task
 from discreet.utility import information_loss
 
 NUMBERS = ["income", "age", "fixed", "shoe"]
@@ -177,6 +178,28 @@ def test_another_measure_is_taken_in_full():
     assert judge.figures(CHOICES[1]).loss == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("measure", ["il1s", "eigen", "propensity_mse"])
+def test_for_another_measure_a_column_that_is_gone_is_no_gain(measure):
+    judge = Judge(a_task(measure=measure))
+    removed = (4, *CHOICES[1][1:])
+    assert judge.figures(CHOICES[1]).loss > 0
+    assert judge.figures(removed) == judging.REFUSED
+    assert judge.profile(0, 4).loss == np.inf
+    assert 0 == judge.profile(0, 0).loss < judge.profile(0, 1).loss
+
+
+def test_tables_of_counts_go_by_labels():
+    judge = Judge(a_task(measure="contingency_loss"))
+    assert judge.figures((0, 0, 0, 0, 0)).loss == 0
+    assert judge.figures((4, 0, 1, 1, 0)).loss > 0
+    assert judge.figures((0, 0, 2, 0, 0)) == judging.REFUSED
+
+
+def test_a_loss_that_is_no_number_is_refused():
+    judge = Judge(a_task(measure=lambda before, after: float("nan")))
+    assert judge.figures(CHOICES[1]) == judging.REFUSED
+
+
 def test_what_the_flow_refuses_is_worse_than_all_else():
     task = a_task()
     bad = Part(("income",), (Option(), option({"method": "oma", "k": 5000})))
@@ -211,3 +234,18 @@ def test_joint_parts_are_forgotten_and_come_out_the_same(monkeypatch):
     monkeypatch.setattr(judging, "_MOST_BYTES", 30_000)
     assert [judge.figures(choice) for choice in choices] == first
     assert judge._sheet.nbytes < full
+
+
+def test_rows_that_are_seen_to_belong_together_are_found_together():
+    n, base = 600, np.random.default_rng(1).lognormal(10, 1, 150)
+    pay = np.repeat(base, 4) * np.random.default_rng(2).lognormal(0, 0.05, n)
+    table = pa.table({"person": np.repeat(np.arange(150), 4), "pay": pay})
+    roles = {"unit": "person", "confidential": ["pay"], "rest": "drop"}
+    shown = search(table, {"roles": roles | {"pseudonyms": ["person"]}}, evaluations=4)
+    hidden = search(table, {"roles": roles}, evaluations=4)
+    assert (shown.found, hidden.found) == ("units", "records")
+    swapped = Judge(read_task(table, {"roles": roles | {"pseudonyms": ["person"]}}))
+    alone = Judge(read_task(table, {"roles": roles}))
+    place = [o.words for o in swapped.space.parts[0].options].index("swapped within 3 % of ranks")
+    assert swapped.figures((place,)).risk > 4 * alone.figures((place,)).risk
+    assert swapped.queries == 150

@@ -42,9 +42,9 @@ def test_the_front_is_kept_as_it_would_be_found_afterwards():
 
 
 def test_the_search_comes_near_the_true_front_with_few_evaluations():
-    judge = FakeJudge(parts=6, options=6, seed=3)
+    judge = FakeJudge(parts=5, options=6, seed=3)
     true = hypervolume(map(judge.figures, judge.every()), judge.rows)
-    trials = searched(judge, 500)
+    trials = searched(judge, 400)
     assert hypervolume(trials.judged.values(), judge.rows) > 0.99 * true
 
 
@@ -140,6 +140,7 @@ def test_lagrange_seeds_are_the_lower_hull_of_loss_and_bits():
 def test_what_the_journal_knows_is_not_judged_again(tmp_path):
     path = tmp_path / "journal.jsonl"
     first = searched(FakeJudge(), 200, journal=Journal(path, {"seed": 0}))
+    first.journal.close()
     written = path.read_bytes()
     judge = FakeJudge()
     again = searched(judge, 200, journal=Journal(path, {"seed": 0}, resume=True))

@@ -55,12 +55,12 @@ def test_the_least_loss_within_the_risk_bound_comes_first_and_all_have_figures()
     found = said(POINTS, risk(0.1), loss(0.5))
     assert found == {
         "least loss within the risk bound": (
-            "03", "Risk 8 % at loss 0.33: the least loss of the 3 points with risk within 10 %.",
+            "03", "The least loss of the 3 recipes with risk within 10 %.",
         ),
         "best balance and safest within the loss bound": (
             "02",
-            "Risk 3 % at loss 0.41: the next safer point has 0.4 % at 0.6, the next with less loss "
-            "has 8 % at 0.33; no point with loss up to 0.5 has less risk.",
+            "The next safer recipe has risk 0.4 % at loss 0.6, the next with less "
+            "loss has risk 8 % at loss 0.33; no recipe with loss up to 0.5 has less risk.",
         ),
     }  # fmt: skip
     assert next(iter(found)) == "least loss within the risk bound"
@@ -69,7 +69,7 @@ def test_the_least_loss_within_the_risk_bound_comes_first_and_all_have_figures()
 def test_without_bounds_balance_comes_first_and_five_per_cent_are_safe():
     found = said(POINTS, risk(), loss())
     assert next(iter(found.values()))[0] == "02"
-    assert "least loss of the 2 points with risk within 5 %" in " ".join(
+    assert "least loss of the 2 recipes with risk within 5 %" in " ".join(
         reason for _, reason in found.values()
     )
 
@@ -79,7 +79,7 @@ def test_nothing_is_called_safest_that_does_not_protect():
     name, reason = found["least risk within the loss bound, not safe"]
     assert name == "04"
     assert reason == (
-        "Risk 96 % at loss 0.02: no point with loss up to 0.1 protects, and even this one, which "
+        "No recipe with loss up to 0.1 protects, and even this one, which "
         "has the least risk of them, is above 5 %."
     )
     assert not any(kind.startswith("safest") for kind in found)
@@ -90,12 +90,11 @@ def test_a_risk_bound_that_no_point_keeps_is_said(bound):
     first = recommend(POINTS, risk(bound), loss(), 1000)[0]
     assert first.kinds[0] == "nearest to the risk bound"
     assert first.reason.startswith(
-        f"Risk 0.4 % at loss 0.6: no point keeps risk within {100 * bound:g} %, and this one comes "
-        "nearest"
+        f"No recipe keeps risk within {100 * bound:g} %, and this one comes nearest"
     )
     told = further(POINTS, risk(bound), loss(), 1000, first.point)
     assert told[0] == (
-        f"No point that was tried has risk within {100 * bound:g} %: the least is 0.4 %, at loss "
+        f"No recipe that was tried has risk within {100 * bound:g} %: the least is 0.4 %, at loss "
         "0.6; to go further, more of pay (kept) would have to give."
     )
 
@@ -104,18 +103,18 @@ def test_a_loss_bound_that_no_point_keeps_is_said():
     name, reason = said(POINTS, risk(), loss(0.01))["nearest to the loss bound"]
     assert (name, reason) == (
         "04",
-        "Risk 96 % at loss 0.02: no point keeps loss within 0.01, and this one comes nearest.",
+        "No recipe keeps loss within 0.01, and this one comes nearest.",
     )
 
 
 def test_what_would_have_to_give_is_told_by_the_differences():
     assert further(POINTS, risk(), loss(), 1000, POINTS[2]) == [
-        "To get risk below 5 %, region has to go and age has to be in 20-year groups: point 02 has "
+        "To get risk below 5 %, region has to go and age has to be in 20-year groups: recipe 02 has "
         "risk 3 % instead of 8 %, loss 0.41 instead of 0.33.",
-        "To get risk below 2 %, region and age have to go: point 01 has risk 0.4 % "
+        "To get risk below 2 %, region and age have to go: recipe 01 has risk 0.4 % "
         "instead of 8 %, loss 0.6 instead of 0.33.",
         "For less loss, pay has to be swapped within 3 % of ranks, while age and region can be "
-        "kept: point 04 has risk 96 % instead of 8 %, loss 0.02 instead "
+        "kept: recipe 04 has risk 96 % instead of 8 %, loss 0.02 instead "
         "of 0.33.",
     ]
 
@@ -152,7 +151,7 @@ def test_of_a_score_the_least_comes_first():
     axes = Axis("DR", top=100.0), Axis("IL", top=100.0)
     [only] = recommend(points, *axes, 1000, score=True)
     assert (only.kind, only.point.name) == ("least score", "02")
-    assert only.reason == "Risk 17 at loss 18: their mean, the score, is 17.50, the least of all."
+    assert only.reason == "The score, the mean of risk and loss, is 17.50, the least of all."
 
 
 def test_one_point_is_recommended_once():

@@ -42,6 +42,7 @@ def test_it_goes_by_the_seed_and_keeps_the_order(people):
     sample = sampled(numbered, rows=500, seed=1)
     assert sample == sampled(numbered, rows=500, seed=1)
     assert sample != sampled(numbered, rows=500, seed=2)
+    assert sample != sampled(numbered, rows=500, seed=2**70)
     places = sample["n"].to_pylist()
     assert places == sorted(places)
 

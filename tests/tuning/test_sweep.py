@@ -7,6 +7,7 @@ import pytest
 import discreet
 from discreet.datasets import make_households
 from discreet.errors import BadInput
+from discreet.tuning.judge import Judge
 from discreet.tuning.sweep import sweep
 
 ROLES = {"quasi": ["age"], "confidential": ["income"]}
@@ -43,6 +44,21 @@ def test_too_many_and_too_few_are_refused(people):
         sweep(people, recipe(3, 5.0))
     with pytest.raises(BadInput, match="the recipe leaves 1,025 combinations open, and a sweep"):
         sweep(people, recipe(list(range(3, 44)), [float(p) for p in range(1, 26)]))
+
+
+def test_ctrl_c_ends_with_the_combinations_tried_so_far(people, monkeypatch):
+    judged, calls = Judge.figures, []
+
+    def pressed(self, *arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return judged(self, *arguments)
+
+    monkeypatch.setattr(Judge, "figures", pressed)
+    front = sweep(people, recipe([3, 10], [5.0, 25.0]))
+    assert front.stopped
+    assert len(front.searched) == 2
 
 
 def test_what_is_given_alike_gives_the_same_bytes(people, tmp_path):

@@ -205,9 +205,34 @@ def test_seeds_are_not_for_other_runs() -> None:
             "are different; list it under identifiers or pseudonyms, or under not_identifiers if "
             "it is none",
         ),
+        (
+            {"steps": [{"method": "oma", "columns": ["weight"], "k": [3, 5]}]},
+            "a step names 'weight', which is not released",
+        ),
+        (
+            {"steps": [{"method": [{"oma": 3}], "columns": ["income"]}]},
+            "step 1: a method is a name, not {'oma': 3}",
+        ),
+        ({"roles": ["age"]}, "roles must be a table such as {quasi = ['age']}, not ['age']"),
+        (
+            {"search": {"known": []}},
+            "the intruder knows no column, so there is no risk to search by; name columns that he "
+            "may know with known",
+        ),
+        (
+            {"roles": {"confidential": ["disease"], "rest": "drop"}},
+            "the intruder knows no column, so there is no risk to search by; name columns that he "
+            "may know with known",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_told(recipe: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput) as error:
         task_of(recipe)
     assert str(error.value) == said
+
+
+def test_a_table_in_which_nothing_varies_is_refused() -> None:
+    said = "no column that is released varies, so there is nothing to search for"
+    with pytest.raises(BadInput, match=said):
+        read_task(PEOPLE.slice(0, 1), {"roles": ROLES})

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-# Points that are told of, and the lines that are spent on what each does to the columns.
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from discreet.tuning.trials import Progress
+
+# Recipes that are told of.
 SHOWN = 4
+# Lines for all that is told here; those of the command come on top.
+LINES = 25
+# What is told beside the recommended recipe, until it fits: how many others, the lines for what
+# each of them does, and sentences about going further.
+_SHORTER = ((3, 2, 2), (3, 2, 1), (3, 1, 1), (2, 1, 1), (3, 1, 0), (2, 1, 0), (1, 1, 0))
 # Columns that are named where an intruder knows many.
 _NAMED = 8
-_WORDS = {True: 3, False: 2}
 _AXES = {
     "informed_linkage": "share of the records that an intruder is expected to find",
     "information_loss": "share of the information that is lost, as a mean over the columns",
 }
 
 
-def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
-    """Tell a front, as `Front.to_dict` has it: the alternatives, and what it takes to go further.
+def told(front: Mapping[str, Any], width: int = 80, most: int = LINES) -> list[str]:
+    """Tell a front, as `Front.to_dict` has it: which to take, others, how to go further.
 
     Examples
     --------
@@ -33,25 +45,63 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
     Risk: share of the records that an intruder is expected to find.
     Loss: share of the information that is lost, as a mean over the columns.
     <BLANKLINE>
-    Recommended: 01
+    Recommended: recipe 01
         risk 3.1 %, loss 0.2
-        age in 10-year groups
+        - age in 10-year groups
     """
-    lines = [*axes(front), ""]
-    points = {point["name"]: point for point in front["points"]}
-    best = points[front["best"]]
-    for name in alternatives(front):
-        lines += _alternative(front, points[name], best, width)
-    if front["further"]:
-        lines += ["", "To go further:"]
-    for one in front["further"][:2]:
-        lines += _wrapped(one, width, 2, "    ")
-    return lines
+    start = [line for axis in axes(front) for line in _wrapped(axis, width, 3, hang="  ")]
+    start += ["", *_recommended(front, width, most - len(start) - 2)]
+    for others, lines, more in _SHORTER:
+        rest = [*_others(front, width, others, lines), *_further(front, width, more)]
+        if len(start) + len(rest) <= most:
+            return start + rest
+    return start
+
+
+def _recommended(front: Mapping[str, Any], width: int, most: int) -> list[str]:
+    """Say in full what the recommended recipe does, what it costs, and why it is that one."""
+    best = _best(front)
+    named = [one for one in front["recommended"] if one["name"] == best["name"]]
+    start = ", ".join([f"Recommended: recipe {best['name']}", *(one["kind"] for one in named)])
+    lines = [start, f"    {figures(front, best, spread=True)}"]
+    why = [line for one in named for line in _wrapped(f"Why: {one['reason']}", width, 3, "    ")]
+    free = most - len(lines) - len(why)
+    done = [
+        part for w in best["words"] for part in _wrapped(f"- {w}", width, most, "    ", "      ")
+    ]
+    if len(done) > free:
+        done = _wrapped("; ".join(best["words"]), width, most, "    ")
+    if len(done) > free:
+        done = [*done[: free - 1], "    ... (the page has all)"]
+    return lines + done + why
+
+
+def _others(front: Mapping[str, Any], width: int, count: int, lines: int) -> list[str]:
+    """Say what some other recipes are for, their figures and where they differ."""
+    points, best = {point["name"]: point for point in front["points"]}, _best(front)
+    said = []
+    for name in alternatives(front)[1 : count + 1]:
+        kinds = [one["kind"] for one in front["recommended"] if one["name"] == name]
+        said.append(f"{', '.join([f'Or {name}', *kinds])}: {figures(front, points[name])}")
+        other = _shortened(differences(points[name], best), [*best.get("columns", ())])
+        said += _wrapped(other, width, lines, "    ")
+    return said
+
+
+def _further(front: Mapping[str, Any], width: int, count: int) -> list[str]:
+    return [line for one in front["further"][:count] for line in _wrapped(one, width, 3, hang="  ")]
+
+
+def _best(front: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = next(p for p in front["points"] if p["name"] == front["best"])
+    return found
 
 
 def axes(front: Mapping[str, Any]) -> list[str]:
     """Say what risk and loss are."""
     risk, loss = (_AXES.get(name, name) for name in (front[a]["name"] for a in ("risk", "loss")))
+    # Rows that are seen to belong together are found together.
+    risk = risk.replace("records", front.get("found", "records"))
     if front.get("known"):
         risk += f" who knows the recipe and the values of {_some(front['known'])}"
     return [f"Risk: {risk}.", f"Loss: {loss}."]
@@ -65,7 +115,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def alternatives(front: Mapping[str, Any]) -> list[str]:
-    """Name the points to tell of: the best, others that are recommended, and some between them."""
+    """Name the recipes to tell of: the best, others that are recommended, and some between them."""
     names = [point["name"] for point in front["points"]]
     chosen = [front["best"], *(one["name"] for one in front["recommended"])]
     chosen = list(dict.fromkeys(chosen))[:SHOWN]
@@ -75,24 +125,6 @@ def alternatives(front: Mapping[str, Any]) -> list[str]:
         rest = [place for place in range(len(names)) if place not in taken]
         chosen.append(names[max(rest, key=lambda p: min(abs(p - other) for other in taken))])
     return chosen
-
-
-def _alternative(
-    front: Mapping[str, Any], point: Mapping[str, Any], best: Mapping[str, Any], width: int
-) -> Iterator[str]:
-    """Say what a point is for, its figures and what it does; of others, where they differ."""
-    first = point is best
-    named = [one for one in front["recommended"] if one["name"] == point["name"]]
-    start = f"{'Recommended:' if first else 'Or'} {point['name']}"
-    start = ", ".join([start, *(one["kind"] for one in named)])
-    if first:
-        yield start
-        yield f"    {figures(front, point, spread=True)}"
-    else:
-        yield f"{start}: {figures(front, point)}"
-    yield from _wrapped(differences(point, best), width, _WORDS[first], "    ")
-    if first and named:
-        yield from _wrapped(f"Why: {named[0]['reason']}", width, 2, "    ")
 
 
 def figures(front: Mapping[str, Any], point: Mapping[str, Any], spread: bool = False) -> str:
@@ -137,14 +169,61 @@ def differences(point: Mapping[str, Any], best: Mapping[str, Any]) -> str:
     return start + (", ".join(other) or "with less done")
 
 
-def _wrapped(text: str, width: int, lines: int, indent: str = "") -> list[str]:
+def _shortened(text: str, names: Sequence[str]) -> str:
+    """Count the names of a long list, so that what is done to them has its place.
+
+    Examples
+    --------
+    >>> names = ["age", "sex", "job", "pay", "wage"]
+    >>> _shortened("as 02, but age, sex, job, pay and wage kept", names)
+    'as 02, but age, sex and 3 more kept'
+    """
+    if not names:
+        return text
+    name = "|".join(re.escape(one) for one in sorted(names, key=len, reverse=True))
+    few = rf"\b({name}), ({name})((?:, (?:{name}))*) and (?:{name}) (?!and )"
+
+    def counted(found: re.Match[str]) -> str:
+        more = len(re.findall(rf", (?:{name})", found[3])) + 1
+        return f"{found[1]}, {found[2]} and {more} more " if more > 1 else found[0]
+
+    return re.sub(few, counted, text)
+
+
+def _wrapped(
+    text: str, width: int, lines: int, indent: str = "", hang: str | None = None
+) -> list[str]:
     """Break text into some lines, and no figure from its unit."""
     wrapped = textwrap.wrap(
         text.replace(" %", "\N{NO-BREAK SPACE}%"),
         width,
         initial_indent=indent,
-        subsequent_indent=indent,
+        subsequent_indent=indent if hang is None else hang,
         max_lines=lines,
         placeholder=" ...",
     )
     return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in wrapped]
+
+
+@contextmanager
+def progress(
+    minutes: float | None, evaluations: int | None
+) -> Iterator[Callable[[Progress], None] | None]:
+    """Show how far the search is and the best so far, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with Console(stderr=True).status("reading the table ...") as status:
+        yield lambda so_far: status.update(progress_line(so_far, minutes, evaluations))
+
+
+def progress_line(so_far: Progress, minutes: float | None, evaluations: int | None) -> str:
+    """Say how far a search is."""
+    of = "" if evaluations is None else f" of {evaluations:,}"
+    limit = "" if minutes is None else f" of {60 * minutes:.0f}"
+    tried = f"{so_far.evaluations:,}{of} tried, {so_far.seconds:.0f}{limit} s"
+    if so_far.doing != "searching":
+        return f"{tried}; {so_far.doing}"
+    best = so_far.best
+    found = "" if best is None else f"; best risk {best.risk:.3g}, loss {best.loss:.3g}"
+    return f"{tried}{found} (Ctrl-C ends it)"

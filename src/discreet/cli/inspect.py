@@ -45,7 +45,7 @@ def inspect(
     ] = 20,
     evaluations: Annotated[
         int | None,
-        typer.Option(help="How many releases to try instead; a rerun gives the same.", min=1),
+        typer.Option(help="How many recipes to try instead; a rerun gives the same.", min=1),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing recipe.")] = False,
     as_json: options.Json = False,

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli import show
-from discreet.cli.fronts import alternatives, axes, differences, figures
+from discreet.cli.fronts import alternatives, axes, differences, figures, progress
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -28,13 +27,15 @@ def searched(
     from discreet.tuning.search import search
 
     try:
-        with show.progress("searching for steps that protect and lose little"):
+        with progress(minutes, evaluations) as tell:
             front = search(
                 file,
                 proposal.to_search(),
                 minutes=minutes,
                 evaluations=evaluations,
+                progress=tell,
                 dialect=dialect,
+                quick=True,
             )
     except BadInput as error:
         return proposal, {"said": f"Note: no search for steps: {error}."}
@@ -47,19 +48,19 @@ def searched(
         "words": best["words"],
     }
     said = (
-        f"{content['evaluations']:,} releases tried; the recipe's has {figures(content, best)}: "
-        f"{', '.join(best['words'])}."
+        f"{content['evaluations']:,} recipes tried; the one written has {figures(content, best)}:"
     )
+    said = "\n".join([said, *(f"- {word}" for word in best["words"]), *axes(content)])
     bound = content["risk"]["bound"]
     if bound is not None and best["risk"] > bound:
-        said += f" No release with risk within {bound:.0%} was found; search longer (--seconds)."
+        said += f"\nNo recipe with risk within {bound:.0%} was found; search longer (--seconds)."
     proposal = proposal.with_steps(front.best.recipe, list(_comments(content, best)))
     return proposal, {"search": found, "said": said}
 
 
 def _comments(front: Mapping[str, Any], best: Mapping[str, Any]) -> Iterator[str]:
     """Say what the recipe does, what that costs, and what else there is to choose from."""
-    done = f"{front['evaluations']} releases tried, with seed {front['seed']}"
+    done = f"{front['evaluations']} recipes tried, with seed {front['seed']}"
     yield f"Found by a search: {done} (--evaluations {front['evaluations']} gives it again)."
     yield from axes(front)
     yield f"This recipe: {figures(front, best, spread=True)}."
@@ -71,5 +72,5 @@ def _comments(front: Mapping[str, Any], best: Mapping[str, Any]) -> Iterator[str
     for number, name in enumerate(alternatives(front)[1:]):
         point = next(point for point in front["points"] if point["name"] == name)
         if not number:
-            yield "Others, which `discreet search` writes recipes for:"
+            yield "Others (take the steps out and run `discreet search` for their recipes):"
         yield f"- {figures(front, point)}: {differences(point, here)}"

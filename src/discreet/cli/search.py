@@ -5,22 +5,19 @@ from __future__ import annotations
 import csv
 import os
 import shlex
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from discreet.cli import options, show
-from discreet.cli.fronts import told
+from discreet.cli.fronts import LINES, told
+from discreet.cli.fronts import progress as told_progress
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.tuning.front import Front
-    from discreet.tuning.trials import Progress
 
 _Recipe = Annotated[
     Path, typer.Option("--recipe", help="TOML file with roles, and the steps that are given.")
@@ -35,6 +32,8 @@ _Out = Annotated[
     typer.Option("--out", help="Folder to write; by default FILE.front, beside the table."),
 ]
 _Seed = Annotated[int, typer.Option(help="Another one makes other draws.", min=0)]
+# Fewer recipes than this are hardly a search.
+_FEW = 50
 _Force = Annotated[bool, typer.Option("--force", help="Replace an existing front.")]
 
 
@@ -50,8 +49,8 @@ def search(
     known: Annotated[
         str | None,
         typer.Option(
-            help="What the intruder knows: quasi, all, or columns such as age,region; by default the "
-            "quasi columns and confidential numbers."
+            help="What the intruder knows: quasi, all, or columns such as age,region; by default "
+            "the quasi columns and confidential numbers."
         ),
     ] = None,
     minutes: Annotated[
@@ -59,7 +58,7 @@ def search(
     ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option(help="How many releases to try instead; a rerun gives the same.", min=1),
+        typer.Option(help="How many recipes to try instead; a rerun gives the same.", min=1),
     ] = None,
     seed: _Seed = 0,
     out: _Out = None,
@@ -70,7 +69,7 @@ def search(
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
-    """Search for the releases of a table with the least risk and loss: a recipe for each."""
+    """Search for the recipes whose releases of a table have the least risk and loss."""
     from discreet.tuning.search import MINUTES
     from discreet.tuning.search import search as find
 
@@ -81,7 +80,7 @@ def search(
     folder = _folder(file, out, resume or force)
     if evaluations is None and minutes is None:
         minutes = MINUTES
-    with _progress(minutes, evaluations) as progress:
+    with told_progress(minutes, evaluations) as progress:
         front = find(
             file,
             recipe,
@@ -98,7 +97,7 @@ def search(
             progress=progress,
             dialect=dialect,
         )
-    _print(front, file, folder, dialect, as_json)
+    _print(front, file, folder, dialect, as_json, longer=front.evaluations < _FEW)
 
 
 @options.reads_files
@@ -117,7 +116,7 @@ def sweep(
     from discreet.tuning.sweep import sweep as try_all
 
     folder = _folder(file, out, force)
-    with _progress(None, None) as progress:
+    with told_progress(None, None) as progress:
         front = try_all(
             file,
             recipe,
@@ -157,54 +156,40 @@ def _folder(file: Path, out: Path | None, may_exist: bool) -> Path:
     return folder
 
 
-@contextmanager
-def _progress(
-    minutes: float | None, evaluations: int | None
-) -> Iterator[Callable[[Progress], None] | None]:
-    """Show how far the search is and the best so far, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with Console(stderr=True).status("reading the table ...") as status:
-        yield lambda so_far: status.update(_line(so_far, minutes, evaluations))
-
-
-def _line(so_far: Progress, minutes: float | None, evaluations: int | None) -> str:
-    of = "" if evaluations is None else f" of {evaluations:,}"
-    limit = "" if minutes is None else f" of {60 * minutes:.0f}"
-    tried = f"{so_far.evaluations:,}{of} tried, {so_far.seconds:.0f}{limit} s"
-    if so_far.doing != "searching":
-        return f"{tried}; {so_far.doing}"
-    best = so_far.best
-    found = "" if best is None else f"; best risk {best.risk:.3g}, loss {best.loss:.3g}"
-    return f"{tried}{found} (Ctrl-C ends it)"
-
-
 def _print(
-    front: Front, file: Path, folder: Path, dialect: Mapping[str, str | None], as_json: bool
+    front: Front,
+    file: Path,
+    folder: Path,
+    dialect: Mapping[str, str | None],
+    as_json: bool,
+    longer: bool = False,
 ) -> None:
     content = front.to_dict()
     next_command = _next(content, file, folder, dialect)
     if as_json:
         show.print_json(content | {"folder": str(folder), "next": next_command})
         return
-    _say(_summary(content, file))
-    for line in told(content, min(show.out.width, 100)):
+    # Only a search keeps what it has tried.
+    how_on = " (--resume goes on)" if (folder / "journal.jsonl").exists() else ""
+    _say(_summary(content, file, how_on))
+    if longer:
+        _say("So few are only a start; --resume with more --minutes goes on from here.")
+    for line in told(content, min(show.out.width, 100), LINES - longer):
         _say(line)
     _say("")
-    _say(f"All points: {folder / 'index.html'}; their recipes: {folder / 'recipes'}")
+    _say(f"All recipes: {folder / 'index.html'}, with files in {folder / 'recipes'}")
     _say(f"Never share {folder}: it tells about the original. To protect the table, run")
     _say(f"  {next_command}")
 
 
-def _summary(content: Mapping[str, Any], file: Path) -> str:
-    stopped = "Stopped by Ctrl-C (--resume goes on): " if content["stopped"] else ""
+def _summary(content: Mapping[str, Any], file: Path, how_on: str) -> str:
+    stopped = f"Stopped by Ctrl-C{how_on}: " if content["stopped"] else ""
     rows = content["rows"]
     searched = content["searched_rows"]
     sample = "" if searched == rows else f", searched on {searched:,} of them"
     count = len(content["points"])
     return (
-        f"{stopped}{content['evaluations']:,} releases of {file.name} ({rows:,} records{sample}) "
+        f"{stopped}{content['evaluations']:,} recipes for {file.name} ({rows:,} records{sample}) "
         f"tried in {content['seconds']:.0f} s; {count} to choose from."
     )
 
@@ -214,7 +199,7 @@ def _next(
 ) -> str:
     """Return the command that makes the recommended release."""
     recipe = next(p["recipe"] for p in content["points"] if p["name"] == content["best"])
-    release = file.parent / f"{folder.name.removesuffix('.front')}.release"
+    release = folder.parent / f"{folder.name.removesuffix('.front')}.release"
     words = ["discreet", "protect", str(file), "--recipe", str(folder / recipe)]
     for name, value in dialect.items():
         words += [] if value is None else [f"--{name}", value]

@@ -117,6 +117,13 @@ class Noise(Method):
     random_state: Any = None
 
     @property
+    def done_in_words(self) -> str:
+        """Where ranks are matched, no value has noise: it only decides who gets which."""
+        if self.match_ranks:
+            return "values were exchanged between records, in the order that random noise gave them"
+        return super().done_in_words
+
+    @property
     def caveat(self) -> str:
         """What is kept, and what comes out too large or too weak."""
         if self.match_ranks:
@@ -261,7 +268,7 @@ class Noise(Method):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return rows their noise, new ones too."""
+        """Add noise to rows, to new ones too."""
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         return np.column_stack(list(_apply(self.plan_, columns, self._draws).values()))
@@ -272,7 +279,7 @@ def _apply(
     columns: Mapping[str, np.ndarray],
     draws: Callable[[str], Draws],
 ) -> dict[str, np.ndarray]:
-    """Return each value its noise; NaN stays, -0.0 becomes 0.0."""
+    """Return each value with its noise; NaN stays, -0.0 becomes 0.0."""
     of = {name: draws(name) for name in columns}
     n = len(next(iter(columns.values())))
     new = {name: np.empty(n) for name in columns}

@@ -110,6 +110,8 @@ class Roles(BaseModel):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Roles:
         """Make roles from a dict as in a recipe, or say in one sentence what is wrong."""
+        if not isinstance(content, Mapping):
+            raise BadInput(f"roles must be a table such as {{quasi = ['age']}}, not {content!r}")
         try:
             return cls.model_validate(dict(content))
         except ValidationError as error:

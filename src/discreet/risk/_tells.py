@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ from discreet.table.columns import float_values, kind_of
 UNIT = 1 << 16
 EXCLUDED = -(1 << 30)
 # Pairs of numbers that are learned from.
-_LEARNED = 20_000
+LEARNED = 20_000
 # Numbers that became labels are put into so many bins, and those with as few values are labels.
 _FEW = 40
 # Cells of a table of labels; with more, labels are only equal or not.
@@ -48,6 +49,7 @@ class Tells:
     ends: Callable[[np.ndarray], np.ndarray] | None = None
     rows: np.ndarray | None = None
     table: np.ndarray | None = None
+    scale: Scale | None = None  # that drawn numbers are compared on
 
 
 class Column:
@@ -56,6 +58,7 @@ class Column:
     def __init__(
         self, name: str, original: pa.ChunkedArray, released: Sequence[pa.ChunkedArray]
     ) -> None:
+        original, *released = _told_apart([original, *released])
         numeric = [kind_of(column.type) == "numeric" for column in (original, *released)]
         self.ordered, self.numeric = numeric[0], all(numeric)
         if self.ordered:
@@ -136,17 +139,18 @@ class Column:
         if not self.numeric:
             return self._labelled(learned)
         both = ~(np.isnan(self.x[learned.row]) | np.isnan(self.y[learned]))
-        pairs = Cells(learned.run[both], learned.row[both]).first(_LEARNED)
+        pairs = Cells(learned.run[both], learned.row[both]).first(LEARNED)
         if not len(pairs.row):
             return self._labelled(learned)
-        by = max((Differences(s, pairs) for s in self._scales()), key=lambda one: one.nats)
+        by = max((Differences(s, pairs) for s in self.scales), key=lambda one: one.nats)
         found = self._differing(by, learned)
         if self.labels <= _FEW:
             return max(found, self._labelled(learned), key=lambda one: one.bits)
         return found
 
-    def _scales(self) -> list[Scale]:
-        """Return the scales that numbers may be compared on."""
+    @cached_property
+    def scales(self) -> list[Scale]:
+        """The scales that numbers may be compared on: ranks, values and their logarithms."""
         counts = np.bincount(self.codes, minlength=self.nulls + 1)[:-1]
         last = np.cumsum(counts)
         ranks = _ranks(self.b, self.labels, int(last[-1]))
@@ -161,23 +165,28 @@ class Column:
 
     def _differing(self, by: Differences, learned: Cells) -> Tells:
         """Return pieces: bins of differences, and what nulls on one or on both sides tell."""
-        null = np.isnan(self.x), np.isnan(self.y[0])
-        case = 2 * null[0][learned.row] + np.isnan(self.y[learned])
-        match = (np.bincount(case, minlength=4) + 0.5) / (len(case) + 2)
-        x, y = (np.array([1 - side.mean(), side.mean()]) for side in null)
-        told = np.log(match / np.maximum(np.outer(x, y).ravel(), 0.5 / len(self.x) ** 2))
+        match, told = self.nulls_tell(learned)
         scores = np.concatenate([by.scores + told[0], told[1:]])
         size = self.nulls + 1
 
         def ends(rows: np.ndarray) -> np.ndarray:
-            gone = null[1][rows]
+            gone = np.isnan(self.y[0][rows])
             bins = by.scale.ends(Cells(np.zeros_like(rows), rows), by.edges)
             bins[gone] = 0
             last = [np.full(len(rows), self.nulls), np.where(gone, self.nulls, size)]
             return np.column_stack([bins, *last, np.full(len(rows), size)])
 
         bits = float(match @ told + match[0] * by.nats) / math.log(2)
-        return Tells(self.codes, size, bits, _scored(scores), ends)
+        return Tells(self.codes, size, bits, _scored(scores), ends, scale=by.scale)
+
+    def nulls_tell(self, learned: Cells) -> tuple[np.ndarray, np.ndarray]:
+        """Return how often pairs have no null, one released, one original, or both; and scores."""
+        null = np.isnan(self.x), np.isnan(self.y[0])
+        case = 2 * null[0][learned.row] + np.isnan(self.y[learned])
+        match = (np.bincount(case, minlength=4) + 0.5) / (len(case) + 2)
+        x, y = (np.array([1 - side.mean(), side.mean()]) for side in null)
+        told = np.log(match / np.maximum(np.outer(x, y).ravel(), 0.5 / len(self.x) ** 2))
+        return match, told
 
     def _labelled(self, learned: Cells) -> Tells:
         """Return a table of how often each label became each, with what is known of all labels."""
@@ -216,6 +225,29 @@ class Column:
 
 
 # Codes
+
+
+def _told_apart(columns: list[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
+    """Return columns of exact numbers that float64 would make equal as ranks among all of them."""
+    if not all(pa.types.is_integer(c.type) or pa.types.is_decimal(c.type) for c in columns):
+        return columns
+    if not any(_has_many_digits(column) for column in columns):
+        return columns
+    scale = max(getattr(column.type, "scale", 0) for column in columns)
+    kind = pa.decimal256(76, max(0, scale))
+    exact = pa.chunked_array([c for column in columns for c in column.cast(kind).chunks], kind)
+    _, ranks = np.unique(np.array(exact.drop_null().to_pylist(), object), return_inverse=True)
+    codes = np.zeros(len(exact), np.int64)
+    codes[exact.is_valid().to_numpy()] = ranks
+    whole = pa.chunked_array([pa.array(codes, mask=exact.is_null().to_numpy())])
+    n = len(columns[0])
+    return [whole.slice(start, n) for start in range(0, len(whole), n)]
+
+
+def _has_many_digits(column: pa.ChunkedArray) -> bool:
+    ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
+    scale = max(0, getattr(column.type, "scale", 0))
+    return any(abs(end) * 10**scale > 2**53 for end in ends)
 
 
 def _coded(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

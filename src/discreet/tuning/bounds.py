@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import BadInput, nearest
+from discreet.tuning.structure import STANDARDS
 
 Measure = Callable[[Any, Any], float]
 
@@ -26,7 +27,6 @@ LOSSES = (
     "contingency_loss",
     "propensity_mse",
 )
-STANDARDS = ("correlations", "pmse", "models")
 _BOUND = re.compile(r"\s*([A-Za-z]\w*)\s*<=\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(%?)\s*")
 
 

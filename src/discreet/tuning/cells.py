@@ -219,8 +219,9 @@ class Released:
     def _keep(self, key: tuple[Group, int], made: _Run) -> None:
         """Keep cells, and forget the oldest where they are too many."""
         size = sum(cells.nbytes for cells in made.cells.values())
+        # Those made along with others may be here already.
+        self._bytes += size - self._kept.pop(key, (None, 0))[1]
         self._kept[key] = made, size
-        self._bytes += size
         while self._bytes > _MOST_BYTES and len(self._kept) > 1:
             self._bytes -= self._kept.popitem(last=False)[1][1]
 

@@ -7,7 +7,7 @@ from seeds that nothing was chosen by.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,26 +23,34 @@ from discreet.errors import BadInput, BrokenPromise
 from discreet.flow.protection import prepare
 from discreet.flow.refusals import refuse_engine
 from discreet.recipe.recipe import Recipe
+from discreet.tuning.bounds import SCORES
 from discreet.tuning.figures import Figures
 from discreet.tuning.front import Front
-from discreet.tuning.measured import SCORES, measured, of_check
+from discreet.tuning.measured import measured, of_check
+from discreet.tuning.outcome import NOTHING, outcome, outcome_words
 from discreet.tuning.pareto import non_dominated, on_map
 from discreet.tuning.points import SAFE, Axis, Point
+from discreet.tuning.sample import mixed
 from discreet.tuning.space import Choice, Option
 
 if TYPE_CHECKING:
     from discreet.tuning.task import Task
 
 SEEDS = 5
-# Points that a front shows.
-MOST = 12
+# Points that a front shows, and those of a quick one.
+MOST, FEW = 12, 4
 # Neighbours that are tried in place of a point that does not hold up, itself among them.
 _TRIES = 3
 # Fronts that are gone through where most points do not hold up: those behind the first.
 _LAYERS = 3
+# It draws between blanks that cost the same: releases hardly differ, and one takes long.
+_TIES = "local-suppression"
 # Rows that measures are taken by where the table is not in memory.
 _ROWS = 20_000
 Judged = dict[Choice, Figures]
+# Figures and losses of columns, by run.
+Taken = list[tuple[dict[str, float], dict[str, float]]]
+Came = dict[int, dict[str, str]]
 
 
 class NotConfirmed(Exception):
@@ -81,7 +89,8 @@ def confirm(
     task : Task
     choices : sequence of Choice
     seeds : int
-        How many; a recipe in which nothing is drawn is run once.
+        How many; a recipe in which nothing is drawn is run once, and one with local suppression
+        alone twice.
     seed : int
         Of the search. Its fresh seeds are others than those it chooses by.
 
@@ -101,29 +110,43 @@ def confirm(
     return points, dropped
 
 
-def confirm_one(task: Task, choice: Choice, seeds: int = SEEDS, seed: int = 0) -> Point:
-    """Measure one point on fresh seeds, or raise `NotConfirmed`."""
+def confirm_one(
+    task: Task, choice: Choice, seeds: int = SEEDS, seed: int = 0, *, slow: bool = True
+) -> Point:
+    """Measure one point on fresh seeds, or raise `NotConfirmed`; slow measures if asked for."""
     try:
         recipe = Recipe.from_dict(task.space.recipe(choice))
         drawn = {c for step in recipe.steps if step.build().is_random for c in step.columns}
-        fresh = [derived(seed, "fresh", str(run)) for run in range(seeds if drawn else 1)]
+        fresh = [derived(seed, "fresh", str(run)) for run in range(_seeds(recipe, seeds))]
         runs = [_run(task, recipe, one) for one in fresh]
+        taken = _taken(task, runs, drawn, slow)
     except BadInput as error:
         raise NotConfirmed("refused by the flow", str(error)) from None
     except BrokenPromise as error:
         raise NotConfirmed("did not pass the check", str(error)) from None
-    taken = []
-    for run in runs:
-        others = [one.after for one in runs if one is not run and one.whole]
-        # Slow measures hardly scatter: those of one run do.
-        slow = run is runs[0]
-        found, columns = measured(task, run.before, run.after, others, drawn, slow=slow)
-        taken.append((found | run.figures, columns))
-    point = _point(task, choice, recipe, taken)
+    point = _point(task, choice, recipe, taken, _came(task, choice, runs[0]))
     for name, most in task.standards.items():
         if point.measures.get(name, 0.0) > most:
             raise NotConfirmed("broke a standard", f"{name} is {point.measures[name]:.3g}")
     return point
+
+
+def _taken(task: Task, runs: Sequence[_Run], drawn: Collection[str], slow: bool) -> Taken:
+    """Take the measures of each run; the intruder learns from the others."""
+    taken = []
+    for run in runs:
+        others = [one.after for one in runs if one is not run and one.whole]
+        # Slow measures hardly scatter: those of one run do.
+        once = slow and run is runs[0]
+        found, columns = measured(task, run.before, run.after, others, drawn, slow=once)
+        taken.append((found | run.figures, columns))
+    return taken
+
+
+def _seeds(recipe: Recipe, most: int) -> int:
+    """Return how many seeds tell: one where nothing is drawn, two where only ties are."""
+    drawn = {step.method for step in recipe.steps if step.build().is_random}
+    return most if drawn - {_TIES} else min(most, len(drawn) + 1)
 
 
 def _run(task: Task, recipe: Recipe, seed: int) -> _Run:
@@ -155,9 +178,7 @@ def _pair(original: Frame, finished: Frame, released: list[str]) -> tuple[pa.Tab
 def _chosen(
     part: float, before: pa.Table, rows: np.ndarray, there: np.ndarray, after: pa.Table
 ) -> tuple[pa.Table, pa.Table]:
-    mixed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xC2B2AE3D27D4EB4F)
-    taken = pa.array(mixed / 2.0**64 < part)
+    taken = pa.array(mixed(rows.astype(np.uint64), 0) / 2.0**64 < part)
     whole = pa.table(in_rows(after, there), names=after.column_names)
     return before.filter(taken), whole.filter(taken)
 
@@ -169,10 +190,17 @@ def _stacked(
     return pa.concat_tables(before), pa.concat_tables(after)
 
 
-Taken = list[tuple[dict[str, float], dict[str, float]]]
+def _came(task: Task, choice: Choice, run: _Run) -> Came:
+    """Say what a run made of the columns that are treated together, by the number of the part."""
+    found = {}
+    for number, part in enumerate(task.space.parts):
+        option = task.space.option(choice, number)
+        if part.joint and len(option.steps) == 1:
+            found[number] = outcome(option.steps[0], part.columns, run.before, run.after)
+    return {number: one for number, one in found.items() if one}
 
 
-def _point(task: Task, choice: Choice, recipe: Recipe, taken: Taken) -> Point:
+def _point(task: Task, choice: Choice, recipe: Recipe, taken: Taken, came: Came) -> Point:
     figures = _means([found for found, _ in taken])
     spread: dict[str, tuple[float, float]] = {
         key: (min(found[key] for found, _ in taken), max(found[key] for found, _ in taken))
@@ -180,13 +208,14 @@ def _point(task: Task, choice: Choice, recipe: Recipe, taken: Taken) -> Point:
         if key in figures
     }
     risk, loss = figures.pop("risk"), figures.pop("loss")
-    parts, left_out = _parts(task, choice)
+    parts, left_out = _parts(task, choice, came)
+    words = {number: outcome_words(one) for number, one in came.items()}
     return Point(
         "",
         recipe,
         risk,
         loss,
-        task.space.words(choice),
+        task.space.words(choice, words),
         figures,
         _means([columns for _, columns in taken]),
         spread,
@@ -201,8 +230,8 @@ def _means(found: Sequence[dict[str, float]]) -> dict[str, float]:
     return {key: float(np.mean([one[key] for one in found if key in one])) for key in keys}
 
 
-def _parts(task: Task, choice: Choice) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Say what becomes of each column, and which are left out of the release."""
+def _parts(task: Task, choice: Choice, came: Came) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Say what becomes of each column, and which are left out or have nothing left."""
     space = task.space
     said: dict[str, list[Option]] = {}
     for number, part in enumerate(space.parts):
@@ -213,7 +242,12 @@ def _parts(task: Task, choice: Choice) -> tuple[dict[str, str], tuple[str, ...]]
                 own.clear()
             own.append(option)
     words = {name: ", then ".join(one.words for one in own) for name, own in said.items()}
-    return words, tuple(space.dropped(choice))
+    alone = [one for number, one in came.items() if space.option(choice, number).alone]
+    # A share is something that a column gets, not what it is.
+    told = {name: how for one in alone for name, how in one.items()}
+    words |= {name: f"with {how}" if how[0].isdigit() else how for name, how in told.items()}
+    gone = [name for name, how in words.items() if how == NOTHING]
+    return words, (*space.dropped(choice), *gone)
 
 
 # The front
@@ -242,6 +276,7 @@ def confirmed_front(
     seed: int = 0,
     seeds: int = SEEDS,
     tell: Callable[[str], None] = lambda what: None,
+    quick: bool = False,
 ) -> Front:
     """Confirm the best of the points that were judged, and make a front of them.
 
@@ -258,12 +293,14 @@ def confirmed_front(
         As in `confirm`.
     tell : callable
         Told what is under way. Ctrl-C ends with the points that are confirmed.
+    quick : bool
+        Confirm a few points only, and leave out measures that take long.
     """
     risk, loss = axes_of(task)
-    held = _confirmed(task, judged, seeds, seed, tell)
+    held = _confirmed(task, judged, seeds, seed, tell, quick)
     found = held.points
     if not found:
-        raise BadInput(f"no point holds up on fresh seeds: {held.why}")
+        raise BadInput(f"no recipe holds up on fresh seeds: {held.why}")
     score = task.measure in SCORES
     points = [found[place] for place in non_dominated([Figures(p.risk, p.loss) for p in found])]
     named = [replace(point, name=f"{number:02d}") for number, point in enumerate(points, start=1)]
@@ -280,7 +317,15 @@ def confirmed_front(
         dropped=held.dropped,
         score=score,
         known=task.known,
+        found=_what_is_found(task),
     )
+
+
+def _what_is_found(task: Task) -> str:
+    """Name what an intruder finds: records, or all rows of somebody."""
+    if task.unit is None:
+        return "records"
+    return "households" if task.unit == task.space.base["roles"].get("household") else "units"
 
 
 def _rows_of(task: Task) -> int:
@@ -293,18 +338,24 @@ def _rows_of(task: Task) -> int:
 
 
 def _confirmed(
-    task: Task, judged: Judged, seeds: int, seed: int, tell: Callable[[str], None]
+    task: Task,
+    judged: Judged,
+    seeds: int,
+    seed: int,
+    tell: Callable[[str], None],
+    quick: bool,
 ) -> _Held:
     """Confirm points of the front; where most do not hold up, of the front without those."""
     left = {one: figures for one, figures in judged.items() if _may_run(task, one)}
-    held = _Held([], Counter(), "nothing was tried")
+    held = _Held([], Counter(), "each that was tried leaves all columns out; search longer")
     try:
         for _ in range(_LAYERS):
             front = [list(left)[place] for place in non_dominated(list(left.values()))]
             if front and left[front[0]].broken:
-                held.why = held.why if held.dropped else "every point breaks a minimum standard"
+                held.why = held.why if held.dropped else _why_broken(task, front[0], seed)
                 break
-            tried = _confirm_along(task, {one: left[one] for one in front}, seeds, seed, held, tell)
+            found = {one: left[one] for one in front}
+            tried = _confirm_along(task, found, seeds, seed, held, tell, quick)
             left = {one: figures for one, figures in left.items() if one not in tried}
             if len(held.points) >= held.dropped.total():
                 break
@@ -314,6 +365,15 @@ def _confirmed(
     return held
 
 
+def _why_broken(task: Task, choice: Choice, seed: int) -> str:
+    """Say why not even the best point can be released."""
+    try:
+        confirm_one(task, choice, 1, seed)
+    except NotConfirmed as error:
+        return str(error)
+    return "every recipe breaks a minimum standard"
+
+
 def _confirm_along(
     task: Task,
     front: Judged,
@@ -321,10 +381,11 @@ def _confirm_along(
     seed: int,
     held: _Held,
     tell: Callable[[str], None],
+    quick: bool,
 ) -> set[Choice]:
     """Confirm points along a front; where one does not hold up, one of its neighbours."""
     choices, tried = list(front), set[Choice]()
-    wanted = _chosen_places(task, list(front.values()))
+    wanted = _chosen_places(task, list(front.values()), FEW if quick else MOST)
     for number, place in enumerate(wanted, start=1):
         near = sorted(range(len(choices)), key=lambda other: (abs(other - place), other))
         free = [choices[other] for other in near[: 4 * _TRIES] if choices[other] not in tried]
@@ -332,7 +393,7 @@ def _confirm_along(
             tell(f"confirming on fresh seeds: {number} of {len(wanted)}")
             tried.add(choice)
             try:
-                held.points.append(confirm_one(task, choice, seeds, seed))
+                held.points.append(confirm_one(task, choice, seeds, seed, slow=not quick))
                 break
             except NotConfirmed as error:
                 held.dropped[error.why] += 1
@@ -354,7 +415,7 @@ def _may_run(task: Task, choice: Choice) -> bool:
     return True
 
 
-def _chosen_places(task: Task, figures: Sequence[Figures]) -> list[int]:
+def _chosen_places(task: Task, figures: Sequence[Figures], most: int) -> list[int]:
     """Choose points of a front to confirm: those that may be recommended first, then others."""
     by_score = task.measure in SCORES
     if by_score:
@@ -367,7 +428,7 @@ def _chosen_places(task: Task, figures: Sequence[Figures]) -> list[int]:
         if task.loss is not None:
             first += [i for i, one in enumerate(figures) if one.loss <= task.loss.value][:2]
     first = list(dict.fromkeys(first))
-    return first + _spread(task, figures, first, MOST - len(first))
+    return first + _spread(task, figures, first, most - len(first))
 
 
 def _spread(task: Task, figures: Sequence[Figures], taken: list[int], most: int) -> list[int]:

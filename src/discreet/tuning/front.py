@@ -17,21 +17,24 @@ from discreet.errors import BadInput
 from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.report.front import front_page
+from discreet.tuning.journal import is_journal
 from discreet.tuning.points import Axis, Point
 from discreet.tuning.recommended import Recommendation, further, recommend
+from discreet.tuning.space import listed
 
 README = """\
 This folder is internal. Never share it.
 
 Its figures and recipes were found by looking at the original table, and tell about it.
 
-index.html       the map of risk and loss, each point in words, and which one to take
-recipes/NN.toml  the recipe of each point, for `discreet protect`; seeds are drawn there, in secret
+index.html       the map of risk and loss, each recipe in words, and which one to take
+recipes/NN.toml  the recipes, for `discreet protect`; seeds are drawn there, in secret
 front.json       all of this for programs
-journal.jsonl    every point that was tried, for `--resume`
+journal.jsonl    everything that was tried, for `--resume`
 """
-# Files that a finished front has.
-_FRONT, _JOURNAL = "front.json", "journal.jsonl"
+# What the folder of a front holds; a finished one has the first.
+_FRONT, _JOURNAL, _RECIPES = "front.json", "journal.jsonl", "recipes"
+_FILES = {_FRONT, _JOURNAL, _RECIPES, "index.html", "README"}
 # What the figures of points are called, in what unit, and which are better.
 FIGURES: dict[str, tuple[str, str, str]] = {
     "informed_linkage": ("found by an informed intruder", "share", "small"),
@@ -63,6 +66,8 @@ class Front:
         What risk and loss are, and their bounds.
     known : tuple of str
         The columns that the intruder knows.
+    found : str
+        What is found: records; or units or households by all of their rows.
     rows, searched_rows : int
         The records of the table, and those that were searched with.
     evaluations : int
@@ -92,11 +97,12 @@ class Front:
     score: bool = False
     stopped: bool = False
     known: tuple[str, ...] = ()
+    found: str = "records"
 
     def __post_init__(self) -> None:
         if not self.points:
             raise BadInput(
-                "no point held up on fresh seeds; search longer, or ask for fewer standards"
+                "no recipe held up on fresh seeds; search longer, or ask for fewer standards"
             )
 
     @cached_property
@@ -126,6 +132,7 @@ class Front:
             "seed": self.seed,
             "stopped": self.stopped,
             "known": list(self.known),
+            "found": self.found,
             "risk": _axis(self.risk),
             "loss": _axis(self.loss),
             "figures": _figures(self.points),
@@ -173,7 +180,7 @@ class Front:
     def _write(self, part: Path) -> None:
         # The same search gives the same bytes, however long it takes.
         content = self.to_dict() | {"seconds": None}
-        make_private_folder(part / "recipes")
+        make_private_folder(part / _RECIPES)
         for point in self.points:
             write_private(part / recipe_file(point), recipe_text(point, self))
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
@@ -182,16 +189,11 @@ class Front:
         write_private(part / "README", README)
 
 
-def is_front(folder: Path) -> bool:
-    """Whether a folder is that of a front, finished or under way."""
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    return _FRONT in names or names == {_JOURNAL}
-
-
 def check_front(target: Path, force: bool) -> None:
     """Refuse a folder that a front cannot be written to, before any work is done.
 
-    A folder that holds nothing but the journal of a search is taken.
+    One that holds nothing but the journal of a search is taken. Nothing that is not of a front is
+    ever replaced.
     """
     if target.name in ("", "..") or target.is_symlink() or is_file_target(target):
         raise BadInput(f"{target} cannot be written; name a folder that is to be made")
@@ -199,12 +201,25 @@ def check_front(target: Path, force: bool) -> None:
     if not os.path.lexists(target):
         return
     names = {path.name for path in target.iterdir()} if target.is_dir() else {target.name}
-    if target.is_dir() and names <= {_JOURNAL}:
+    if target.is_dir() and (not names or (names == {_JOURNAL} and is_journal(target / _JOURNAL))):
         return
-    if not is_front(target):
+    if _FRONT not in names or not (target / _FRONT).read_bytes().startswith(b'{\n "version": '):
         raise BadInput(f"{target} exists and is not a front, so it is not replaced")
+    if others := _not_of_a_front(target):
+        raise BadInput(
+            f"{target} is not replaced, because it also holds '{others[0]}'; move that elsewhere"
+        )
     if not force:
         raise BadInput(f"{target} exists; choose another place, or replace it with --force")
+
+
+def _not_of_a_front(folder: Path) -> list[str]:
+    """Name what is in the folder of a front and was not written by a search."""
+    names = [path.name for path in folder.iterdir() if path.name not in _FILES]
+    for path in (folder / _RECIPES).glob("*"):
+        if path.suffix != ".toml" or not path.stem.isdigit():
+            names.append(f"{_RECIPES}/{path.name}")
+    return sorted(names)
 
 
 def _put_in_place(part: Path, target: Path) -> None:
@@ -233,13 +248,14 @@ def ready(recipe: Recipe) -> Recipe:
 
 def recipe_text(point: Point, front: Front) -> str:
     """Return a point's recipe as TOML, with what it does in words above it."""
-    words = [f"# - {one}" for one in point.words]
     risk, loss = (axis.name.replace("_", " ") for axis in (front.risk, front.loss))
     head = [
-        f"# Point {point.name}: risk {front.risk.say(point.risk)} ({risk}), "
+        f"# Recipe {point.name}: risk {front.risk.say(point.risk)} ({risk}), "
         f"loss {front.loss.say(point.loss)} ({loss}).",
-        *words,
     ]
+    if front.known and not front.score:
+        head.append(f"# Risk is that from an intruder who knows {listed(front.known)}.")
+    head += [f"# - {one}" for one in point.words]
     lines = "\n".join(_one_line(line) for line in head)
     return f"{lines}\n\n{ready(point.recipe).dump()}"
 

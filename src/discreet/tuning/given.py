@@ -142,9 +142,11 @@ def _distinct(values: list[Any]) -> list[Any]:
 def _refuse_unknown(step: Mapping[str, Any], number: int, names: list[Any]) -> None:
     """Refuse methods and parameters that there are not."""
     for name in names:
+        if not isinstance(name, str):
+            raise BadInput(f"step {number}: a method is a name, not {name!r}")
         try:
             find_method(name)
-        except (BadInput, TypeError) as error:
+        except BadInput as error:
             raise BadInput(f"step {number}: {error}") from None
     known = ["method", "columns", *dict.fromkeys(key for name in names for key in _kinds(name))]
     for key in step:

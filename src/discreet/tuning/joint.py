@@ -62,6 +62,7 @@ def joint_parts(
     privacy: Sequence[dict[str, Any]] = (),
     keep: Collection[str] = (),
     scored: bool = False,
+    counted: str = "records",
 ) -> list[Part]:
     """Return what can be done to columns together: to the keys, and to numeric columns.
 
@@ -79,8 +80,9 @@ def joint_parts(
         Columns whose values stay; cells may be blanked where nothing else helps.
     scored : bool
         The search goes by a score. Then related columns may also be moved alike; elsewhere not,
-        since the informed intruder looks at each column by itself, and would take that for safer
-        than it is.
+        since the search adds up what each column tells, and would take that for safer than it is.
+    counted : str
+        What k counts: records, households or units.
 
     Examples
     --------
@@ -91,14 +93,15 @@ def joint_parts(
     ...     print("age and job", option.words)
     age and job in ranges and sets that 2 or more records share
     age and job at levels that differ by record, each shared by 2 or more records
-    age and job blanked where they would not be shared by 2 or more records
+    age and job with cells blanked until 2 or more records share each combination
     """
     keys = [name for name in roles.quasi if name in table.column_names]
     amounts = [name for name in table.column_names if _is_amount(table[name])]
     averaged = list(_groups(table.num_rows))
     found = []
     if keys and (privacy or len(keys) > 1):
-        of_keys = _OfKeys(table, keys, hierarchies or {}, [name for name in keys if name in keep])
+        kept = [name for name in keys if name in keep]
+        of_keys = _OfKeys(table, keys, hierarchies or {}, kept, counted)
         if privacy:
             options = of_keys.demanded(list(privacy))
         else:
@@ -148,8 +151,9 @@ class _OfKeys:
         keys: Sequence[str],
         given: Mapping[str, Hierarchy],
         kept: Sequence[str],
+        counted: str,
     ) -> None:
-        self.kept, self.rows = kept, table.num_rows
+        self.kept, self.counted, self.rows = kept, counted, table.num_rows
         self.continuous = 2 * sum(_is_continuous(table[name]) for name in keys) >= len(keys)
         settled = {
             name: given.get(name, Hierarchy.auto()).settle(table[name], name) for name in keys
@@ -198,7 +202,8 @@ class _OfKeys:
         return [k for k in _SIZES if k > above and k <= _LARGEST * self.rows]
 
     def _cut(self, privacy: list[dict[str, Any]]) -> Iterator[Option]:
-        step, sharing = {"method": "mondrian", "privacy": privacy}, _sharing(read_models(privacy))
+        step = {"method": "mondrian", "privacy": privacy}
+        sharing = _sharing(read_models(privacy), self.counted)
         yield Option((step,), f"in ranges and sets that {sharing} share", alone=True)
         if self.trees:
             words = f"in ranges and groups of the hierarchies that {sharing} share"
@@ -212,7 +217,8 @@ class _OfKeys:
         step |= {"hierarchies": self.levels, "evaluations": _NODES, **more}
         if self.kept:
             step |= {"levels": dict.fromkeys(self.kept, 0)}
-        return Option((step,), words.format(_sharing(read_models(privacy))), alone=True)
+        sharing = _sharing(read_models(privacy), self.counted)
+        return Option((step,), words.format(sharing), alone=True)
 
     def _blanked(self, privacy: list[dict[str, Any]], reading: str) -> Option:
         models = read_models(privacy)
@@ -223,7 +229,8 @@ class _OfKeys:
             step |= {"privacy": privacy}
         if self.kept:
             step |= {"importance": dict.fromkeys(self.kept, _DEAR)}
-        words = f"blanked where they would not be shared by {_sharing(models)}"
+        sharing = _sharing(models, self.counted)
+        words = f"with cells blanked until {sharing} share each combination"
         return Option((step,), words + _READINGS[reading])
 
 
@@ -231,7 +238,7 @@ def _shared_by(k: int) -> dict[str, Any]:
     return {"model": "k-anonymity", "k": k}
 
 
-def _sharing(models: Sequence[Any]) -> str:
+def _sharing(models: Sequence[Any], counted: str = "records") -> str:
     """Say who must share a class.
 
     Examples
@@ -240,7 +247,7 @@ def _sharing(models: Sequence[Any]) -> str:
     '5 or more records with 3 or more values of illness'
     """
     sizes = [model.k for model in models if hasattr(model, "k")]
-    said = [f"{max(sizes)} or more records" if sizes else "records"]
+    said = [f"{max(sizes)} or more {counted}" if sizes else counted]
     for model in models:
         if isinstance(model, LDiversity):
             said.append(f"with {model.l:g} or more values of {model.column}")

@@ -13,6 +13,11 @@ from discreet.private import write_private
 from discreet.tuning.figures import Figures
 from discreet.tuning.space import Choice
 
+try:
+    import fcntl
+except ImportError:  # On Windows.
+    fcntl = None  # type: ignore[assignment]
+
 # What was judged: a choice, and on how many queries; None for all.
 Key = tuple[Choice, int | None]
 
@@ -47,12 +52,19 @@ class Journal:
         self._file: IO[str] | None = None
         if path is None:
             return
-        kept = _read(path, header, self.known) if resume and path.exists() else None
-        if kept is None:
-            write_private(path, json.dumps(dict(header)) + "\n")
-        else:
-            os.truncate(path, kept)
+        if not path.exists():
+            write_private(path, "")
         self._file = path.open("a", encoding="utf-8", newline="\n")
+        try:
+            _lock(self._file, path)
+            kept = _read(path, header, self.known) if resume else None
+        except BaseException:
+            self._file.close()
+            raise
+        os.truncate(path, kept or 0)
+        if kept is None:
+            self._file.write(json.dumps(dict(header)) + "\n")
+            self._file.flush()
 
     def get(self, choice: Choice, queries: int | None) -> Figures | None:
         """Return what is known of a choice."""
@@ -73,6 +85,27 @@ class Journal:
             self._file.close()
 
 
+def _lock(file: IO[str], path: Path) -> None:
+    """Refuse a journal that another search writes to."""
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BadInput(
+            f"another search is under way in '{path.parent}'; wait for its end, or search into "
+            "another folder"
+        ) from None
+    except OSError:  # A file system without locks.
+        return
+
+
+def is_journal(path: Path) -> bool:
+    """Tell whether a file is the journal of a search, by how it begins."""
+    with path.open("rb") as file:
+        return file.read(12) in (b"", b'{"version": ')
+
+
 def _read(path: Path, header: Mapping[str, Any], known: dict[Key, Figures]) -> int | None:
     """Read a journal; returns where its whole lines end, or None if not even its header is whole.
 
@@ -83,17 +116,23 @@ def _read(path: Path, header: Mapping[str, Any], known: dict[Key, Figures]) -> i
         for number, line in enumerate(file):
             try:
                 said = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:
-                said = None
-            if said is None:
+                if said is None:
+                    break
+                if number:
+                    key, figures = _judged(said)
+                    known[key] = figures
+            except (ValueError, TypeError):
                 break
             if number == 0:
-                _refuse_another(path, said, header)
-            else:
-                choice, queries, figures = said
-                known[tuple(choice), queries] = Figures(*figures)
+                _refuse_another(path, said if isinstance(said, dict) else {}, header)
             end = (end or 0) + len(line)
     return end
+
+
+def _judged(said: Any) -> tuple[Key, Figures]:
+    """Read what a line says of a choice."""
+    choice, queries, figures = said
+    return (tuple(map(int, choice)), queries), Figures(*map(float, figures))
 
 
 def _refuse_another(path: Path, found: Mapping[str, Any], header: Mapping[str, Any]) -> None:

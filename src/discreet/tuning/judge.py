@@ -15,10 +15,12 @@ from discreet.draws import derived
 from discreet.errors import BadInput
 from discreet.risk._found import Sheet, Told
 from discreet.risk._tells import Column
+from discreet.risk._units import Units
 from discreet.risk.informed import learned_from
+from discreet.tuning.bounds import SCORES
 from discreet.tuning.cells import Cells, Group, Released
 from discreet.tuning.figures import Figures, Profile, Together
-from discreet.tuning.measured import SCORES, loss_of, standards_of
+from discreet.tuning.measured import can_compare, looked_for, loss_of, standards_of
 from discreet.tuning.scored import ScoreJudge
 from discreet.tuning.space import Choice, Space
 from discreet.utility.information import information_loss
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
 
 # Runs with other seeds that the intruder learns from.
 RERUNS = 3
-# Records that are looked for: all of a small table.
-_ALL, _SOME = 5_000, 2_000
 # With fewer records all codes fit into 16 bits, even if each has other values in all runs.
 _SMALL = 2**15 // (2 + RERUNS)
 # Bytes of what joint parts tell, of which there is no end, before it is forgotten.
@@ -63,19 +63,20 @@ class Judge:
     ----------
     queries : int
         The records that are looked for, where `figures` is not asked for fewer.
-    evaluations : int
-        How often `figures` was called.
     """
 
     def __init__(self, task: Task, released: Released | None = None, seed: int = 0) -> None:
         self.seeds = [derived(seed, "selection", str(run)) for run in range(1 + RERUNS)]
         self.task = task
         self.released = Released(task, self.seeds[0]) if released is None else released
-        self.evaluations = 0
         n = task.table.num_rows
         order = np.random.default_rng(0).permutation(n)
-        self.queries = n if n <= _ALL else _SOME
-        self._sheet = Sheet(order[: self.queries], small=n < _SMALL)
+        self.queries = looked_for(n)
+        rows, self._units = order[: self.queries], None
+        if task.unit is not None:
+            self._units = Units(task.table[task.unit], task.known_rows)
+            rows, self.queries = self._units.rows, self._units.asked
+        self._sheet = Sheet(rows, small=n < _SMALL)
         [(_, self._learned)] = learned_from(order, order, RERUNS)
         self._counted = [name for name in task.counted if _varies(task, name)]
         self._scored = ScoreJudge(task, self.released, seed) if task.measure in SCORES else None
@@ -94,7 +95,6 @@ class Judge:
         A point that the flow refuses has the worst figures that there are. Standards are left to
         `checked`.
         """
-        self.evaluations += 1
         self._forget()
         try:
             if self._scored is not None:
@@ -135,7 +135,11 @@ class Judge:
             if self._scored is not None:
                 return self._scored.profile(part, option)
             known = self._of(group)
+            cells = self.released.of(group, self.seeds[0])
+            released = {name: one.type for name, one in cells.items()}
         except BadInput:
+            return Profile(np.inf, np.inf)
+        if not can_compare(self.task, columns, released):
             return Profile(np.inf, np.inf)
         counted = [name for name in columns if name in self._counted]
         loss = sum((known[name].loss or 0.0) if name in known else 1.0 for name in counted)
@@ -166,6 +170,8 @@ class Judge:
         return sum(one for one in lost if one is not None) / max(1, len(lost))
 
     def _found(self, told: Sequence[Told], queries: int | None) -> float:
+        if self._units is not None:
+            return float(self._units.hits(self._sheet, told, queries).mean())
         if not told:
             return 1.0 / self.task.table.num_rows
         return float(self._sheet.hits(told, queries).mean())
@@ -193,7 +199,7 @@ class Judge:
     def _known(self, name: str, runs: list[Cells]) -> _Known:
         original = self.task.table.select([name])
         loss, told = None, None
-        if name in self._counted and self.task.measure is None:
+        if name in self._counted and self._scored is None:
             loss = information_loss(original, pa.table({name: runs[0][name]}))
         if name in self.task.known:
             column = Column(name, original[name], [run[name] for run in runs])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,10 @@ from discreet import utility
 from discreet.check import CheckReport
 from discreet.errors import BadInput
 from discreet.risk import distance_linkage, informed_linkage, interval_disclosure
+from discreet.risk._units import Units, linked_units
+from discreet.table.columns import kind_of
 from discreet.table.pairs import numeric_pairs
+from discreet.tuning.bounds import SCORES
 from discreet.tuning.structure import STANDARDS
 from discreet.utility import il1s, information_loss
 from discreet.utility.scores import normalized_score, score
@@ -22,7 +25,6 @@ from discreet.utility.scores import normalized_score, score
 if TYPE_CHECKING:
     from discreet.tuning.task import Task
 
-SCORES = ("score", "normalized_score")
 # Records that an informed intruder looks for: all of a small table.
 _ALL, _SOME = 5_000, 2_000
 # Records by which measures are taken whose time grows fast.
@@ -62,6 +64,17 @@ def measured(
     return {key: value for key, value in found.items() if np.isfinite(value)}, columns
 
 
+def looked_for(rows: int) -> int:
+    """Return how many records an informed intruder looks for.
+
+    Examples
+    --------
+    >>> looked_for(300), looked_for(20_000)
+    (300, 2000)
+    """
+    return rows if rows <= _ALL else _SOME
+
+
 def lost_columns(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float]:
     """Return the loss of each column that counts."""
     try:
@@ -93,6 +106,11 @@ def _informed(
 ) -> dict[str, float]:
     known = [name for name in task.known if name in run.column_names]
     n = before.num_rows
+    if task.unit is not None and n:
+        units = Units(before[task.unit], task.known_rows)
+        rerun = [other.select(known) for other in others]
+        hits = linked_units(before, run, units, known, drawn, rerun)
+        return {"informed_linkage": hits.mean(), "informed_linkage_largest": hits.max()}
     if not known or not n:
         found = 1 / max(1, n)
         return {"informed_linkage": found, "informed_linkage_largest": found}
@@ -102,7 +120,7 @@ def _informed(
         known=known,
         drawn=drawn,
         reruns=[other.select(known) for other in others],
-        queries=None if n <= _ALL else _SOME,
+        queries=looked_for(n),
         detail=True,
     )
     return {"informed_linkage": linked.value, "informed_linkage_largest": linked.largest}
@@ -173,14 +191,46 @@ def score_axes(name: str, before: pa.Table, run: pa.Table) -> dict[str, float]:
 
 
 def loss_of(task: Task, before: pa.Table, run: pa.Table) -> float:
-    """Return the loss of a run by a measure that the task names, over the numbers of both.
+    """Return the loss of a run by a measure that the task names.
 
-    A function that is given gets all columns that count, and what is released.
+    A function that is given gets all columns that count, and what is released. Of others, each
+    column that the measure goes by must be there: it would take one that is gone for no loss.
     """
     if callable(task.measure):
-        return float(task.measure(before.select(list(task.counted)), run))
-    named: Callable[[Any, Any], float] = getattr(utility, str(task.measure))
-    return float(named(*_numbers(before, run)))
+        loss = float(task.measure(before.select(list(task.counted)), run))
+    else:
+        names = gone_by(task)
+        if not names:
+            raise BadInput(f"{task.measure} has no column to compare")
+        if not can_compare(task, names, dict(zip(run.column_names, run.schema.types, strict=True))):
+            raise BadInput(f"{task.measure} needs all of {', '.join(names)}, numbers as numbers")
+        named: Callable[[Any, Any], float] = getattr(utility, str(task.measure))
+        loss = float(named(before.select(names), run.select(names)))
+    if not np.isfinite(loss):
+        raise BadInput(f"the loss of a release is {loss}, by which it cannot be compared")
+    return loss
+
+
+def gone_by(task: Task) -> list[str]:
+    """Name the columns that a measure of loss that the task names goes by."""
+    numeric = [name for name in task.counted if kind_of(task.table[name].type) == "numeric"]
+    if task.measure == "contingency_loss":
+        return [name for name in task.counted if name not in numeric]
+    return list(task.counted) if task.measure == "propensity_mse" else numeric
+
+
+def can_compare(task: Task, columns: Iterable[str], released: Mapping[str, pa.DataType]) -> bool:
+    """Tell whether a named measure can take those of some columns that it goes by.
+
+    They must be released, and numbers as numbers.
+    """
+    if not isinstance(task.measure, str) or task.measure in SCORES:
+        return True
+    for name in set(columns) & set(gone_by(task)):
+        numeric = kind_of(task.table[name].type) == "numeric"
+        if name not in released or (kind_of(released[name]) == "numeric") != numeric:
+            return False
+    return True
 
 
 def standards_of(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float]:

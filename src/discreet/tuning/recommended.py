@@ -66,11 +66,8 @@ class _Map:
         """What loss is where nothing is left, or the most that any point has."""
         return self.loss.top or max(1e-12, *(one.loss for one in self.points))
 
-    def figures(self, point: Point) -> str:
-        return f"Risk {self.risk.say(point.risk)} at loss {self.loss.say(point.loss)}"
-
     def pair(self, point: Point) -> str:
-        return f"{self.risk.say(point.risk)} at {self.loss.say(point.loss)}"
+        return f"risk {self.risk.say(point.risk)} at loss {self.loss.say(point.loss)}"
 
     def balance(self, point: Point) -> float:
         """Return protection times information kept; more is better.
@@ -128,16 +125,22 @@ def _merged(shown: _Map, found: Sequence[_Reason]) -> list[Recommendation]:
         Recommendation(
             tuple(dict.fromkeys(one.kind for one in said)),
             said[0].point,
-            f"{shown.figures(said[0].point)}: {'; '.join(one.why for one in said)}.",
+            _sentence("; ".join(one.why for one in said)),
         )
         for said in by_name.values()
     ]
 
 
+def _sentence(why: str) -> str:
+    return f"{why[0].upper()}{why[1:]}."
+
+
 def _least_score(shown: _Map) -> _Reason:
     point = min(shown.points, key=lambda one: (one.risk + one.loss, one.risk))
     mean = (point.risk + point.loss) / 2
-    return _Reason(LEAST_SCORE, point, f"their mean, the score, is {mean:.2f}, the least of all")
+    return _Reason(
+        LEAST_SCORE, point, f"the score, the mean of risk and loss, is {mean:.2f}, the least of all"
+    )
 
 
 def _least_loss(shown: _Map) -> _Reason:
@@ -145,12 +148,12 @@ def _least_loss(shown: _Map) -> _Reason:
     bound = shown.risk.say(shown.safe)
     if not within:
         point = min(shown.points, key=lambda one: (one.risk, one.loss))
-        why = f"no point keeps risk within {bound}, and this one comes nearest"
+        why = f"no recipe keeps risk within {bound}, and this one comes nearest"
         return _Reason("nearest to the risk bound", point, why)
     point = min(within, key=lambda one: (one.loss, one.risk))
-    why = f"no other point keeps risk within {bound}"
+    why = f"no other recipe keeps risk within {bound}"
     if len(within) > 1:
-        why = f"the least loss of the {len(within)} points with risk within {bound}"
+        why = f"the least loss of the {len(within)} recipes with risk within {bound}"
     return _Reason(LEAST_LOSS, point, why)
 
 
@@ -160,11 +163,12 @@ def _balanced(shown: _Map) -> _Reason:
     place = points.index(point)
     steps = []
     if place:
-        steps.append(f"the next safer point has {shown.pair(points[place - 1])}")
+        steps.append(f"the next safer recipe has {shown.pair(points[place - 1])}")
     if place + 1 < len(points):
         steps.append(f"the next with less loss has {shown.pair(points[place + 1])}")
-    why = ", ".join(steps) or "there is no other point"
-    if point.risk > shown.safe:
+    why = ", ".join(steps) or "there is no other recipe"
+    # Where none is safe, that is said of the one that comes nearest.
+    if point.risk > shown.safe >= points[0].risk:
         why += f", and risk is above the {shown.risk.say(shown.safe)} that counts as safe"
     return _Reason(BALANCE, point, why)
 
@@ -178,16 +182,16 @@ def _safest(shown: _Map) -> _Reason:
     within = [one for one in shown.points if one.loss <= bound]
     if not within:
         point = min(shown.points, key=lambda one: (one.loss, one.risk))
-        why = f"no point keeps loss within {loss.say(bound)}, and this one comes nearest"
+        why = f"no recipe keeps loss within {loss.say(bound)}, and this one comes nearest"
         return _Reason("nearest to the loss bound", point, why)
     point = min(within, key=lambda one: (one.risk, one.loss))
     if point.risk > shown.safe:
         why = (
-            f"no point with loss up to {loss.say(bound)} protects, and even this one, which has "
+            f"no recipe with loss up to {loss.say(bound)} protects, and even this one, which has "
             f"the least risk of them, is above {shown.risk.say(shown.safe)}"
         )
         return _Reason("least risk within the loss bound, not safe", point, why)
-    return _Reason(kind, point, f"no point with loss up to {loss.say(bound)} has less risk")
+    return _Reason(kind, point, f"no recipe with loss up to {loss.say(bound)} has less risk")
 
 
 def further(points: Sequence[Point], risk: Axis, loss: Axis, rows: int, best: Point) -> list[str]:
@@ -232,7 +236,7 @@ def _out_of_reach(shown: _Map) -> list[str]:
     if safest.risk <= shown.safe:
         return []
     said = (
-        f"No point that was tried has risk within {shown.risk.say(shown.safe)}: the least is "
+        f"No recipe that was tried has risk within {shown.risk.say(shown.safe)}: the least is "
         f"{shown.risk.say(safest.risk)}, at loss {shown.loss.say(safest.loss)}"
     )
     left = [name for name in safest.parts if name not in safest.left_out]
@@ -256,7 +260,7 @@ def _for_less(shown: _Map, best: Point, point: Point, start: str) -> str:
         f"loss {shown.loss.say(point.loss)} instead of {shown.loss.say(best.loss)}"
     )
     changes = ", ".join(what) or "other settings are needed"
-    return f"{start}, {changes}: point {point.name} has {figures}."
+    return f"{start}, {changes}: recipe {point.name} has {figures}."
 
 
 def _changes(best: Point, point: Point) -> tuple[list[str], list[str]]:

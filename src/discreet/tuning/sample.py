@@ -64,7 +64,7 @@ def stratified_sample(frame: Frame, roles: Roles, rows: int = 20_000, seed: int 
         table, numbers = table.take(pa.array(order)), numbers[order]
         if by is None:
             # Rows that are alike are still several.
-            numbers = _mixed(np.arange(len(table), dtype=np.uint64), seed)
+            numbers = mixed(np.arange(len(table), dtype=np.uint64), seed)
     if len(table) <= rows:
         return table
     # Each unit is where its first row is.
@@ -91,10 +91,10 @@ def _drawn(
 ) -> _Drawn:
     """Draw units by a hash of theirs; where rows have no number of their own, of what they hold."""
     alone = rows.astype(np.uint64) if positioned else _of_cells(piece)
-    numbers = _mixed(alone, seed)
+    numbers = mixed(alone, seed)
     if by is not None:
         there = pc.is_valid(piece[by]).to_numpy(zero_copy_only=False)
-        numbers[there] = _mixed(group_numbers(piece[by].filter(pa.array(there))), seed + 1)
+        numbers[there] = mixed(group_numbers(piece[by].filter(pa.array(there))), seed + 1)
     if part >= 1:
         return piece, numbers
     taken = numbers / 2.0**64 < part
@@ -105,17 +105,18 @@ def _of_cells(piece: pa.Table) -> np.ndarray:
     found = np.zeros(len(piece), np.uint64)
     for place, name in enumerate(piece.column_names):
         column = pc.fill_null(piece[name].cast(pa.string()), "\0")
-        found = _mixed(found ^ group_numbers(column), place)
+        found = mixed(found ^ group_numbers(column), place)
     return found
 
 
-def _mixed(numbers: np.ndarray, seed: int) -> np.ndarray:
+def mixed(numbers: np.ndarray, seed: int) -> np.ndarray:
     """Return numbers that look like chance, the same for the same ones."""
     with np.errstate(over="ignore"):
-        mixed = numbers + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * seed + 1)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        found: np.ndarray = mixed ^ (mixed >> np.uint64(31))
+        # SplitMix64.
+        z = numbers + np.uint64(0x9E3779B97F4A7C15) * np.uint64((2 * seed + 1) % 2**64)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        found: np.ndarray = z ^ (z >> np.uint64(31))
     return found
 
 

@@ -99,7 +99,6 @@ class ScoreJudge:
         self.seeds = [derived(seed, "selection", str(run)) for run in range(runs)]
         self.task = task
         self.released = Released(task, self.seeds[0]) if released is None else released
-        self.evaluations = 0
         self.normalized = task.measure == "normalized_score"
         table, known = task.table, self.released.names
         self._originals = {
@@ -132,7 +131,6 @@ class ScoreJudge:
 
         With `queries`, records are linked in the first run only.
         """
-        self.evaluations += 1
         self._forget()
         groups = {name: one for one in self.released.groups(choice) for name in one.columns}
         shares, disclosed, losses = [], [], []

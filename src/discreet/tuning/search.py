@@ -8,24 +8,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from discreet import __version__
 from discreet.errors import BadInput
 from discreet.private import make_private_folder
 from discreet.recipe.recipe import Recipe
+from discreet.tuning.bounds import SCORES
 from discreet.tuning.confirm import confirmed_front
 from discreet.tuning.front import Front, check_front
 from discreet.tuning.joint import joint_seeds
 from discreet.tuning.journal import Journal
 from discreet.tuning.judge import Judge
 from discreet.tuning.loop import run
-from discreet.tuning.measured import SCORES
 from discreet.tuning.task import Task, read_task
 from discreet.tuning.trials import Budget, Progress, Trials
 
 # Where neither minutes nor evaluations are given.
 MINUTES = 5.0
+# Of the time of a quick search; the rest is for confirming.
+_SEARCHING = 0.75
 
 
 def search(
@@ -46,6 +49,7 @@ def search(
     force: bool = False,
     progress: Callable[[Progress], None] | None = None,
     dialect: Mapping[str, str | None] | None = None,
+    quick: bool = False,
 ) -> Front:
     """Search the releases of a table that have the least risk and the least loss.
 
@@ -93,6 +97,8 @@ def search(
         Called now and then with the evaluations done, the seconds and the best so far.
     dialect : mapping, optional
         How a CSV is written, as in `discreet.read_table`.
+    quick : bool
+        Confirm only a few points, by the measures that take little time, within `minutes`.
 
     Returns
     -------
@@ -108,7 +114,9 @@ def search(
     >>> front.evaluations, front.points[0].risk < front.points[-1].risk
     (4, True)
     """
-    budget = _budget(minutes, evaluations)
+    budget = _budget(minutes, evaluations, quick)
+    if not _is_whole(seed) or seed < 0:
+        raise BadInput(f"seed must be a whole number of 0 or more, not {seed!r}")
     target = None if out is None else Path(out)
     if target is not None:
         check_front(target, force or resume)
@@ -116,26 +124,14 @@ def search(
         table, recipe, risk=risk, loss=loss, keep=keep, known=known, privacy=privacy,
         standards=standards, seed=seed, dialect=dialect,
     )  # fmt: skip
-    trials = Trials(
-        Judge(task, seed=seed),
-        task.table.num_rows,
-        budget,
-        single=task.measure in SCORES,
-        journal=_journal(target, task, seed, resume),
-        progress=progress,
-        bound=None if task.risk is None else task.risk.value,
-    )
+    if all(len(part.options) == 1 for part in task.space.parts):
+        raise BadInput(
+            "the steps of the recipe leave nothing to search; take out those that are to be found"
+        )
+    trials = new_trials(task, budget, seed, progress, _journal(target, task, seed, resume))
     try:
         stopped = run(trials, task.space.parts, seed, joint_seeds(task.space))
-        front = confirmed_front(
-            task,
-            trials.judged,
-            evaluations=trials.evaluations,
-            seconds=lambda: trials.seconds,
-            seed=seed,
-            tell=trials.tell,
-        )
-        front = replace(front, stopped=stopped)
+        front = front_of(task, trials, seed, stopped, quick)
     finally:
         trials.journal.close()
     if target is not None:
@@ -143,26 +139,66 @@ def search(
     return front
 
 
-def _budget(minutes: float | None, evaluations: int | None) -> Budget:
+def new_trials(
+    task: Task,
+    budget: Budget,
+    seed: int,
+    progress: Callable[[Progress], None] | None,
+    journal: Journal | None = None,
+) -> Trials:
+    """Return where the choices of a task are judged."""
+    return Trials(
+        Judge(task, seed=seed),
+        task.table.num_rows,
+        budget,
+        single=task.measure in SCORES,
+        journal=journal,
+        progress=progress,
+        bound=None if task.risk is None else task.risk.value,
+    )
+
+
+def front_of(task: Task, trials: Trials, seed: int, stopped: bool, quick: bool = False) -> Front:
+    """Confirm what was judged, and return its front."""
+    front = confirmed_front(
+        task,
+        trials.judged,
+        evaluations=trials.evaluations,
+        seconds=lambda: trials.seconds,
+        seed=seed,
+        tell=trials.tell,
+        quick=quick,
+    )
+    return replace(front, stopped=stopped)
+
+
+def _budget(minutes: float | None, evaluations: int | None, quick: bool) -> Budget:
     if minutes is not None and evaluations is not None:
         raise BadInput("give minutes or evaluations, not both")
     if evaluations is not None:
-        if evaluations < 1:
-            raise BadInput(f"evaluations = {evaluations} must be 1 or more")
+        if not _is_whole(evaluations) or evaluations < 1:
+            raise BadInput(f"evaluations must be a whole number of 1 or more, not {evaluations!r}")
         return Budget(evaluations=evaluations)
     minutes = MINUTES if minutes is None else minutes
-    if not minutes > 0:
-        raise BadInput(f"minutes = {minutes:g} must be more than 0")
-    return Budget(seconds=60 * minutes)
+    if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not minutes > 0:
+        raise BadInput(f"minutes must be a number above 0, not {minutes!r}")
+    return Budget(seconds=60 * minutes * (_SEARCHING if quick else 1))
+
+
+def _is_whole(given: Any) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)
 
 
 def _journal(target: Path | None, task: Task, seed: int, resume: bool) -> Journal:
     if target is None:
         return Journal(None, {})
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        make_private_folder(target)
-    return Journal(target / "journal.jsonl", _header(task, seed), resume=resume)
+    try:
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(target)
+        return Journal(target / "journal.jsonl", _header(task, seed), resume=resume)
+    except OSError as error:
+        raise BadInput(f"cannot write to {target}: {error.strerror or error}") from None
 
 
 def _header(task: Task, seed: int) -> dict[str, Any]:

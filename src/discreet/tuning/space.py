@@ -141,8 +141,11 @@ class Space:
             roles["untouched"] = left
         return recipe | {"steps": steps}
 
-    def words(self, choice: Choice) -> list[str]:
-        """Say what becomes of the columns, those of the same treatment together."""
+    def words(self, choice: Choice, came: Mapping[int, str] | None = None) -> list[str]:
+        """Say what becomes of the columns, those of the same treatment together.
+
+        What came of those of a joint part, by its number, follows after a colon.
+        """
         decided, gone = self._decided_alone(choice), set(self.dropped(choice))
         shared = {
             c
@@ -156,7 +159,9 @@ class Space:
             unsaid = gone if part.joint else decided if option.steps else decided | (shared - gone)
             columns = [c for c in self.treated(choice, place) if c not in unsaid]
             if columns and (option.steps or not part.joint):
-                said.setdefault(option.words, []).extend(columns)
+                after = (came or {}).get(place)
+                how = f"{option.words}: {after}" if after else option.words
+                said.setdefault(how, []).extend(columns)
         return [f"{listed(list(dict.fromkeys(columns)))} {how}" for how, columns in said.items()]
 
     def _chosen(self, choice: Choice) -> Iterator[tuple[Part, Option]]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe
-from discreet.tuning.confirm import confirmed_front
 from discreet.tuning.front import Front, check_front
-from discreet.tuning.judge import Judge
-from discreet.tuning.measured import SCORES
+from discreet.tuning.search import front_of, new_trials
 from discreet.tuning.task import read_task
-from discreet.tuning.trials import Budget, Progress, Trials
+from discreet.tuning.trials import Budget, Progress
 
 # Of more combinations, `search` finds the best without trying all.
 MOST_COMBINATIONS = 1_000
@@ -53,7 +50,7 @@ def sweep(
     -------
     Front
         The combinations that no other beats in both risk and loss; `searched` has the figures of
-        all.
+        all. Ctrl-C ends it with those tried so far.
 
     Examples
     --------
@@ -78,25 +75,13 @@ def sweep(
     )  # fmt: skip
     sizes = [len(part.options) for part in task.space.parts]
     _check_number(math.prod(sizes))
-    trials = Trials(
-        Judge(task, seed=seed),
-        task.table.num_rows,
-        Budget(),
-        single=task.measure in SCORES,
-        progress=progress,
-        bound=None if task.risk is None else task.risk.value,
-    )
-    with suppress(KeyboardInterrupt):
+    trials, stopped = new_trials(task, Budget(), seed, progress), False
+    try:
         for choice in product(*map(range, sizes)):
-            with suppress(BadInput):  # Of a combination that the flow refuses there is no release.
-                trials.judge_in_full(choice)
-    front = confirmed_front(
-        task,
-        trials.judged,
-        evaluations=trials.evaluations,
-        seconds=lambda: trials.seconds,
-        seed=seed,
-    )
+            trials.judge_in_full(choice)
+    except KeyboardInterrupt:
+        stopped = True
+    front = front_of(task, trials, seed, stopped)
     if target is not None:
         front.save(target, force=force)
     return front

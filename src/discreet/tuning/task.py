@@ -55,6 +55,11 @@ class Task:
         The largest change of structure that is allowed.
     full : optional
         What points are confirmed on, where that is not `table`.
+    unit : str, optional
+        The column that the release shows rows to belong together by: then units are found by all
+        of their rows, and not single records.
+    known_rows : int, optional
+        How many rows of a unit the intruder knows; all where not given.
     """
 
     table: pa.Table
@@ -66,6 +71,8 @@ class Task:
     measure: str | Measure | None = None
     standards: Mapping[str, float] = field(default_factory=dict)
     full: Any = None
+    unit: str | None = None
+    known_rows: int | None = None
 
 
 def read_task(
@@ -119,7 +126,8 @@ def read_task(
     [('age',), ('sex',), ('income',), ('age', 'sex')]
     """
     said = {"risk": risk, "loss": loss, "known": known, "privacy": privacy, "standards": standards}
-    asked = read_asked(recipe, {**said, "keep": list(keep) or None})
+    kept = keep if isinstance(keep, str) else list(keep)
+    asked = read_asked(recipe, {**said, "keep": kept or None})
     measure, most = read_loss(asked.search.get("loss"))
     with open_engine(choose("auto", table), table=table) as engine:
         markers = asked.recipe([]).null_markers
@@ -139,6 +147,8 @@ def read_task(
         measure=measure,
         standards=read_standards(asked.search.get("standards", {})),
         full=_to_confirm(table, frame, rows),
+        unit=asked.recipe([]).linked,
+        known_rows=asked.recipe([]).known_rows,
     )
     _try_given(task, asked.given)
     return task
@@ -198,7 +208,14 @@ class _Columns:
         self._check()
         self.kept = {*asked.names("keep"), *asked.roles.untouched}
         self.known = self._known()
+        if not self.known and not self.scored:
+            raise BadInput(
+                "the intruder knows no column, so there is no risk to search by; name columns that "
+                "he may know with known"
+            )
         self.counted = [name for name in self.released if how_many(table[name], name) > 1]
+        if not self.counted:
+            raise BadInput("no column that is released varies, so there is nothing to search for")
 
     def _of(self, *roles: str) -> list[str]:
         return [name for name in self.table.column_names if self.role[name] in roles]
@@ -207,7 +224,7 @@ class _Columns:
         """Refuse columns that are not there, and those that nothing can be chosen for."""
         asked = self.asked
         for name in asked.treated:
-            self._refuse_unless(name in self.role, name, "a step", "")
+            self._refuse_unless(name in self.released, name, "a step", "which is not released")
         for name in asked.hierarchies:
             self._refuse_unless(name in self.released, name, "hierarchies", "which is not released")
             self._refuse_unless(
@@ -380,7 +397,15 @@ def _joint(columns: _Columns, hierarchies: Mapping[str, Hierarchy]) -> list[Part
         asked.privacy,
         asked.names("keep"),
         columns.scored,
+        _counted(asked),
     )
+
+
+def _counted(asked: Asked) -> str:
+    """Name what k counts, as in a recipe."""
+    by_default = "households" if asked.roles.household else "units" if asked.roles.unit else "rows"
+    counts = asked.content.get("counts") or by_default
+    return "records" if counts == "rows" else str(counts)
 
 
 def _valid(space: Space) -> Space:

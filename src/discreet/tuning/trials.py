@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from discreet.tuning.figures import Figures, Together
+from discreet.tuning.figures import Figures, Profile, Together
 from discreet.tuning.journal import Journal
 from discreet.tuning.pareto import hypervolume, on_map
 from discreet.tuning.space import Choice
@@ -25,18 +25,6 @@ _WORSE = 0.25
 POPULATION = 32
 # Seconds between two reports of progress.
 _REPORTS = 0.5
-
-
-class Profile(Protocol):
-    """What one option of a part costs and tells, by itself."""
-
-    @property
-    def loss(self) -> float:
-        """Information that is lost."""
-
-    @property
-    def bits(self) -> float:
-        """Bits that an intruder learns."""
 
 
 class Judge(Protocol):

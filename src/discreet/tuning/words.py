@@ -13,7 +13,10 @@ _SAID: dict[str, tuple[str, tuple[str, ...]]] = {
     "oma": ("averaged in groups of {k} or more", ("k",)),
     "rank-swap": ("swapped within {p} % of ranks", ("p",)),
     "microaggregation": ("averaged together over groups of {k} or more records", ("k",)),
-    "local-suppression": ("blanked in single cells until {k} or more records agree", ("k",)),
+    "local-suppression": (
+        "with cells blanked until {k} or more records share each combination",
+        ("k",),
+    ),
     "shuffle": ("shuffled", ()),
 }
 _NOISE = {
@@ -23,6 +26,13 @@ _NOISE = {
     "logarithmic": "logarithmic noise of {}",
     "correlated-logarithmic": "logarithmic noise of {}, alike in related columns",
 }
+_KEEPING = {
+    "generalize": "at levels that keep",
+    "mondrian": "in ranges and sets that keep",
+    "local-suppression": "with cells blanked until they keep",
+}
+# What these have that says nothing of the values: with any value, or with this one.
+_PLAIN = {"quality": None, "evaluations": None, "improve_moves": None, "suppression_limit": 0.0}
 # What a step has besides its parameters, and what would only clutter a sentence.
 _UNSAID = ("method", "columns", "promise", "precision", "hierarchies", "spikes")
 
@@ -52,7 +62,7 @@ def step_words(step: Mapping[str, Any]) -> str:
     >>> step_words({"method": "vmdav", "k": 3})
     'treated by vmdav (k = 3)'
     >>> step_words({"method": "mondrian", "privacy": [{"model": "k-anonymity", "k": 5}]})
-    'treated by mondrian (k-anonymity with k = 5)'
+    'in ranges and sets that keep k-anonymity with k = 5'
     """
     words, said = _in_short(step)
     more = [
@@ -78,6 +88,9 @@ def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
         return f"{does} in {share} of records", ("retention", "invariant")
     if method == "generalize" and not step.get("privacy"):
         return "recoded to coarser values", ("levels",)
+    if method in _KEEPING and step.get("privacy"):
+        unsaid = [key for key, value in _PLAIN.items() if value in (None, step.get(key))]
+        return f"{_KEEPING[method]} {_models(step['privacy'])}", ("privacy", *unsaid)
     words, said = _SAID.get(method, ("", ()))
     if words and all(isinstance(step.get(key), int | float) for key in said):
         drawn = step.get("window") == "drawn"
@@ -86,9 +99,13 @@ def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return f"treated by {method}", ()
 
 
+def _models(privacy: Any) -> str:
+    return " and ".join(map(_model, privacy if isinstance(privacy, list) else [privacy]))
+
+
 def _parameter(key: str, value: Any) -> str:
     if key == "privacy":
-        return " and ".join(_model(one) for one in (value if isinstance(value, list) else [value]))
+        return _models(value)
     return f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}"
 
 

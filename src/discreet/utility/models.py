@@ -93,6 +93,8 @@ def _standard(x: np.ndarray, name: str) -> list[np.ndarray]:
     if null.all() or is_constant(x):
         leave_out("propensity_mse", name, "which is constant")
         return parts
+    # Tiny numbers have squares of 0, and huge ones of infinity.
+    x = x / np.nanmax(np.abs(x))
     z = (x - np.nanmean(x)) / np.nanstd(x)
     z = np.where(null, 0.0, z)
     return [*parts, z, z * z]
