@@ -111,8 +111,9 @@ def test_a_search_goes_on_only_with_the_same_table_recipe_and_seed(tmp_path):
         ({"minutes": 1, "evaluations": 5}, "give minutes or evaluations, not both"),
         ({"minutes": 0}, "minutes = 0 must be more than 0"),
         ({"evaluations": 0}, "evaluations = 0 must be 1 or more"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
     ],
 )
-def test_a_budget_is_refused_by_what_is_wrong_with_it(budget, message):
+def test_a_budget_or_seed_is_refused_by_what_is_wrong_with_it(budget, message):
     with pytest.raises(BadInput, match=f"^{message}$"):
         discreet.search(make_households(50), ROLES, **budget)

@@ -83,7 +83,6 @@ def front_page(front: Facts) -> str:
         searched=_searched(front),
         intruder=_found(front["risk"]),
         information=_information(front["loss"]),
-        draws=front.get("draws", 5),
     )
     # A number and its sign stay on one line.
     return re.sub(r"(?<=\d) %(?!\w)", "\N{NO-BREAK SPACE}%", html)

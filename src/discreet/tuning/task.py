@@ -118,6 +118,8 @@ def read_task(
     >>> [part.columns for part in task.space.parts]
     [('age',), ('sex',), ('income',), ('age', 'sex')]
     """
+    if not isinstance(seed, int) or seed < 0:
+        raise BadInput(f"seed must be a whole number of at least 0, not {seed!r}")
     said = {"risk": risk, "loss": loss, "known": known, "privacy": privacy, "standards": standards}
     asked = read_asked(recipe, {**said, "keep": list(keep) or None})
     measure, most = read_loss(asked.search.get("loss"))
