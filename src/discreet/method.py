@@ -139,6 +139,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return None
 
     @property
+    def done_in_words(self) -> str:
+        """What it does to a column, where that depends on its parameters too."""
+        return self.in_words
+
+    @property
     def nulls_in_words(self) -> str:
         """What becomes of nulls in its columns; empty where they stay in place."""
         return ""

@@ -94,3 +94,17 @@ def test_neither_html_nor_markdown_changes_what_is_said():
         "- \\*", "- \\# not a heading", "- &lt;img src=x&gt;", "- \\`code\\`", "- \\_all\\_",
         "- marital_status", "- -5",
     ])  # fmt: skip
+
+
+def test_values_that_noise_only_put_in_order_have_none_themselves():
+    table = pa.table({"pay": [3.0, 1.0, 2.0], "age": [30.0, 40.0, 50.0]})
+    steps = [
+        {"method": "noise", "columns": ["pay"], "match_ranks": True},
+        {"method": "noise", "columns": ["age"]},
+    ]
+    recipe = Recipe.from_dict({"roles": {"confidential": ["pay", "age"]}, "steps": steps})
+    pay, age = codebook(recipe, table).splitlines()[6:8]
+    assert pay.endswith(
+        "| values were exchanged between records, in the order that random noise gave them |"
+    )
+    assert age.endswith("| random noise was added to each value |")

@@ -96,7 +96,7 @@ def test_a_front_has_the_points_that_hold_up_by_risk():
 
 
 def test_if_no_point_holds_up_it_says_why():
-    with pytest.raises(BadInput, match="no point holds up on fresh seeds: correlations is"):
+    with pytest.raises(BadInput, match="no recipe holds up on fresh seeds: correlations is"):
         confirmed_front(task(standards={"correlations": 0.01}), {(0, 3, 3): Figures(0.1, 0.6)})
 
 

@@ -52,7 +52,7 @@ def test_saved_recipes_run_with_seeds_of_their_own(tmp_path):
         assert recipe.steps == RECIPE.steps
     text = (folder / "recipes" / "01.toml").read_text()
     assert text.startswith(
-        "# Point 01: risk 2 % (linkage), loss 0.4 (information loss).\n# - pay swapped\n\n"
+        "# Recipe 01: risk 2 % (linkage), loss 0.4 (information loss).\n# - pay swapped\n\n"
     )
 
 
@@ -121,5 +121,5 @@ def test_plain_data_say_what_is_best():
 
 
 def test_a_front_without_points_is_refused():
-    with pytest.raises(BadInput, match="no point held up on fresh seeds"):
+    with pytest.raises(BadInput, match="no recipe held up on fresh seeds"):
         Front([], Axis("linkage"), Axis("loss"), rows=10)

@@ -11,9 +11,10 @@ from discreet.risk import informed_linkage
 from discreet.tuning import judge as judging
 from discreet.tuning.judge import Judge
 from discreet.tuning.scored import ScoreJudge
+from discreet.tuning.search import search
 from discreet.tuning.space import Option, Part, Space
 from discreet.tuning.structure import correlation_change
-from discreet.tuning.task import Task
+from discreet.tuning.task import Task, read_task
 from discreet.utility import information_loss
 
 NUMBERS = ["income", "age", "fixed", "shoe"]
@@ -233,3 +234,18 @@ def test_joint_parts_are_forgotten_and_come_out_the_same(monkeypatch):
     monkeypatch.setattr(judging, "_MOST_BYTES", 30_000)
     assert [judge.figures(choice) for choice in choices] == first
     assert judge._sheet.nbytes < full
+
+
+def test_rows_that_are_seen_to_belong_together_are_found_together():
+    n, base = 600, np.random.default_rng(1).lognormal(10, 1, 150)
+    pay = np.repeat(base, 4) * np.random.default_rng(2).lognormal(0, 0.05, n)
+    table = pa.table({"person": np.repeat(np.arange(150), 4), "pay": pay})
+    roles = {"unit": "person", "confidential": ["pay"], "rest": "drop"}
+    shown = search(table, {"roles": roles | {"pseudonyms": ["person"]}}, evaluations=4)
+    hidden = search(table, {"roles": roles}, evaluations=4)
+    assert (shown.found, hidden.found) == ("units", "records")
+    swapped = Judge(read_task(table, {"roles": roles | {"pseudonyms": ["person"]}}))
+    alone = Judge(read_task(table, {"roles": roles}))
+    place = [o.words for o in swapped.space.parts[0].options].index("swapped within 3 % of ranks")
+    assert swapped.figures((place,)).risk > 4 * alone.figures((place,)).risk
+    assert swapped.queries == 150

@@ -36,6 +36,9 @@ def test_records_that_lost_a_value_are_told_as_a_share():
 def test_blanks_are_told_as_a_share():
     found = came("local-suppression", [31, 34, 58, None], ["a", None, None, "d"])
     assert found == "age no blanks, job 50 % blank"
+    assert came("local-suppression", [None] * 4, ["a", "b", "c", "d"]) == (
+        "job no blanks, age all blank (nothing left)"
+    )
 
 
 def test_other_methods_and_columns_that_are_gone_are_not_told_of():

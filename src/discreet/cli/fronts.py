@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ SHOWN = 4
 LINES = 25
 # What is told beside the recommended recipe, until it fits: how many others, the lines for what
 # each of them does, and sentences about going further.
-_SHORTER = ((3, 2, 2), (3, 2, 1), (3, 1, 1), (3, 1, 0), (2, 1, 0), (1, 1, 0))
+_SHORTER = ((3, 2, 2), (3, 2, 1), (3, 1, 1), (2, 1, 1), (3, 1, 0), (2, 1, 0), (1, 1, 0))
 # Columns that are named where an intruder knows many.
 _NAMED = 8
 _AXES = {
@@ -28,7 +29,7 @@ _AXES = {
 }
 
 
-def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
+def told(front: Mapping[str, Any], width: int = 80, most: int = LINES) -> list[str]:
     """Tell a front, as `Front.to_dict` has it: which to take, others, how to go further.
 
     Examples
@@ -49,10 +50,10 @@ def told(front: Mapping[str, Any], width: int = 80) -> list[str]:
         - age in 10-year groups
     """
     start = [line for axis in axes(front) for line in _wrapped(axis, width, 3, hang="  ")]
-    start += ["", *_recommended(front, width, LINES - len(start) - 2)]
+    start += ["", *_recommended(front, width, most - len(start) - 2)]
     for others, lines, more in _SHORTER:
         rest = [*_others(front, width, others, lines), *_further(front, width, more)]
-        if len(start) + len(rest) <= LINES:
+        if len(start) + len(rest) <= most:
             return start + rest
     return start
 
@@ -82,13 +83,13 @@ def _others(front: Mapping[str, Any], width: int, count: int, lines: int) -> lis
     for name in alternatives(front)[1 : count + 1]:
         kinds = [one["kind"] for one in front["recommended"] if one["name"] == name]
         said.append(f"{', '.join([f'Or {name}', *kinds])}: {figures(front, points[name])}")
-        said += _wrapped(differences(points[name], best), width, lines, "    ")
+        other = _shortened(differences(points[name], best), [*best.get("columns", ())])
+        said += _wrapped(other, width, lines, "    ")
     return said
 
 
 def _further(front: Mapping[str, Any], width: int, count: int) -> list[str]:
-    said = [line for one in front["further"][:count] for line in _wrapped(one, width, 3, "    ")]
-    return ["", "To go further:", *said] if said else []
+    return [line for one in front["further"][:count] for line in _wrapped(one, width, 3, hang="  ")]
 
 
 def _best(front: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -99,6 +100,8 @@ def _best(front: Mapping[str, Any]) -> Mapping[str, Any]:
 def axes(front: Mapping[str, Any]) -> list[str]:
     """Say what risk and loss are."""
     risk, loss = (_AXES.get(name, name) for name in (front[a]["name"] for a in ("risk", "loss")))
+    # Rows that are seen to belong together are found together.
+    risk = risk.replace("records", front.get("found", "records"))
     if front.get("known"):
         risk += f" who knows the recipe and the values of {_some(front['known'])}"
     return [f"Risk: {risk}.", f"Loss: {loss}."]
@@ -164,6 +167,27 @@ def differences(point: Mapping[str, Any], best: Mapping[str, Any]) -> str:
     other = [word for word in words if point is best or word not in best["words"]]
     start = "" if len(other) == len(words) else f"as {best['name']}, but "
     return start + (", ".join(other) or "with less done")
+
+
+def _shortened(text: str, names: Sequence[str]) -> str:
+    """Count the names of a long list, so that what is done to them has its place.
+
+    Examples
+    --------
+    >>> names = ["age", "sex", "job", "pay", "wage"]
+    >>> _shortened("as 02, but age, sex, job, pay and wage kept", names)
+    'as 02, but age, sex and 3 more kept'
+    """
+    if not names:
+        return text
+    name = "|".join(re.escape(one) for one in sorted(names, key=len, reverse=True))
+    few = rf"\b({name}), ({name})((?:, (?:{name}))*) and (?:{name}) (?!and )"
+
+    def counted(found: re.Match[str]) -> str:
+        more = len(re.findall(rf", (?:{name})", found[3])) + 1
+        return f"{found[1]}, {found[2]} and {more} more " if more > 1 else found[0]
+
+    return re.sub(few, counted, text)
 
 
 def _wrapped(

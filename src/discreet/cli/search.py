@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options, show
+from discreet.cli.fronts import LINES, told
 from discreet.cli.fronts import progress as told_progress
-from discreet.cli.fronts import told
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _Out = Annotated[
     typer.Option("--out", help="Folder to write; by default FILE.front, beside the table."),
 ]
 _Seed = Annotated[int, typer.Option(help="Another one makes other draws.", min=0)]
+# Fewer recipes than this are hardly a search.
+_FEW = 50
 _Force = Annotated[bool, typer.Option("--force", help="Replace an existing front.")]
 
 
@@ -95,7 +97,7 @@ def search(
             progress=progress,
             dialect=dialect,
         )
-    _print(front, file, folder, dialect, as_json)
+    _print(front, file, folder, dialect, as_json, longer=front.evaluations < _FEW)
 
 
 @options.reads_files
@@ -155,17 +157,29 @@ def _folder(file: Path, out: Path | None, may_exist: bool) -> Path:
 
 
 def _print(
-    front: Front, file: Path, folder: Path, dialect: Mapping[str, str | None], as_json: bool
+    front: Front,
+    file: Path,
+    folder: Path,
+    dialect: Mapping[str, str | None],
+    as_json: bool,
+    longer: bool = False,
 ) -> None:
     content = front.to_dict()
     next_command = _next(content, file, folder, dialect)
     if as_json:
         show.print_json(content | {"folder": str(folder), "next": next_command})
         return
+<<<<<<< HEAD
+    _say(_summary(content, file))
+    if longer:
+        _say("So few are only a start; --resume with more --minutes goes on from here.")
+    for line in told(content, min(show.out.width, 100), LINES - longer):
+=======
     # Only a search keeps what it has tried.
     how_on = " (--resume goes on)" if (folder / "journal.jsonl").exists() else ""
     _say(_summary(content, file, how_on))
     for line in told(content, min(show.out.width, 100)):
+>>>>>>> wt-K
         _say(line)
     _say("")
     _say(f"All recipes: {folder / 'index.html'}, with files in {folder / 'recipes'}")
@@ -190,7 +204,7 @@ def _next(
 ) -> str:
     """Return the command that makes the recommended release."""
     recipe = next(p["recipe"] for p in content["points"] if p["name"] == content["best"])
-    release = file.parent / f"{folder.name.removesuffix('.front')}.release"
+    release = folder.parent / f"{folder.name.removesuffix('.front')}.release"
     words = ["discreet", "protect", str(file), "--recipe", str(folder / recipe)]
     for name, value in dialect.items():
         words += [] if value is None else [f"--{name}", value]

@@ -81,7 +81,7 @@ def _done(recipe: Recipe, blanked: Mapping[str, int]) -> dict[str, list[str]]:
     treated: dict[str, list[str]] = {}
     for step in recipe.steps:
         for column in step.columns:
-            treated.setdefault(column, []).append(step.build().in_words)
+            treated.setdefault(column, []).append(step.build().done_in_words)
     if recipe.roles.household is not None:
         treated[recipe.roles.household] = ["replaced by random numbers, one a household"]
     said = "replaced by keyed pseudonyms, the same value by the same one"

@@ -91,7 +91,7 @@ def _step(step: Step, publish_noise: bool) -> dict[str, Any]:
     return {
         "method": step.method,
         "columns": list(step.columns),
-        "in_words": method.in_words,
+        "in_words": method.done_in_words,
         "caveat": method.caveat,
         "effect": method.effect,
         "strength": method.strength,

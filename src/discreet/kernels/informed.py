@@ -52,7 +52,7 @@ def own_is_best(places, scores, layout, first, last, hits):
         for c in range(p):
             target += scores[layout[c, OWN] + q]
             most += scores[layout[c, BEST] + q]
-        order[0] = _fewest(places, scores, layout, q, target - most)
+        order[0], _ = fewest_in(places, scores, layout, q, target - most)
         j = 1
         for c in range(p):
             if c != order[0]:
@@ -66,8 +66,8 @@ def own_is_best(places, scores, layout, first, last, hits):
 
 
 @njit(cache=True, nogil=True)
-def _fewest(places, scores, layout, q, above):
-    """Return the column in which fewest originals have more than its best score and `above`."""
+def fewest_in(places, scores, layout, q, above):
+    """Return the column in which fewest originals have its best score and `above`; and how many."""
     chosen, fewest = 0, np.int64(2**62)
     for c in range(len(layout)):
         least = scores[layout[c, BEST] + q] + above
@@ -90,7 +90,7 @@ def _fewest(places, scores, layout, q, above):
             count = np.int64(2**61)
         if count < fewest:
             chosen, fewest = c, count
-    return chosen
+    return chosen, fewest
 
 
 @njit(cache=True, nogil=True)

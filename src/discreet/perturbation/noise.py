@@ -117,6 +117,13 @@ class Noise(Method):
     random_state: Any = None
 
     @property
+    def done_in_words(self) -> str:
+        """Where ranks are matched, no value has noise: it only decides who gets which."""
+        if self.match_ranks:
+            return "values were exchanged between records, in the order that random noise gave them"
+        return super().done_in_words
+
+    @property
     def caveat(self) -> str:
         """What is kept, and what comes out too large or too weak."""
         if self.match_ranks:

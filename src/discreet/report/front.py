@@ -16,7 +16,7 @@ Facts = Mapping[str, Any]
 MOST_CARDS = 3
 # So many words of a release are shown at once; the others are folded.
 MOST_WORDS = 7
-LONGEST_WORDS = 120
+LONGEST_WORDS = 500
 _BETTER = {"small": "smaller", "less": "smaller", "large": "larger", "more": "larger"}
 _SHARES = ("share", "%")
 _SHARES_FOUND = ("informed_linkage", "linkage", "risk")
@@ -82,6 +82,7 @@ def front_page(front: Facts) -> str:
         columns=_columns(front),
         searched=_searched(front),
         intruder=_found(front["risk"]),
+        found=_of(front),
         information=_information(front["loss"]),
     )
     # A number and its sign stay on one line.
@@ -135,7 +136,7 @@ def _axis(front: Facts, side: str) -> Axis:
     own = front[side]
     bound = own.get("bound")
     if side == "risk" and _found(own):
-        return Axis("records found, log scale", bound)
+        return Axis(f"{_of(front)} found, log scale", bound)
     if side == "loss" and _information(own):
         return Axis("information lost", bound)
     return Axis(own["name"], bound, share=own.get("unit") in _SHARES)
@@ -193,14 +194,16 @@ def _otherwise(point: Facts, best: Facts) -> tuple[str, ...]:
 
 
 def _brief(words: str) -> str:
-    """Leave out the middle of what has a name that is too long for a card.
+    """Leave out the middle of a name that is too long for a card, and of what is too long at all.
 
     Examples
     --------
-    >>> _brief("a" * 200 + " in 10-year groups") == "a" * 40 + "…" + "a" * 21 + " in 10-year groups"
+    >>> _brief("a" * 200 + " in 10-year groups") == "a" * 20 + "…" + "a" * 19 + " in 10-year groups"
     True
     """
-    return words if len(words) <= LONGEST_WORDS else f"{words[:40]}…{words[-39:]}"
+    words = re.sub(r"\S{41,}", lambda found: f"{found[0][:20]}…{found[0][-19:]}", words)
+    half = LONGEST_WORDS // 2
+    return words if len(words) <= LONGEST_WORDS else f"{words[:half]}…{words[-half:]}"
 
 
 def _folded(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -216,9 +219,21 @@ def _risk(point: Facts, front: Facts) -> Side:
     sentence = f"{axis.title[:1].upper()}{axis.title[1:]} is {large}."
     if _found(front["risk"]):
         what, rows = "found", front["rows"]
-        sentence = f"An informed intruder finds {large} of the records: "
-        sentence += f"{_records(point['risk'], rows)} of {rows:,}."
+        sentence = f"An informed intruder finds {large} of the {_of(front)}"
+        if _counts_records(front):
+            sentence += f": {_records(point['risk'], rows)} of {rows:,}."
+        else:
+            sentence += ", going by all rows of each."
     return Side(large, what, sentence, *_bound(point, front, "risk"))
+
+
+def _of(front: Facts) -> str:
+    """Name what the intruder finds."""
+    return str(front.get("found", "records"))
+
+
+def _counts_records(front: Facts) -> bool:
+    return _found(front["risk"]) and _of(front) == "records"
 
 
 def _records(risk: float, rows: int) -> str:
@@ -275,7 +290,7 @@ def _bound(point: Facts, front: Facts, side: str) -> tuple[str, bool, str]:
 def _against(point: Facts, best: Facts, front: Facts) -> str:
     """Say what a release gains and what it gives up, compared with the one to take."""
     said = []
-    if _found(front["risk"]):
+    if _counts_records(front):
         found, other = (round(p["risk"] * front["rows"]) for p in (point, best))
         less = "fewer" if found < other else "more"
         if found != other:
@@ -338,7 +353,7 @@ def _points(front: Facts) -> list[dict[str, Any]]:
             "short": _short(_otherwise(point, _best(front))),
             "risk": risk.said(point["risk"]),
             "loss": loss.said(point["loss"]),
-            "records": _records(point["risk"], front["rows"]) if _found(front["risk"]) else "",
+            "records": _records(point["risk"], front["rows"]) if _counts_records(front) else "",
             "recipe": point["recipe"],
             "verified": point.get("check_ok", True),
         }
@@ -398,12 +413,17 @@ def _searched(front: Facts) -> list[tuple[str, str]]:
         ("recipes tried", f"{front['evaluations']:,}{_time(front['seconds'])}"),
         ("shown", counted(len(front["points"]), "recipe") + " that no other beats"),
         ("measured on", on),
+        *([("the intruder knows", ", ".join(front["known"]))] if _known(front) else []),
         *(
             (f"left out: {why}", counted(n, "recipe"))
             for why, n in front.get("dropped", {}).items()
         ),
         ("seed of the search", figure(front["seed"])),
     ]
+
+
+def _known(front: Facts) -> bool:
+    return bool(front.get("known")) and _found(front["risk"])
 
 
 def _time(seconds: float | None) -> str:

@@ -111,13 +111,16 @@ class Sheet:
 
     def hits(self, told: Sequence[Told], most: int | None = None) -> np.ndarray:
         """Return the chance with which the originals of the first so many records are found."""
-        told = sorted(told, key=lambda one: -one.bits)
-        layout = np.array([one.layout for one in told])
         n = len(self.rows) if most is None else min(most, len(self.rows))
-        hits = np.zeros(n)
-        given = self._places.array, self._scores.array, layout
+        hits, given = np.zeros(n), self.written(told)
         over_ranges(lambda a, b: own_is_best(*given, a, b, hits), n, chunk=256)
         return hits
+
+    def written(self, told: Sequence[Told]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what columns tell, those that tell most first, as kernels take it."""
+        told = sorted(told, key=lambda one: -one.bits)
+        layout = np.array([one.layout for one in told], np.int64).reshape(len(told), BEST + 1)
+        return self._places.array, self._scores.array, layout
 
     def hits_together(self, told: Sequence[Told], moved: Together) -> np.ndarray:
         """Return the same by columns that are taken together, and what others tell."""
@@ -126,11 +129,10 @@ class Sheet:
         n, order = len(self.rows), np.argsort(moved.x[:, 0], kind="stable")
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        given = (
-            *(self._places.array, self._scores.array, layout),
-            *(order, place[self.rows], moved.x[order], moved.y[self.rows]),
-            *(moved.root, UNIT * moved.peaks, UNIT * moved.nulls, float(UNIT)),
-        )
+        sheet = self._places.array, self._scores.array
+        normal = moved.root, UNIT * moved.peaks, UNIT * moved.nulls
+        x, y = moved.x[order], moved.y[self.rows]
+        given = sheet, layout, (order, place), self.rows, x, y, normal, float(UNIT)
         hits = np.zeros(n)
         over_ranges(lambda a, b: own_is_likeliest(*given, a, b, hits), n, chunk=256)
         return hits

@@ -22,7 +22,7 @@ _LEAST, _ERRORS = 0.2, 4.0
 # Pairs that correlations are taken from, and for each column those that a covariance needs.
 _COMPARED, _PER_COLUMN = 5_000, 5
 # Released records, and originals that each is compared with, by which a scale is chosen.
-_QUERIES, _ORIGINALS = 200, 2_000
+_QUERIES, _ORIGINALS = 100, 1_000
 # What remains of a column's variance, at least, when others are known.
 _FLOOR = 1e-9
 
@@ -189,10 +189,12 @@ def _on(names: list[str], scales: Sequence[Scale], pairs: Cells) -> tuple[float,
 def _nats(one: Together, released: np.ndarray, pairs: Cells) -> float:
     """Return how much more a released record tells of its own original than of any."""
     white = np.linalg.inv(one.root).T
-    y = released @ white
-    own = ((y - one.x[pairs.row[: len(y)]] @ white) ** 2).sum(axis=1)
-    others = one.x[pairs.row[:_ORIGINALS]] @ white
-    apart = np.array([((others - each) ** 2).sum(axis=1) for each in y])
+    centre = released.mean(axis=0)
+    y, x = (
+        _product((side - centre).T, white) for side in (released, one.x[pairs.row[:_ORIGINALS]])
+    )
+    own = ((y - x[: len(y)]) ** 2).sum(axis=1)
+    apart = (y**2).sum(axis=1)[:, None] + (x**2).sum(axis=1) - 2 * _product(y.T, x.T)
     nearest = apart.min(axis=1)
     usual = np.log(np.exp((nearest[:, None] - apart) / 2).mean(axis=1))
     return float(((nearest - own) / 2 - usual).mean())

@@ -132,12 +132,12 @@ def informed_linkage(
     - A null is a value like any other, on either side.
     - Records that are not in the release are not looked for, nor confused with others.
 
-    All this takes columns to be independent given the record. A second intruder does not, where drawn
-    numbers move alike, as they do with correlated noise (a correlation of 0.2 or more). On ranks,
-    values or logarithms, whichever tells most, a line says what is released of an original on
-    average in each of these columns, and what is left is taken to be normal, with its covariance.
-    The scores of all other columns are added. Both learn from the same, and the one who finds more
-    records is reported.
+    All this takes columns to be independent given the record. A second intruder does not, where
+    drawn numbers move alike, as they do with correlated noise (a correlation of 0.2 or more). On
+    ranks, values or logarithms, whichever tells most, a line says what is released of an original
+    on average in each of these columns, and what is left is taken to be normal, with its
+    covariance. The scores of all other columns are added. Both learn from the same, and the one
+    who finds more records is reported.
 
     Time grows with queries times records
     times columns, but most originals are left after the first columns, which are those that tell
@@ -161,10 +161,10 @@ def informed_linkage(
     (8, 0.3)
     """
     before, after, *others = (as_table(table) for table in (original, protected, *reruns))
-    columns = _columns(before, after, others, known)
+    columns = columns_of(before, after, others, known)
     order = np.random.default_rng(0).permutation(before.num_rows)
     asked = np.sort(order[: _checked(queries, len(order))])
-    chance = _chance_in(columns, drawn, bool(others))
+    chance = chance_in(columns, drawn, bool(others))
     hits, bits = np.zeros((2, len(order))), dict.fromkeys(columns, 0.0)
     joint: set[str] = set()
     for some, cells in learned_from(order, asked, len(others)):
@@ -191,7 +191,7 @@ def informed_linkage(
     return result if detail else result.value
 
 
-def _columns(
+def columns_of(
     before: pa.Table, after: pa.Table, others: list[pa.Table], known: str | Sequence[str]
 ) -> dict[str, Column]:
     """Return the columns that the intruder knows; refuse tables that do not go together."""
@@ -220,7 +220,7 @@ def _checked(queries: int | None, n: int) -> int:
     return n if queries is None else min(n, queries)
 
 
-def _chance_in(
+def chance_in(
     columns: dict[str, Column], drawn: Collection[str] | None, rerun: bool
 ) -> Collection[str]:
     """Return the columns that chance decided."""

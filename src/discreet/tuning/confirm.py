@@ -243,7 +243,9 @@ def _parts(task: Task, choice: Choice, came: Came) -> tuple[dict[str, str], tupl
             own.append(option)
     words = {name: ", then ".join(one.words for one in own) for name, own in said.items()}
     alone = [one for number, one in came.items() if space.option(choice, number).alone]
-    words |= {name: how for one in alone for name, how in one.items()}
+    # A share is something that a column gets, not what it is.
+    told = {name: how for one in alone for name, how in one.items()}
+    words |= {name: f"with {how}" if how[0].isdigit() else how for name, how in told.items()}
     gone = [name for name, how in words.items() if how == NOTHING]
     return words, (*space.dropped(choice), *gone)
 
@@ -298,7 +300,7 @@ def confirmed_front(
     held = _confirmed(task, judged, seeds, seed, tell, quick)
     found = held.points
     if not found:
-        raise BadInput(f"no point holds up on fresh seeds: {held.why}")
+        raise BadInput(f"no recipe holds up on fresh seeds: {held.why}")
     score = task.measure in SCORES
     points = [found[place] for place in non_dominated([Figures(p.risk, p.loss) for p in found])]
     named = [replace(point, name=f"{number:02d}") for number, point in enumerate(points, start=1)]
@@ -315,7 +317,15 @@ def confirmed_front(
         dropped=held.dropped,
         score=score,
         known=task.known,
+        found=_what_is_found(task),
     )
+
+
+def _what_is_found(task: Task) -> str:
+    """Name what an intruder finds: records, or all rows of somebody."""
+    if task.unit is None:
+        return "records"
+    return "households" if task.unit == task.space.base["roles"].get("household") else "units"
 
 
 def _rows_of(task: Task) -> int:
@@ -361,7 +371,7 @@ def _why_broken(task: Task, choice: Choice, seed: int) -> str:
         confirm_one(task, choice, 1, seed)
     except NotConfirmed as error:
         return str(error)
-    return "every point breaks a minimum standard"
+    return "every recipe breaks a minimum standard"
 
 
 def _confirm_along(

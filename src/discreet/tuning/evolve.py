@@ -31,7 +31,7 @@ _BLIND = 0.2
 _MIXED = 0.5
 # How often a column that is treated by itself joins those that are treated together.
 _JOINS = 0.25
-# One in so many children may be dear: what is done to columns together is made anew for it.
+# One in so many children is dear: what is done to columns together is made anew for it.
 _DEAR = 10
 
 
@@ -73,16 +73,18 @@ class _Breed:
         spots = [] if self.trials.single else [self._spot(choice) for choice in parents]
         room, blind = crowding(spots), self.trials.single or self.random() < _BLIND
         self.children += 1
+        wanted = self.children % _DEAR == 0
         litter: dict[Choice, _Child] = {}
-        dear: dict[Choice, _Child] = {}
+        others: dict[Choice, _Child] = {}
         for tries in range(_SEEN if self.free else 0):
             child = self._child(parents, room)
             if child.choice not in self.trials.seen:
-                kind = litter if self._is_cheap(child.choice) else dear
-                kind.setdefault(child.choice, child)
-            if litter and (blind or len(litter) == _LITTER or tries > 3 * _LITTER):
+                dear = not self.met.issuperset(self.made_anew(child.choice))
+                (litter if dear == wanted else others).setdefault(child.choice, child)
+            enough = blind or len(litter) == _LITTER or tries > 3 * _LITTER
+            if (litter and enough) or (others and tries > 5 * _LITTER):
                 break
-        litter = litter or dear
+        litter = litter or others
         known = [one for one in litter.values() if self.estimate.alike(one.parent, one.choice)]
         if blind or not known:
             return next(iter(litter.values()), None)
@@ -98,9 +100,6 @@ class _Breed:
                 own = [] if option.alone else self._own(number)
                 found.append((number, choice[number], *(choice[part] for part in own)))
         return found
-
-    def _is_cheap(self, choice: Choice) -> bool:
-        return self.children % _DEAR == 0 or self.met.issuperset(self.made_anew(choice))
 
     def _own(self, joint: int) -> list[int]:
         """Return the parts of the columns of a joint part."""

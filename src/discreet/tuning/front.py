@@ -20,16 +20,17 @@ from discreet.report.front import front_page
 from discreet.tuning.journal import is_journal
 from discreet.tuning.points import Axis, Point
 from discreet.tuning.recommended import Recommendation, further, recommend
+from discreet.tuning.space import listed
 
 README = """\
 This folder is internal. Never share it.
 
 Its figures and recipes were found by looking at the original table, and tell about it.
 
-index.html       the map of risk and loss, each point in words, and which one to take
-recipes/NN.toml  the recipe of each point, for `discreet protect`; seeds are drawn there, in secret
+index.html       the map of risk and loss, each recipe in words, and which one to take
+recipes/NN.toml  the recipes, for `discreet protect`; seeds are drawn there, in secret
 front.json       all of this for programs
-journal.jsonl    every point that was tried, for `--resume`
+journal.jsonl    everything that was tried, for `--resume`
 """
 # What the folder of a front holds; a finished one has the first.
 _FRONT, _JOURNAL, _RECIPES = "front.json", "journal.jsonl", "recipes"
@@ -65,6 +66,8 @@ class Front:
         What risk and loss are, and their bounds.
     known : tuple of str
         The columns that the intruder knows.
+    found : str
+        What is found: records; or units or households by all of their rows.
     rows, searched_rows : int
         The records of the table, and those that were searched with.
     evaluations : int
@@ -94,11 +97,12 @@ class Front:
     score: bool = False
     stopped: bool = False
     known: tuple[str, ...] = ()
+    found: str = "records"
 
     def __post_init__(self) -> None:
         if not self.points:
             raise BadInput(
-                "no point held up on fresh seeds; search longer, or ask for fewer standards"
+                "no recipe held up on fresh seeds; search longer, or ask for fewer standards"
             )
 
     @cached_property
@@ -128,6 +132,7 @@ class Front:
             "seed": self.seed,
             "stopped": self.stopped,
             "known": list(self.known),
+            "found": self.found,
             "risk": _axis(self.risk),
             "loss": _axis(self.loss),
             "figures": _figures(self.points),
@@ -243,13 +248,14 @@ def ready(recipe: Recipe) -> Recipe:
 
 def recipe_text(point: Point, front: Front) -> str:
     """Return a point's recipe as TOML, with what it does in words above it."""
-    words = [f"# - {one}" for one in point.words]
     risk, loss = (axis.name.replace("_", " ") for axis in (front.risk, front.loss))
     head = [
-        f"# Point {point.name}: risk {front.risk.say(point.risk)} ({risk}), "
+        f"# Recipe {point.name}: risk {front.risk.say(point.risk)} ({risk}), "
         f"loss {front.loss.say(point.loss)} ({loss}).",
-        *words,
     ]
+    if front.known and not front.score:
+        head.append(f"# Risk is that from an intruder who knows {listed(front.known)}.")
+    head += [f"# - {one}" for one in point.words]
     lines = "\n".join(_one_line(line) for line in head)
     return f"{lines}\n\n{ready(point.recipe).dump()}"
 

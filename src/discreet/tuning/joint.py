@@ -22,7 +22,7 @@ from discreet.table.columns import kind_of
 from discreet.tuning.space import Choice, Option, Part, Space
 
 # Sizes of classes that are tried, above what is demanded.
-_SIZES = (3, 5, 10, 20, 50, 100)
+_SIZES = (3, 5, 10, 30, 100, 300, 1000)
 _GROUPS = (3, 5, 10, 20, 50, 100)
 # A class is at most this share of the records.
 _LARGEST = 0.1
@@ -80,8 +80,7 @@ def joint_parts(
         Columns whose values stay; cells may be blanked where nothing else helps.
     scored : bool
         The search goes by a score. Then related columns may also be moved alike; elsewhere not,
-        since the informed intruder looks at each column by itself, and would take that for safer
-        than it is.
+        since the search adds up what each column tells, and would take that for safer than it is.
     counted : str
         What k counts: records, households or units.
 
@@ -176,8 +175,9 @@ class _OfKeys:
         """Return the ways to make the keys k-anonymous, from small to large k."""
         options: list[Option] = []
         for k in self._sizes():
-            # Blanks that match anything protect little, whatever k is: once is enough.
-            readings = ["own", "value"] if options else ["match", "own", "value"]
+            # Blanks that match anything protect little, whatever k is, and those that are a value
+            # of their own lose more: once is enough.
+            readings = ["own"] if options else ["match", "own", "value"]
             options += self._ways([_shared_by(k)], readings)
         return options
 

@@ -15,6 +15,7 @@ from discreet.draws import derived
 from discreet.errors import BadInput
 from discreet.risk._found import Sheet, Told
 from discreet.risk._tells import Column
+from discreet.risk._units import Units
 from discreet.risk.informed import learned_from
 from discreet.tuning.bounds import SCORES
 from discreet.tuning.cells import Cells, Group, Released
@@ -71,7 +72,11 @@ class Judge:
         n = task.table.num_rows
         order = np.random.default_rng(0).permutation(n)
         self.queries = looked_for(n)
-        self._sheet = Sheet(order[: self.queries], small=n < _SMALL)
+        rows, self._units = order[: self.queries], None
+        if task.unit is not None:
+            self._units = Units(task.table[task.unit], task.known_rows)
+            rows, self.queries = self._units.rows, self._units.asked
+        self._sheet = Sheet(rows, small=n < _SMALL)
         [(_, self._learned)] = learned_from(order, order, RERUNS)
         self._counted = [name for name in task.counted if _varies(task, name)]
         self._scored = ScoreJudge(task, self.released, seed) if task.measure in SCORES else None
@@ -165,6 +170,8 @@ class Judge:
         return sum(one for one in lost if one is not None) / max(1, len(lost))
 
     def _found(self, told: Sequence[Told], queries: int | None) -> float:
+        if self._units is not None:
+            return float(self._units.hits(self._sheet, told, queries).mean())
         if not told:
             return 1.0 / self.task.table.num_rows
         return float(self._sheet.hits(told, queries).mean())

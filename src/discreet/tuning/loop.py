@@ -14,7 +14,9 @@ _STRENGTHS = (0, 100, 50, 25, 75)
 
 # Ways to treat columns together that are tried before the profiles, where some are demanded, and
 # after them.
-_FIRST, _THEN = 8, 24
+_FIRST, _THEN = 8, 32
+# What makes the same way weaker or stronger.
+_STRENGTH = ("k", "privacy")
 
 
 def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Choice] = ()) -> bool:
@@ -57,7 +59,7 @@ def _together(
     trials: Trials, parts: Sequence[Part], found: list[Ladder], seeds: Sequence[Choice]
 ) -> list[Ladder]:
     """Try some ways to treat columns together, and then what they add up to with the others."""
-    _judge(trials, parts, _spread(seeds)[:_THEN])
+    _try_ways(trials, parts, seeds)
     tried = {
         (number, choice[number])
         for choice in trials.seen
@@ -70,17 +72,37 @@ def _together(
     return found
 
 
-def _spread(seeds: Sequence[Choice]) -> list[Choice]:
-    """Return all in an order in which any first few are spread over them.
+def _try_ways(trials: Trials, parts: Sequence[Part], seeds: Sequence[Choice]) -> None:
+    """Try the ways to treat columns together: each once, and more of those that gain most."""
+    ways = _ways(parts)
+    others = [choice for choice in seeds if not any(choice in way for way in ways)]
+    left = [*ways, others] if others else ways
+    gained = [2.0] * len(left)
+    for _ in range(_THEN):
+        # The first of those that gained most with what was tried of them last.
+        gains = [gain if way else -1.0 for gain, way in zip(gained, left, strict=True)]
+        best = max(range(len(left)), key=lambda place: gains[place], default=0)
+        if not left or gains[best] < 0:
+            return
+        before = trials.covered()
+        _judge(trials, parts, [left[best].pop(0)])
+        gained[best] = round(trials.covered() - before, 9)
 
-    Examples
-    --------
-    >>> _spread([(0,), (1,), (2,), (3,), (4,)])
-    [(0,), (4,), (2,), (1,), (3,)]
+
+def _ways(parts: Sequence[Part]) -> list[list[Choice]]:
+    """Return what is done to columns together, by itself: the strengths of each way in a list.
+
+    A middle one comes first, then the strongest, then the others.
     """
-    bits = max(1, (len(seeds) - 1).bit_length())
-    places = sorted(range(len(seeds)), key=lambda place: f"{place:0{bits}b}"[::-1])
-    return [seeds[place] for place in places]
+    ways: dict[tuple[int, str], list[Choice]] = {}
+    for number, part in enumerate(parts):
+        for place, option in enumerate(part.options if part.joint else ()):
+            how = [{k: v for k, v in s.items() if k not in _STRENGTH} for s in option.steps]
+            if how:
+                ways.setdefault((number, repr(how)), []).append(_only(parts, number, place))
+    return [
+        list(dict.fromkeys([own[len(own) // 2], own[-1], *own[::2], *own])) for own in ways.values()
+    ]
 
 
 def _only(parts: Sequence[Part], number: int, option: int) -> Choice:

@@ -14,6 +14,7 @@ from discreet import utility
 from discreet.check import CheckReport
 from discreet.errors import BadInput
 from discreet.risk import distance_linkage, informed_linkage, interval_disclosure
+from discreet.risk._units import Units, linked_units
 from discreet.table.columns import kind_of
 from discreet.table.pairs import numeric_pairs
 from discreet.tuning.bounds import SCORES
@@ -105,6 +106,11 @@ def _informed(
 ) -> dict[str, float]:
     known = [name for name in task.known if name in run.column_names]
     n = before.num_rows
+    if task.unit is not None and n:
+        units = Units(before[task.unit], task.known_rows)
+        rerun = [other.select(known) for other in others]
+        hits = linked_units(before, run, units, known, drawn, rerun)
+        return {"informed_linkage": hits.mean(), "informed_linkage_largest": hits.max()}
     if not known or not n:
         found = 1 / max(1, n)
         return {"informed_linkage": found, "informed_linkage_largest": found}

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from discreet.tuning.space import listed
 from discreet.tuning.words import level_words
 
-UNCHANGED, NOTHING = "unchanged", "all * (nothing left)"
+UNCHANGED, NOTHING, EMPTY = "unchanged", "all * (nothing left)", "all blank (nothing left)"
 # The label of every value where a hierarchy ends.
 _ROOT = "*"
 
@@ -48,7 +48,7 @@ def outcome_words(found: Mapping[str, str]) -> str:
     'sex unchanged, age and job all * (nothing left)'
     """
     said: dict[str, list[str]] = {}
-    for name, how in sorted(found.items(), key=lambda one: one[1] == NOTHING):
+    for name, how in sorted(found.items(), key=lambda one: one[1] in (NOTHING, EMPTY)):
         said.setdefault(how, []).append(name)
     return ", ".join(f"{listed(names)} {how}" for how, names in said.items())
 
@@ -75,6 +75,8 @@ def _recoded(
 def _blanked(
     step: Mapping[str, Any], before: pa.ChunkedArray, after: pa.ChunkedArray, name: str
 ) -> str:
+    if after.null_count == len(after):
+        return EMPTY
     share = (after.null_count - before.null_count) / max(1, len(before))
     return f"{_share(share)} blank" if share > 0 else "no blanks"
 

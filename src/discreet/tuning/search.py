@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from discreet import __version__
@@ -173,22 +174,29 @@ def _budget(minutes: float | None, evaluations: int | None, quick: bool) -> Budg
     if minutes is not None and evaluations is not None:
         raise BadInput("give minutes or evaluations, not both")
     if evaluations is not None:
-        if evaluations < 1:
-            raise BadInput(f"evaluations = {evaluations} must be 1 or more")
+        if not _is_whole(evaluations) or evaluations < 1:
+            raise BadInput(f"evaluations must be a whole number of 1 or more, not {evaluations!r}")
         return Budget(evaluations=evaluations)
     minutes = MINUTES if minutes is None else minutes
-    if not minutes > 0:
-        raise BadInput(f"minutes = {minutes:g} must be more than 0")
+    if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not minutes > 0:
+        raise BadInput(f"minutes must be a number above 0, not {minutes!r}")
     return Budget(seconds=60 * minutes * (_SEARCHING if quick else 1))
+
+
+def _is_whole(given: Any) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)
 
 
 def _journal(target: Path | None, task: Task, seed: int, resume: bool) -> Journal:
     if target is None:
         return Journal(None, {})
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        make_private_folder(target)
-    return Journal(target / "journal.jsonl", _header(task, seed), resume=resume)
+    try:
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(target)
+        return Journal(target / "journal.jsonl", _header(task, seed), resume=resume)
+    except OSError as error:
+        raise BadInput(f"cannot write to {target}: {error.strerror or error}") from None
 
 
 def _header(task: Task, seed: int) -> dict[str, Any]:

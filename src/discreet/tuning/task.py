@@ -55,6 +55,11 @@ class Task:
         The largest change of structure that is allowed.
     full : optional
         What points are confirmed on, where that is not `table`.
+    unit : str, optional
+        The column that the release shows rows to belong together by: then units are found by all
+        of their rows, and not single records.
+    known_rows : int, optional
+        How many rows of a unit the intruder knows; all where not given.
     """
 
     table: pa.Table
@@ -66,6 +71,8 @@ class Task:
     measure: str | Measure | None = None
     standards: Mapping[str, float] = field(default_factory=dict)
     full: Any = None
+    unit: str | None = None
+    known_rows: int | None = None
 
 
 def read_task(
@@ -118,10 +125,11 @@ def read_task(
     >>> [part.columns for part in task.space.parts]
     [('age',), ('sex',), ('income',), ('age', 'sex')]
     """
-    if not isinstance(seed, int) or seed < 0:
-        raise BadInput(f"seed must be a whole number of at least 0, not {seed!r}")
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise BadInput(f"seed must be a whole number of 0 or more, not {seed!r}")
     said = {"risk": risk, "loss": loss, "known": known, "privacy": privacy, "standards": standards}
-    asked = read_asked(recipe, {**said, "keep": list(keep) or None})
+    kept = keep if isinstance(keep, str) else list(keep)
+    asked = read_asked(recipe, {**said, "keep": kept or None})
     measure, most = read_loss(asked.search.get("loss"))
     with open_engine(choose("auto", table), table=table) as engine:
         markers = asked.recipe([]).null_markers
@@ -141,6 +149,8 @@ def read_task(
         measure=measure,
         standards=read_standards(asked.search.get("standards", {})),
         full=_to_confirm(table, frame, rows),
+        unit=asked.recipe([]).linked,
+        known_rows=asked.recipe([]).known_rows,
     )
     _try_given(task, asked.given)
     return task

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from discreet.tuning.figures import Figures, Profile, Together
 from discreet.tuning.journal import Journal
-from discreet.tuning.pareto import on_map
+from discreet.tuning.pareto import hypervolume, on_map
 from discreet.tuning.space import Choice
 
 # Of the queries, those that a choice is judged on first, and how many they are at least.
@@ -169,6 +169,10 @@ class Trials:
         if self.single:
             return self.judged[self.best_first[0][-1]] if self.best_first else None
         return min(points, key=lambda one: sum(on_map(one, self.rows)), default=None)
+
+    def covered(self) -> float:
+        """Return the hypervolume of the front."""
+        return hypervolume((self.judged[choice] for choice in self.front), self.rows)
 
     def go_on(self) -> None:
         """Raise `Finished` if the budget is spent, and tell how far it is now and then."""
