@@ -169,17 +169,12 @@ def _print(
     if as_json:
         show.print_json(content | {"folder": str(folder), "next": next_command})
         return
-<<<<<<< HEAD
-    _say(_summary(content, file))
-    if longer:
-        _say("So few are only a start; --resume with more --minutes goes on from here.")
-    for line in told(content, min(show.out.width, 100), LINES - longer):
-=======
     # Only a search keeps what it has tried.
     how_on = " (--resume goes on)" if (folder / "journal.jsonl").exists() else ""
     _say(_summary(content, file, how_on))
-    for line in told(content, min(show.out.width, 100)):
->>>>>>> wt-K
+    if longer:
+        _say("So few are only a start; --resume with more --minutes goes on from here.")
+    for line in told(content, min(show.out.width, 100), LINES - longer):
         _say(line)
     _say("")
     _say(f"All recipes: {folder / 'index.html'}, with files in {folder / 'recipes'}")
