@@ -1,7 +1,7 @@
 """Searches in which keys must be k-anonymous, against what was proposed before and elsewhere.
 
-Each is given a quarter of a minute; its points are then confirmed by the whole flow, on fresh seeds and
-with the check. The time goal is for both.
+Each is given a quarter of a minute; its points are then confirmed by the whole flow, on fresh seeds
+and with the check. The time goal is for both.
 """
 
 from typing import Any

@@ -106,7 +106,7 @@ def test_a_search_goes_on_only_with_the_same_table_recipe_and_seed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("budget", "message"),
+    ("given", "message"),
     [
         ({"minutes": 1, "evaluations": 5}, "give minutes or evaluations, not both"),
         ({"minutes": 0}, "minutes must be a number above 0, not 0"),
@@ -115,12 +115,13 @@ def test_a_search_goes_on_only_with_the_same_table_recipe_and_seed(tmp_path):
         ({"evaluations": 0}, "evaluations must be a whole number of 1 or more, not 0"),
         ({"evaluations": 2.5}, "evaluations must be a whole number of 1 or more, not 2.5"),
         ({"seed": "a"}, "seed must be a whole number of 0 or more, not 'a'"),
+        ({"seed": -1}, "seed must be a whole number of 0 or more, not -1"),
         ({"keep": "age"}, "keep must be a list of columns, not 'age'"),
     ],
 )
-def test_a_budget_is_refused_by_what_is_wrong_with_it(budget, message):
+def test_an_argument_is_refused_by_what_is_wrong_with_it(given, message):
     with pytest.raises(BadInput, match=f"^{message}$"):
-        discreet.search(make_households(50), ROLES, **budget)
+        discreet.search(make_households(50), ROLES, **given)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):

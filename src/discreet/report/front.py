@@ -84,7 +84,6 @@ def front_page(front: Facts) -> str:
         intruder=_found(front["risk"]),
         found=_of(front),
         information=_information(front["loss"]),
-        draws=front.get("draws", 5),
     )
     # A number and its sign stay on one line.
     return re.sub(r"(?<=\d) %(?!\w)", "\N{NO-BREAK SPACE}%", html)

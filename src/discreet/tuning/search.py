@@ -115,8 +115,6 @@ def search(
     (4, True)
     """
     budget = _budget(minutes, evaluations, quick)
-    if not _is_whole(seed) or seed < 0:
-        raise BadInput(f"seed must be a whole number of 0 or more, not {seed!r}")
     target = None if out is None else Path(out)
     if target is not None:
         check_front(target, force or resume)

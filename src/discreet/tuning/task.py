@@ -125,6 +125,8 @@ def read_task(
     >>> [part.columns for part in task.space.parts]
     [('age',), ('sex',), ('income',), ('age', 'sex')]
     """
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise BadInput(f"seed must be a whole number of 0 or more, not {seed!r}")
     said = {"risk": risk, "loss": loss, "known": known, "privacy": privacy, "standards": standards}
     kept = keep if isinstance(keep, str) else list(keep)
     asked = read_asked(recipe, {**said, "keep": kept or None})
