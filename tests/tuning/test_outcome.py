@@ -30,7 +30,7 @@ def test_what_has_nothing_left_comes_last():
 
 def test_records_that_lost_a_value_are_told_as_a_share():
     found = came("mondrian", ["31-34", "31-34", "58", None], ["*", "b", "c", "d"])
-    assert found == "age in 2 groups, job 25 % *"
+    assert found == "age with 2 labels, job 25 % *"
 
 
 def test_blanks_are_told_as_a_share():

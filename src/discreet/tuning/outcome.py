@@ -67,7 +67,10 @@ def _recoded(
     if set(labels) <= set(pc.unique(pc.cast(before, pa.string())).to_pylist()):
         return f"{_share(starred)} *"
     words = level_words({"kind": "table"}, 1, labels if regular else [], name)
-    if not regular or "broader" in words:
+    if not regular:
+        # They may overlap, and be more than the values were.
+        words = f"with {len(labels)} labels"
+    elif "broader" in words:
         words = f"in {len(labels)} groups"
     return words + (f" ({_share(starred)} *)" if starred > 0 else "")
 
