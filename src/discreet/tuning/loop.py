@@ -39,6 +39,8 @@ def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Ch
         _judge(trials, parts, [_alike(parts, share) for share in _STRENGTHS])
         if _is_demanded(parts):
             _judge(trials, parts, seeds[:_FIRST])
+        if not trials.single:
+            _judge(trials, parts, _for_all(parts))
         found = ladders(parts, trials.judge, trials.go_on)
         _judge(trials, parts, lagrange_seeds(found))
         if trials.single:
@@ -122,6 +124,16 @@ def _without_most_lost(parts: Sequence[Part], found: Sequence[Ladder]) -> list[C
                 choice[own] = len(parts[own].options) - 1
                 seeds.append(tuple(choice))
     return seeds
+
+
+def _for_all(parts: Sequence[Part]) -> list[Choice]:
+    """Return what is for all columns that nothing else is done to: quickly made, and often good."""
+    return [
+        _only(parts, number, place)
+        for number, part in enumerate(parts)
+        for place, option in enumerate(part.options)
+        if option.rest
+    ]
 
 
 def _alike(parts: Sequence[Part], hundredths: int) -> Choice:
