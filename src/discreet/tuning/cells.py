@@ -46,7 +46,7 @@ class Released:
     ----------
     task : Task
     trial : int
-        The seed by which is found out what is usable.
+        The seed of runs that do not depend on it, and of those that show what a group does.
     """
 
     def __init__(self, task: Task, trial: int = 0) -> None:
