@@ -109,4 +109,5 @@ def _() -> Case:
 def _() -> Case:
     keys = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
     step = {"method": "local-suppression", "columns": keys, "k": 3, "null_policy": "match"}
+    step |= {"improve_moves": [1_000, 10_000]}
     return of_testdata(0.003, steps=[step])
