@@ -27,6 +27,13 @@ _Loss = Annotated[
     str | None,
     typer.Option(help="Loss to go by, such as score, or its largest: 'information_loss <= 0.3'."),
 ]
+_Known = Annotated[
+    str | None,
+    typer.Option(
+        help="What the intruder knows: quasi, all, or columns such as age,region; by default "
+        "the quasi columns and confidential numbers."
+    ),
+]
 _Out = Annotated[
     Path | None,
     typer.Option("--out", help="Folder to write; by default FILE.front, beside the table."),
@@ -46,13 +53,7 @@ def search(
     keep: Annotated[
         str | None, typer.Option(help="Columns to release in full detail, such as age,region.")
     ] = None,
-    known: Annotated[
-        str | None,
-        typer.Option(
-            help="What the intruder knows: quasi, all, or columns such as age,region; by default "
-            "the quasi columns and confidential numbers."
-        ),
-    ] = None,
+    known: _Known = None,
     minutes: Annotated[
         float | None, typer.Option(help="How long to search; 5 by default.", min=0)
     ] = None,
@@ -87,7 +88,7 @@ def search(
             risk=risk,
             loss=loss,
             keep=_names(keep),
-            known=known if known in (None, "all", "quasi") else _names(known),
+            known=_who(known),
             minutes=minutes,
             evaluations=evaluations,
             seed=seed,
@@ -106,6 +107,7 @@ def sweep(
     recipe: _Recipe,
     risk: _Risk = None,
     loss: _Loss = None,
+    known: _Known = None,
     seed: _Seed = 0,
     out: _Out = None,
     force: _Force = False,
@@ -122,6 +124,7 @@ def sweep(
             recipe,
             risk=risk,
             loss=loss,
+            known=_who(known),
             seed=seed,
             out=folder,
             force=force,
@@ -136,6 +139,11 @@ def _names(listed: str | None) -> list[str]:
     if listed is None:
         return []
     return [name.strip() for name in next(csv.reader([listed], skipinitialspace=True), [])]
+
+
+def _who(known: str | None) -> str | list[str] | None:
+    """Return what the intruder knows: a word, or a list of columns."""
+    return known if known in (None, "all", "quasi") else _names(known)
 
 
 def _folder(file: Path, out: Path | None, may_exist: bool) -> Path:
