@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.check import CheckReport
 from discreet.draws import derived
 from discreet.engines.choice import choose, open_engine
 from discreet.engines.frame import Frame, in_rows
@@ -56,9 +57,9 @@ Came = dict[int, dict[str, str]]
 class NotConfirmed(Exception):
     """A point does not hold up: the flow refuses it, its check fails, or a standard is broken."""
 
-    def __init__(self, why: str, detail: str) -> None:
+    def __init__(self, why: str, detail: str, promise: str = "") -> None:
         super().__init__(detail)
-        self.why = why
+        self.why, self.promise = why, promise
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,33 @@ class _Run:
 
 @dataclass
 class _Held:
-    """The points that held up, how many did not by reason, and what was last said of those."""
+    """The points that held up, how many did not by reason, and what was last said of those.
+
+    `broken` counts the promises that points broke, and `said` has what was last said of each.
+    """
 
     points: list[Point]
     dropped: Counter[str]
     why: str
+    broken: Counter[str] = field(default_factory=Counter)
+    said: dict[str, str] = field(default_factory=dict)
+
+    def leave_out(self, error: NotConfirmed) -> None:
+        """Take note of a point that does not hold up."""
+        self.dropped[error.why] += 1
+        self.why = str(error)
+        if error.promise:
+            self.broken[error.promise] += 1
+            self.said[error.promise] = str(error)
+
+    @property
+    def in_the_way(self) -> str:
+        """What most of those that broke a promise have in common, if they are many."""
+        if not self.broken or 2 * self.broken.total() < len(self.points):
+            return ""
+        [(promise, _)] = self.broken.most_common(1)
+        number = f"{self.broken.total()} recipe{'s' * (self.broken.total() > 1)}"
+        return f"{number} did not pass the check; it asks that {self.said[promise]}."
 
 
 def confirm(
@@ -122,8 +145,6 @@ def confirm_one(
         taken = _taken(task, runs, drawn, slow)
     except BadInput as error:
         raise NotConfirmed("refused by the flow", str(error)) from None
-    except BrokenPromise as error:
-        raise NotConfirmed("did not pass the check", str(error)) from None
     point = _point(task, choice, recipe, taken, _came(task, choice, runs[0]))
     for name, most in task.standards.items():
         if point.measures.get(name, 0.0) > most:
@@ -155,7 +176,10 @@ def _run(task: Task, recipe: Recipe, seed: int) -> _Run:
     table = task.table if task.full is None else task.full
     release = prepare(table, seeded, choose("auto", table))
     try:
-        release.verify()
+        try:
+            release.verify()
+        except BrokenPromise as error:
+            raise _broken(release.check, error) from None
         assert release.check is not None
         left_out = len(release.left_out) / max(1, release.original.num_rows)
         figures = of_check(release.check) | {"suppressed": left_out}
@@ -164,6 +188,17 @@ def _run(task: Task, recipe: Recipe, seed: int) -> _Run:
     finally:
         release.close()
     return _Run(before, after, figures, isinstance(release.original, MemoryFrame))
+
+
+def _broken(check: CheckReport | None, error: BrokenPromise) -> NotConfirmed:
+    """Say which promise is broken first."""
+    broken = check.having("broken") if check is not None else []
+    if not broken:
+        return NotConfirmed("did not pass the check", str(error))
+    first = broken[0]
+    return NotConfirmed(
+        "did not pass the check", f"{first.promise}, but {first.detail}", first.promise
+    )
 
 
 def _pair(original: Frame, finished: Frame, released: list[str]) -> tuple[pa.Table, pa.Table]:
@@ -315,6 +350,7 @@ def confirmed_front(
         seed=seed,
         searched=[(one.risk, one.loss) for one in judged.values() if not one.broken],
         dropped=held.dropped,
+        in_the_way=held.in_the_way,
         score=score,
         known=task.known,
         found=_what_is_found(task),
@@ -396,8 +432,7 @@ def _confirm_along(
                 held.points.append(confirm_one(task, choice, seeds, seed, slow=not quick))
                 break
             except NotConfirmed as error:
-                held.dropped[error.why] += 1
-                held.why = str(error)
+                held.leave_out(error)
     return tried
 
 

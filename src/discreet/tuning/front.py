@@ -78,6 +78,8 @@ class Front:
         Every point that was evaluated in full.
     dropped : dict
         How many points did not hold up on fresh seeds, by reason.
+    in_the_way : str
+        Why recipes that looked better did not pass the check, if they were many.
     score : bool
         Risk and loss are the halves of a score.
     stopped : bool
@@ -94,6 +96,7 @@ class Front:
     seed: int = 0
     searched: list[tuple[float, float]] = field(default_factory=list, repr=False)
     dropped: Mapping[str, int] = field(default_factory=dict)
+    in_the_way: str = ""
     score: bool = False
     stopped: bool = False
     known: tuple[str, ...] = ()
@@ -118,7 +121,8 @@ class Front:
     @cached_property
     def further(self) -> list[str]:
         """What would have to give for less risk than the best point has, or for less loss."""
-        return further(self.points, self.risk, self.loss, self.rows, self.best)
+        found = further(self.points, self.risk, self.loss, self.rows, self.best)
+        return [self.in_the_way, *found] if self.in_the_way else found
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data, as in `front.json`."""
