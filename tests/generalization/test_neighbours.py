@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -168,7 +169,11 @@ def test_evaluations_repeat_what_a_time_limit_gave(seconds, counted, options):
     spent = [proof.evaluations for proof in proofs(one)]
     again = generalize(table, units, evaluations=spent, **options)
     assert again.levels_ == one.levels_
-    assert proofs(again) == proofs(one)
+    # Time may end after the last node, when the proof has gone a little further: the bound of the
+    # rerun is then lower, and as true.
+    rerun = [replace(proof, bound=0.0) for proof in proofs(again)]
+    assert rerun == [replace(proof, bound=0.0) for proof in proofs(one)]
+    assert all(a.bound <= b.bound for a, b in zip(proofs(again), proofs(one), strict=True))
 
 
 def test_more_evaluations_only_go_on():
