@@ -77,7 +77,9 @@ def test_points_that_break_a_standard_or_their_check_are_counted():
     assert len(points) == 1
     assert dropped == {"did not pass the check": 1}
     front = confirmed_front(leaking, {(0,): Figures(1.0, 0.0), (1,): Figures(0.1, 0.1)})
-    said = "1 recipe did not pass the check; it asks that nothing released gives 'income' away, but "
+    said = (
+        "1 recipe did not pass the check; it asks that nothing released gives 'income' away, but "
+    )
     assert front.further[0].startswith(said)
     assert front.further[0].endswith("accept it with allow_leaks = ['income'].")
 
