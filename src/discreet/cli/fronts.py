@@ -99,19 +99,14 @@ def _best(front: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def axes(front: Mapping[str, Any]) -> list[str]:
     """Say what risk and loss are."""
+    from discreet.report.page import named
+
     risk, loss = (_AXES.get(name, name) for name in (front[a]["name"] for a in ("risk", "loss")))
     # Rows that are seen to belong together are found together.
     risk = risk.replace("records", front.get("found", "records"))
     if front.get("known"):
-        risk += f" who knows the recipe and the values of {_some(front['known'])}"
+        risk += f" who knows the recipe and the values of {named(front['known'], _NAMED)}"
     return [f"Risk: {risk}.", f"Loss: {loss}."]
-
-
-def _some(names: Sequence[str]) -> str:
-    """List a few names, and say how many more there are."""
-    more = len(names) - _NAMED
-    shown = [*names[:_NAMED], f"{more} more"] if more > 1 else list(names)
-    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def alternatives(front: Mapping[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.tuning.points import SAFE, Axis, Point
+from discreet.tuning.space import listed
 
 SAFEST = "safest within the loss bound"
 BALANCE = "best balance"
@@ -304,4 +305,4 @@ def _listed(items: Sequence[str], rest: str) -> str:
     told, more = list(items[:_TOLD]), len(items) - _TOLD
     if more > 0:
         told.append(f"{more} {rest}{'s' * (more > 1)}")
-    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    return listed(told)
