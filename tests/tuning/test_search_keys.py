@@ -30,7 +30,7 @@ def cells_changed(before, after):
 @pytest.fixture(scope="module")
 def front(people):
     recipe = {"roles": ROLES, "search": {"privacy": DEMANDED}}
-    return search(people, recipe, loss=cells_changed, evaluations=9, seed=1)
+    return search(people, recipe, loss=cells_changed, evaluations=14, seed=1)
 
 
 def test_every_point_promises_what_was_demanded(people, front):

@@ -36,6 +36,9 @@ def run(trials: Trials, parts: Sequence[Part], seed: int = 0, seeds: Sequence[Ch
         To begin with, beside those of the same strength and those from the profiles.
     """
     try:
+        if _is_demanded(parts):
+            # One way at all its sizes: some are within most bounds before others are compiled.
+            _judge(trials, parts, _ways(parts)[0])
         _judge(trials, parts, [_alike(parts, share) for share in _STRENGTHS])
         if _is_demanded(parts):
             _judge(trials, parts, seeds[:_FIRST])
