@@ -1,5 +1,7 @@
 """What people are told of local suppression: in the log, the reports, the codebook, the terminal."""
 
+import re
+
 import pyarrow as pa
 import pytest
 from pyarrow import csv
@@ -82,7 +84,7 @@ def test_what_is_public(folder):
     assert "emptied in 3 records because of suppression" in book
     # What was blanked, what it cost and who is found stay inside.
     for secret in ("70", "71", "72", "found for certain", "Values blanked"):
-        assert secret not in page.text
+        assert not re.search(rf"\b{secret}\b", page.text)  # The release's own number may hold "70".
 
 
 def test_the_terminal(tmp_path):
