@@ -219,6 +219,11 @@ def _microaggregation(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs
     yield "strata", given["strata"], plan["joint"].get("strata")
 
 
+def _anatomy(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    for what in ("l", "group", "null_policy", "small_group", "confidential"):
+        yield what, given[what], plan["joint"][what]
+
+
 def _key(category: Any) -> str:
     """Name a category as a recipe's keys do, which are text: true, 3, north."""
     whole = isinstance(category, float) and category.is_integer()
@@ -229,6 +234,7 @@ def _key(category: Any) -> str:
 # The kind of each column's plan, and what is compared. What else a recipe says, such as what stands
 # for a group or how a search goes, a plan does not tell.
 ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] = {
+    "anatomy": ("anatomy", _anatomy),
     "base": ("multiples", _multiples),
     "chimerge": ("cuts", _parts),
     "date-shift": ("shift", _shift),

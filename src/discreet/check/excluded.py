@@ -74,6 +74,7 @@ def _needed(recipe: Recipe, original: Frame | None, released: list[str]) -> bool
     lacking = {n for step, one in promised if one.promise in _EMPTYING for n in step.columns}
     return any(
         method.promise == "k-per-combination"
+        or (method.promise == "anatomy" and any(other is not step for other in suppressing))
         or (method.promise in OF_CLASSES and any(other is not step for other in suppressing))
         or (method.promise in OF_CLASSES and bool((hidden | lacking) & set(method.reads)))
         or (method.promise == "k-per-tuple" and _in_part(step, hidden, suppressing))
@@ -93,6 +94,8 @@ def _suppresses(step: Step) -> bool:
     given = step.parameters()
     if step.method == "local-suppression":
         return given["record_cost"] is not None
+    if step.method == "anatomy":
+        return step.build().suppresses
     if not given.get("privacy"):
         return False
     return (
