@@ -137,7 +137,10 @@ def _rare_pattern(look: Look, step: Step) -> tuple[np.ndarray, int]:
     These are blank. If that leaves fewer than k without any value, others are blanked too, of which
     the number is returned: a group whole, if it is so small that it can spare none.
     """
-    by = [look.before[step["strata"]]] if "strata" in step else []
+    strata = step.get("strata")
+    # As an earlier step has left them, if there is one.
+    source = look.after if look.treating(strata) else look.before
+    by = [] if strata is None else [source[strata]]
     cells = np.column_stack([nulls(look.before[name]) for name in step["columns"]])
     keys, held = list(zip(map(tuple, cells), *by, strict=True)), defaultdict(list)
     for row, key in enumerate(keys):

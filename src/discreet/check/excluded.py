@@ -28,13 +28,14 @@ def without_excluded(
     A table in memory has them as rows of nulls.
     """
     gone, rows = evidence.excluded, evidence.log["input"]["rows"]
+    known = [name for name in released.schema.names if name not in recipe.added]
     there, telling = released.fold(partial(_shown, gone), _both, released.schema.names)
     problem = None
     if gone.min() < 0 or gone.max() >= rows:
         problem = f"the plan leaves out a row beyond the {rows:,} of the input"
     elif telling:
         problem = f"{telling:,} of them are there"
-    elif not _needed(recipe, original, released.schema.names):
+    elif not _needed(recipe, original, known):
         problem = f"{len(gone):,} are, which no promise of the recipe can need"
     elif original is not None:
         problem = _split(original, recipe, gone)
