@@ -436,6 +436,9 @@ def _mondrian(draw: _Drawing, kinds: Kinds) -> Step | None:
     policies = ["segregate", "segregate", "value", "suppress"]
     if not any("column" in model for model in step["privacy"]) and "enhanced" not in step:
         policies += ["match", "contaminate"]
+        # It moves single records, which needs all rows in memory, and counts these.
+        if step.get("strict") is False and not {"unit", "household"} & draw.roles.keys():
+            policies.append("semi-partition")
     step["null_policy"] = draw.one(*policies)
     if step["null_policy"] == "segregate":
         step = draw.maybe(step, 0.3, segregate="pattern")
