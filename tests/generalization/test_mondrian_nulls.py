@@ -302,6 +302,7 @@ CASES = [
     *({"null_policy": "contaminate", **cut} for cut in CUTS[:2]),
     {"null_policy": "semi-partition", "strict": False},
     {"segregate": "pattern", "privacy": DIVERSE},
+    {"null_policy": "match", "privacy": DIVERSE},
     {"segregate": "any", "privacy": DIVERSE, "enhanced": True},
 ]
 

@@ -17,7 +17,7 @@ NullPolicy = Literal["segregate", "value", "suppress", "match"]
 IN_WORDS = {
     "value": "a null is one more value",
     "suppress": "records with a null are suppressed",
-    "match": "a null matches any value, which is wildcard k-anonymity only",
+    "match": "a null matches any value, so that the models hold with wildcards only",
     "segregate": "records with and without nulls are treated apart",
     "contaminate": "a column with a null in a class is released as *",
     "semi-partition": "nulls are cut off from values, with records that lose theirs as company "

@@ -25,11 +25,13 @@ from discreet.generalization._groups import (
     warn_suppressed,
 )
 from discreet.generalization._holdings import with_several
+from discreet.generalization._match import check_units
 from discreet.generalization._partition import Partition, keeps
 from discreet.generalization._released import released
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.privacy import (
     KAnonymity,
+    LDiversity,
     PrivacyModel,
     bind,
     distribution,
@@ -72,11 +74,11 @@ class Mondrian(Recoding):
     null_policy : {"segregate", "value", "suppress", "match", "contaminate", "semi-partition"}
         What a null is. Records with and without are cut apart from each other; one more value,
         after the largest; the record is suppressed; what matches any value, joins the smaller side
-        of a cut and stays null (for k-anonymity alone, and no more than a wildcard: with their
-        nulls, records may stand out in their class); its column cannot be cut where there is one;
-        or it is cut off from values at each cut, and where nulls are too few, some records join
-        them and lose their value (Gong and others 2017; for k-anonymity of records alone, and with
-        `strict=False`).
+        of a cut and stays null (for k-anonymity and distinct l-diversity, and no more than a
+        wildcard: with their nulls, records may stand out in their class); its column cannot be cut
+        where there is one; or it is cut off from values at each cut, and where nulls are too few,
+        some records join them and lose their value (Gong and others 2017; for k-anonymity of
+        records alone, and with `strict=False`).
     segregate : {"any", "pattern"}
         Under `"segregate"`: one group of records with nulls, or one for each set of columns that
         are null, sets with too few records together.
@@ -149,18 +151,24 @@ class Mondrian(Recoding):
     def check_params(self) -> None:
         """Refuse to cut nulls off where that is forbidden, and what semi-partition cannot do."""
         super().check_params()
-        if self.null_policy == "semi-partition":
-            if self.strict:
+        if self.null_policy == "semi-partition" and self.strict:
+            raise BadInput(
+                "null_policy = 'semi-partition' takes records from among their equals; set "
+                "strict = false"
+            )
+        for model in self.models:
+            counts = isinstance(model, KAnonymity)
+            if self.null_policy == "semi-partition" and not counts:
                 raise BadInput(
-                    "null_policy = 'semi-partition' takes records from among their equals; set "
-                    "strict = false"
+                    "null_policy = 'semi-partition' is for k-anonymity alone, not for "
+                    f"{model.model}; use 'segregate'"
                 )
-            for model in self.models:
-                if not isinstance(model, KAnonymity):
-                    raise BadInput(
-                        "null_policy = 'semi-partition' is for k-anonymity alone, not for "
-                        f"{model.model}; use 'segregate'"
-                    )
+            if self.null_policy == "match" and not counts and not _is_distinct(model):
+                raise BadInput(
+                    "null_policy = 'match' is for k-anonymity and distinct l-diversity here: what "
+                    f"a class matches beyond itself may break {model.model}; use generalize, or "
+                    "'segregate'"
+                )
         if self.enhanced and self.null_policy in ("contaminate", "semi-partition"):
             does = "forbids" if self.null_policy == "contaminate" else "does anyway"
             raise BadInput(
@@ -255,6 +263,8 @@ class Mondrian(Recoding):
                 "'segregate'"
             )
         bound = bind(read_models(self.privacy), others, n, weights, units)
+        if self.null_policy == "match":
+            check_units(bound)
         axes = {name: self._axis(name, column, weights) for name, column in columns.items()}
         nulls = _NULLS.get(self.null_policy, VALUE)
         nulls |= APART if self.enhanced else 0
@@ -376,6 +386,11 @@ class Mondrian(Recoding):
         hierarchy = Hierarchy.from_spec(self.hierarchies[name])
         ladder, _ = hierarchy.bind_and_encode(column, name, weights)
         return in_tree(column, name, ladder)
+
+
+def _is_distinct(model: PrivacyModel) -> bool:
+    """Tell whether a model asks for distinct values, which more records cannot take away."""
+    return isinstance(model, LDiversity) and model.kind == "distinct"
 
 
 def _exposed(labels: Mapping[str, tuple[np.ndarray, pa.Array]], k: int, parts: Partition) -> int:
