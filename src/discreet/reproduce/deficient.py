@@ -281,7 +281,10 @@ def _rates(given: Nulled, suppressed: np.ndarray, levels: Sequence[int]) -> Rate
 
 
 def _null_rates(given: Nulled, released: pa.Table, suppressed: np.ndarray) -> Rates:
-    rates = utility.null_rates(given.table, released, QUASI, suppressed=suppressed, detail=True)
+    # By the paper's definition a * counts too, but its tables fit this.
+    rates = utility.null_rates(
+        given.table, released, QUASI, suppressed=suppressed, stars="value", detail=True
+    )
     return {
         "SRC": float(rates.suppressed),
         "NVIr": rates.value,
