@@ -374,12 +374,16 @@ def _models(draw: _Drawing, columns: list[str]) -> list[Step]:
         return models
     column = draw.one(*confidential)
     number = draw.made.kinds[column] == "number"
-    distance = draw.one("equal", "ordered") if number else "equal"
+    distance = {"distance": draw.one("equal", "ordered") if number else "equal"}
+    if draw.made.kinds[column] == "category" and column not in treated and draw.chance(0.5):
+        held = {str(one) for one in pc.unique(draw.made.table[column]).to_pylist()} - {"None"}
+        # Any order that is not the sorted one.
+        distance = {"distance": "ordered", "order": sorted(held, key=lambda one: one[::-1])}
     model = draw.one(
         {"model": "l-diversity", "l": 2},
         {"model": "l-diversity", "l": draw.one(1.5, 2), "kind": "entropy"},
         {"model": "l-diversity", "l": 2, "kind": "recursive", "c": draw.one(2.0, 4.0)},
-        {"model": "t-closeness", "t": draw.one(0.3, 0.5, 0.8), "distance": distance},
+        {"model": "t-closeness", "t": draw.one(0.3, 0.5, 0.8), **distance},
         {"model": "beta-likeness", "beta": draw.one(1.0, 4.0), "enhanced": draw.chance(0.3)},
         {"model": "alpha-k-anonymity", "alpha": draw.one(0.7, 0.95), "k": draw.k()},
     )

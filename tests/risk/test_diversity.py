@@ -76,6 +76,25 @@ def test_t_closeness_against_linear_programming(rows, distance):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@given(people, st.permutations(["one", "two", "three", "five", "eight", "nobody's"]))
+def test_listed_text_against_linear_programming(rows, order):
+    words = {1: "one", 2: "two", 3: "three", 5: "five", 8: "eight"}
+    rows = [(key, words.get(v)) for key, v in rows]
+    zips, cells = zip(*rows, strict=True)
+    table = pa.table({"zip": pa.array(zips, pa.string()), "x": pa.array(cells, pa.string())})
+    found = t_closeness(table, ["zip"], "x", distance="ordered", order=order)
+    values = [one for one in order if one in cells]
+    q = shares(cells, values)
+    expected = 0.0
+    for own in classes(rows):
+        if any(c is not None for c in own):
+            cost = emd(shares(own, values), q, ground_distance("ordered", values))
+            expected = max(expected, cost)
+    assert found == pytest.approx(expected, abs=1e-9)
+    groups = frequencies(table, ["zip"]).classes
+    assert diversity_of(table["x"], "x", groups, order=order).t == found
+
+
 @given(people)
 def test_l_diversity_against_the_definitions(rows):
     data = as_table(rows)
@@ -134,6 +153,15 @@ def test_ordered_categories_follow_their_own_order():
         (lambda t: t_closeness(t, ["zip"], "x", distance="far"), "distance must be"),
         (lambda t: t_closeness(t, ["x"], "zip", distance="ordered"), "'zip' is text and has no"),
         (lambda t: t_closeness(t, ["zip"], "x", distance="hierarchical"), "needs the hierarchy"),
+        (lambda t: t_closeness(t, ["zip"], "x", order=["1"]), "order belongs to distance='ord"),
+        (
+            lambda t: t_closeness(t, ["x"], "zip", distance="ordered", order=["b", "c"]),
+            "the order of 'zip' does not list 'a'; list all of them, from one end to the other",
+        ),
+        (
+            lambda t: t_closeness(t, ["zip"], "x", distance="ordered", order=["1", "2"]),
+            "order lists text, but column 'x' is numeric; leave order out",
+        ),
         (
             lambda t: t_closeness(t, ["zip"], "x", distance="hierarchical", hierarchy={2: ["*"]}),
             "the hierarchy of 'x' has no value 1",

@@ -335,7 +335,7 @@ class Facts:
         ids = unit_ids(tuples, tuples.column(2 * q) if unit else np.arange(len(n)))
         return sides, ids, ids if unit else ids + len(n) * (n > 1)
 
-    def diversity(self, side: int, column: str) -> Diversity:
+    def diversity(self, side: int, column: str, order: Sequence[str] | None = None) -> Diversity:
         """Tell what the classes before (0) or after (1) reach."""
         units = None
         if self.whole or self.recipe.counted is None:
@@ -347,7 +347,7 @@ class Facts:
         groups = self.frequencies[side].classes if self.whole else None
         if groups is None:
             groups, _ = classes_of(*encode_columns(tuples, self.quasi))
-        return diversity_of(tuples[column], column, groups, counts, units)
+        return diversity_of(tuples[column], column, groups, counts, units, order)
 
     def same_labels(self, column: str) -> bool:
         """Tell whether every released label of a column is one of the original's."""
