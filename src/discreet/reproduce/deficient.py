@@ -48,7 +48,7 @@ _WHAT = {
     "NVRr": "share of records with a null (NVRr)",
 }
 TITLES = {
-    "1": "Eight patients, K = 2: cells of 16 that are null or *",
+    "1": "Eight patients, K = 2: what is null or *",
     **{
         table: f"Adult, {_WHAT[quantity]}, mean over k = 2, 4, ... 20: "
         + ", ".join(q for q, t in _TABLES[quantity].items() if t == table)
@@ -68,6 +68,7 @@ CHARTS = [
 # What the paper calls these baselines, where it does not say that a null is a value.
 NAMED = {"Loss": "suppress", "DM": "suppress", "Precision": MATCH, "NUE": MATCH}
 ENHANCED = "enhanced Mondrian"
+AS_IT_IS, CELLS = "the table as it is", "null or *"
 FOUR = "NVIr, |Q| = 4"
 PATIENTS = {
     "age": [14, 18, 25, 26, None, 37, None, 48],
@@ -96,12 +97,25 @@ def patients() -> Iterator[Figure]:
         "enhanced Mondrian": {"null_policy": "value", "enhanced": True},
         "segregated, enhanced Mondrian": {"null_policy": "segregate", "enhanced": True},
     }
-    lost = int(table.isna().sum().sum())
-    yield Figure("1", "the table as it is", "", "null or *", None, float(lost))
+    yield from _lost(AS_IT_IS, table.isna().to_numpy())
     for name, parameters in ways.items():
         released = Mondrian([KAnonymity(2)], **parameters).fit_transform(table)
-        lost = int((released.isna() | (released == "*")).sum().sum())
-        yield Figure("1", name, "", "null or *", None, float(lost))
+        yield from _lost(name, (released.isna() | (released == "*")).to_numpy())
+
+
+def _lost(name: str, empty: np.ndarray) -> Iterator[Figure]:
+    """Count the cells that are null or *, and give their shares in percent."""
+    given = paper_figures("deficient", "table", "policy", "quantity")
+    cells = int(empty.sum())
+    measured = {
+        CELLS: float(cells),
+        "% of the 16 cells": 100 * cells / empty.size,
+        "% of the 8 records": 100 * float(empty.any(axis=1).mean()),
+        # The disease is no quasi-identifier, and always there.
+        "% of all 24 cells": 100 * cells / (empty.size + len(empty)),
+    }
+    for quantity, value in measured.items():
+        yield Figure("1", name, "", quantity, given.get(("1", name, quantity)), value)
 
 
 @dataclass(frozen=True)
