@@ -4,10 +4,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
+from typer.testing import CliRunner
 
 from discreet import assess, compare, protect
+from discreet.cli.main import app
 from discreet.errors import BadInput
 from discreet.generalization import KAnonymity, Mondrian
+from discreet.report.page import share
 from discreet.utility import null_rates
 
 cell = st.sampled_from([1.0, float("nan"), None])
@@ -159,6 +163,63 @@ def test_both_reports_show_the_rates(tmp_path):
         "At least as many of these cells are empty or * as were empty in the original, so that "
         "the release counts as contaminated."
     ) in outside
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize(("n", "k", "left_out"), [(90, 3, 0), (150, 6, 1), (60, 6, 6)])
+def test_what_data_users_are_told_is_what_they_can_count(tmp_path, engine, n, k, left_out):
+    """From the released file and the number of records left out, in plain pandas."""
+    rng = np.random.default_rng(n)
+    table = pa.table(
+        {
+            "age": pa.array(rng.integers(18, 60, n), mask=rng.random(n) < 0.1),
+            "zip": pa.array(rng.choice(["11", "12", "21"], n), mask=rng.random(n) < 0.1),
+            "sex": rng.choice(["f", "m"], n),
+        }
+    )
+    parquet.write_table(table, tmp_path / "people.parquet")
+    step = {
+        "method": "generalize", "columns": ["age", "zip"], "suppression_limit": 0.3,
+        "privacy": [{"model": "k-anonymity", "k": k}],
+        "hierarchies": {"age": {"kind": "intervals", "widths": [20]}, "zip": {"kind": "flat"}},
+    }  # fmt: skip
+    roles = {"quasi": ["age", "zip", "sex"], "untouched": ["sex"]}
+    release = protect(tmp_path / "people.parquet", {"roles": roles, "steps": [step]}, engine=engine)
+    release.save(tmp_path / "out", format="csv")
+    counts = release.log["suppressed"]
+    # All stay as stars, all but one, or none.
+    assert left_out == counts["left_out"] <= counts["records"]
+    file = pd.read_csv(tmp_path / "out" / "public" / "table.csv", keep_default_na=False, dtype=str)
+    empty = file.isin(["", "*", "#", "-"]).to_numpy()
+    assert len(file) + left_out == n
+    cells = (empty.sum() + 3 * left_out) / (3 * n)
+    records = (empty.any(axis=1).sum() + left_out) / n
+    page = (tmp_path / "out" / "public" / "report.html").read_text("utf-8")
+    assert (
+        f"{share(cells)} are empty or * (NVIr), in {share(records)} of the records (NVRr); "
+        f"{counts['records']} records were suppressed (SRC)."
+    ) in page
+    entry = release.assess().utility["null_rates"]
+    assert (entry["after"], entry["records"]) == (pytest.approx(cells), pytest.approx(records))
+    assert (entry["suppressed"], entry["contaminated"]) == (counts["records"], True)
+    release.close()
+
+
+def test_the_terminal_shows_them(tmp_path):
+    PATIENTS.to_parquet(tmp_path / "patients.parquet")
+    (tmp_path / "r.toml").write_text(
+        '[roles]\nquasi = ["age", "zip"]\n[[steps]]\nmethod = "mondrian"\n'
+        'columns = ["age", "zip"]\nnull_policy = "contaminate"\n'
+        'privacy = [{ model = "k-anonymity", k = 2 }]\n',
+        "utf-8",
+    )
+    given = [str(tmp_path / name) for name in ("patients.parquet", "r.toml", "out")]
+    result = CliRunner().invoke(app, ["protect", given[0], "--recipe", given[1], "--out", given[2]])
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.output.split())
+    for name in ("null_rates", "null_rates.records", "null_rates.suppressed"):
+        assert name in said
+    assert "null_rates.contaminated" in said
 
 
 def test_bad_input():
