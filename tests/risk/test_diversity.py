@@ -6,8 +6,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 from scipy.optimize import linprog
 
+from discreet import protect
 from discreet.errors import BadInput
 from discreet.risk import (
     alpha_k_anonymity,
@@ -143,6 +145,36 @@ def test_ordered_categories_follow_their_own_order():
     assert t_closeness(data, ["zip"], "x", distance="ordered") == pytest.approx(
         t_closeness(numbers, ["zip"], "x", distance="ordered")
     )
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_the_measure_goes_by_the_order_of_the_recipe(tmp_path, engine):
+    """In plain numpy, of a release that holds the model."""
+    rng = np.random.default_rng(2)
+    order = ["none", "mild", "severe"]
+    pain = pa.array(rng.choice(order, 120), mask=rng.random(120) < 0.1)
+    table = pa.table({"zip": rng.choice(["11", "12", "21"], 120), "pain": pain})
+    parquet.write_table(table, tmp_path / "people.parquet")
+    listed = {"column": "pain", "distance": "ordered", "order": order}
+    models = [{"model": "k-anonymity", "k": 3}, {"model": "t-closeness", "t": 0.4, **listed}]
+    step = {
+        "method": "generalize", "columns": ["zip"], "privacy": models,
+        "hierarchies": {"zip": {"kind": "prefix"}},
+    }  # fmt: skip
+    roles = {"quasi": ["zip"], "confidential": ["pain"]}
+    release = protect(tmp_path / "people.parquet", {"roles": roles, "steps": [step]}, engine=engine)
+    found = release.assess().risk["diversity"]["columns"]["pain"]
+    release.close()
+
+    def reached(by):
+        cells = list(zip(table["zip"].to_pylist(), pain.to_pylist(), strict=True))
+        q = np.array(shares([cell for _, cell in cells], by))
+        classes = ([c for key, c in cells if key == z] for z in ("11", "12", "21"))
+        return max(np.abs(np.cumsum(shares(own, by) - q)).sum() / 2 for own in classes)
+
+    assert found["before"]["t"] == pytest.approx(reached(order))
+    assert found["after"]["t"] <= 0.4
+    assert reached(order) != pytest.approx(reached(sorted(order)))
 
 
 @pytest.mark.parametrize(
