@@ -33,7 +33,12 @@ class ColumnPlan(TypedDict, total=False):
     cuts: np.ndarray
     k: int
     splits: dict[str, np.ndarray]
+    # Of `multiples`: the base, and what no smaller one than that keeps `min_attraction`; where the
+    # ends are open, values beyond the outermost multiples go to these.
     base: float
+    none_below: float
+    rounding: str
+    ends: str
     multiples: np.ndarray
     # `clip`: bounds, and the number of values beyond them; `porop` has the range that it keeps.
     lower: float | None

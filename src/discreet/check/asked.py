@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -82,11 +83,17 @@ def _multiples(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     column = plan["columns"][name]
     if given["base"] is not None:
         yield "base", float(given["base"]), column["base"]
-    if given["bases"] is not None:
+    elif given["bases"] == "nice":
+        digits = Decimal(repr(column["base"])).normalize().as_tuple().digits
+        yield "base is nice", True, digits in [(1,), (2,), (2, 5), (5,)]
+    elif given["bases"] != "smallest":
         yield "base among bases", True, column["base"] in [float(base) for base in given["bases"]]
     if given["min_attraction"] is not None and given["encoding"] == "group":
         kept = bool(np.min(column["counts"]) >= given["min_attraction"])
         yield "min_attraction kept", True, kept
+    # Plans of before there was a choice have neither.
+    yield "rounding", given["rounding"], column.get("rounding", "nearest")
+    yield "ends", given["ends"], column.get("ends", "closed")
     yield "encoding", given["encoding"], column["encoding"]
 
 
