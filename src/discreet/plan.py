@@ -30,6 +30,13 @@ class ColumnPlan(TypedDict, total=False):
     loss: float
     loss_counting_rows: float
     encoding: str
+    # Of `equal-frequency`, the number of quantile parts that was used. Of `resampling`, the parts
+    # that samples were drawn from, and how many of them had means drawn from their normal limit.
+    c: int
+    parts: int
+    parts_by_limit: int
+    # Where points were drawn: the re-sampled mean.
+    representative: str
     cuts: np.ndarray
     k: int
     splits: dict[str, np.ndarray]
