@@ -81,7 +81,7 @@ def _choices(**parameters):
 
 K = st.integers(2, 4)
 SHOWN = {
-    "representative": ["mean", "median", "midpoint"],
+    "representative": ["mean", "median", "midpoint", "resampled-mean"],
     # Only the first promises k.
     "encoding": ["group", "group", "group", "nearest", "stochastic"],
 }
@@ -112,10 +112,16 @@ def models(draw):
 PARAMETERS = {
     "base": st.one_of(
         _choices(base=[10.0, 100.0], encoding=SHOWN["encoding"]),
-        _choices(min_attraction=K, encoding=SHOWN["encoding"]),
+        _choices(
+            min_attraction=K,
+            encoding=SHOWN["encoding"],
+            ends=["closed", "open"],
+            bases=["smallest", "nice"],
+        ),
+        _choices(min_attraction=K, rounding=["floor"]),
     ),
     "equal-width": _choices(**POINTS),
-    "equal-frequency": _choices(**POINTS),
+    "equal-frequency": _choices(ties=["merge", "raise_c", "lower_c"], **POINTS),
     "kmeans": _choices(solver=["optimal"], objective=["l2", "l1"], **POINTS),
     "resampling": _choices(n_quantiles=st.integers(3, 5), max_draws=st.just(20), **POINTS),
     "mdav": _choices(**GROUPS),

@@ -198,6 +198,9 @@ def _of(kinds: Kinds, *wanted: str) -> list[str]:
     return [name for name, kind in kinds.items() if kind in wanted]
 
 
+_CENTRES = ("mean", "median", "midpoint", "resampled-mean")
+
+
 def _rounding(method: str) -> Callable[[_Drawing, Kinds], Step | None]:
     def make(draw: _Drawing, kinds: Kinds) -> Step | None:
         names = draw.alike([c for c in _of(kinds, "number", "date") if draw.values(c) >= 6])
@@ -212,10 +215,12 @@ def _rounding(method: str) -> Callable[[_Drawing, Kinds], Step | None]:
             points = int(draw.rng.integers(1, 12))
             step["n_points"] = draw.one(points, points, "freedman-diaconis")
             step = draw.maybe(step, 0.8, min_count=draw.k())
+        if method == "equal-frequency":
+            step = draw.maybe(step, 0.3, ties=draw.one("raise_c", "lower_c"))
         if method == "resampling":
             step |= {"max_draws": 50, "n_quantiles": draw.one(2, 5)}
             step["discretizer"] = draw.one("kmeans", "equal-width", "equal-frequency")
-        step = draw.maybe(step, 0.3, representative=draw.one("mean", "median", "midpoint"))
+        step = draw.maybe(step, 0.3, representative=draw.one(*_CENTRES))
         step = draw.maybe(step, 0.2, encoding=draw.one("group", "nearest", "stochastic"))
         if method in ("oma", "kmeans"):
             step = draw.maybe(step, 0.2, objective=draw.one("l1", "l2"))
@@ -228,8 +233,10 @@ def _base(draw: _Drawing, kinds: Kinds) -> Step | None:
     names = draw.alike(_of(kinds, "number"))
     if not names:
         return None
-    size = {"base": draw.one(2, 10, 0.5, 100, 2.5)}
-    return {"method": "base", "columns": names} | draw.one(size, {"min_attraction": draw.k()})
+    size = draw.one({"base": draw.one(2, 10, 0.5, 100, 2.5)}, {"min_attraction": draw.k()})
+    if "min_attraction" in size:
+        size = draw.maybe(size, 0.3, bases="nice")
+    return draw.maybe({"method": "base", "columns": names} | size, 0.3, ends="open")
 
 
 def _supervised(draw: _Drawing, kinds: Kinds) -> Step | None:
