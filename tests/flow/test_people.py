@@ -145,7 +145,7 @@ PARAMETERS = {
     "generalize-items": None,  # of sets, which count records; its tests are in `tests/generalization`
     "ipso": _choices(variant=["A", "B", "C"]),
     "lirop": _choices(**LINES),
-    "porop": _choices(degree=[1, 2], **LINES),
+    "porop": _choices(degree=[1, 2, "auto"], normalise=["none", "column"], **LINES),
     "generalize": _choices(
         privacy=models(),
         null_policy=["segregate", "value", "suppress", "match"],

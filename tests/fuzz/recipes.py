@@ -351,6 +351,8 @@ def _regression(draw: _Drawing, kinds: Kinds) -> Step | None:
     step: Step = {"method": draw.one("porop", "lirop"), "columns": names}
     step["k"] = int(draw.rng.integers(4, cells + 1))
     step = draw.maybe(step, 0.3, noise=draw.one("synthetic", "perturbative", "none"))
+    step = draw.maybe(step, 0.2, normalise="column")
+    step = draw.maybe(step, 0.3 * (step["method"] == "porop"), degree=draw.one("auto", 1, 3))
     return draw.maybe(step, 0.3, keep_range=True, noise_floor=0.05, noise_scale=2.0)
 
 
