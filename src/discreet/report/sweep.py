@@ -55,7 +55,8 @@ def sweep_page(sweep: Facts) -> str:
 def drawn(sweep: Facts) -> list[Picture]:
     """Draw each figure against the first parameter; the one that the best is asked for first."""
     first, rest = sweep["parameters"][0], sweep["parameters"][1:]
-    values, places = [], {}
+    values: list[float | str] = []
+    places: dict[str, int] = {}
     lines: dict[str, dict[int, Facts]] = {}
     for row in sweep["rows"]:
         given = row["parameters"]

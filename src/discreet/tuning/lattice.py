@@ -28,7 +28,7 @@ _QUANTUM = 40
 _NEAR = 1e-9
 # Nodes that are tried for each search that is spared; a search looks at one in twenty or so, and
 # here a node takes longer.
-_WORTH = 200
+_WORTH = 300
 # Bytes for the sums of all lattices; of one node some hundred for each k.
 _ROOM = 1 << 28
 _WORD = 64

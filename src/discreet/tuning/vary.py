@@ -96,7 +96,7 @@ def read_varied(steps: Any, vary: Mapping[str, Any]) -> tuple[list[dict[str, Any
         raise BadInput(f"steps must be a list of steps, not {steps!r}")
     plain = [_plain(step, number) for number, step in enumerate(steps, start=1)]
     known = [place for number, step in enumerate(plain) for place in _places(number, step)]
-    varied = []
+    varied: list[Varied] = []
     for name, values in vary.items():
         place = _find(name, known)
         if any(one.place == place for one in varied):
@@ -105,7 +105,11 @@ def read_varied(steps: Any, vary: Mapping[str, Any]) -> tuple[list[dict[str, Any
     asked = [one.place for one in varied]
     for place in known:
         value = place.given(plain)
-        if place in asked or not isinstance(value, list) or _takes(place, value):
+        # Models of which something is varied are no choices themselves.
+        inner = place.key == "privacy" and any(
+            one.place.step == place.step and one.place.model is not None for one in varied
+        )
+        if place in asked or inner or not isinstance(value, list) or _takes(place, value):
             continue
         if not value:
             raise BadInput(f"{place}: {place.key} is an empty list; name one value at least")
@@ -192,11 +196,11 @@ def _places(number: int, step: Mapping[str, Any]) -> Iterator[Place]:
             raise BadInput(f"{where}: unknown key '{key}'; {nearest(key, ['columns', *kinds])}")
     models = step.get("privacy") if "privacy" in kinds else None
     for place, model in enumerate(models if isinstance(models, list) else ()):
-        name = model.get("model") if isinstance(model, Mapping) else None
-        if name in MODELS:
-            for key, kind in types_of(MODELS[name]).items():
+        called = model.get("model") if isinstance(model, Mapping) else None
+        if called in MODELS:
+            for key, kind in types_of(MODELS[called]).items():
                 if key not in ("model", "constraints"):
-                    yield Place(number, said, key, (kind,), place, name)
+                    yield Place(number, said, key, (kind,), place, called)
     for key, found in kinds.items():
         yield Place(number, said, key, tuple(found))
 
