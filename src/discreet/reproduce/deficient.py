@@ -13,10 +13,21 @@ import pyarrow as pa
 
 from discreet import datasets, utility
 from discreet.generalization import Generalize, Hierarchy, KAnonymity, Mondrian
+from discreet.generalization.quality import QualityName
 from discreet.reproduce import data
 from discreet.reproduce.results import Chart, Figure, Piece, averaged, paper_figures
-from discreet.reproduce.sweep import QUALITIES, Sweep
+from discreet.tuning.lattice import Best, EveryNode
 
+QUALITIES: dict[str, QualityName] = {
+    "Loss": "loss",
+    "Precision": "precision",
+    "NUE": "nue",
+    "NNUE": "nnue",
+    "DM": "discernibility",
+    "AEC": "average-class",
+    "AM": "ambiguity",
+    "EBM": "entropy-based",
+}
 PAPER = "Enhanced ARX anonymization: (K, R_n^N)-anonymity"
 SEEDS = 3
 SIZES = range(2, 21, 2)
@@ -195,31 +206,40 @@ class Grid:
     def __init__(self, given: Nulled) -> None:
         self.given = given
         self.with_null = np.asarray(given.nulls.any(axis=1))
-        self.whole = Sweep(given.codes, given.maps)
-        self.complete = Sweep(given.codes[~self.with_null], given.maps)
-        self.deficient = Sweep(given.codes[self.with_null], given.maps)
-        self.value = self.whole.best(SIZES)
-        self.segregated = list(
-            zip(self.complete.best(SIZES), self.deficient.best(SIZES), strict=True)
+        self.whole = EveryNode(given.codes, given.maps, SIZES)
+        self.complete = EveryNode(given.codes[~self.with_null], given.maps, SIZES)
+        self.deficient = EveryNode(given.codes[self.with_null], given.maps, SIZES)
+        # By quality model, then by k.
+        self.cells = [(quality, k) for quality in QUALITIES for k in SIZES]
+        self.value, complete, deficient = (
+            [_best(tried, *cell) for cell in self.cells]
+            for tried in (self.whole, self.complete, self.deficient)
         )
+        self.segregated = list(zip(complete, deficient, strict=True))
 
     def rates(self) -> dict[Key, list[Rates]]:
         """Return the null rates by quality model and policy, one entry for each k."""
         found: dict[Key, list[Rates]] = {}
-        for best in self.value:
-            gone = self.whole.suppressed(best.levels, best.k)
+        for (quality, k), best in zip(self.cells, self.value, strict=True):
+            gone = self.whole.suppressed_rows(best.levels, k)
             rates = _rates(self.given, gone, best.levels)
-            found.setdefault((best.quality, "value"), []).append(rates)
-        for one, other in self.segregated:
+            found.setdefault((quality, "value"), []).append(rates)
+        for (quality, k), (one, other) in zip(self.cells, self.segregated, strict=True):
             gone = np.zeros(len(self.with_null), bool)
-            gone[~self.with_null] = self.complete.suppressed(one.levels, one.k)
-            if NAMED.get(one.quality) == "suppress":
+            gone[~self.with_null] = self.complete.suppressed_rows(one.levels, k)
+            if NAMED.get(quality) == "suppress":
                 rates = _rates(self.given, gone | self.with_null, one.levels)
-                found.setdefault((one.quality, "suppress"), []).append(rates)
-            gone[self.with_null] = self.deficient.suppressed(other.levels, other.k)
+                found.setdefault((quality, "suppress"), []).append(rates)
+            gone[self.with_null] = self.deficient.suppressed_rows(other.levels, k)
             rates = _rates(self.given, gone, other.levels)
-            found.setdefault((one.quality, "segregate"), []).append(rates)
+            found.setdefault((quality, "segregate"), []).append(rates)
         return found
+
+
+def _best(tried: EveryNode, quality: str, k: int) -> Best:
+    best = tried.best(k, QUALITIES[quality], aggregate="sum")
+    assert best is not None, "no limit on suppression"
+    return best
 
 
 def _generalized(given: Nulled, quality: str, k: int, policy: Any) -> Generalize:
@@ -253,10 +273,10 @@ def _named(given: Nulled) -> dict[Key, list[Rates]]:
 def _compare(given: Nulled, grid: Grid, number: int) -> Rates:
     """Compare `Generalize`'s search with trying all nodes; a different cell each time."""
     i = (13 * number) % len(grid.value)
-    best, pair = grid.value[i], grid.segregated[i]
+    (quality, k), best, pair = grid.cells[i], grid.value[i], grid.segregated[i]
     equal = 0
     for policy, nodes in (("value", [best]), ("segregate", pair)):
-        method = _generalized(given, best.quality, best.k, policy)
+        method = _generalized(given, quality, k, policy)
         levels = [tuple(one["levels"].values()) for one in method.levels_]
         gone = sum(node.suppressed for node in nodes)
         equal += levels == [node.levels for node in nodes] and method.suppressed_ == gone
