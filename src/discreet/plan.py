@@ -30,10 +30,22 @@ class ColumnPlan(TypedDict, total=False):
     loss: float
     loss_counting_rows: float
     encoding: str
+    # Of `equal-frequency`, the number of quantile parts that was used. Of `resampling`, the parts
+    # that samples were drawn from, and how many of them had means drawn from their normal limit.
+    c: int
+    parts: int
+    parts_by_limit: int
+    # Where points were drawn: the re-sampled mean.
+    representative: str
     cuts: np.ndarray
     k: int
     splits: dict[str, np.ndarray]
+    # Of `multiples`: the base, and what no smaller one than that keeps `min_attraction`; where the
+    # ends are open, values beyond the outermost multiples go to these.
     base: float
+    none_below: float
+    rounding: str
+    ends: str
     multiples: np.ndarray
     # `clip`: bounds, and the number of values beyond them; `porop` has the range that it keeps.
     lower: float | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def _groups(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
         yield "k", given["k"], column["k"]
     yield "k records in each group", True, bool(np.min(column["counts"]) >= column["k"])
     yield "encoding", given["encoding"], column["encoding"]
-    yield from _spikes(given, column)
+    yield from _points(given, column)
     if given["keep_ties"]:
         yield "splitting of equal values", False, "splits" in column
 
@@ -67,15 +68,23 @@ def _parts(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     """Compare parts; a column of few values has fewer points than asked for."""
     column = plan["columns"][name]
     points = given.get("n_points")
+    if given.get("ties", "merge") != "merge" and isinstance(points, int):
+        # Twice as many quantiles coincide wherever so many do.
+        low, high = (points, 2 * points) if given["ties"] == "raise_c" else (1, points)
+        yield "c as ties allow", True, low <= column["c"] <= high
+        points = column["c"]
     if points is not None and not isinstance(points, str):
         spikes = len(column.get("spikes", ()))
         yield "n_points kept", True, len(column["points"]) - spikes <= points
     yield "min_count kept", True, bool(np.min(column["counts"]) >= given["min_count"])
     yield "encoding", given["encoding"], column["encoding"]
-    yield from _spikes(given, column)
+    yield from _points(given, column)
 
 
-def _spikes(given: dict[str, Any], column: dict[str, Any]) -> Pairs:
+def _points(given: dict[str, Any], column: dict[str, Any]) -> Pairs:
+    """Compare what stands for the parts; of the kinds of centres a plan tells only the drawn."""
+    drawn = "resampled-mean"
+    yield "drawing of points", given["representative"] == drawn, "representative" in column
     if given["spikes"] == "group":
         yield "keeping of spikes", False, "spikes" in column
 
@@ -84,11 +93,17 @@ def _multiples(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     column = plan["columns"][name]
     if given["base"] is not None:
         yield "base", float(given["base"]), column["base"]
-    if given["bases"] is not None:
+    elif given["bases"] == "nice":
+        digits = Decimal(repr(column["base"])).normalize().as_tuple().digits
+        yield "base is nice", True, digits in [(1,), (2,), (2, 5), (5,)]
+    elif given["bases"] != "smallest":
         yield "base among bases", True, column["base"] in [float(base) for base in given["bases"]]
     if given["min_attraction"] is not None and given["encoding"] == "group":
         kept = bool(np.min(column["counts"]) >= given["min_attraction"])
         yield "min_attraction kept", True, kept
+    # Plans of before there was a choice have neither.
+    yield "rounding", given["rounding"], column.get("rounding", "nearest")
+    yield "ends", given["ends"], column.get("ends", "closed")
     yield "encoding", given["encoding"], column["encoding"]
 
 
