@@ -10,6 +10,7 @@ from discreet.threads import over_ranges
 # A search ends when a round lowers the sum of squares by less than this share of it.
 _STILL = 1e-4
 _MOST_ROUNDS = 300
+_ALIKE = 1e-9
 # Rows that a thread takes at a time.
 _ROWS = 1 << 14
 
@@ -24,8 +25,10 @@ def equal_parts(points: np.ndarray, count: int) -> list[np.ndarray]:
     def cut(rows: np.ndarray, count: int) -> list[np.ndarray]:
         if count < 2:
             return [rows]
-        some = points[rows]
-        order = np.argsort(some[:, some.var(axis=0).argmax()], kind="stable")
+        spread = points[rows].var(axis=0)
+        # The first of those that spread alike but for rounding errors, as z-scores do at first.
+        widest = int(np.argmax(spread >= spread.max() * (1 - _ALIKE)))
+        order = np.argsort(points[rows, widest], kind="stable")
         left = len(rows) * (count // 2) // count
         return [
             *cut(rows[order[:left]], count // 2),
