@@ -135,8 +135,8 @@ def test_records_share_a_group_within_one_pattern_of_nulls(name):
     x[:40, 0] = np.nan
     x[40:42, 1] = np.nan
     x[42:50] = np.nan
+    found = made(name, 10, min_count=5)
     with pytest.warns(UserWarning, match=r"2 because fewer than min_count = 5 share their pattern"):
-        found = made(name, 10, min_count=5)
         new = found.fit_transform(x)
     assert (found.groups_[40:50] == -1).all()
     assert np.isnan(new[40:50]).all()

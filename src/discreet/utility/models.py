@@ -292,8 +292,8 @@ def classification_utility(
 def pruned_answers(tree: Any, cp: float) -> np.ndarray:
     """Return the class that each node of a grown tree answers, by its place, when it is pruned.
 
-    Breiman and others' cost-complexity with the training error as cost, as rpart has it: of a tree's
-    subtrees the smallest with the least error + cp * (error of the root) * (number of leaves).
+    By cost-complexity (Breiman and others 1984) with the training error as cost, as rpart has it:
+    of a tree's subtrees the smallest with the least error + cp * (root's error) * (leaves).
 
     Parameters
     ----------
