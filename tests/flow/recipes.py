@@ -15,6 +15,11 @@ HIERARCHIES = {
     "sex": {"kind": "auto"},
     "education": {"kind": "auto"},
 }
+# From one end to the other, with one that nobody has.
+SCHOOLS = [
+    "none", "primary", "lower secondary", "upper secondary", "vocational", "associate",
+    "bachelor", "master", "doctorate",
+]  # fmt: skip
 K5 = [{"model": "k-anonymity", "k": 5}]
 
 
@@ -112,6 +117,19 @@ RECIPES: dict[str, Recipe] = {
         ["age", "sex"],
         [*K5, {"model": "t-closeness", "t": 0.4, "column": "disease"}],
         {"method": "oma", "columns": ["income"], "k": 20},
+    ),
+    "ordered closeness": generalize(
+        ["age", "sex"],
+        [
+            *K5,
+            {
+                "model": "t-closeness",
+                "t": 0.4,
+                "column": "education",
+                "distance": "ordered",
+                "order": SCHOOLS,
+            },
+        ],
     ),
     "mondrian": recipe(
         {"method": "mondrian", "columns": ["age", "postcode", "sex"], "privacy": K5},

@@ -210,6 +210,10 @@ def test_constant_columns_and_equal_records():
             "point; encoding = 'nearest' is for one column",
         ),
         (KMeans(3, joint=True, spikes="keep"), "point; spikes = 'keep' is for one column"),
+        (
+            KMeans(3, joint=True, representative="resampled-mean"),
+            "does not know representative = 'resampled-mean'; use one of mean, median, midpoint",
+        ),
         (KMeans(3, joint=True, solver="lloyd"), "start of its own; leave solver and objective out"),
         (KMeans(3, joint=True, objective="l1"), "start of its own; leave solver and objective out"),
         (Resampling(3, joint=True, centre="median"), "leave centre and discretizer out"),
