@@ -71,8 +71,11 @@ class ColumnPlan(TypedDict, total=False):
     jump: float
     # `microaggregation`: the centre of each group of records.
     centres: np.ndarray
-    # `porop`: the least standard deviation of the noise.
+    # `porop`: the least standard deviation of the noise; the ends of the column where these bring
+    # it to [0, 1] first.
     noise_floor: float
+    low: float
+    width: float
     # `generalize`: the level of the column's hierarchy in each search.
     levels: list[int]
     # `items`: what each item of a set becomes, None where it is left out.
@@ -98,13 +101,16 @@ class JointPlan(TypedDict, total=False):
     groups: Any
     loss: float
     moves: int
-    # `porop`: coefficients and deviations of each chunk; `ties` says what orders equal values.
+    # `porop`: coefficients and deviations of each chunk; where degrees are chosen, the loss and the
+    # risk of every degree that was tried, chunk by chunk; `ties` says what orders equal values.
     second_k: int
     degrees: np.ndarray
     noise: str
     noise_scale: float
     coefficients: np.ndarray
     deviations: np.ndarray
+    losses: np.ndarray
+    risks: np.ndarray
     ties: str
     # `ipso`: a regression for each set of confidential columns that records have.
     variant: str

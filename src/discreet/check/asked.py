@@ -14,6 +14,8 @@ from discreet.recipe.recipe import Step
 
 # What a plan should say, and what it says: name, recipe's value, plan's value.
 Pairs = Iterator[tuple[str, Any, Any]]
+# The highest degree that regression on ordered partitions tries where it chooses.
+_HIGHEST = 6
 
 
 def not_as_asked(step: Step, plan: StepPlan) -> str | None:
@@ -152,12 +154,20 @@ def _porop(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "k", given["k"], joint["k"]
     yield "second_k", given["second_k"] or given["k"], joint["second_k"]
     degree = given.get("degree", 1)
+    if isinstance(degree, str):
+        # The plan tells what each degree loses and discloses: the lowest mean is taken.
+        tried, chunks = min(_HIGHEST, joint["second_k"] - 1), len(joint["deviations"])
+        figures = [np.asarray(joint.get(name, ())) for name in ("losses", "risks")]
+        yield "figures of degrees", [tried * chunks] * 2, [one.size for one in figures]
+        degree = 1 + np.add(*figures).reshape(chunks, tried).argmin(axis=1)
+        yield "number of degrees", chunks, len(joint["degrees"])
     yield "degree", np.broadcast_to(degree, len(joint["degrees"])), joint["degrees"]
     yield "noise", given["noise"], joint["noise"]
     yield "noise_scale", given["noise_scale"], joint["noise_scale"]
     column = plan["columns"][name]
     yield "noise_floor above 0", given["noise_floor"] > 0, column["noise_floor"] > 0
     yield "keep_range", given["keep_range"], "lower" in column
+    yield "normalise", given["normalise"], "column" if "width" in column else "none"
 
 
 def _ipso(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
