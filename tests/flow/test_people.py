@@ -22,6 +22,7 @@ from tests.generalization.plain import plainly
 # the rows that are left out can be told.
 NUMBERS = ["rent", "age", "cost", "days"]
 CATEGORIES = ["region", "sex", "ill"]
+ORDER = ["gout", "flu", "acne"]
 KEYS = ["region", "sex", "age", "days"]
 OWN = {"pram": CATEGORIES, "date-shift": ["visited"]}
 HIERARCHIES = {
@@ -80,7 +81,7 @@ def _choices(**parameters):
 
 K = st.integers(2, 4)
 SHOWN = {
-    "representative": ["mean", "median", "midpoint"],
+    "representative": ["mean", "median", "midpoint", "resampled-mean"],
     # Only the first promises k.
     "encoding": ["group", "group", "group", "nearest", "stochastic"],
 }
@@ -88,6 +89,12 @@ SPIKES = {"spikes": ["group", "keep"], **SHOWN}
 GROUPS = {"k": K, "keep_ties": [True, False], **SPIKES}
 PARTS = {"min_count": st.integers(1, 4), **SPIKES}
 POINTS = {"n_points": st.integers(2, 6), **PARTS}
+TOGETHER = {
+    "n_points": st.integers(2, 6),
+    "min_count": K,
+    "joint": [True],
+    "representative": ["mean", "median", "midpoint"],
+}
 LINES = {"k": st.integers(4, 8), "noise": ["synthetic", "perturbative"]}
 
 
@@ -100,6 +107,7 @@ def models(draw):
         {"model": "l-diversity", "l": 1.5, "column": "ill", "kind": "entropy"},
         {"model": "l-diversity", "l": 2, "c": 3.0, "column": "ill", "kind": "recursive"},
         {"model": "t-closeness", "t": 0.5, "column": "ill"},
+        {"model": "t-closeness", "t": 0.5, "column": "ill", "distance": "ordered", "order": ORDER},
         {"model": "beta-likeness", "beta": 2.0, "column": "ill"},
         {"model": "alpha-k-anonymity", "alpha": 0.8, "k": k, "column": "ill"},
     ]
@@ -110,12 +118,23 @@ def models(draw):
 PARAMETERS = {
     "base": st.one_of(
         _choices(base=[10.0, 100.0], encoding=SHOWN["encoding"]),
-        _choices(min_attraction=K, encoding=SHOWN["encoding"]),
+        _choices(
+            min_attraction=K,
+            encoding=SHOWN["encoding"],
+            ends=["closed", "open"],
+            bases=["smallest", "nice"],
+        ),
+        _choices(min_attraction=K, rounding=["floor"]),
     ),
     "equal-width": _choices(**POINTS),
-    "equal-frequency": _choices(**POINTS),
-    "kmeans": _choices(solver=["optimal"], objective=["l2", "l1"], **POINTS),
-    "resampling": _choices(n_quantiles=st.integers(3, 5), max_draws=st.just(20), **POINTS),
+    "equal-frequency": _choices(ties=["merge", "raise_c", "lower_c"], **POINTS),
+    "kmeans": st.one_of(
+        _choices(solver=["optimal"], objective=["l2", "l1"], **POINTS), _choices(**TOGETHER)
+    ),
+    "resampling": st.one_of(
+        _choices(n_quantiles=st.integers(3, 5), max_draws=st.just(20), **POINTS),
+        _choices(max_draws=st.just(20), **TOGETHER),
+    ),
     "mdav": _choices(**GROUPS),
     "vmdav": _choices(**GROUPS),
     "oma": _choices(objective=["l2", "l1"], **GROUPS),
@@ -138,7 +157,7 @@ PARAMETERS = {
     "generalize-items": None,  # of sets, which count records; its tests are in `tests/generalization`
     "ipso": _choices(variant=["A", "B", "C"]),
     "lirop": _choices(**LINES),
-    "porop": _choices(degree=[1, 2], **LINES),
+    "porop": _choices(degree=[1, 2, "auto"], normalise=["none", "column"], **LINES),
     "generalize": _choices(
         privacy=models(),
         null_policy=["segregate", "value", "suppress", "match"],
@@ -297,7 +316,7 @@ def assert_counted(step, rows, held, units, suppressed):
         return
     k = promised(step)
     there = [place for place, row in enumerate(held) if row["there"]]
-    by_tuple = step["method"] == "microaggregation"
+    by_tuple = step["method"] == "microaggregation" or step.get("joint", False)
     for columns in [step["columns"]] if by_tuple else [[c] for c in step["columns"]]:
         tuples = [tuple(held[place][column] for column in columns) for place in there]
         for values, behind in units_by(tuples, [units[place] for place in there]).items():
