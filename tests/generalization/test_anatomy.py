@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import BadInput
 from discreet.generalization import Anatomy
+from discreet.utility import null_rates
 from tests.examples import examples
 
 SEEDS = {"seed": 2**100 + 7, "order_seed": 2**99 + 5}
@@ -191,6 +192,26 @@ def test_records_with_the_same_nulls_are_grouped_among_themselves():
     assert not set(groups[:6]) & set(groups[6:9])
     assert groups[9:].tolist() == [0, 0, 0]
     assert after.slice(9).to_pylist() == [{"age": None, "zip": None, "ill": None}] * 3
+
+
+def test_eight_patients_keep_their_nulls_and_nobody_is_suppressed():
+    """Table 1 of the (K, R_n^N)-anonymity paper, which generalization alone turns into stars."""
+    ill = ["Hypertension", "Cancer", "Birth defects", "Bird flu"]
+    ill += ["Bird flu", "Heart disease", "Hypertension", "Bird flu"]
+    age = [14, 18, 25, 26, None, 37, None, 48]
+    where = [632002, 632006, None, None, 632007, 632009, 632012, 632014]
+    table = pa.table({"age": age, "zip": where, "ill": ill})
+    method = Anatomy(2, ["ill"], random_state=1)
+    after = method.fit_transform(table)
+    rates = null_rates(
+        table, after, ["age", "zip"], suppressed=method.suppressed_mask_, detail=True
+    )
+    assert (rates.suppressed, rates.value, rates.records) == (0, 0.25, 0.5)
+    # Groups of two, of the same nulls.
+    assert {tuple(np.flatnonzero(method.groups_ == g)) for g in method.groups_[[2, 4]]} == {
+        (2, 3),
+        (4, 6),
+    }
 
 
 def test_those_that_cannot_be_apart_are_put_with_the_others_if_told():
@@ -508,22 +529,16 @@ def test_tables_that_do_not_fit_are_a_broken_promise(saved, tmp_path, edit, said
         discreet.check_release(tmp_path / "table.csv", recipe())
 
 
-def test_a_plan_that_suppresses_without_need_is_found(saved):
-    table, _, _ = saved
-    release = discreet.protect(table, recipe())
-    plan = {**release.plan, "steps": [dict(release.plan["steps"][0])]}
-    groups = plan["steps"][0]["joint"]["groups"].copy()
-    plan["steps"][0]["joint"] = plan["steps"][0]["joint"] | {"groups": groups}
-    last = groups.max()
-    whole = np.array([table[n].is_valid().to_numpy() for n in ("age", "zip")]).all(axis=0)
-    if not whole[groups == last].all():
-        last = groups[whole].max()
-        groups[groups == groups.max()], groups[groups == last] = last, groups.max()
-    groups[groups == groups[whole].max()] = 0
-    evidence = discreet.check.evidence.Evidence(plan, release.log, release.recipe)
-    report = discreet.check_release(release.table, recipe(), evidence, table)
-    found = broken(report)["every treated cell equals the plan applied, nulls in place"]
-    assert "suppressed" in found or "numbered" in found
+def test_a_plan_that_suppresses_without_need_is_found():
+    release = discreet.protect(patients(), recipe())
+    groups = release.plan["steps"][0]["joint"]["groups"]
+    groups[groups == groups.max()] = 0
+    evidence = discreet.check.evidence.Evidence(release.plan, release.log, release.recipe)
+    report = discreet.check_release(release.table, recipe(), evidence, patients())
+    assert broken(report)["every treated cell equals the plan applied, nulls in place"] == (
+        "the plan cannot be applied: ValueError('records without nulls in the quasi columns are "
+        "suppressed')"
+    )
 
 
 @pytest.mark.parametrize(
