@@ -76,7 +76,7 @@ def plain_sum_loss(codes, maps, gone, levels):
     return total
 
 
-def test_the_sum_loss_of_a_release_whose_groups_have_their_own_levels():
+def test_a_release_whose_groups_have_their_own_levels():
     maps = [np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0] * 4]), np.array([[0, 1, 2], [0] * 3])]
     rng = np.random.default_rng(4)
     codes = np.column_stack([rng.integers(0, 4, 60), rng.integers(0, 3, 60)])
@@ -84,6 +84,13 @@ def test_the_sum_loss_of_a_release_whose_groups_have_their_own_levels():
     chosen = [(1, 0), (0, 1)]
     given = deficient.Nulled(None, codes, maps, np.zeros((60, 2), bool))
     found = deficient._sum_loss(given, gone, chosen, group)
+    for k in (2, 6):
+        tuples = [
+            (g, *(int(m[x][c]) for m, x, c in zip(maps, chosen[g], row, strict=True)))
+            for g, row in zip(group, codes, strict=True)
+        ]
+        few = [tuples.count(one) < k for one in tuples]
+        assert deficient._small(given, chosen, group, k).tolist() == few
     assert found == pytest.approx(plain_sum_loss(codes, maps, gone, [chosen[g] for g in group]))
 
 

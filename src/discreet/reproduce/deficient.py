@@ -264,17 +264,27 @@ def precept() -> Iterator[Figure]:
     """Precept 2: SRC and the sum loss of the releases that are best for each model and k."""
     given = nulled(NULL_RECORDS[-1], 0)
     grid = Grid(given)
-    for best in grid.value:
-        gone = grid.whole.suppressed(best.levels, best.k)
-        loss = _sum_loss(given, gone, [best.levels], np.zeros(len(gone), np.int64))
-        yield from _release(f"{best.quality}, value", best.k, gone, loss)
-    for one, other in grid.segregated:
-        gone = np.zeros(len(grid.with_null), bool)
-        gone[~grid.with_null] = grid.complete.suppressed(one.levels, one.k)
-        gone[grid.with_null] = grid.deficient.suppressed(other.levels, other.k)
-        levels = [one.levels, other.levels]
-        loss = _sum_loss(given, gone, levels, grid.with_null.astype(np.int64))
-        yield from _release(f"{one.quality}, segregate", one.k, gone, loss)
+    together, apart = np.zeros(len(given.nulls), np.int64), grid.with_null.astype(np.int64)
+    cells = [(quality, k) for quality in QUALITIES for k in SIZES]
+    for (quality, k), best, (one, other) in zip(cells, grid.value, grid.segregated, strict=True):
+        for policy, group, levels in (
+            ("value", together, [best.levels]),
+            ("segregate", apart, [one.levels, other.levels]),
+        ):
+            gone = _small(given, levels, group, k)
+            loss = _sum_loss(given, gone, levels, group)
+            yield from _release(f"{quality}, {policy}", k, gone, loss)
+
+
+def _small(given: Nulled, levels: Sequence[Sequence[int]], group: np.ndarray, k: int) -> np.ndarray:
+    """Mark the records whose class, within its group, has fewer than k."""
+    words = group.copy()
+    for a, ladder in enumerate(given.maps):
+        labels = np.array([ladder[of[a]] for of in levels])[group, given.codes[:, a]]
+        words = words * ladder.shape[1] + labels
+    _, classes, counts = np.unique(words, return_inverse=True, return_counts=True)
+    small: np.ndarray = counts[classes] < k
+    return small
 
 
 def _release(series: str, k: int, gone: np.ndarray, loss: float) -> Iterator[Figure]:
