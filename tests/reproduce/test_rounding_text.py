@@ -94,7 +94,7 @@ def test_the_papers_own_table_contradicts_its_correlation(table_8):
     assert told.text == (
         "Section 5.3 gives the correlation of AccV and AccO with entropy as +0.14 and -0.54. Over "
         "the 58 rows of the paper's own Table 8 it is +0.14 and +0.41, over ours +0.25 and +0.25. "
-        "-0.54 is what its Table 8 gives for AccO and IL metrics."
+        "The -0.54 is what its Table 8 gives for AccO and IL metrics."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from discreet.reproduce.deficient import ENHANCED, FOUR, GONE, NAMED, QUASI, SUM_LOSS
-from discreet.reproduce.results import Figures, Finding, paper_figures
+from discreet.reproduce.results import Figures, Finding, paper_figures, verdict
 
 RECORDS = 30_162
 Cells = dict[tuple[str, ...], float]
@@ -144,7 +144,7 @@ def _precept(table: Figures) -> Iterator[Finding]:
     whole = _rank_correlation(list(points.values()))
     models, policies, sizes = (len({key[i] for key in points}) for i in range(3))
     yield Finding(
-        "agrees" if whole > _STRONG else "differs",
+        verdict(whole > _STRONG),
         "Precept 2 takes fewer suppressed records for less information loss. The rank correlation "
         f"of SRC and sum loss over all {len(points)} releases ({models} models, {policies} "
         f"policies, {sizes} k) is {whole:+.2f}; over the models, at one policy and k, it is "
@@ -152,7 +152,7 @@ def _precept(table: Figures) -> Iterator[Finding]:
         + ("." if max(across) > _STRONG else ": SRC does not rank releases of different models."),
     )
     yield Finding(
-        "agrees" if min(within.values()) > _STRONG else "differs",
+        verdict(min(within.values()) > _STRONG),
         "Precept 2 within one model and policy: the rank correlation of SRC and sum loss over k is "
         f"above {_STRONG} in {sum(r > _STRONG for r in within.values())} of {len(within)}: "
         + "; ".join(f"{name} {r:+.2f}" for name, r in within.items())
@@ -164,7 +164,7 @@ def _precept(table: Figures) -> Iterator[Finding]:
     fewer = [(a, b) for a, b in pairs if a[0] < b[0]]
     less = sum(a[1] < b[1] for a, b in fewer)
     yield Finding(
-        "agrees" if less == len(fewer) else "differs",
+        verdict(less == len(fewer)),
         f"Precept 2 between the two policies, model and k being equal: segregation suppresses "
         f"fewer records in {len(fewer)} of {len(pairs)} pairs of releases, and loses less in "
         f"{less} of those.",
@@ -214,10 +214,10 @@ def _contradictions(suppressed: Figures) -> Iterator[Finding]:
         ]
         yield Finding(
             "contradiction",
-            f"The optima of DM and AM suppress few records, a suppressed one costing n or all of "
-            f"the domain: ours {', '.join(ranges)}; the paper's columns have {min(papers):.0f} to "
-            f"{max(papers):.0f}. They look like runs of Loss: its DM figures are within "
-            f"{100 * np.mean(as_loss):.1f} % of its Loss figures in the mean.",
+            "To DM and AM a suppressed record costs n or all of the domain. The optima suppress, "
+            f"ours, {', '.join(ranges)}; the paper's columns have {min(papers):.0f} to "
+            f"{max(papers):.0f}, and its DM figures are within {100 * np.mean(as_loss):.1f} % of "
+            "its Loss figures in the mean.",
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from discreet.reproduce.results import Figures, Finding
+from discreet.reproduce.results import Figures, Finding, verdict
 
 _WHERE = {"I": "Census", "II": "EIA"}
 
@@ -19,8 +19,7 @@ def findings(figures: Figures) -> Iterator[Finding]:
             yield from _minima(given, table)
             yield _levels(given, table)
     both = scores.pick(table=("I", "II"))
-    if both:
-        yield _noise(both)
+    yield from _noise(both)
     if others := scores.pick(table="baselines"):
         yield from _others(scores, others)
 
@@ -40,7 +39,7 @@ def _minima(given: Figures, table: str) -> Iterator[Finding]:
             said += f", where the paper's k has {there:.1f}"
         told.append(said)
     yield Finding(
-        "agrees" if same else "differs",
+        verdict(same),
         f"{_WHERE[table]}, the k with the least score: {'; '.join(told)}.",
     )
 
@@ -54,16 +53,16 @@ def _levels(given: Figures, table: str) -> Finding:
         f"{'lower' if middle < 0 else 'higher'} in the median ({gaps.min():+.1f} to "
         f"{gaps.max():+.1f}), correlation {r:.2f}."
     )
-    if table == "I":
-        return Finding("agrees", text)
-    return Finding(
-        "differs",
-        text + " The paper does not name its five columns, nor how its probabilistic linkage "
-        "decides that two values agree; nothing was tuned to hide that.",
-    )
+    good = abs(middle) < 2 and r > 0.9
+    if not good and table == "II":
+        text += (
+            " The paper does not name its five columns, nor how its probabilistic linkage decides "
+            "that two values agree; nothing was tuned to hide that."
+        )
+    return Finding(verdict(good), text)
 
 
-def _noise(both: Figures) -> Finding:
+def _noise(both: Figures) -> Iterator[Finding]:
     told = []
     for table, where in _WHERE.items():
         least = {
@@ -77,9 +76,10 @@ def _noise(both: Figures) -> Finding:
                 f"{where}, the least score is {least['synthetic']:.1f} with synthetic noise and "
                 f"{least['perturbative']:.1f} with perturbative noise"
             )
-    return Finding(
-        "beyond", f"The two kinds of noise: {'; '.join(told)}. The paper prints the first."
-    )
+    if told:
+        yield Finding(
+            "beyond", f"The two kinds of noise: {'; '.join(told)}. The paper prints the first."
+        )
 
 
 def _others(scores: Figures, others: Figures) -> Iterator[Finding]:

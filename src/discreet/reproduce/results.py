@@ -53,6 +53,11 @@ class Finding(NamedTuple):
     text: str
 
 
+def verdict(good: bool) -> Verdict:
+    """Return what a comparison shows: the figures agree, or they differ."""
+    return "agrees" if good else "differs"
+
+
 @dataclass(frozen=True)
 class Chart:
     """What to draw of a table, by default its series as lines against their setting.

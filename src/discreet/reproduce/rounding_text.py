@@ -10,7 +10,7 @@ import pandas as pd
 from discreet import utility
 from discreet.reproduce import data
 from discreet.reproduce.masking import GROUPS, POINTS, RULE, masked
-from discreet.reproduce.results import Figure, Figures, Finding, paper_figures
+from discreet.reproduce.results import Figure, Figures, Finding, paper_figures, verdict
 from discreet.rounding._sizes import freedman_diaconis, quantiles
 from discreet.table.summary import summarise
 
@@ -120,7 +120,7 @@ def _better(counts: Figures) -> Iterator[Finding]:
         "original one, on which no linear model is better than least squares.",
     )
     yield Finding(
-        "agrees" if raw.measured == raw.paper else "differs",
+        verdict(raw.measured == raw.paper),
         f"With the raw target section 5.2 counts {raw.paper:.0f} of {len(mse)} better models; "
         f"here it is {raw.measured:.0f}, scored on the original columns.",
     )
@@ -147,7 +147,7 @@ def _correlations(found: Figures) -> Finding:
     for name in apart:
         said = quoted[name].paper or 0.0
         text += "".join(
-            f". {said:+.2f} is what its Table 8 gives for {name} and {other}"
+            f". The {said:+.2f} is what its Table 8 gives for {name} and {other}"
             for other in _LOSSES
             if abs(r(name, other) - said) <= 0.005
         )
@@ -176,7 +176,7 @@ def _least_scores(table: Figures) -> Finding:
             f"{r:+.2f}"
         )
     return Finding(
-        "agrees" if same else "differs",
+        verdict(same),
         f"Figure 4, the method with the least mean IL-DR score: {'; '.join(told)}.",
     )
 
