@@ -392,6 +392,10 @@ def _linked(draw: _Drawing) -> bool:
     return draw.roles.get("unit") in draw.roles.get("pseudonyms", ())
 
 
+def _by_unit(draw: _Drawing) -> bool:
+    return bool({"unit", "household"} & draw.roles.keys())
+
+
 def _generalize(draw: _Drawing, kinds: Kinds) -> Step | None:
     names = draw.some(_of(kinds, "number", "date", "bool", "category", "code"), 1, 4)
     if not names or (_linked(draw) and any("privacy" in s for s in draw.steps)):
@@ -408,10 +412,8 @@ def _generalize(draw: _Drawing, kinds: Kinds) -> Step | None:
         step = draw.maybe(step, 0.3, segregate="pattern")
     step = draw.maybe(step, 0.2, local=True)
     step = draw.maybe(step, 0.15, publish_minimal=False)
-    if (
-        step["null_policy"] == "match"
-        and len(step["privacy"]) + ("column" in step["privacy"][0]) > 1
-    ):
+    beyond = any("column" in model for model in step["privacy"])
+    if step["null_policy"] == "match" and beyond and ("local" in step or _by_unit(draw)):
         step["null_policy"] = "value"
     if _linked(draw):
         step = {k: v for k, v in step.items() if k not in ("local", "segregate")}
@@ -436,6 +438,9 @@ def _mondrian(draw: _Drawing, kinds: Kinds) -> Step | None:
     policies = ["segregate", "segregate", "value", "suppress"]
     if not any("column" in model for model in step["privacy"]) and "enhanced" not in step:
         policies += ["match", "contaminate"]
+        # It moves single records, which needs all rows in memory, and counts these.
+        if step.get("strict") is False and not _by_unit(draw):
+            policies.append("semi-partition")
     step["null_policy"] = draw.one(*policies)
     if step["null_policy"] == "segregate":
         step = draw.maybe(step, 0.3, segregate="pattern")

@@ -339,8 +339,7 @@ def judge(
     """Return suppressed records by class, and those that every finer node suppresses at least."""
     if matching is None:
         return kernels.judge(rules, table)
-    out = matching.suppressed(lattice, table, node)
-    return out, out
+    return matching.judge(lattice, table, node)
 
 
 class Tables:
