@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from discreet.kernels.agreement import count_patterns, intervals, prefixes
+from discreet.kernels.agreement import best_is_own, count_patterns, intervals, prefixes
 
 values = st.floats(-4, 4) | st.integers(-4, 4).map(float)
 
@@ -25,23 +25,32 @@ def test_intervals_hold_what_the_plain_test_holds(ordered, queries, tolerance):
         np.testing.assert_array_equal(agrees, np.abs(ordered - query) <= tolerance)
 
 
-@pytest.mark.parametrize("n", [1, 64, 65, 500])
+@pytest.mark.parametrize("n", [1, 64, 65, 500, 1500])
 @pytest.mark.parametrize("stride", [64, 70, 1000])
-@pytest.mark.parametrize("p", [1, 3, 7])
-def test_counts_against_all_pairs(n, stride, p):
+@pytest.mark.parametrize(("p", "levels"), [(1, 2), (3, 2), (7, 2), (1, 4), (3, 5), (5, 3)])
+def test_counts_and_links_against_all_pairs(n, stride, p, levels):
     rng = np.random.default_rng(n + stride + p)
     orders = np.array([rng.permutation(n) for _ in range(p)])
-    ends = rng.integers(0, n + 1, size=(p, n, 2))
-    spans = np.sort(ends, axis=2)
+    # Both ends of one interval within both ends of the next wider.
+    ends = np.sort(rng.integers(0, n + 1, size=(p, n, 2 * (levels - 1))), axis=2)
+    spans = np.stack([ends[:, :, [v, -1 - v]] for v in range(levels - 1)], axis=1)
     below = np.stack([prefixes(order, n, stride) for order in orders])
     pattern = np.zeros((n, n), dtype=int)
     for k in range(p):
         ranks = np.argsort(orders[k])
-        inside = (ranks >= spans[k, :, :1]) & (ranks < spans[k, :, 1:])
-        pattern |= inside.astype(int) << k
-    expected = np.bincount(pattern.ravel(), minlength=1 << p)
+        for v in range(levels - 1):
+            inside = (ranks >= spans[k, v, :, :1]) & (ranks < spans[k, v, :, 1:])
+            pattern += inside * levels**k
+    expected = np.bincount(pattern.ravel(), minlength=levels**p)
     halves = [
         count_patterns(spans, orders, below, stride, n, *part)
         for part in ((0, n // 2), (n // 2, n))
     ]
     np.testing.assert_array_equal(halves[0] + halves[1], expected)
+    ranks = rng.integers(0, 4, levels**p)
+    of_starts = [ranks.reshape(-1, levels**k).max(axis=0) for k in range(p + 1)]
+    hits = np.zeros(n)
+    best_is_own(spans, orders, below, stride, n, np.concatenate(of_starts), 0, n, hits)
+    rank = ranks[pattern]
+    best = rank == rank.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(hits, np.diag(best) / best.sum(axis=1))

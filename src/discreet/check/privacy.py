@@ -118,6 +118,13 @@ def models(
         codes, width = encode_columns(tuples, by)
         classes, _ = classes_of(codes, width)
         tree = trees.get(str(position), [])
+        if (order := getattr(model, "order", None)) is not None:
+            assert spread is not None
+            if strange := [value for value in spread["values"] if value not in order]:
+                detail = f"'{strange[0]}', a value of the input, is not in the model's order"
+                findings.append(Finding(said, "broken", detail))
+                continue
+            spread = _in_order(spread, order)
         counts = _count(tuples[model.column], held, classes, sizes, spread, tree)
         if company is not None:
             first = np.unique(classes, return_index=True)[1]
@@ -135,7 +142,8 @@ def _added(table: pa.Table, counts: np.ndarray, columns: Sequence[str]) -> Count
 
 
 def _say(model: Any, of_what: str) -> str:
-    given = {key: value for key, value in vars(model).items() if key not in ("model", "hierarchy")}
+    hidden = ("model", "hierarchy", "order")
+    given = {key: value for key, value in vars(model).items() if key not in hidden}
     given = {key: value for key, value in given.items() if value is not None}
     if of_what and "k" in given:
         given["k"] = f"{given['k']}{of_what}"
@@ -207,6 +215,13 @@ def _count(
         levels=levels,
         foreign=foreign,
     )
+
+
+def _in_order(spread: Mapping[str, Any], order: Sequence[str]) -> Mapping[str, Any]:
+    """Put the plan's values, which are sorted, into the order that the model lists."""
+    place = {value: i for i, value in enumerate(order)}
+    moved = sorted(range(len(spread["values"])), key=lambda i: place[spread["values"][i]])
+    return {key: np.asarray(spread[key])[moved] for key in ("values", "counts")}
 
 
 def _judge(said: str, model: Any, counts: Counts, noun: str) -> Finding:

@@ -1,13 +1,16 @@
 """Agreement patterns of all pairs of records of two files, without ever listing the pairs.
 
-Attribute k of a protected record agrees with the originals of ranks a..b-1, in the order of that
-attribute (an interval of values, or one category). A set of originals is a row of bits.
+An attribute agrees on one of several levels: 0, not at all, up to the closest. On level l or above,
+attribute k of a protected record agrees with the originals of ranks a..b-1, in the order of that
+attribute (an interval of values, or one category); those of closer levels are among those of wider
+ones. A set of originals is a row of bits.
 
 1. Prefixes. For every `stride`-th rank, the set of originals below it. The originals of ranks
    a..b-1 are the XOR of two prefixes, with the records between prefix and edge flipped one by one.
-2. Patterns. The originals are split by the first attribute, each part by the second, and so on:
-   the size of a last part is the count of its pattern. Parts of few records are listed instead.
-   Bit k of a pattern is set where attribute k agrees.
+2. Patterns. The originals are split by the levels of the first attribute, each part by those of the
+   second, and so on: the size of a last part is the count of its pattern. Parts of few records are
+   listed instead. Digit k of a pattern, in a system of as many digits as levels, is the level of
+   attribute k.
 3. Twice. First all patterns are counted over all records (for the model), then again record by
    record (for the links), where only parts that can hold a link as strong as the own one matter.
 """
@@ -17,7 +20,8 @@ from numba import njit
 
 _1 = np.uint64(1)
 _63 = np.uint64(63)
-_NEW, _INSIDE, _DONE = 0, 1, 2
+# Parts of fewer records than one in so many words are listed: measured.
+_FEW = 8
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -66,13 +70,15 @@ def prefixes(order, n, stride):
 def count_patterns(spans, orders, below, stride, n, first, last):
     """Count the patterns of the protected records first..last-1 with all n originals.
 
-    For every attribute, `spans` is what `intervals` returns, `orders` has the originals in the
-    attribute's order, and `below` is what `prefixes` returns.
+    For every attribute, `spans` has what `intervals` returns for each level above 0, the widest
+    first, `orders` has the originals in the attribute's order, and `below` is what `prefixes`
+    returns.
     """
-    agree, parts, path, counts = _room(len(spans), n)
+    agree, parts, path, place = _room(len(spans), spans.shape[1], n)
+    counts = np.zeros(place[-1], np.int64)
     for i in range(first, last):
         _find_agreeing(spans, orders, below, stride, i, agree)
-        _split(parts, agree, n, path, None, 0, counts)
+        _split(parts, agree, n, path, place, None, 0, counts)
     return counts
 
 
@@ -80,85 +86,150 @@ def count_patterns(spans, orders, below, stride, n, first, last):
 def best_is_own(spans, orders, below, stride, n, top, first, last, hits):
     """Fill in the hits of records: 1/t if a record's own original is among the t strongest links.
 
-    `top` ranks the patterns: higher means a likelier match, and equal ones tie. top[2**k + start]
-    is the highest rank of a pattern with the given start, up to attribute k.
+    `top` ranks the patterns: higher means a likelier match, and equal ones tie. It begins with the
+    highest rank of all patterns; then come, for k = 1, 2, ..., the highest ranks of the patterns
+    with each start of k attributes; those of all attributes are the patterns' own.
     """
     p = len(spans)
-    agree, parts, path, counts = _room(p, n)
+    agree, parts, path, place = _room(p, spans.shape[1], n)
+    whole = _starts(place, p)
+    ties = np.zeros(1, np.int64)
     for i in range(first, last):
         _find_agreeing(spans, orders, below, stride, i, agree)
-        own = top[(1 << p) + _pattern(agree, i >> 6, np.uint64(i) & _63, 0, 0)]
-        stronger = _split(parts, agree, n, path, top, own, counts)
-        ties = 0
-        for pattern in range(counts.size):
-            if top[(1 << p) + pattern] == own:
-                ties += counts[pattern]
-            counts[pattern] = 0
-        hits[i] = 0.0 if stronger else 1.0 / ties
+        own = top[whole + _pattern(agree, i >> 6, np.uint64(i) & _63, 0, 0, place)]
+        ties[0] = 0
+        stronger = _split(parts, agree, n, path, place, top, own, ties)
+        hits[i] = 0.0 if stronger else 1.0 / ties[0]
+
+
+@njit(cache=True, nogil=True)
+def _starts(place, k):
+    """Return where the starts of k attributes begin among those of 0, 1, 2, ... attributes."""
+    return (place[k] - 1) // (place[1] - 1)
 
 
 @njit(cache=True, nogil=True)
 def _find_agreeing(spans, orders, below, stride, i, agree):
-    """Fill in the set of originals that each attribute of record i agrees with."""
+    """Fill in the set of originals that each attribute of record i agrees with, level by level."""
+    last = below.shape[1] - 1
     for k in range(len(spans)):
-        a, b = spans[k, i]
-        last = below.shape[1] - 1
-        near_a = min((a + stride // 2) // stride, last)
-        near_b = min((b + stride // 2) // stride, last)
-        for w in range(agree.shape[1]):
-            agree[k, w] = below[k, near_a, w] ^ below[k, near_b, w]
-        for r in range(min(a, near_a * stride), max(a, near_a * stride)):
-            _flip(agree[k], orders[k, r])
-        for r in range(min(b, near_b * stride), max(b, near_b * stride)):
-            _flip(agree[k], orders[k, r])
+        for v in range(spans.shape[1]):
+            a, b = spans[k, v, i]
+            near_a = min((a + stride // 2) // stride, last)
+            near_b = min((b + stride // 2) // stride, last)
+            for w in range(agree.shape[2]):
+                agree[k, v, w] = below[k, near_a, w] ^ below[k, near_b, w]
+            for r in range(min(a, near_a * stride), max(a, near_a * stride)):
+                _flip(agree[k, v], orders[k, r])
+            for r in range(min(b, near_b * stride), max(b, near_b * stride)):
+                _flip(agree[k, v], orders[k, r])
 
 
 @njit(cache=True, nogil=True)
-def _split(parts, agree, n, path, top, least, counts):
+def _split(parts, agree, n, path, place, top, least, counts):
     """Add the counts of all records, in parts[0]; parts[k] shares its pattern up to attribute k.
 
-    Parts without a pattern of rank `least` may be left out, unless `top` is None; then the first
-    record of a higher rank ends it, and True is returned. `path` holds what would be the variables
-    of a recursive function (numba crashes on a cached one).
+    With `top`, parts without a pattern of rank `least` are left out, those of that rank are counted
+    together in counts[0], and the first record of a higher rank ends it: True is returned. `path`
+    holds what would be the variables of a recursive function (numba crashes on a cached one):
+    pattern, records left, level to look at next, or the number of levels where it is new.
     """
-    p, words = agree.shape
-    k = 0
-    path[0] = 0, n, _NEW, 0
+    p, wider, words = agree.shape
+    few, k = words // _FEW, 0
+    path[0] = 0, n, wider + 1
     while k >= 0:
-        pattern, size, stage, inside = path[k]
-        if stage == _NEW and k == p:
-            if top is not None and top[(1 << p) + pattern] > least:
-                return True
-            counts[pattern] += size
+        pattern, size, level = path[k]
+        if level > wider:
+            if size <= few or k == p - 1:
+                if size <= few:
+                    stronger = _list(parts[k], agree, k, pattern, place, top, least, counts)
+                else:
+                    stronger = _last(parts[k], agree[k], pattern, size, place, top, least, counts)
+                if stronger:
+                    return True
+                k -= 1
+                continue
+            level = wider
+        if level < 0 or size == 0:
             k -= 1
-        elif stage == _NEW and size <= words:
-            if _list(parts[k], agree, k, pattern, top, least, counts):
-                return True
-            k -= 1
-        elif stage == _NEW:
-            inside = 0
-            for w in range(words):
-                word = parts[k, w] & agree[k, w]
-                parts[k + 1, w] = word
-                inside += _count_bits(word)
-            path[k, 2], path[k, 3] = _INSIDE, inside
-            if inside > 0 and (top is None or top[(3 << k) + pattern] >= least):
-                path[k + 1] = pattern | (1 << k), inside, _NEW, 0
-                k += 1
-        elif stage == _INSIDE:
-            path[k, 2] = _DONE
-            if inside < size and (top is None or top[(2 << k) + pattern] >= least):
-                for w in range(words):
-                    parts[k + 1, w] = parts[k, w] & ~agree[k, w]
-                path[k + 1] = pattern, size - inside, _NEW, 0
-                k += 1
-        else:
-            k -= 1
+            continue
+        found = size
+        start = pattern + level * place[k]
+        wanted = top is None or top[_starts(place, k + 1) + start] >= least
+        if level == wider:
+            found = _keep(parts[k], agree[k, level - 1], parts[k + 1])
+        elif level > 0:
+            found = _keep_between(parts[k], agree[k, level - 1], agree[k, level], parts[k + 1])
+        elif wanted:
+            _drop(parts[k], agree[k, 0], parts[k + 1])
+        path[k, 1], path[k, 2] = size - found, level - 1
+        if found > 0 and wanted:
+            path[k + 1] = start, found, wider + 1
+            k += 1
     return False
 
 
 @njit(cache=True, nogil=True)
-def _list(part, agree, k, pattern, top, least, counts):
+def _keep(part, inside, found):
+    """Fill in what is in both sets, and count it."""
+    size = 0
+    for w in range(part.size):
+        word = part[w] & inside[w]
+        found[w] = word
+        size += _count_bits(word)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _keep_between(part, inside, outside, found):
+    """Fill in what is in the first two sets and not in the third, and count it."""
+    size = 0
+    for w in range(part.size):
+        word = part[w] & inside[w] & ~outside[w]
+        found[w] = word
+        size += _count_bits(word)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _drop(part, outside, found):
+    """Fill in what is in the first set and not in the second."""
+    for w in range(part.size):
+        found[w] = part[w] & ~outside[w]
+
+
+@njit(cache=True, nogil=True)
+def _last(part, agree, pattern, size, place, top, least, counts):
+    """Do the same as `_split` for the last attribute, of which only sizes matter."""
+    p = place.size - 1
+    for v in range(len(agree)):
+        inside = 0
+        for w in range(part.size):
+            inside += _count_bits(part[w] & agree[v, w])
+        start = pattern + v * place[p - 1]
+        if size > inside and _add(start, size - inside, place, p, top, least, counts):
+            return True
+        size = inside
+        if size == 0:
+            return False
+    start = pattern + len(agree) * place[p - 1]
+    return _add(start, size, place, p, top, least, counts)
+
+
+@njit(cache=True, nogil=True)
+def _add(pattern, size, place, p, top, least, counts):
+    """Count records of one pattern; True where it is stronger than `least`."""
+    if top is None:
+        counts[pattern] += size
+        return False
+    rank = top[_starts(place, p) + pattern]
+    if rank == least:
+        counts[0] += size
+    return rank > least
+
+
+@njit(cache=True, nogil=True)
+def _list(part, agree, k, pattern, place, top, least, counts):
     """Do the same as `_split`, record by record."""
     p = agree.shape[0]
     for w in range(part.size):
@@ -166,19 +237,21 @@ def _list(part, agree, k, pattern, top, least, counts):
         while word:
             lowest = word & (~word + _1)
             bit = np.uint64(_count_bits(lowest - _1))
-            found = _pattern(agree, w, bit, k, pattern)
-            if top is not None and top[(1 << p) + found] > least:
+            found = _pattern(agree, w, bit, k, pattern, place)
+            if _add(found, 1, place, p, top, least, counts):
                 return True
-            counts[found] += 1
             word ^= lowest
     return False
 
 
 @njit(cache=True, nogil=True)
-def _pattern(agree, w, bit, k, pattern):
+def _pattern(agree, w, bit, k, pattern, place):
     """Return the pattern of one record, known up to attribute k."""
     for j in range(k, agree.shape[0]):
-        pattern |= np.int64((agree[j, w] >> bit) & _1) << j
+        for v in range(agree.shape[1]):
+            if not (agree[j, v, w] >> bit) & _1:
+                break
+            pattern += place[j]
     return pattern
 
 
@@ -199,28 +272,33 @@ def _flip(part, record):
 
 
 @njit(cache=True, nogil=True)
-def _room(p, n):
-    """Return what a search works in: sets that agree, parts (all n in the first), path, counts."""
+def _room(p, wider, n):
+    """Return what a search works in: sets that agree, parts (all n in the first), path, places.
+
+    A place is what one level of an attribute adds to the number of a pattern.
+    """
     words = (n + 63) // 64
     parts = np.empty((p + 1, words), np.uint64)
     parts[0] = _FULL
     if n & 63:
         parts[0, -1] = (_1 << np.uint64(n & 63)) - _1
-    path, counts = np.empty((p + 1, 4), np.int64), np.zeros(1 << p, np.int64)
-    return np.empty((p, words), np.uint64), parts, path, counts
+    place = np.ones(p + 1, np.int64)
+    for k in range(p):
+        place[k + 1] = place[k] * (wider + 1)
+    return np.empty((p, wider, words), np.uint64), parts, np.empty((p + 1, 3), np.int64), place
 
 
 @njit(cache=True, nogil=True)
-def fit_mixture(patterns, pairs, m, u, prior, least, most_steps, settled):
-    """Fit m and u by EM in place; the prior stays, and m stays at u or above.
+def fit_mixture(levels, pairs, m, u, prior, least, most_steps, settled):
+    """Fit m and u by EM in place; the prior stays, and m / u never falls from level to level.
 
     Parameters
     ----------
-    patterns : int64
-        Those that occur; bit k is set where attribute k agrees.
+    levels : (patterns, p) uint8
+        On which level each attribute agrees, in the patterns that occur.
     pairs : float64
         How often each occurs.
-    m, u : (p,) float64
+    m, u : (p, levels) float64
         In: where m starts; out: the estimates.
     prior : float
         Share of matches.
@@ -230,40 +308,77 @@ def fit_mixture(patterns, pairs, m, u, prior, least, most_steps, settled):
     settled : float
         It ends when no estimate changes by as much.
     """
-    p = m.size
-    new_m, new_u = np.zeros(p), np.zeros(p)
-    _mean_agreement(patterns, pairs, u, least)
+    p = len(m)
+    new_m, new_u = np.zeros(m.shape), np.zeros(m.shape)
+    _shares(levels, pairs, u, least)
     match, other = np.empty(pairs.size), np.empty(pairs.size)
     for _ in range(most_steps):
         for i in range(pairs.size):
             a, b = prior, 1 - prior
             for k in range(p):
-                agrees = patterns[i] >> k & 1
-                a *= m[k] if agrees else 1 - m[k]
-                b *= u[k] if agrees else 1 - u[k]
+                a *= m[k, levels[i, k]]
+                b *= u[k, levels[i, k]]
             chance = a / (a + b)
             match[i], other[i] = pairs[i] * chance, pairs[i] * (1 - chance)
-        _mean_agreement(patterns, other, new_u, least)
-        _mean_agreement(patterns, match, new_m, least)
+        _shares(levels, other, new_u, least)
+        _shares(levels, match, new_m, least)
         change = 0.0
         for k in range(p):
-            new_m[k] = max(new_m[k], new_u[k])
-            change = max(change, abs(new_m[k] - m[k]), abs(new_u[k] - u[k]))
-            m[k], u[k] = new_m[k], new_u[k]
+            _rise(new_m[k], new_u[k])
+            for v in range(m.shape[1]):
+                change = max(change, abs(new_m[k, v] - m[k, v]), abs(new_u[k, v] - u[k, v]))
+                m[k, v], u[k, v] = new_m[k, v], new_u[k, v]
         if change < settled:
             break
 
 
 @njit(cache=True, nogil=True)
-def _mean_agreement(patterns, weights, shares, least):
-    """Fill in the share of the weight in which each attribute agrees."""
+def _shares(levels, weights, shares, least):
+    """Fill in the share of the weight in which each attribute agrees on each level."""
     total = 0.0
     shares[:] = 0.0
     for i in range(weights.size):
         total += weights[i]
-        for k in range(shares.size):
-            if patterns[i] >> k & 1:
-                shares[k] += weights[i]
+        for k in range(len(shares)):
+            shares[k, levels[i, k]] += weights[i]
     total = max(total, 2.2250738585072014e-308)
-    for k in range(shares.size):
-        shares[k] = min(max(shares[k] / total, least), 1 - least)
+    for k in range(len(shares)):
+        most, rest = 0, 1.0
+        for v in range(shares.shape[1]):
+            shares[k, v] = max(shares[k, v] / total, least)
+            if shares[k, v] > shares[k, most]:
+                most = v
+        # What the others have is left over by the largest, so that they add up to 1.
+        for v in range(shares.shape[1]):
+            rest -= shares[k, v] if v != most else 0.0
+        shares[k, most] = rest
+
+
+@njit(cache=True, nogil=True)
+def _rise(m, u):
+    """Change m the least (in likelihood) so that m / u does not fall from a level to the next.
+
+    Levels whose ratios fall are pooled, from the first on: isotonic regression of m / u with
+    weights u, which is the most likely m under that order.
+    """
+    ratio, weight = np.empty(m.size), np.empty(m.size)
+    size = np.zeros(m.size, np.int64)
+    blocks = 0
+    for v in range(m.size):
+        ratio[blocks], weight[blocks], size[blocks] = m[v] / u[v], u[v], 1
+        while blocks > 0 and ratio[blocks - 1] >= ratio[blocks]:
+            both = weight[blocks - 1] + weight[blocks]
+            hits = ratio[blocks - 1] * weight[blocks - 1] + ratio[blocks] * weight[blocks]
+            ratio[blocks - 1], weight[blocks - 1] = hits / both, both
+            size[blocks - 1] += size[blocks]
+            blocks -= 1
+        blocks += 1
+    if blocks == 1:
+        m[:] = u
+        return
+    v = 0
+    for block in range(blocks):
+        for _ in range(size[block]):
+            if size[block] > 1:
+                m[v] = ratio[block] * u[v]
+            v += 1

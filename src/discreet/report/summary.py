@@ -70,7 +70,9 @@ def _protected(facts: Facts) -> str:
     attacks = [row for row in rows.values() if row["attack"] and row["after"] is not None]
     if attacks:
         worst = max(attacks, key=lambda row: float(row["after"]))
-        found = f"the best intruder measured ({worst['title'].partition(',')[0]}) finds "
+        way = facts["assessment"]["risk"][worst["measure"]].get("agreement")
+        name = worst["title"].partition(",")[0] + (f", {way} agreement" if way else "")
+        found = f"the best intruder measured ({name}) finds "
         found += f"{share(worst['after'])} of the {worst.get('counts', 'records')}"
         parts.append(
             found + (f", {share(worst['before'])} before" if worst["before"] is not None else "")
