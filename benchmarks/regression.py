@@ -70,6 +70,15 @@ for shape in ((10_000_000, 1), (1_000_000, 10)):
             )
 
 
+# A chosen degree costs a pass more, over all degrees; a steep one k numbers for each degree.
+for k, degree in ((1_000, "auto"), (200, 199)):
+
+    @row(f"porop 1e6 x 1 degree={degree} k={k:.0e}", memory=True)
+    def _(k: int = k, degree: Any = degree) -> Case:
+        x = np.random.default_rng(0).lognormal(10, 1, (1_000_000, 1))
+        return Case(ours=lambda: run("PoROP", x, k, degree, random_state=0))
+
+
 @growth("porop k=1000 degree=3, cost against n", sizes=(10_000, 100_000, 1_000_000, 10_000_000))
 def _(n: int) -> Case:
     x = np.random.default_rng(0).lognormal(10, 1, (n, 1))
@@ -119,3 +128,35 @@ for name, (method, arguments, more) in ON_CENSUS.items():
             return f"{np.mean([one.value for one in found]):.1f} ({linked:.1f} % linked)"
 
         return Case(ours=lambda: release(0), check=check)
+
+
+# Degrees chosen for each chunk, beside the same degree for all: score, and those of degrees 1 to 4.
+SIZES = {"Census": range(2000, 7001, 1000), "EIA": range(4000, 18_001, 2000)}
+for data, normalise, k in [
+    (data, normalise, k)
+    for data, sizes in SIZES.items()
+    for normalise in ("none", "column")
+    for k in sizes
+]:
+    called = "" if normalise == "none" else " normalise=column"
+
+    @row(f"score on {data}, porop k={k} degree=auto{called}")
+    def _(data: str = data, k: int = k, normalise: str = normalise) -> Case:
+        from discreet.reproduce.porop import load
+
+        table = load("I" if data == "Census" else "II")
+
+        def release(degree: Any, seed: int) -> Table:
+            return run("PoROP", table, k, degree, normalise=normalise, random_state=seed)
+
+        def check(ours: Any, theirs: Any) -> str:
+            from discreet.utility import score
+
+            found = {
+                degree: np.mean([score(table, release(degree, seed)) for seed in range(5)])
+                for degree in ("auto", 1, 2, 3, 4)
+            }
+            given = ", ".join(f"{found[degree]:.1f}" for degree in (1, 2, 3, 4))
+            return f"{found['auto']:.1f} ({given})"
+
+        return Case(ours=lambda: release("auto", 0), check=check)

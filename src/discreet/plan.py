@@ -30,10 +30,22 @@ class ColumnPlan(TypedDict, total=False):
     loss: float
     loss_counting_rows: float
     encoding: str
+    # Of `equal-frequency`, the number of quantile parts that was used. Of `resampling`, the parts
+    # that samples were drawn from, and how many of them had means drawn from their normal limit.
+    c: int
+    parts: int
+    parts_by_limit: int
+    # Where points were drawn: the re-sampled mean.
+    representative: str
     cuts: np.ndarray
     k: int
     splits: dict[str, np.ndarray]
+    # Of `multiples`: the base, and what no smaller one than that keeps `min_attraction`; where the
+    # ends are open, values beyond the outermost multiples go to these.
     base: float
+    none_below: float
+    rounding: str
+    ends: str
     multiples: np.ndarray
     # `clip`: bounds, and the number of values beyond them; `porop` has the range that it keeps.
     lower: float | None
@@ -59,8 +71,11 @@ class ColumnPlan(TypedDict, total=False):
     jump: float
     # `microaggregation`: the centre of each group of records.
     centres: np.ndarray
-    # `porop`: the least standard deviation of the noise.
+    # `porop`: the least standard deviation of the noise; the ends of the column where these bring
+    # it to [0, 1] first.
     noise_floor: float
+    low: float
+    width: float
     # `generalize`: the level of the column's hierarchy in each search.
     levels: list[int]
     # `items`: what each item of a set becomes, None where it is left out.
@@ -86,13 +101,16 @@ class JointPlan(TypedDict, total=False):
     groups: Any
     loss: float
     moves: int
-    # `porop`: coefficients and deviations of each chunk; `ties` says what orders equal values.
+    # `porop`: coefficients and deviations of each chunk; where degrees are chosen, the loss and the
+    # risk of every degree that was tried, chunk by chunk; `ties` says what orders equal values.
     second_k: int
     degrees: np.ndarray
     noise: str
     noise_scale: float
     coefficients: np.ndarray
     deviations: np.ndarray
+    losses: np.ndarray
+    risks: np.ndarray
     ties: str
     # `ipso`: a regression for each set of confidential columns that records have.
     variant: str

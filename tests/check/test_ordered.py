@@ -92,6 +92,9 @@ OPTIONS = [
     {"k": 7, "second_k": 1000, "degree": 12},
     {"second_k": 300, "degree": [5, 2, 1, 3]},
     {"keep_range": True, "noise_scale": 8},
+    {"degree": "auto", "second_k": 130},
+    {"degree": 70, "second_k": 200, "noise": "perturbative"},
+    {"normalise": "column", "noise_floor": 0.1},
 ]
 
 

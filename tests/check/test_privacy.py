@@ -9,6 +9,7 @@ from discreet.check.check import check_release
 from discreet.check.evidence import Evidence
 from discreet.errors import BrokenPromise
 from discreet.generalization import Generalize
+from discreet.recipe import Recipe
 
 K = 3
 
@@ -69,6 +70,13 @@ def tampered(release, **columns):
         {"model": "t-closeness", "t": 0.5, "column": "ill"},
         {
             "model": "t-closeness",
+            "t": 0.3,
+            "column": "ill",
+            "distance": "ordered",
+            "order": ["gout", "acne", "flu"],
+        },
+        {
+            "model": "t-closeness",
             "t": 0.4,
             "column": "ill",
             "distance": "hierarchical",
@@ -78,7 +86,7 @@ def tampered(release, **columns):
         {"model": "beta-likeness", "beta": 0.8, "column": "ill", "enhanced": True},
         {"model": "alpha-k-anonymity", "alpha": 0.8, "k": 2, "column": "ill"},
     ],
-    ids=lambda model: " ".join(str(v) for v in model.values() if not isinstance(v, dict)),
+    ids=lambda model: " ".join(str(v) for v in model.values() if not isinstance(v, dict | list)),
 )
 @pytest.mark.parametrize("policy", ["segregate", "value", "suppress"])
 def test_each_model_is_verified_and_missed_where_a_class_breaks_it(model, policy):
@@ -94,6 +102,41 @@ def test_each_model_is_verified_and_missed_where_a_class_breaks_it(model, policy
     ]
     broken = [f.promise for f in tampered(release, ill=ill).having("broken")]
     assert any(promise.startswith(model["model"]) for promise in broken), broken
+
+
+def test_the_check_goes_by_the_order_that_the_model_lists():
+    """The distance that the check reports is that of the release, in plain numpy."""
+    order = ["flu", "acne", "mumps", "gout"]
+    model = {"model": "t-closeness", "t": 1.0, "column": "ill", "distance": "ordered"}
+    release = discreet.protect(people(), recipe(model | {"order": order}, suppression_limit=1.0))
+    rows = [row for row in release.table.to_pylist() if row["ill"] is not None]
+    held = [value for value in order if value != "mumps"]
+    everybody = people()["ill"].to_pylist()
+    far = {}
+    for listed in (held, sorted(held)):
+        q = np.array([everybody.count(value) for value in listed]) / 60
+        reached = []
+        for key in {(row["age"], row["zip"]) for row in rows}:
+            ill = [row["ill"] for row in rows if (row["age"], row["zip"]) == key]
+            p = np.array([ill.count(value) for value in listed]) / len(ill)
+            reached.append(np.abs(np.cumsum(p - q)).sum() / 2)
+        far[listed[1]] = max(reached)
+    said = "t-closeness (t = 1.0, column = ill, distance = ordered) over age, zip"
+    [found] = [f.detail for f in release.check.findings if f.promise == said]
+    assert found == f"the farthest class reaches {far['acne']:.4g}"
+    assert f"{far['acne']:.4g}" != f"{far['flu']:.4g}"
+
+
+def test_an_order_that_lacks_a_value_is_found_out():
+    model = {"model": "t-closeness", "t": 1.0, "column": "ill", "distance": "ordered"}
+    release = discreet.protect(people(), recipe(model | {"order": ["flu", "acne", "gout"]}))
+    given = release.recipe.model_dump(exclude_none=True)
+    given["steps"][0]["privacy"][1]["order"] = ["flu", "acne"]
+    other = Recipe.from_dict(given)
+    evidence = Evidence(release.plan, release.log, other)
+    report = check_release(release.table, other, evidence, release.original)
+    said = [f.detail for f in report.having("broken") if f.promise.startswith("t-closeness")]
+    assert set(said) == {"'gout', a value of the input, is not in the model's order"}
 
 
 def test_one_record_altered():

@@ -80,6 +80,8 @@ def test_what_was_asked_for_was_decided(method):
         ("kmeans", {"min_count": 50}, "min_count kept in column 'x' is False"),
         ("base", {"min_attraction": 60}, "min_attraction kept in column 'x' is False"),
         ("base", {"bases": [0.3]}, "base among bases in column 'x' is False"),
+        ("base", {"ends": "open"}, "ends in column 'x' is closed, the recipe's open"),
+        ("base", {"rounding": "floor"}, "rounding in column 'x' is nearest, the recipe's floor"),
         ("rank-swap", {"p": 21}, "p in column 'x' is 20.0, the recipe's 21.0"),
     ],
 )

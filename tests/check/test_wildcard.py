@@ -59,3 +59,28 @@ def test_columns_beyond_the_bits_of_a_word_count_too():
     codes = np.zeros((65, 3), np.int64)
     codes[63], codes[64] = -1, [0, 1, 2]
     assert matching(codes, np.full(65, 3), np.ones(3, np.int64)).tolist() == [1, 1, 1]
+
+
+def test_values_are_those_of_all_that_match():
+    """Distinct values, and their distribution, among the records that each record matches."""
+    ages, zips = ["a", "a", None, "b"], ["1", None, "1", "1"]
+
+    def found(*ill):
+        table = pa.table({"age": ages, "zip": zips, "ill": ill})
+        model = {"model": "l-diversity", "l": 2}
+        step = {
+            "method": "generalize",
+            "columns": ["age", "zip"],
+            "privacy": [{"model": "k-anonymity", "k": 2}, model | {"column": "ill"}],
+            "null_policy": "match",
+            "hierarchies": {"age": {"kind": "flat"}, "zip": {"kind": "flat"}},
+        }
+        rules = {"roles": {"quasi": ["age", "zip"], "confidential": ["ill"]}, "steps": [step]}
+        findings = check_release(table, rules).findings
+        return next(f for f in findings if f.promise.startswith(model["model"]))
+
+    # (a, 1) matches x, x, y; (a, null) x, x, y; (null, 1) all; but (b, 1) only y, y.
+    one = found("x", "x", "y", "y")
+    assert (one.status, one.detail) == ("broken", "the poorest class reaches 1")
+    assert one.promise.endswith("over age, zip, a null equals anything")
+    assert found("x", "x", "y", "x").status == "verified"

@@ -1,4 +1,4 @@
-"""`discreet search` and `discreet sweep`, run as a user runs them."""
+"""`discreet search`, run as a user runs it."""
 
 import json
 import shlex
@@ -59,9 +59,8 @@ def asked(monkeypatch):
         got.update(arguments, table=table, recipe=recipe)
         return by_hand()
 
-    for name in ("search", "sweep"):
-        module = SimpleNamespace(**{name: search}, MINUTES=5)
-        monkeypatch.setitem(sys.modules, f"discreet.tuning.{name}", module)
+    module = SimpleNamespace(search=search, MINUTES=5)
+    monkeypatch.setitem(sys.modules, "discreet.tuning.search", module)
     return got
 
 
@@ -92,14 +91,13 @@ def test_what_is_asked_of_the_search(place, run, asked):
 
 
 def test_json(place, run, asked):
-    for command in ("search", "sweep"):
-        code, out, _ = run(command, "people.csv", "--recipe", "r.toml", "--json")
-        content = json.loads(out)
-        assert code == 0
-        assert content["folder"] == "people.front"
-        assert shlex.split(content["next"])[-1] == "people.release"
-        kept = {key: value for key, value in content.items() if key not in ("folder", "next")}
-        assert kept == json.loads(json.dumps(by_hand().to_dict()))
+    code, out, _ = run("search", "people.csv", "--recipe", "r.toml", "--json")
+    content = json.loads(out)
+    assert code == 0
+    assert content["folder"] == "people.front"
+    assert shlex.split(content["next"])[-1] == "people.release"
+    kept = {key: value for key, value in content.items() if key not in ("folder", "next")}
+    assert kept == json.loads(json.dumps(by_hand().to_dict()))
 
 
 @pytest.mark.parametrize(
@@ -177,21 +175,6 @@ def test_from_a_search_to_a_release(place, run):
     assert _bytes(place / "people.front") == before
     code, _, err = run("search", *options, "--resume", "--seed", "2")
     assert (code, err.count("\n")) == (2, 1)
-
-
-def test_a_sweep_tries_every_combination(place, run):
-    (place / "r.toml").write_text(GIVEN)
-    code, out, err = run("sweep", "people.csv", "--recipe", "r.toml", "--json")
-    assert (code, err) == (0, "")
-    content = json.loads(out)
-    assert content["evaluations"] == 4
-    for point in content["points"]:
-        assert Recipe.load(place / "people.front" / point["recipe"]).seed is None
-    (place / "r.toml").write_text(GIVEN.replace("[3, 30]", "3").replace("[5.0, 25.0]", "5.0"))
-    code, _, err = run("sweep", "people.csv", "--recipe", "r.toml", "--out", "other")
-    assert code == 2
-    assert err.startswith("discreet: the recipe leaves nothing open")
-    assert not (place / "other").exists()
 
 
 def test_ctrl_c_ends_with_the_front_so_far(place, run, monkeypatch):

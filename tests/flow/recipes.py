@@ -15,6 +15,11 @@ HIERARCHIES = {
     "sex": {"kind": "auto"},
     "education": {"kind": "auto"},
 }
+# From one end to the other, with one that nobody has.
+SCHOOLS = [
+    "none", "primary", "lower secondary", "upper secondary", "vocational", "associate",
+    "bachelor", "master", "doctorate",
+]  # fmt: skip
 K5 = [{"model": "k-anonymity", "k": 5}]
 
 
@@ -101,6 +106,9 @@ RECIPES: dict[str, Recipe] = {
     "noise of dates": rounding("noise", "birth_date", scale=0.01),
     "pram": rounding("pram", "disease", "education", retention=0.8),
     "porop": rounding("porop", "income", "assets", k=100),
+    "porop with chosen degrees": rounding(
+        "porop", "income", "assets", k=100, degree="auto", normalise="column"
+    ),
     "lirop": rounding("lirop", "income", k=50, noise="perturbative"),
     "segregate": generalize(["age", "postcode", "sex"]),
     "pattern": generalize(["age", "sex", "education"], segregate="pattern"),
@@ -112,6 +120,19 @@ RECIPES: dict[str, Recipe] = {
         ["age", "sex"],
         [*K5, {"model": "t-closeness", "t": 0.4, "column": "disease"}],
         {"method": "oma", "columns": ["income"], "k": 20},
+    ),
+    "ordered closeness": generalize(
+        ["age", "sex"],
+        [
+            *K5,
+            {
+                "model": "t-closeness",
+                "t": 0.4,
+                "column": "education",
+                "distance": "ordered",
+                "order": SCHOOLS,
+            },
+        ],
     ),
     "mondrian": recipe(
         {"method": "mondrian", "columns": ["age", "postcode", "sex"], "privacy": K5},

@@ -22,6 +22,7 @@ from tests.generalization.plain import plainly
 # the rows that are left out can be told.
 NUMBERS = ["rent", "age", "cost", "days"]
 CATEGORIES = ["region", "sex", "ill"]
+ORDER = ["gout", "flu", "acne"]
 KEYS = ["region", "sex", "age", "days"]
 OWN = {"pram": CATEGORIES, "date-shift": ["visited"]}
 HIERARCHIES = {
@@ -80,7 +81,7 @@ def _choices(**parameters):
 
 K = st.integers(2, 4)
 SHOWN = {
-    "representative": ["mean", "median", "midpoint"],
+    "representative": ["mean", "median", "midpoint", "resampled-mean"],
     # Only the first promises k.
     "encoding": ["group", "group", "group", "nearest", "stochastic"],
 }
@@ -100,6 +101,7 @@ def models(draw):
         {"model": "l-diversity", "l": 1.5, "column": "ill", "kind": "entropy"},
         {"model": "l-diversity", "l": 2, "c": 3.0, "column": "ill", "kind": "recursive"},
         {"model": "t-closeness", "t": 0.5, "column": "ill"},
+        {"model": "t-closeness", "t": 0.5, "column": "ill", "distance": "ordered", "order": ORDER},
         {"model": "beta-likeness", "beta": 2.0, "column": "ill"},
         {"model": "alpha-k-anonymity", "alpha": 0.8, "k": k, "column": "ill"},
     ]
@@ -110,10 +112,16 @@ def models(draw):
 PARAMETERS = {
     "base": st.one_of(
         _choices(base=[10.0, 100.0], encoding=SHOWN["encoding"]),
-        _choices(min_attraction=K, encoding=SHOWN["encoding"]),
+        _choices(
+            min_attraction=K,
+            encoding=SHOWN["encoding"],
+            ends=["closed", "open"],
+            bases=["smallest", "nice"],
+        ),
+        _choices(min_attraction=K, rounding=["floor"]),
     ),
     "equal-width": _choices(**POINTS),
-    "equal-frequency": _choices(**POINTS),
+    "equal-frequency": _choices(ties=["merge", "raise_c", "lower_c"], **POINTS),
     "kmeans": _choices(solver=["optimal"], objective=["l2", "l1"], **POINTS),
     "resampling": _choices(n_quantiles=st.integers(3, 5), max_draws=st.just(20), **POINTS),
     "mdav": _choices(**GROUPS),
@@ -137,7 +145,7 @@ PARAMETERS = {
     "generalize-items": None,  # of sets, which count records; its tests are in `tests/generalization`
     "ipso": _choices(variant=["A", "B", "C"]),
     "lirop": _choices(**LINES),
-    "porop": _choices(degree=[1, 2], **LINES),
+    "porop": _choices(degree=[1, 2, "auto"], normalise=["none", "column"], **LINES),
     "generalize": _choices(
         privacy=models(),
         null_policy=["segregate", "value", "suppress", "match"],

@@ -71,8 +71,10 @@ def _points(
     there = ~np.isnan(x) & ~np.isnan(y)
     low, high = np.nanmin(x) - near, np.nanmax(x) + near
     if step["method"] == "base":
-        if "base" in step and (np.abs(y - x)[there] > step["base"] / 2 + near).any():
-            yield f"{name}: a value moved by more than half the base"
+        # With open ends a value beyond them may be a whole base away.
+        share = 1 if step.get("ends") == "open" else 0.5
+        if "base" in step and (np.abs(y - x)[there] > step["base"] * share + near).any():
+            yield f"{name}: a value moved by more than {share} times the base"
         return
     if (y[there] < low).any() or (y[there] > high).any():
         yield f"{name}: a point lies outside the range of the values"
@@ -114,6 +116,8 @@ def _is_centre(what: str, held: np.ndarray, point: float, near: float) -> bool:
     if not len(held):
         return False
     near += 1e-12 * np.abs(held).max()
+    if what == "resampled-mean":  # drawn: anywhere in its group, which the caller has seen to
+        return True
     if what == "mean":
         return abs(float(np.mean(held - point))) <= near
     if what == "midpoint":

@@ -68,7 +68,7 @@ def _distance(model: dict[str, Any], p: dict[Any, float], q: dict[Any, float]) -
     if model.get("distance", "equal") == "equal":
         return sum(abs(p.get(value, 0.0) - q[value]) for value in q) / 2
     run = far = 0.0
-    for value in sorted(q):
+    for value in sorted(q, key=model["order"].index if "order" in model else None):
         run += p.get(value, 0.0) - q[value]
         far += abs(run)
     return far / max(len(q) - 1, 1)

@@ -198,6 +198,9 @@ def _of(kinds: Kinds, *wanted: str) -> list[str]:
     return [name for name, kind in kinds.items() if kind in wanted]
 
 
+_CENTRES = ("mean", "median", "midpoint", "resampled-mean")
+
+
 def _rounding(method: str) -> Callable[[_Drawing, Kinds], Step | None]:
     def make(draw: _Drawing, kinds: Kinds) -> Step | None:
         names = draw.alike([c for c in _of(kinds, "number", "date") if draw.values(c) >= 6])
@@ -212,10 +215,12 @@ def _rounding(method: str) -> Callable[[_Drawing, Kinds], Step | None]:
             points = int(draw.rng.integers(1, 12))
             step["n_points"] = draw.one(points, points, "freedman-diaconis")
             step = draw.maybe(step, 0.8, min_count=draw.k())
+        if method == "equal-frequency":
+            step = draw.maybe(step, 0.3, ties=draw.one("raise_c", "lower_c"))
         if method == "resampling":
             step |= {"max_draws": 50, "n_quantiles": draw.one(2, 5)}
             step["discretizer"] = draw.one("kmeans", "equal-width", "equal-frequency")
-        step = draw.maybe(step, 0.3, representative=draw.one("mean", "median", "midpoint"))
+        step = draw.maybe(step, 0.3, representative=draw.one(*_CENTRES))
         step = draw.maybe(step, 0.2, encoding=draw.one("group", "nearest", "stochastic"))
         if method in ("oma", "kmeans"):
             step = draw.maybe(step, 0.2, objective=draw.one("l1", "l2"))
@@ -228,8 +233,10 @@ def _base(draw: _Drawing, kinds: Kinds) -> Step | None:
     names = draw.alike(_of(kinds, "number"))
     if not names:
         return None
-    size = {"base": draw.one(2, 10, 0.5, 100, 2.5)}
-    return {"method": "base", "columns": names} | draw.one(size, {"min_attraction": draw.k()})
+    size = draw.one({"base": draw.one(2, 10, 0.5, 100, 2.5)}, {"min_attraction": draw.k()})
+    if "min_attraction" in size:
+        size = draw.maybe(size, 0.3, bases="nice")
+    return draw.maybe({"method": "base", "columns": names} | size, 0.3, ends="open")
 
 
 def _supervised(draw: _Drawing, kinds: Kinds) -> Step | None:
@@ -344,6 +351,8 @@ def _regression(draw: _Drawing, kinds: Kinds) -> Step | None:
     step: Step = {"method": draw.one("porop", "lirop"), "columns": names}
     step["k"] = int(draw.rng.integers(4, cells + 1))
     step = draw.maybe(step, 0.3, noise=draw.one("synthetic", "perturbative", "none"))
+    step = draw.maybe(step, 0.2, normalise="column")
+    step = draw.maybe(step, 0.3 * (step["method"] == "porop"), degree=draw.one("auto", 1, 3))
     return draw.maybe(step, 0.3, keep_range=True, noise_floor=0.05, noise_scale=2.0)
 
 
@@ -374,12 +383,16 @@ def _models(draw: _Drawing, columns: list[str]) -> list[Step]:
         return models
     column = draw.one(*confidential)
     number = draw.made.kinds[column] == "number"
-    distance = draw.one("equal", "ordered") if number else "equal"
+    distance = {"distance": draw.one("equal", "ordered") if number else "equal"}
+    if draw.made.kinds[column] == "category" and column not in treated and draw.chance(0.5):
+        held = {str(one) for one in pc.unique(draw.made.table[column]).to_pylist()} - {"None"}
+        # Any order that is not the sorted one.
+        distance = {"distance": "ordered", "order": sorted(held, key=lambda one: one[::-1])}
     model = draw.one(
         {"model": "l-diversity", "l": 2},
         {"model": "l-diversity", "l": draw.one(1.5, 2), "kind": "entropy"},
         {"model": "l-diversity", "l": 2, "kind": "recursive", "c": draw.one(2.0, 4.0)},
-        {"model": "t-closeness", "t": draw.one(0.3, 0.5, 0.8), "distance": distance},
+        {"model": "t-closeness", "t": draw.one(0.3, 0.5, 0.8), **distance},
         {"model": "beta-likeness", "beta": draw.one(1.0, 4.0), "enhanced": draw.chance(0.3)},
         {"model": "alpha-k-anonymity", "alpha": draw.one(0.7, 0.95), "k": draw.k()},
     )
@@ -390,6 +403,10 @@ def _models(draw: _Drawing, columns: list[str]) -> list[Step]:
 
 def _linked(draw: _Drawing) -> bool:
     return draw.roles.get("unit") in draw.roles.get("pseudonyms", ())
+
+
+def _by_unit(draw: _Drawing) -> bool:
+    return bool({"unit", "household"} & draw.roles.keys())
 
 
 def _generalize(draw: _Drawing, kinds: Kinds) -> Step | None:
@@ -408,10 +425,8 @@ def _generalize(draw: _Drawing, kinds: Kinds) -> Step | None:
         step = draw.maybe(step, 0.3, segregate="pattern")
     step = draw.maybe(step, 0.2, local=True)
     step = draw.maybe(step, 0.15, publish_minimal=False)
-    if (
-        step["null_policy"] == "match"
-        and len(step["privacy"]) + ("column" in step["privacy"][0]) > 1
-    ):
+    beyond = any("column" in model for model in step["privacy"])
+    if step["null_policy"] == "match" and beyond and ("local" in step or _by_unit(draw)):
         step["null_policy"] = "value"
     if _linked(draw):
         step = {k: v for k, v in step.items() if k not in ("local", "segregate")}
@@ -436,6 +451,9 @@ def _mondrian(draw: _Drawing, kinds: Kinds) -> Step | None:
     policies = ["segregate", "segregate", "value", "suppress"]
     if not any("column" in model for model in step["privacy"]) and "enhanced" not in step:
         policies += ["match", "contaminate"]
+        # It moves single records, which needs all rows in memory, and counts these.
+        if step.get("strict") is False and not _by_unit(draw):
+            policies.append("semi-partition")
     step["null_policy"] = draw.one(*policies)
     if step["null_policy"] == "segregate":
         step = draw.maybe(step, 0.3, segregate="pattern")

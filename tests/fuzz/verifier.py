@@ -307,12 +307,13 @@ def _spreads(look: Look, model: dict[str, Any]) -> Iterator[Counter[Any]]:
 
 
 def _wildcard(look: Look, step: Step, rows: np.ndarray) -> Iterator[str]:
-    """Each record matches k, if a null equals anything."""
+    """What each record matches is k, and keeps the models, if a null equals anything."""
     k = max(model.get("k", 1) for model in step["privacy"])
     tuples: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     cells = look.tuples(step["columns"])
     for row in rows:
         tuples[cells[row]].append(row)
+    company: dict[Any, list[int]] = {}
     for one in tuples:
         same = [
             row
@@ -322,6 +323,11 @@ def _wildcard(look: Look, step: Step, rows: np.ndarray) -> Iterator[str]:
         ]
         if look.count(same) < k:
             yield f"{step['columns']}: {one} matches {look.count(same)}, not {k}"
+        company[None, one] = same
+    for model in step["privacy"]:
+        found = [_first_break(look, model, company, whole) for whole in _spreads(look, model)]
+        if "column" in model and found and None not in found:
+            yield f"{model['model']} over what {step['columns']} match: {found[0]}"
 
 
 def _linked(look: Look, step: Step) -> Iterator[str]:

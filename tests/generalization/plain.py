@@ -114,7 +114,11 @@ class Plain:
     def kept(self, node, models):
         """Give the classes that keep all models, and the suppressed records."""
         if self.match:
-            return self._matching(node, models[0].k)
+            # First what more records cannot break; then all, of what is left.
+            first = [m for m in models if getattr(m, "kind", None) == "distinct" or m is models[0]]
+            left, out = self._matching(self.classes(node), first)
+            left, more = self._matching(left, models)
+            return left, out + more
         held, out = {}, []
         for key, members in self.classes(node).items():
             if all(self._keeps(model, members) for model in models):
@@ -130,28 +134,26 @@ class Plain:
         pairs = list(zip(self.units, self.confidential, strict=True))
         return plainly_by_unit(model, [pairs[i] for i in members], pairs)
 
-    def _matching(self, node, k):
-        """Drop classes until each of the rest matches k records of the rest; a null is anything."""
-        left, out = self.classes(node), []
+    def _matching(self, left, models):
+        """Drop classes until what each matches of the rest keeps the models; a null is anything."""
+        out = []
         while True:
             company = {
-                key: len(
-                    {
-                        i if self.units is None else self.units[i]
-                        for other, members in left.items()
-                        if all(
-                            x is None or y is None or x == y
-                            for x, y in zip(key, other, strict=True)
-                        )
-                        for i in members
-                    }
-                )
+                key: [
+                    i
+                    for other, members in left.items()
+                    if all(
+                        x is None or y is None or x == y for x, y in zip(key, other, strict=True)
+                    )
+                    for i in members
+                ]
                 for key in left
             }
-            if all(size >= k for size in company.values()):
+            held = {key for key in left if all(self._keeps(m, company[key]) for m in models)}
+            if len(held) == len(left):
                 return left, out
-            out += [i for key, members in left.items() if company[key] < k for i in members]
-            left = {key: members for key, members in left.items() if company[key] >= k}
+            out += [i for key, members in left.items() if key not in held for i in members]
+            left = {key: members for key, members in left.items() if key in held}
 
     def quality(self, name, node, models, aggregate="geometric", weights=None):
         held, out = self.kept(node, models)

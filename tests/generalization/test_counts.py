@@ -48,6 +48,9 @@ MODELS = {
     "recursive l": [KAnonymity(2), LDiversity(2, column="ill", kind="recursive", c=3)],
     "t": [KAnonymity(3), TCloseness(0.5, column="ill")],
     "ordered t": [KAnonymity(3), TCloseness(0.4, column="pay", distance="ordered")],
+    "listed t": [
+        TCloseness(0.4, column="ill", distance="ordered", order=["flu", "mumps", "acne", "gout"])
+    ],
     "tree t": [TCloseness(0.5, column="ill", distance="hierarchical", hierarchy=ILL)],
     "beta": [KAnonymity(3), BetaLikeness(2.0, column="ill"), LDiversity(2, column="pay")],
     "enhanced beta": [KAnonymity(3), BetaLikeness(2.0, column="ill", enhanced=True)],

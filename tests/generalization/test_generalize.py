@@ -276,16 +276,30 @@ def test_segregation_finds_each_groups_own_optimum(example, k, quality, limit):
     assert found == [node for node, _, _ in expected]
 
 
+MORE = [
+    [],
+    [LDiversity(2, column="ill")],
+    [TCloseness(0.4, column="ill")],
+    [LDiversity(2, column="ill"), TCloseness(0.3, column="ill", distance="ordered")],
+]
+
+
 @pytest.mark.parametrize("quality", QUALITIES)
-@examples(25)
-@given(example=tables(nulls=True), k=st.integers(1, 5), limit=st.sampled_from([0.2, 1.0]))
-def test_a_match_counts_what_nulls_could_be(quality, example, k, limit):
+@examples(30)
+@given(
+    example=tables(nulls=True),
+    k=st.integers(1, 5),
+    limit=st.sampled_from([0.2, 1.0]),
+    more=st.sampled_from(MORE),
+)
+def test_a_match_counts_what_nulls_could_be(quality, example, k, limit, more):
     columns, forest, records, ill = example
     plain = Plain(records, forest, ill, match=True)
-    expected = plain.best(quality, [KAnonymity(k)], limit)
+    privacy = [KAnonymity(k), *more]
+    expected = plain.best(quality, privacy, limit)
     method = Generalize(
         hierarchies(columns, forest),
-        KAnonymity(k),
+        privacy,
         quality=quality,
         null_policy="match",
         suppression_limit=limit,
@@ -296,6 +310,11 @@ def test_a_match_counts_what_nulls_could_be(quality, example, k, limit):
             method.fit(table)
         return
     node, value, suppressed = expected
+    if suppressed == len(records) and more:
+        # With k alone, all are k together.
+        with pytest.raises(BadInput, match="nothing would remain"):
+            method.fit(table)
+        return
     method.fit(table)
     assert tuple(method.levels_[0]["levels"].values()) == node
     assert method.quality_ == pytest.approx(value, rel=1e-9, abs=1e-9)

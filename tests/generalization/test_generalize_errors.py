@@ -57,9 +57,11 @@ def test_bad_input():
         quality="lost",
     )
     say(
-        "null_policy = 'match' is for k-anonymity alone, not for l-diversity; use 'segregate'",
+        "null_policy = 'match' with local = true is for k-anonymity and distinct l-diversity: what "
+        "one round adds to the matches of another may break other models; use local = false",
         null_policy="match",
-        privacy=LDiversity(2, column="ill"),
+        privacy=LDiversity(2, column="ill", kind="entropy"),
+        local=True,
     )
     say(
         "column 'age': 1 value in 1 row has no place in the hierarchy: '71'; add it to the "

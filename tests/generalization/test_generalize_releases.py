@@ -20,6 +20,7 @@ from tests.generalization.test_search import ADULT
         {"null_policy": "suppress"},
         {"null_policy": "value"},
         {"null_policy": "match", "privacy": [{"model": "k-anonymity", "k": 10}]},
+        {"null_policy": "match"},
     ],
     ids=str,
 )

@@ -36,6 +36,7 @@ PATIENTS = pd.DataFrame(
         ({"null_policy": "contaminate"}, 16),
         ({"null_policy": "value", "enhanced": True}, 8),
         ({"null_policy": "segregate", "enhanced": True}, 4),
+        ({"null_policy": "semi-partition", "strict": False}, 8),
     ],
 )
 def test_the_papers_eight_patients(parameters, stars_or_nulls):
@@ -44,6 +45,38 @@ def test_the_papers_eight_patients(parameters, stars_or_nulls):
     assert int((cells.isna() | (cells == "*")).sum().sum()) == stars_or_nulls
     assert method.suppressed_ == 0
     assert (out["illness"] == PATIENTS["illness"]).all()
+
+
+def test_a_null_alone_gets_company_that_loses_its_value():
+    """Semi-partition: of the larger half the last record joins the null, and is `*` with it."""
+    ages = pd.DataFrame({"age": [*range(10, 19), None]})
+    method, out = treat(ages, null_policy="semi-partition", strict=False)
+    assert out["age"].tolist() == [
+        "10-11", "10-11", "12-13", "12-13", "*", "15-16", "15-16", "17-18", "17-18", "*"
+    ]  # fmt: skip
+    assert method.plan_["classes"].tolist() == [0, 0, 1, 1, 4, 2, 2, 3, 3, 4]
+
+
+def test_semi_partition_is_refused_where_it_cannot_keep_the_promise():
+    table = pd.DataFrame({"age": [1, 2, 3, 4, None, 6], "who": list("aabbcc")})
+    diverse = [KAnonymity(2), LDiversity(2, column="who")]
+    refused = {
+        "takes records from among their equals; set strict = false": {"strict": True},
+        "is for k-anonymity alone, not for l-diversity; use 'segregate'": {"privacy": diverse},
+        "does anyway; use one of them": {"enhanced": True},
+    }
+    for message, options in refused.items():
+        asked = {"strict": False, "privacy": [KAnonymity(2)], "columns": ["age"], **options}
+        with pytest.raises(BadInput, match=message):
+            Mondrian(null_policy="semi-partition", **asked).fit_transform(table)
+    method = Mondrian([KAnonymity(2)], null_policy="semi-partition", strict=False, columns=["age"])
+    with pytest.raises(BadInput, match="counts records, and here units have several; use 'seg"):
+        method.fit_transform(table, units=table["who"])
+    roles = {"quasi": ["age"], "insensitive": ["who"]}
+    step = {"method": "mondrian", "columns": ["age"], "null_policy": "semi-partition"}
+    step |= {"strict": False, "privacy": [{"model": "k-anonymity", "k": 2}]}
+    with pytest.raises(BadInput, match="strict = false shares out equal values in row order"):
+        discreet.protect(table, {"roles": roles, "steps": [step]}, engine="duckdb")
 
 
 def test_the_patients_classes():
@@ -267,7 +300,9 @@ CASES = [
     *({"null_policy": policy, **cut} for policy in ("value", "suppress", "match") for cut in CUTS),
     *({"segregate": by, **cut} for by in ("any", "pattern") for cut in CUTS),
     *({"null_policy": "contaminate", **cut} for cut in CUTS[:2]),
+    {"null_policy": "semi-partition", "strict": False},
     {"segregate": "pattern", "privacy": DIVERSE},
+    {"null_policy": "match", "privacy": DIVERSE},
     {"segregate": "any", "privacy": DIVERSE, "enhanced": True},
 ]
 

@@ -45,6 +45,10 @@ def models(column: str = "ill") -> st.SearchStrategy:
     )
 
 
+def _listed(*order, t=0.3):
+    return TCloseness(t, column="a", distance="ordered", order=list(order))
+
+
 cells = st.lists(st.sampled_from([1, 2, 3, 4, None]), min_size=8, max_size=25)
 
 
@@ -183,7 +187,32 @@ def test_two_columns_must_both_hold():
                 {"a": pa.chunked_array([["x", "y"]])},
                 2,
             ),
-            "column 'a' is text and has no order; use distance = 'equal' or 'hierarchical'",
+            "column 'a' is text and has no order; give its values as order = [...], or use "
+            "distance = 'equal' or 'hierarchical'",
+        ),
+        (
+            lambda: TCloseness(0.3, column="a", order=["x", "y"]),
+            "order belongs to distance = 'ordered', and that of 'a' is 'equal'",
+        ),
+        *(
+            (
+                lambda order=order: TCloseness(0.3, column="a", distance="ordered", order=order),
+                f"order must be a list of two or more different values, not {order!r}",
+            )
+            for order in ("xy", ["x"], ["x", "x"], ["x", 1], [])
+        ),
+        (
+            lambda: bind([_listed("x", "z")], {"a": pa.chunked_array([["x", "y", None]])}, 3),
+            "the order of 'a' does not list 'y'; list all of them, from one end to the other",
+        ),
+        (
+            lambda: bind([_listed("b", "c")], {"a": pa.chunked_array([["x", "y", "c"]])}, 3),
+            "the order of 'a' does not list 'x' and 1 more of its values; list all of them, from "
+            "one end to the other",
+        ),
+        (
+            lambda: bind([_listed("1", "2")], {"a": pa.chunked_array([[1, 2]])}, 2),
+            "order lists text, but column 'a' is numeric; leave order out",
         ),
     ],
 )
@@ -191,6 +220,27 @@ def test_bad_input(make, message):
     with pytest.raises(BadInput) as raised:
         make()
     assert str(raised.value) == message
+
+
+@given(cells, st.permutations(["low", "mid", "high", "top", "none"]), st.data())
+def test_text_is_judged_in_the_order_that_is_listed(values, order, data):
+    """As numbers that are in that order are; a value that nobody has is passed over."""
+    texts = dict(zip([1, 2, 3, 4], ["low", "mid", "high", "top"], strict=True))
+    words = [texts.get(v) for v in [*values, 1, 2]]
+    places = [None if w is None else order.index(w) for w in words]
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(words), max_size=len(words)))
+    inside = [place for place, c in zip(places, chosen, strict=True) if c]
+    t = data.draw(st.integers(1, 20)) / 20
+    column = pa.chunked_array([pa.array(words)])
+    for given_column in (column, column.dictionary_encode(), column.cast(pa.large_string())):
+        bound = bind([_listed(*order, t=t)], {"a": given_column}, len(words))
+        histogram = np.zeros(len(bound.rules.q), np.int64)
+        codes = bound.codes[0]
+        np.add.at(histogram, codes[np.array(chosen) & (codes >= 0)], 1)
+        if inside:
+            by_number = TCloseness(t, column="a", distance="ordered")
+            expected = plainly(by_number, inside, places)
+            assert holds(bound.rules, len(inside), histogram) == expected
 
 
 class Step(BaseModel):
@@ -203,11 +253,19 @@ def test_models_come_from_a_recipe_and_go_back():
     given_models = [
         {"model": "k-anonymity", "k": 5},
         {"model": "l-diversity", "l": 2, "column": "ill", "kind": "recursive", "c": 2.0},
+        {
+            "model": "t-closeness",
+            "t": 0.2,
+            "column": "a",
+            "distance": "ordered",
+            "order": ["x", "y"],
+        },
     ]
     step = Step.model_validate({"privacy": given_models})
     assert step.privacy == [
         KAnonymity(5),
         LDiversity(2, column="ill", kind="recursive", c=2.0),
+        _listed("x", "y", t=0.2),
     ]
     assert Step.model_validate(step.model_dump(exclude_none=True)) == step
     assert Step.model_validate({"privacy": step.privacy}) == step

@@ -230,6 +230,14 @@ def test_counts_of_people_number_nobody(name):
     assert (guess.role, guess.reason) == ("confidential", "a measured amount")
 
 
+@pytest.mark.parametrize("mark", ["*", "#", "-"])
+def test_the_marks_of_papers_on_anonymity(mark):
+    values = ["f", "m", mark, "m", "f"]
+    assert sentinels(column("x", values)) == {mark: "a usual mark, in 1 records"}
+    # Part of a value, it is none.
+    assert sentinels(column("x", ["f", f"{mark}1", "m"])) == {}
+
+
 def test_marks_among_many_values():
     values = [f"t{i:06d}" for i in range(12_000)] + [" N/A"] * 777 + ["z" * 99] * 3
     assert sentinels(column("x", values)) == {" N/A": "a usual mark, in 777 records"}

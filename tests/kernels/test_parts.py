@@ -4,7 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.parts import class_counts, distinct, part_means, spread
+from discreet.kernels.parts import (
+    class_counts,
+    distinct,
+    part_means,
+    resampled_means,
+    spread,
+)
 
 values = st.lists(st.integers(-3, 3).map(float) | st.floats(-1e6, 1e6), min_size=1, max_size=30)
 
@@ -54,3 +60,19 @@ def test_means_far_from_zero_do_not_cancel():
     far = 1e9 + np.array([0.0, 1e-3, 2e-3])
     mean = part_means(far, np.ones(3, dtype=np.int64), np.array([3]))[0]
     assert abs(mean - far[1]) <= np.spacing(1e9)
+
+
+@given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5), seed=st.integers(0, 99))
+def test_resampled_means_are_those_of_plain_picks(sizes, seed):
+    rng = np.random.default_rng(seed)
+    records = np.sort(rng.normal(size=sum(sizes)))
+    needed = [-(-m * m // 2) for m in sizes]
+    words = rng.integers(0, 2**64, sum(needed), dtype=np.uint64)
+    starts, at = (np.cumsum([0, *counts[:-1]]) for counts in (sizes, needed))
+    expected = []
+    for start, m, first, count in zip(starts, sizes, at, needed, strict=True):
+        own = words[first : first + count].tolist()
+        halves = [half for word in own for half in (word & 0xFFFFFFFF, word >> 32)][: m * m]
+        expected.append(np.mean([records[start + (half * m >> 32)] for half in halves]))
+    found = resampled_means(records, starts, np.array(sizes), words, at)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.polynomial import Legendre
+from scipy.special import ndtri
 
 import discreet
 from discreet.check.evidence import Evidence
@@ -21,8 +22,13 @@ from discreet.utility import score
 pytestmark = pytest.mark.filterwarnings("ignore:.*came out unchanged:UserWarning")
 
 
-def plain(table, k, degree, noise="synthetic", scale=1.0, second_k=None, floor=0.0, seed=0):
+def plain(table, k, degree, noise="synthetic", scale=1.0, second_k=None, floor=0.0, seed=0,
+          normalise="none"):  # fmt: skip
     """PoROP step by step as the paper has it, with numpy's least squares."""
+    if normalise == "column":
+        low, width = np.nanmin(table, axis=0), np.nanmax(table, axis=0) - np.nanmin(table, axis=0)
+        shares = (table - low) / np.where(width > 0, width, 1)
+        return low + width * plain(shares, k, degree, noise, scale, second_k, floor, seed)
     rows, columns = np.nonzero(~np.isnan(table))
     cells = sorted(zip(table[rows, columns], rows, columns, strict=True), key=lambda cell: cell[0])
     entries = []
@@ -76,6 +82,8 @@ def test_it_is_the_papers_procedure(degree, noise):
         ({"noise_floor": 0.3, "noise": "perturbative", "noise_scale": 2.0}, {"floor": 0.3, "noise": "perturbative", "scale": 2.0}),
         ({"degree": [5, 2, 1, 3]}, {"degree": [5, 2, 1, 3]}),
         ({"degree": (5, 2, 1, 3)}, {"degree": [5, 2, 1, 3]}),
+        ({"normalise": "column"}, {"normalise": "column"}),
+        ({"normalise": "column", "noise_floor": 0.3}, {"normalise": "column", "floor": 0.3}),
     ],
 )  # fmt: skip
 def test_parameters(parameters, twin):
@@ -109,6 +117,120 @@ def test_a_curve_through_all_values_gives_them_back(k):
     table = example(k, (4, 6))
     new = PoROP(k, degree=k - 1, noise="none").fit_transform(table)
     np.testing.assert_allclose(new, table, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("k", "degree"), [(60, 35), (60, 59), (100, 46), (100, 80)])
+def test_any_degree_below_k(k, degree):
+    """The polynomials as eigenvectors of their recurrence: powers are singular at such degrees."""
+    table = example(2, (k, 2), nulls=0)
+    new = PoROP(k, degree, noise="none").fit_transform(table)
+    j = np.arange(1.0, k)
+    b = np.sqrt(j**2 * (k**2 - j**2) / (4 * (4 * j**2 - 1)))
+    basis = np.linalg.eigh(np.diag(b, 1) + np.diag(b, -1))[1]
+    basis = (basis * np.sign(basis[0]))[: degree + 1]
+    flat = table.ravel()
+    first = np.argsort(flat, kind="stable")
+    chunks = flat[first].reshape(-1, k)
+    low, width = chunks[:, :1], np.ptp(chunks, axis=1, keepdims=True)
+    shares = ((chunks - low) / width).ravel()
+    second = np.argsort(shares, kind="stable")
+    fit = np.empty(2 * k)
+    fit[second] = (shares[second].reshape(-1, k) @ basis.T @ basis).ravel()
+    expected = np.empty(2 * k)
+    expected[first] = (low + width * fit.reshape(-1, k)).ravel()
+    np.testing.assert_allclose(new.ravel(), expected, rtol=0, atol=1e-10 * flat.max())
+
+
+def test_a_curve_through_all_values_is_told():
+    table = example(nulls=0)
+    with pytest.warns(UserWarning, match="unchanged") as told:
+        PoROP(k=60, degree=59, random_state=0).fit_transform(table)
+    assert str(told[0].message) == (
+        "100% of the values came out unchanged: a curve of degree 59 follows nearly every value of "
+        "a chunk of 60; lower degree, set noise_floor, or take another method"
+    )
+
+
+def test_columns_of_other_units_are_pooled_alike_when_each_is_normalised():
+    table = example(nulls=0)
+    units = np.array([1.0, 1000.0, 0.001])
+    new = PoROP(60, normalise="column", random_state=0).fit_transform(table)
+    other = PoROP(60, normalise="column", random_state=0).fit_transform(table * units)
+    np.testing.assert_allclose(other / units, new, rtol=1e-9)
+    as_they_are = PoROP(60, random_state=0).fit_transform(table * units)
+    assert not np.allclose(as_they_are / units, PoROP(60, random_state=0).fit_transform(table))
+
+
+def test_a_column_of_one_value_stays_it_when_normalised():
+    table = example(nulls=0)
+    table[:, 1] = 7.0
+    new = PoROP(60, normalise="column", random_state=0).fit_transform(table)
+    assert (new[:, 1] == 7).all()
+    # The least values are pooled with its zeros.
+    assert (new[:, [0, 2]] == table[:, [0, 2]]).sum() == 2
+
+
+def chosen(table, k, noise="synthetic", scale=1.0, normalise="none"):
+    """Loss and risk of the degrees 1 to 6, chunk by chunk; the probabilities by counting draws."""
+    flat = np.sort(table.ravel(), kind="stable")
+    n = len(flat)
+    shares = []
+    for start in range(0, n, k):
+        chunk = flat[start : start + k]
+        shares += list((chunk - chunk[0]) / (np.ptp(chunk) or 1.0))
+    shares = np.sort(shares)
+    normal = ndtri((np.arange(2000) + 0.5) / 2000)
+    losses, risks = [], []
+    for start in range(0, n, k):
+        begin = min(start, n - k)
+        own = shares[begin : begin + k]
+        for degree in range(1, min(6, k - 1) + 1):
+            missed = Legendre.fit(np.arange(k), own, degree)(np.arange(k)) - own
+            sd = {"synthetic": missed.std(), "perturbative": np.abs(missed), "none": 0.0}[noise]
+            moved = missed[:, np.newaxis] + scale * np.reshape(sd * np.ones(k), (-1, 1)) * normal
+            losses.append(np.sqrt(np.mean(moved**2) / 2) / own.std())
+            risks.append(np.mean(np.maximum(0, 1 - np.abs(moved) / (0.1 * own.std()))))
+    return losses, risks
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"noise": "none"}, {"noise": "perturbative"}, {"noise_scale": 4.0}], ids=str
+)
+def test_the_degree_with_the_least_loss_and_risk_is_chosen(options):
+    # One value is far off, so that a line is not the best for all chunks.
+    table = example(3, (70, 3), nulls=0)
+    table[3, 1] = 1e5
+    method = PoROP(50, "auto", random_state=0, **options)
+    new, plan = method.fit_transform(table), method.plan_
+    loss, risk = chosen(table, 50, options.get("noise", "synthetic"), options.get("noise_scale", 1))
+    np.testing.assert_allclose(plan["losses"], loss, rtol=1e-2)
+    np.testing.assert_allclose(plan["risks"], risk, rtol=0, atol=5e-3)
+    figures = (plan["losses"] + plan["risks"]).reshape(5, 6)
+    np.testing.assert_array_equal(plan["degrees"], 1 + figures.argmin(axis=1))
+    assert len(set(plan["degrees"].tolist())) > 1
+    # The same fits as with these degrees given, to the last bit.
+    given = PoROP(50, plan["degrees"].tolist(), random_state=0, **options)
+    np.testing.assert_array_equal(given.fit_transform(table), new)
+    for name in ("coefficients", "deviations"):
+        np.testing.assert_array_equal(given.plan_[name], plan[name])
+
+
+def test_chunks_may_get_different_degrees(census):
+    plan = PoROP(7000, "auto", random_state=0).fit(census).plan_
+    assert plan["degrees"].tolist() == [1, 2, 2]
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_no_degree_is_tried_that_a_chunk_is_too_small_for(k):
+    plan = PoROP(k, "auto", random_state=0).fit(np.arange(14.0).reshape(-1, 2) ** 2).plan_
+    assert len(plan["losses"]) == len(plan["risks"]) == -(-14 // k) * min(6, k - 1)
+
+
+def test_equal_values_get_a_line():
+    plan = PoROP(10, "auto", random_state=0).fit(np.ones((15, 2))).plan_
+    assert plan["degrees"].tolist() == [1, 1, 1]
+    assert (plan["losses"] == 0).all()
+    assert (plan["risks"] == 1).all()
 
 
 def test_a_billion_with_a_spread_of_a_thousandth():
@@ -200,12 +322,14 @@ def test_threads_do_not_change_a_bit(monkeypatch):
         ({"k": 11}, "k = 11 is more than the 10 values there are; lower k"),
         ({"k": 5, "second_k": 1}, "second_k must be a whole number of at least 2, not 1"),
         ({"k": 5, "second_k": 11}, "second_k = 11 is more than the 10 values there are; lower second_k"),
-        ({"k": 5, "degree": 0}, "degree must be a whole number of at least 1, not 0"),
-        ({"k": 5, "degree": 1.5}, "degree must be a whole number of at least 1, not 1.5"),
+        ({"k": 5, "degree": 0}, 'degree must be a whole number of at least 1, or "auto", not 0'),
+        ({"k": 5, "degree": 1.5}, 'degree must be a whole number of at least 1, or "auto", not 1.5'),
         ({"k": 5, "degree": []}, "degree is an empty list; give one degree for each chunk, or a number"),
         ({"k": 5, "degree": 5}, "degree = 5 needs chunks of more than 5 values, but they have 5; lower degree, or raise k"),
         ({"k": 5, "degree": [2, 6]}, "degree = 6 needs chunks of more than 6 values, but they have 5; lower degree, or raise k"),
-        ({"k": 100, "degree": 46}, "degree = 46 is too high to be fitted accurately to chunks of 100 values; take at most 45"),
+        ({"k": 5, "degree": "best"}, "degree must be a whole number of at least 1, or \"auto\", not 'best'"),
+        ({"k": 5, "degree": [1, "auto"]}, 'degree lists "auto"; give a whole number for each chunk, or "auto" alone'),
+        ({"k": 5, "normalise": "row"}, "normalise must be one of 'none', 'column', not 'row'"),
         ({"k": 4, "degree": [1, 2]}, "degree lists 2 numbers, but there are 3 chunks of 4 values (of 10); give one for each chunk"),
         ({"k": 10, "degree": [1, 2]}, "degree lists 2 numbers, but there is 1 chunk of 10 values (of 10); give one for each chunk"),
         ({"k": 5, "noise": "loud"}, "noise must be one of synthetic, perturbative, none, not 'loud'"),
@@ -252,6 +376,10 @@ def recipe(**step):
         {"k": 300, "noise": "none"},
         {"k": 2, "degree": 1, "precision": "full"},
         {"k": 900, "degree": 40, "noise_scale": 5},
+        {"k": 300, "degree": 200, "precision": "full"},
+        {"k": 90, "degree": "auto", "precision": "full"},
+        {"k": 300, "second_k": 70, "degree": "auto", "noise": "perturbative", "normalise": "column", "precision": "full"},
+        {"k": 300, "normalise": "column", "noise_floor": 0.05, "keep_range": True, "precision": "full"},
     ],
 )  # fmt: skip
 def test_by_recipe(step, households, tmp_path):
@@ -314,6 +442,41 @@ def test_a_plan_that_was_altered_is_found_out(households, change):
     evidence = Evidence(release.plan, release.log, release.recipe)
     report = discreet.check_release(release.table, release.recipe, evidence, households)
     assert APPLIED in [f.promise for f in report.having("broken")]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"degrees": 0}, "degree in column 'income' is"),
+        ({"risks": 0}, "degree in column 'income' is"),
+        ({"losses": None}, "figures of degrees in column 'income' is [0, "),
+    ],
+    ids=str,
+)
+def test_another_degree_than_the_best_is_found_out(households, change, said):
+    release = discreet.protect(households, recipe(k=150, degree="auto"))
+    joint = release.plan["steps"][0]["joint"]
+    ((name, by),) = change.items()
+    joint[name] = np.array([]) if by is None else joint[name][::-1] + 1
+    evidence = Evidence(release.plan, release.log, release.recipe)
+    report = discreet.check_release(release.table, release.recipe, evidence)
+    assert any(f"the plan's {said}" in finding.detail for finding in report.having("broken"))
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"k": 40, "degree": 39}, "gives values back: a curve of degree 39 goes through all 40 values of a chunk; lower degree, or set noise_floor"),
+        ({"k": 40, "degree": 39, "noise": "none"}, "gives values back: a curve of degree 39 goes through all 40 values of a chunk; lower degree"),
+        ({"k": 90, "second_k": 40, "degree": 20}, "gives values nearly back: a curve of degree 20 has 21 coefficients for the 40 values of a chunk; lower degree, or set noise_floor"),
+        ({"k": 40, "degree": 19}, ""),
+        ({"k": 40, "degree": 39, "noise_floor": 0.2}, ""),
+        ({"k": 3, "degree": "auto"}, ""),
+    ],
+)  # fmt: skip
+def test_curves_that_give_values_back_are_weak(households, step, said):
+    weak = [w for w in discreet.protect(households, recipe(**step)).log["warnings"] if "back" in w]
+    assert weak == ([f"weak: step 1 (porop) {said}"] if said else [])
 
 
 def near_1e9(rng):
@@ -397,6 +560,13 @@ def test_scores_on_census(census, degree):
 def test_what_lowers_the_score_on_census_further(census):
     assert mean_score(census, 7000, [5, 2, 1]) == pytest.approx(27.4, abs=1)
     assert mean_score(census, 7500, 5, noise_scale=8) == pytest.approx(26.9, abs=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", range(2000, 7001, 1000))
+def test_chosen_degrees_score_as_the_best_given_one(census, k):
+    best = min(mean_score(census, k, degree, seeds=3) for degree in (1, 2, 3, 4))
+    assert mean_score(census, k, "auto", seeds=3) == pytest.approx(best, abs=1)
 
 
 def test_degree_1_is_lirop(census):

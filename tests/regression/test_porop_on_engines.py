@@ -81,6 +81,10 @@ OPTIONS = [
     {"k": 7, "second_k": 1100, "degree": 12},
     {"second_k": 300, "degree": [5, 2, 1, 3]},
     {"keep_range": True, "noise_scale": 8},
+    {"degree": "auto"},
+    {"k": 1100, "second_k": 130, "degree": "auto", "noise": "perturbative"},
+    {"degree": 70, "second_k": 200},
+    {"normalise": "column", "keep_range": True},
 ]
 
 
@@ -97,9 +101,10 @@ def test_plan_and_values_are_those_in_memory(session, options, tied):
     assert_same(rows_of(new, 500), memory.columns)
 
 
-def test_a_least_noise_is_as_good_as_the_same(session):
+@pytest.mark.parametrize("normalise", ["none", "column"])
+def test_a_least_noise_is_as_good_as_the_same(session, normalise):
     columns, draws = example(), partial(Draws, 7, 1)
-    method = LiROP(k=90, noise_floor=0.5)
+    method = LiROP(k=90, noise_floor=0.5, normalise=normalise)
     memory = method.run(columns, draws)
     outcome, new = method.run_on(list(columns), frame_of(session, columns), as_float, draws)
     assert_same(outcome.joint, memory.joint)
@@ -198,11 +203,12 @@ def test_draws_go_by_a_key_and_so_do_equal_values_of_rows_without_a_place(sessio
         (PoROP(k=11), {"x": np.arange(10.0)}),
         (PoROP(k=5, second_k=11), {"x": np.arange(10.0)}),
         (PoROP(k=5, degree=[1, 2, 3]), {"x": np.arange(10.0)}),
+        (PoROP(k=5, normalise="column"), {"x": np.arange(5.0), "y": 1.7e308 * np.array([-1.0, 1, 0, 0, 0])}),
         (PoROP(k=5), {"x": 1.7e308 * np.array([-1.0, 1.0] * 5)}),
         (PoROP(k=5, degree=9), {"x": np.arange(10.0)}),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_refusals_are_those_in_memory(session, method, columns):
     frame = frame_of(session, columns)
     with pytest.raises(BadInput) as memory:

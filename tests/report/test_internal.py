@@ -213,3 +213,24 @@ def test_suppressed_records_are_counted(far):
     assert told in text
     left_out = f"; {counts['left_out']} records left out."
     assert (left_out in text) == (counts["left_out"] > 0)
+
+
+def test_chosen_degrees_are_told(tmp_path):
+    table = make_households(300, seed=5)
+    step = {"method": "porop", "columns": ["income"], "k": 60, "degree": "auto"}
+    roles = {"confidential": ["income"], "rest": "drop"}
+    release = protect(table, {"roles": roles, "steps": [step]})
+    release.save(tmp_path / "out")
+    text = is_self_contained(
+        (tmp_path / "out" / "internal" / "report.html").read_text("utf-8")
+    ).text
+    joint = release.plan["steps"][0]["joint"]
+    degrees = joint["degrees"].tolist()
+    tried = len(joint["losses"]) // len(degrees)
+    loss, risk = (
+        np.mean([joint[name][tried * i + d - 1] for i, d in enumerate(degrees)])
+        for name in ("losses", "risks")
+    )
+    first, often = min(degrees), degrees.count(min(degrees))
+    assert f"degrees chosen {first} for {often} chunk" in text
+    assert f"; mean loss {loss:.4g} and risk {risk:.4g}" in text

@@ -6,8 +6,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 from scipy.optimize import linprog
 
+from discreet import protect
 from discreet.errors import BadInput
 from discreet.risk import (
     alpha_k_anonymity,
@@ -76,6 +78,25 @@ def test_t_closeness_against_linear_programming(rows, distance):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@given(people, st.permutations(["one", "two", "three", "five", "eight", "nobody's"]))
+def test_listed_text_against_linear_programming(rows, order):
+    words = {1: "one", 2: "two", 3: "three", 5: "five", 8: "eight"}
+    rows = [(key, words.get(v)) for key, v in rows]
+    zips, cells = zip(*rows, strict=True)
+    table = pa.table({"zip": pa.array(zips, pa.string()), "x": pa.array(cells, pa.string())})
+    found = t_closeness(table, ["zip"], "x", distance="ordered", order=order)
+    values = [one for one in order if one in cells]
+    q = shares(cells, values)
+    expected = 0.0
+    for own in classes(rows):
+        if any(c is not None for c in own):
+            cost = emd(shares(own, values), q, ground_distance("ordered", values))
+            expected = max(expected, cost)
+    assert found == pytest.approx(expected, abs=1e-9)
+    groups = frequencies(table, ["zip"]).classes
+    assert diversity_of(table["x"], "x", groups, order=order).t == found
+
+
 @given(people)
 def test_l_diversity_against_the_definitions(rows):
     data = as_table(rows)
@@ -126,6 +147,36 @@ def test_ordered_categories_follow_their_own_order():
     )
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_the_measure_goes_by_the_order_of_the_recipe(tmp_path, engine):
+    """In plain numpy, of a release that holds the model."""
+    rng = np.random.default_rng(2)
+    order = ["none", "mild", "severe"]
+    pain = pa.array(rng.choice(order, 120), mask=rng.random(120) < 0.1)
+    table = pa.table({"zip": rng.choice(["11", "12", "21"], 120), "pain": pain})
+    parquet.write_table(table, tmp_path / "people.parquet")
+    listed = {"column": "pain", "distance": "ordered", "order": order}
+    models = [{"model": "k-anonymity", "k": 3}, {"model": "t-closeness", "t": 0.4, **listed}]
+    step = {
+        "method": "generalize", "columns": ["zip"], "privacy": models,
+        "hierarchies": {"zip": {"kind": "prefix"}},
+    }  # fmt: skip
+    roles = {"quasi": ["zip"], "confidential": ["pain"]}
+    release = protect(tmp_path / "people.parquet", {"roles": roles, "steps": [step]}, engine=engine)
+    found = release.assess().risk["diversity"]["columns"]["pain"]
+    release.close()
+
+    def reached(by):
+        cells = list(zip(table["zip"].to_pylist(), pain.to_pylist(), strict=True))
+        q = np.array(shares([cell for _, cell in cells], by))
+        classes = ([c for key, c in cells if key == z] for z in ("11", "12", "21"))
+        return max(np.abs(np.cumsum(shares(own, by) - q)).sum() / 2 for own in classes)
+
+    assert found["before"]["t"] == pytest.approx(reached(order))
+    assert found["after"]["t"] <= 0.4
+    assert reached(order) != pytest.approx(reached(sorted(order)))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -134,6 +185,15 @@ def test_ordered_categories_follow_their_own_order():
         (lambda t: t_closeness(t, ["zip"], "x", distance="far"), "distance must be"),
         (lambda t: t_closeness(t, ["x"], "zip", distance="ordered"), "'zip' is text and has no"),
         (lambda t: t_closeness(t, ["zip"], "x", distance="hierarchical"), "needs the hierarchy"),
+        (lambda t: t_closeness(t, ["zip"], "x", order=["1"]), "order belongs to distance='ord"),
+        (
+            lambda t: t_closeness(t, ["x"], "zip", distance="ordered", order=["b", "c"]),
+            "the order of 'zip' does not list 'a'; list all of them, from one end to the other",
+        ),
+        (
+            lambda t: t_closeness(t, ["zip"], "x", distance="ordered", order=["1", "2"]),
+            "order lists text, but column 'x' is numeric; leave order out",
+        ),
         (
             lambda t: t_closeness(t, ["zip"], "x", distance="hierarchical", hierarchy={2: ["*"]}),
             "the hierarchy of 'x' has no value 1",

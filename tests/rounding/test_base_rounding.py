@@ -2,10 +2,12 @@ from fractions import Fraction
 from math import floor
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet
 from discreet.errors import BadInput
 from discreet.rounding import BaseRounding
 
@@ -37,8 +39,9 @@ def test_halves_go_up_and_just_under_a_half_does_not():
     least=st.integers(1, 3),
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_smallest_base_that_keeps_the_sets_of_attraction(values, least):
-    method = BaseRounding(min_attraction=least).fit(np.array(values, dtype=float).reshape(-1, 1))
+def test_the_smallest_nice_base_that_keeps_the_sets_of_attraction(values, least):
+    x = np.array(values, dtype=float).reshape(-1, 1)
+    method = BaseRounding(min_attraction=least, bases="nice").fit(x)
     base = method.plan_["x0"]["base"]
 
     def smallest(base):
@@ -58,6 +61,123 @@ def test_bases_of_ones_own_and_none_that_works():
     assert BaseRounding(min_attraction=2, bases=[60, 7, 20]).fit(x).plan_["x0"]["base"] == 20
     with pytest.raises(BadInput, match=r"no base of .* leaves 2 records at each multiple"):
         BaseRounding(min_attraction=2, bases=[5]).fit(x)
+
+
+def held(values, base, rounding="nearest", ends="closed"):
+    """Count the records at each multiple that occurs, by the definition."""
+    at = np.floor(values / base + 0.5) if rounding == "nearest" else np.floor(values / base)
+    if ends == "open":
+        at = np.clip(at, np.ceil(values.min() / base), np.floor(values.max() / base))
+    return np.unique(at, return_counts=True)[1]
+
+
+EXPONENTIAL = np.random.default_rng(0).exponential(100, 300)
+NORMAL = np.random.default_rng(18).normal(0, 10, 1000)
+
+
+@pytest.mark.parametrize(
+    ("values", "parameters", "bound", "base", "points"),
+    [
+        (EXPONENTIAL, {}, 541.917, 542, 2),
+        (EXPONENTIAL, {"bases": "nice"}, None, 2000, 1),
+        (EXPONENTIAL, {"ends": "open"}, 270.958, 271, 2),
+        (EXPONENTIAL, {"rounding": "floor"}, 406.438, 407, 2),
+        (NORMAL, {}, 4.1584, 4.16, 15),
+        (NORMAL, {"bases": "nice"}, None, 10, 7),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_known_answers_of_five_records_at_each_multiple(values, parameters, bound, base, points):
+    plan = BaseRounding(min_attraction=5, **parameters).fit(values.reshape(-1, 1)).plan_["x0"]
+    assert plan["base"] == base
+    assert len(plan["points"]) == points
+    how = {name: parameters[name] for name in parameters.keys() - {"bases"}}
+    assert plan["counts"].tolist() == held(values, base, **how).tolist()
+    if bound is not None:
+        assert plan["none_below"] == pytest.approx(bound, rel=1e-5)
+        # A fine grid below the bound has no base that works, and at the bound one does.
+        grid = np.arange(bound / 5, plan["none_below"], bound / 5000)
+        assert all(held(values, b, **how).min() < 5 for b in grid)
+        assert held(values, plan["none_below"], **how).min() >= 5
+
+
+def test_few_points_are_told():
+    x = EXPONENTIAL.reshape(-1, 1)
+    said = "column 'x0': base 542 leaves 2 points of 300 distinct values; lower min_attraction to"
+    with pytest.warns(UserWarning, match=said):
+        BaseRounding(min_attraction=5).fit(x)
+    said = "'x0': base 2000 turns all 300 distinct values into 0; take bases = 'smallest' to keep"
+    with pytest.warns(UserWarning, match=said):
+        BaseRounding(min_attraction=5, bases="nice").fit(x)
+    with pytest.warns(UserWarning, match=r"base 5000 turns all 300 .* into 0; use a smaller one"):
+        BaseRounding(5000).fit(x)
+
+
+def test_all_digits_of_a_base_would_tell_the_value_that_it_hangs_on():
+    plan = BaseRounding(min_attraction=5).fit(EXPONENTIAL.reshape(-1, 1)).plan_["x0"]
+    assert plan["none_below"] * 1.5 == pytest.approx(EXPONENTIAL.max(), rel=1e-14)
+    assert plan["base"] * 1.5 == 813
+
+
+def test_open_ends_keep_points_within_the_range():
+    x = np.array([[1.0], [6.0], [14.9], [15.0], [24.0], [29.0]])
+    # From 10 to 20: what is below 15 goes to 10, the rest to 20.
+    method = BaseRounding(10, ends="open").fit(x)
+    assert method.transform(x).ravel().tolist() == [10, 10, 10, 20, 20, 20]
+    assert method.transform([[-40.0], [99.0]]).ravel().tolist() == [10, 20]
+    floor_ = BaseRounding(10, ends="open", rounding="floor")
+    assert floor_.fit_transform(x).ravel().tolist() == [10, 10, 10, 10, 20, 20]
+    drawn = BaseRounding(10, ends="open", encoding="stochastic", random_state=0).fit(x)
+    assert drawn.n_points_ == {"x0": 2}
+    assert set(drawn.transform(np.repeat(x, 50, axis=0)).ravel()) == {10, 20}
+
+
+def test_open_ends_without_a_multiple_in_the_range():
+    x = np.array([[101.0], [104.0], [108.0]])
+    assert BaseRounding(100, ends="open").fit_transform(x).ravel().tolist() == [100] * 3
+    assert BaseRounding(99, ends="open").fit_transform(x + 90).ravel().tolist() == [198] * 3
+
+
+def test_the_multiple_at_or_below():
+    x = np.array([[-0.5], [0.0], [9.9], [10.0], [-10.0]])
+    out = BaseRounding(10, rounding="floor").fit_transform(x).ravel()
+    assert out.tolist() == [-10, 0, 0, 10, -10]
+    message = "no base leaves 2 records at each multiple; few lie on one side of 0; use ends = 'op"
+    with pytest.raises(BadInput, match=message):
+        BaseRounding(min_attraction=2, rounding="floor").fit([[-1.0], [3.0], [4.0]])
+
+
+def test_values_that_enough_share_keep_apart():
+    x = np.repeat([10.0, 20.0, 37.0], 4).reshape(-1, 1)
+    method = BaseRounding(min_attraction=4).fit(x)
+    assert "none_below" not in method.plan_["x0"]
+    assert method.plan_["x0"]["base"] == 10
+    assert method.n_points_ == {"x0": 3}
+
+
+def test_a_search_that_was_cut_short_is_told(monkeypatch):
+    monkeypatch.setattr("discreet.rounding.base_rounding.BUDGET", 10)
+    x = np.random.default_rng(0).normal(1e6, 1, (200, 1))
+    with pytest.warns(UserWarning, match="'x0': the search for the smallest base went on in steps"):
+        plan = BaseRounding(min_attraction=3).fit(x).plan_["x0"]
+    assert plan["none_below"] < plan["base"]
+    assert plan["counts"].min() >= 3
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("more", [{}, {"ends": "open"}, {"rounding": "floor"}, {"bases": "nice"}])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_release_holds_what_was_asked_for(engine, more):
+    step = {"method": "base", "columns": ["x"], "min_attraction": 5, "precision": "full", **more}
+    recipe = {"roles": {"confidential": ["x"]}, "steps": [step]}
+    release = discreet.protect(pa.table({"x": NORMAL}), recipe, engine)
+    plan = release.plan["steps"][0]["columns"]["x"]
+    alone = BaseRounding(min_attraction=5, **more).fit(NORMAL.reshape(-1, 1))
+    assert plan["base"] == alone.plan_["x0"]["base"]
+    assert release.check.verified
+    found = np.sort(np.asarray(pa.table(release.table)["x"]))
+    assert found.tolist() == np.sort(alone.transform(NORMAL.reshape(-1, 1)).ravel()).tolist()
+    release.close()
 
 
 @pytest.mark.parametrize(
@@ -94,8 +214,21 @@ def test_stochastic_encoding_is_unbiased():
         ({"base": "a"}, "a base must be a number above 0, not 'a'"),
         ({"base": 10**400}, "a base must be a number above 0, not 1000"),
         ({"min_attraction": 1, "bases": [1, None]}, "a base must be a number above 0, not None"),
-        ({"min_attraction": 1, "bases": 5}, "bases must be a list of numbers above 0, not 5"),
-        ({"base": 5, "bases": [1]}, "bases lists what min_attraction chooses from"),
+        (
+            {"min_attraction": 1, "bases": 5},
+            "bases must be 'smallest', 'nice' or a list of numbers above 0, not 5",
+        ),
+        (
+            {"min_attraction": 1, "bases": []},
+            r"bases must be .* a list of numbers above 0, not \[\]",
+        ),
+        ({"base": 5, "bases": [1]}, "bases says what min_attraction chooses from; give it with"),
+        ({"base": 5, "rounding": "up"}, "rounding must be one of 'nearest', 'floor', not 'up'"),
+        ({"base": 5, "ends": "none"}, "ends must be one of 'closed', 'open', not 'none'"),
+        (
+            {"base": 5, "rounding": "floor", "encoding": "nearest"},
+            "rounding = 'floor' takes the multiple at or below a value; use it with encoding = 'gr",
+        ),
         ({"base": 1e-20}, "base = 1e-20 is finer than float64 can tell the values of column 'x0'"),
         ({"min_attraction": 0}, "min_attraction must be a whole number of at least 1, not 0"),
         ({"min_attraction": 9}, r"has 2 values .* fewer than min_attraction = 9"),

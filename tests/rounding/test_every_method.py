@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+from discreet.check.evidence import Evidence
 from discreet.errors import BadInput
 from discreet.rounding import (
     MDAV,
@@ -147,6 +148,66 @@ def test_points_are_the_representatives_of_their_parts(name, representative):
     parts = np.split(np.sort(x.ravel()), np.cumsum(method.group_sizes_["x0"])[:-1])
     expected = [centre[representative](part) for part in parts]
     np.testing.assert_allclose(method.plan_["x0"]["points"], expected, rtol=1e-12)
+
+
+REPRESENTED = [name for name in METHODS if not name.startswith("base")]
+
+
+@pytest.mark.parametrize("name", [n for n in REPRESENTED if not n.startswith("resampling")])
+def test_a_resampled_mean_is_drawn_about_the_mean_of_its_part(name):
+    x = np.random.default_rng(2).lognormal(size=(300, 1)).round(2)
+    y = (x.ravel() > 1).astype(int)
+    drawn = METHODS[name](representative="resampled-mean", random_state=0)
+    plain = METHODS[name](random_state=0).fit(x, y).plan_["x0"]
+    assert drawn.is_random
+    assert not drawn.draws_by_row
+    plan = drawn.fit(x, y).plan_["x0"]
+    assert plan["counts"].tolist() == plain["counts"].tolist()
+    assert plan["representative"] == "resampled-mean"
+    assert "representative" not in plain
+    parts = np.split(np.sort(x.ravel()), np.cumsum(plan["counts"])[:-1])
+    low, high, deviation = (np.array([f(p) for p in parts]) for f in (np.min, np.max, np.std))
+    # The mean of m means of m values has standard error s / m; five of them, and one ulp or two.
+    error = deviation / plan["counts"]
+    assert (np.abs(plan["points"] - plain["points"]) <= 5 * error + 1e-12).all()
+    assert ((low - 1e-12 <= plan["points"]) & (plan["points"] <= high + 1e-12)).all()
+    assert (np.abs(plan["points"] - plain["points"]) > 0)[error > 0].mean() > 0.5
+    other = METHODS[name](representative="resampled-mean", random_state=1).fit(x, y).plan_["x0"]
+    if "lloyd" not in name:
+        assert (other["points"] != plan["points"]).any()
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"method": "oma", "k": 5},
+        {"method": "mdav", "k": 4, "keep_ties": True, "spikes": "keep"},
+        {"method": "equal-width", "n_points": 5, "min_count": 3},
+        {"method": "equal-frequency", "n_points": 5, "min_count": 3},
+        {"method": "resampling", "n_points": 5, "min_count": 3, "n_quantiles": 4},
+    ],
+    ids=lambda step: step["method"],
+)
+@quietly
+def test_a_release_of_resampled_means_is_verified(step, engine, tmp_path):
+    x = np.random.default_rng(3).lognormal(3, 1, 200).round(2)
+    x[:30] = 5.0
+    step = {"columns": ["x"], "representative": "resampled-mean", **step}
+    recipe = {"seed": 2**90, "roles": {"confidential": ["x"]}, "steps": [step]}
+    releases = [discreet.protect(pa.table({"x": x}), recipe, e) for e in (engine, "memory")]
+    assert releases[0].check.verified
+    one, other = (release.plan["steps"][0]["columns"]["x"] for release in releases)
+    assert one["points"].tolist() == other["points"].tolist()
+    last = releases[1]
+    evidence = Evidence(last.plan, last.log, last.recipe)
+    steps = [last.recipe.steps[0].model_copy(update={"representative": "mean"})]
+    recipe = last.recipe.model_copy(update={"steps": steps})
+    report = discreet.check_release(last.table, recipe, evidence)
+    said = "the plan's drawing of points in column 'x' is True, the recipe's False"
+    assert [f.detail for f in report.having("broken") if "drawing" in f.detail] == [said]
+    for release in releases:
+        release.close()
 
 
 # Sizes

@@ -1,6 +1,8 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import discreet
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.parts import bootstrap_means
@@ -60,7 +62,29 @@ def test_the_normal_limit_is_told():
     with pytest.warns(
         UserWarning, match="'x0': in 1 of 1 parts the means of samples of more than 10,000 values"
     ):
-        Resampling(3, n_quantiles=1, max_draws=50, random_state=0).fit(x)
+        method = Resampling(3, n_quantiles=1, max_draws=50, random_state=0).fit(x)
+    assert method.plan_["x0"]["parts"] == method.plan_["x0"]["parts_by_limit"] == 1
+
+
+def test_quantiles_that_coincide_are_told():
+    x = np.append(np.zeros(50), np.arange(1.0, 51.0)).reshape(-1, 1)
+    breaks = np.unique(np.quantile(x, np.linspace(0, 1, 11)))
+    said = f"column 'x0': samples are drawn from {len(breaks) - 1} parts, not 10: frequent values "
+    with pytest.warns(UserWarning, match=said + "make its quantiles coincide"):
+        plan = Resampling(3, random_state=0).fit(x).plan_["x0"]
+    assert plan["parts"] == len(breaks) - 1 == 6
+    assert plan["parts_by_limit"] == 0
+    with pytest.warns(UserWarning, match="from 2 parts, not 10: it has only 2 distinct values"):
+        Resampling(2, random_state=0).fit([[1.0], [2.0]] * 20)
+
+
+def test_what_a_release_says_of_its_parts():
+    x = np.append(np.zeros(50), np.arange(1.0, 51.0))
+    step = {"method": "resampling", "columns": ["x"], "n_points": 3, "min_count": 3}
+    recipe = {"roles": {"confidential": ["x"]}, "steps": [step]}
+    release = discreet.protect(pa.table({"x": x}), recipe)
+    assert release.plan["steps"][0]["columns"]["x"]["parts"] == 6
+    assert "samples are drawn from 6 parts, not 10" in str(release.log)
 
 
 def test_it_depends_on_its_seed_alone():

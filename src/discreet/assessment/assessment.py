@@ -257,7 +257,9 @@ def show(value: Any) -> str:
     """Write a figure for the terminal."""
     if value is None:
         return "-"
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int):
         return f"{value:,}"

@@ -18,12 +18,14 @@ from discreet.assessment.passes import (
     Look,
     Scales,
     Wanted,
+    by_column,
     changes_of,
     compare,
     counted_beside,
     look,
     share_below,
     sums_by_value,
+    touching,
     with_smallest,
 )
 from discreet.assessment.rows import Rows
@@ -51,7 +53,7 @@ from discreet.utility.moments import (
     il_metrics_of,
     second_moments_of,
 )
-from discreet.utility.nulls import NullRates, null_rates_of
+from discreet.utility.nulls import Empty, NullRates, Stars, null_rates_of
 from discreet.utility.structure import (
     BeforeAfter,
     bits_of,
@@ -195,11 +197,7 @@ class Facts:
 
     def nulls(self, side: int) -> dict[str, int]:
         """Null cells of each column before (0) or after (1), among the rows of both."""
-        found = dict.fromkeys(self.shared, 0)
-        for columns, count in self.seen.patterns[side].items():
-            for name in columns:
-                found[name] += count
-        return found
+        return by_column(self.seen.patterns[side], self.shared)
 
     # Classes
 
@@ -337,7 +335,7 @@ class Facts:
         ids = unit_ids(tuples, tuples.column(2 * q) if unit else np.arange(len(n)))
         return sides, ids, ids if unit else ids + len(n) * (n > 1)
 
-    def diversity(self, side: int, column: str) -> Diversity:
+    def diversity(self, side: int, column: str, order: Sequence[str] | None = None) -> Diversity:
         """Tell what the classes before (0) or after (1) reach."""
         units = None
         if self.whole or self.recipe.counted is None:
@@ -349,7 +347,7 @@ class Facts:
         groups = self.frequencies[side].classes if self.whole else None
         if groups is None:
             groups, _ = classes_of(*encode_columns(tuples, self.quasi))
-        return diversity_of(tuples[column], column, groups, counts, units)
+        return diversity_of(tuples[column], column, groups, counts, units, order)
 
     def same_labels(self, column: str) -> bool:
         """Tell whether every released label of a column is one of the original's."""
@@ -525,24 +523,27 @@ class Facts:
         that suppressed it, and nulls in the other quasi columns, which count as blanked: frames do
         not tell which records were suppressed.
         """
-        n, left_out = self.before.num_rows, self.before.num_rows - self.num_rows
+        seen, n = self.seen, self.before.num_rows
+        left_out = n - self.num_rows
         kept = max(0, self.suppressed - left_out)
         steps = [step for step in self.recipe.steps if step.build().suppresses]
         # A step that is not known of has them in every quasi column.
         starred = {c for step in steps for c in step.columns} & set(self.quasi) or set(self.quasi)
-        nulls = self.nulls(1)
-        now = {c: nulls[c] + left_out + kept * (c in starred) for c in self.quasi}
-        patterns = self.seen.patterns[1].items()
-        records = sum(count for null, count in patterns if not set(null).isdisjoint(self.quasi))
-        if len(starred) == len(self.quasi):
-            records += kept
-        lost = self.seen.blanked.items()
-        blanked = (
-            sum(len(columns) * count for columns, count in lost),
-            sum(count for columns, count in lost if columns),
-        )
-        was = self.seen.quasi_nulls
-        return null_rates_of(n, was, now, records + left_out, self.suppressed, blanked)
+        nulls, empty = (by_column(side, self.shared) for side in (seen.patterns[1], seen.empty))
+        hidden = {c: kept * (c in starred) for c in self.quasi}
+        now = {c: nulls[c] + left_out + hidden[c] for c in self.quasi}
+        # Stars are counted as they are; who hands over a table may have left some out.
+        with_stars = {c: max(empty[c], nulls[c] + hidden[c]) + left_out for c in self.quasi}
+        of_nulls, of_any = (touching(side, self.quasi) for side in (seen.patterns[1], seen.empty))
+        everywhere = kept * (len(starred) == len(self.quasi))
+        records = of_nulls + everywhere
+        counts: dict[Stars, Empty] = {
+            "count": Empty(seen.quasi_empty, with_stars, max(of_any, records) + left_out),
+            "value": Empty(seen.quasi_nulls, now, records + left_out),
+        }
+        cells = sum(len(columns) * count for columns, count in seen.blanked.items())
+        lost = cells, touching(seen.blanked, self.quasi)
+        return null_rates_of(n, counts, self.suppressed, lost)
 
     def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Of the cells that are there."""

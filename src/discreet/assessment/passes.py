@@ -20,6 +20,7 @@ from discreet.errors import BadInput
 from discreet.table.columns import float_values
 from discreet.table.moments import Moments, joined, spreads_of
 from discreet.utility.moments import product_sums
+from discreet.utility.nulls import empty_cells
 
 _CELLS = ("absolute", "squares", "difference", "relative", "used", "close")
 _SIDES = ("before", "after")
@@ -49,7 +50,11 @@ class Look:
     changed: frozenset[str]  # columns with a cell that differs
     # Rows of both by the columns in which they are null.
     patterns: tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]
-    quasi_nulls: int  # cells of the original's quasi columns, in all its rows
+    # Cells of the original's quasi columns, in all its rows: null, and null or *.
+    quasi_nulls: int
+    quasi_empty: int
+    # Rows of both by the quasi columns in which they are null or * after.
+    empty: Counter[tuple[str, ...]]
     # Rows of both by the quasi columns in which they had a value that is not there after.
     blanked: Counter[tuple[str, ...]]
     gone: tuple[np.ndarray, ...]  # numbers of the rows that are not there after
@@ -71,6 +76,7 @@ def _look(
     if np.count_nonzero(there) != len(after):
         raise BadInput("rows names a row of the original twice")
     quasi_nulls = sum(before[name].null_count for name in wanted.quasi)
+    quasi_empty = int(empty_cells(before, wanted.quasi, "count").sum())
     gone = rows[~there]
     if len(gone):
         before, rows = before.filter(pa.array(there)), rows[there]
@@ -92,6 +98,8 @@ def _look(
         changed=frozenset(changed),
         patterns=(_patterns(before, wanted.shared), _patterns(after, wanted.shared)),
         quasi_nulls=quasi_nulls,
+        quasi_empty=quasi_empty,
+        empty=_empty(after, wanted.quasi),
         blanked=_blanked(before, after, wanted.quasi),
         gone=(gone,) if len(gone) else (),
         sample=(both,),
@@ -131,6 +139,12 @@ def _patterns(table: pa.Table, names: tuple[str, ...]) -> Counter[tuple[str, ...
     return _together(masks, len(table))
 
 
+def _empty(table: pa.Table, names: tuple[str, ...]) -> Counter[tuple[str, ...]]:
+    """Count the sets of columns that are null or * together."""
+    masks = dict(zip(names, empty_cells(table, names, "count"), strict=True))
+    return _together({name: mask for name, mask in masks.items() if mask.any()}, len(table))
+
+
 def _blanked(before: pa.Table, after: pa.Table, names: tuple[str, ...]) -> Counter[tuple[str, ...]]:
     """Count the sets of columns that lost their values together."""
     masks = {
@@ -162,6 +176,20 @@ def _together(masks: dict[str, np.ndarray], n: int) -> Counter[tuple[str, ...]]:
     return found
 
 
+def by_column(patterns: Counter[tuple[str, ...]], columns: Sequence[str]) -> dict[str, int]:
+    """Count the rows in which each column is part of their pattern."""
+    found = dict.fromkeys(columns, 0)
+    for together, count in patterns.items():
+        for name in together:
+            found[name] += count
+    return found
+
+
+def touching(patterns: Counter[tuple[str, ...]], columns: Sequence[str]) -> int:
+    """Count the rows with any of some columns in their pattern."""
+    return sum(n for together, n in patterns.items() if not set(together).isdisjoint(columns))
+
+
 def _bad_weight(table: pa.Table, weight: str | None, rows: np.ndarray) -> tuple[int, float] | None:
     if weight is None:
         return None
@@ -178,6 +206,8 @@ def _both_looks(one: Look, other: Look) -> Look:
         changed=one.changed | other.changed,
         patterns=(one.patterns[0] + other.patterns[0], one.patterns[1] + other.patterns[1]),
         quasi_nulls=one.quasi_nulls + other.quasi_nulls,
+        quasi_empty=one.quasi_empty + other.quasi_empty,
+        empty=one.empty + other.empty,
         blanked=one.blanked + other.blanked,
         gone=one.gone + other.gone,
         sample=one.sample + other.sample,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from discreet.recipe.recipe import Step
 
 # What a plan should say, and what it says: name, recipe's value, plan's value.
 Pairs = Iterator[tuple[str, Any, Any]]
+# The highest degree that regression on ordered partitions tries where it chooses.
+_HIGHEST = 6
 
 
 def not_as_asked(step: Step, plan: StepPlan) -> str | None:
@@ -56,7 +59,7 @@ def _groups(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
         yield "k", given["k"], column["k"]
     yield "k records in each group", True, bool(np.min(column["counts"]) >= column["k"])
     yield "encoding", given["encoding"], column["encoding"]
-    yield from _spikes(given, column)
+    yield from _points(given, column)
     if given["keep_ties"]:
         yield "splitting of equal values", False, "splits" in column
 
@@ -65,15 +68,23 @@ def _parts(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     """Compare parts; a column of few values has fewer points than asked for."""
     column = plan["columns"][name]
     points = given.get("n_points")
+    if given.get("ties", "merge") != "merge" and isinstance(points, int):
+        # Twice as many quantiles coincide wherever so many do.
+        low, high = (points, 2 * points) if given["ties"] == "raise_c" else (1, points)
+        yield "c as ties allow", True, low <= column["c"] <= high
+        points = column["c"]
     if points is not None and not isinstance(points, str):
         spikes = len(column.get("spikes", ()))
         yield "n_points kept", True, len(column["points"]) - spikes <= points
     yield "min_count kept", True, bool(np.min(column["counts"]) >= given["min_count"])
     yield "encoding", given["encoding"], column["encoding"]
-    yield from _spikes(given, column)
+    yield from _points(given, column)
 
 
-def _spikes(given: dict[str, Any], column: dict[str, Any]) -> Pairs:
+def _points(given: dict[str, Any], column: dict[str, Any]) -> Pairs:
+    """Compare what stands for the parts; of the kinds of centres a plan tells only the drawn."""
+    drawn = "resampled-mean"
+    yield "drawing of points", given["representative"] == drawn, "representative" in column
     if given["spikes"] == "group":
         yield "keeping of spikes", False, "spikes" in column
 
@@ -82,11 +93,17 @@ def _multiples(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     column = plan["columns"][name]
     if given["base"] is not None:
         yield "base", float(given["base"]), column["base"]
-    if given["bases"] is not None:
+    elif given["bases"] == "nice":
+        digits = Decimal(repr(column["base"])).normalize().as_tuple().digits
+        yield "base is nice", True, digits in [(1,), (2,), (2, 5), (5,)]
+    elif given["bases"] != "smallest":
         yield "base among bases", True, column["base"] in [float(base) for base in given["bases"]]
     if given["min_attraction"] is not None and given["encoding"] == "group":
         kept = bool(np.min(column["counts"]) >= given["min_attraction"])
         yield "min_attraction kept", True, kept
+    # Plans of before there was a choice have neither.
+    yield "rounding", given["rounding"], column.get("rounding", "nearest")
+    yield "ends", given["ends"], column.get("ends", "closed")
     yield "encoding", given["encoding"], column["encoding"]
 
 
@@ -137,12 +154,20 @@ def _porop(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "k", given["k"], joint["k"]
     yield "second_k", given["second_k"] or given["k"], joint["second_k"]
     degree = given.get("degree", 1)
+    if isinstance(degree, str):
+        # The plan tells what each degree loses and discloses: the lowest mean is taken.
+        tried, chunks = min(_HIGHEST, joint["second_k"] - 1), len(joint["deviations"])
+        figures = [np.asarray(joint.get(name, ())) for name in ("losses", "risks")]
+        yield "figures of degrees", [tried * chunks] * 2, [one.size for one in figures]
+        degree = 1 + np.add(*figures).reshape(chunks, tried).argmin(axis=1)
+        yield "number of degrees", chunks, len(joint["degrees"])
     yield "degree", np.broadcast_to(degree, len(joint["degrees"])), joint["degrees"]
     yield "noise", given["noise"], joint["noise"]
     yield "noise_scale", given["noise_scale"], joint["noise_scale"]
     column = plan["columns"][name]
     yield "noise_floor above 0", given["noise_floor"] > 0, column["noise_floor"] > 0
     yield "keep_range", given["keep_range"], "lower" in column
+    yield "normalise", given["normalise"], "column" if "width" in column else "none"
 
 
 def _ipso(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:

@@ -47,6 +47,7 @@ def faint_steps(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> Said
         if given.get("suppression_limit") == 1:
             yield f"{where} may suppress all records", "suppression_limit = 1"
         yield from _faint(where, step, given)
+        yield from _given_back(where, step, given)
         for model in given.get("privacy") or ():
             yield from _model(shown, where, model)
         if given.get("together") and step.method == "shuffle":
@@ -72,6 +73,27 @@ def _faint(where: str, step: Step, given: Mapping[str, Any]) -> Said:
         if one is not None and column not in matrices and too_faint(one):
             yield wrong, f"{name} = {one:g} leaves nearly every value what it was"
             return
+
+
+def _given_back(where: str, step: Step, given: Mapping[str, Any]) -> Said:
+    """Find curves with so many coefficients that they return the values they replace."""
+    degree = given.get("degree", 1)
+    if step.method not in ("porop", "lirop") or isinstance(degree, str) or given["noise_floor"] > 0:
+        return
+    most = max(degree) if isinstance(degree, list | tuple) else degree
+    k = given["second_k"] or given["k"]
+    more = "" if given["noise"] == "none" else ", or set noise_floor"
+    if most == k - 1:
+        yield (
+            f"{where} gives values back",
+            f"a curve of degree {most} goes through all {k} values of a chunk; lower degree{more}",
+        )
+    elif 2 * (most + 1) > k:
+        yield (
+            f"{where} gives values nearly back",
+            f"a curve of degree {most} has {most + 1} coefficients for the {k} values of a chunk; "
+            f"lower degree{more}",
+        )
 
 
 def _model(shown: Shown, where: str, model: Any) -> Said:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet.check.evidence import Plan, StepPlan
 from discreet.check.replay import Piece, computed, is_unknown, replay
-from discreet.check.replay.regression import porop_cells
+from discreet.check.replay.regression import pooled, porop_cells
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.engines.frame import joined
@@ -75,7 +75,7 @@ def _by_cell(
     """Return what becomes of each cell, and how far off it may be."""
     keys = [] if key is None else [pa.field("key", pa.uint64())]
     schema = pa.schema([pa.field("value", pa.float64()), *keys])
-    cells = frame.flat_map(partial(_cells, list(step["columns"]), key, before), schema, columns)
+    cells = frame.flat_map(partial(_cells, step["columns"], key, before), schema, columns)
     by = ["value", "key"] if keys and step["joint"].get("ties") == "key" else ["value"]
     first = cells.ranked(by, was="cell", stretch=_STRETCH)
     cells.remove()
@@ -132,14 +132,14 @@ def _before(
 
 
 def _cells(
-    names: list[str], key: str | None, before: Before, piece: pa.Table, rows: np.ndarray
+    plans: dict[str, Any], key: str | None, before: Before, piece: pa.Table, rows: np.ndarray
 ) -> tuple[pa.Table, np.ndarray]:
     columns = before(piece, rows)
     values, cells, keys = [], [], []
-    for i, name in enumerate(names):
+    for i, (name, own) in enumerate(plans.items()):
         (there,) = np.nonzero(~np.isnan(columns[name]))
-        values.append(columns[name][there] + 0.0)
-        cells.append(rows[there] * len(names) + i)
+        values.append(pooled(own, columns[name][there]) + 0.0)
+        cells.append(rows[there] * len(plans) + i)
         if key is not None:
             keys.append(row_numbers(piece[key], key)[there])
     found = {"value": np.concatenate(values)}

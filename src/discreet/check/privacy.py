@@ -79,11 +79,14 @@ def models(
     step: Step,
     plan: StepPlan | None,
     where: str = "",
+    company: Callable[[np.ndarray, np.ndarray, Counts], Counts] | None = None,
 ) -> list[Finding]:
     """Verify a step's models on distinct tuples, each of which some records, or units, have.
 
     Where classes do not reach beyond groups, `over` counts with these, and `where` says so. A unit
-    counts once for each value that it holds in a class.
+    counts once for each value that it holds in a class. With `company`, which gets the classes'
+    codes, the columns' sizes and the counts, a class has the values of others, too, and only
+    models of values are verified.
     """
     columns = [name for name in step.columns if name in shown.column_names]
     if not shown.tells_units:
@@ -96,7 +99,8 @@ def models(
     for position, model in enumerate(step.parameters()["privacy"]):
         said = f"{_say(model, shown.of_what)} over {', '.join(columns)}{where}"
         if not hasattr(model, "column"):
-            findings.append(_sizes(said, model.k, sizes, shown.noun))
+            if company is None:
+                findings.append(_sizes(said, model.k, sizes, shown.noun))
             continue
         if model.column not in shown.column_names:
             findings.append(Finding(said, "broken", f"column '{model.column}' is missing"))
@@ -111,9 +115,20 @@ def models(
             continue
         tuples, held = over(list(dict.fromkeys([*columns, model.column])))
         by = [name for name in tuples.column_names if name in columns or name == GROUP]
-        classes, _ = classes_of(*encode_columns(tuples, by))
+        codes, width = encode_columns(tuples, by)
+        classes, _ = classes_of(codes, width)
         tree = trees.get(str(position), [])
+        if (order := getattr(model, "order", None)) is not None:
+            assert spread is not None
+            if strange := [value for value in spread["values"] if value not in order]:
+                detail = f"'{strange[0]}', a value of the input, is not in the model's order"
+                findings.append(Finding(said, "broken", detail))
+                continue
+            spread = _in_order(spread, order)
         counts = _count(tuples[model.column], held, classes, sizes, spread, tree)
+        if company is not None:
+            first = np.unique(classes, return_index=True)[1]
+            counts = company(codes[:, first], width, counts)
         findings.append(_judge(said, model, counts, shown.noun))
     return findings
 
@@ -127,7 +142,8 @@ def _added(table: pa.Table, counts: np.ndarray, columns: Sequence[str]) -> Count
 
 
 def _say(model: Any, of_what: str) -> str:
-    given = {key: value for key, value in vars(model).items() if key not in ("model", "hierarchy")}
+    hidden = ("model", "hierarchy", "order")
+    given = {key: value for key, value in vars(model).items() if key not in hidden}
     given = {key: value for key, value in given.items() if value is not None}
     if of_what and "k" in given:
         given["k"] = f"{given['k']}{of_what}"
@@ -144,7 +160,7 @@ def _sizes(said: str, k: int, sizes: np.ndarray, noun: str) -> Finding:
 
 
 @dataclass(frozen=True)
-class _Counts:
+class Counts:
     """How often each class holds each value: one entry per pair that occurs.
 
     Records are units where these are counted: one that holds several values counts for each.
@@ -161,6 +177,7 @@ class _Counts:
 
     @property
     def p(self) -> np.ndarray:
+        """The share of each entry's value in its class."""
         return self.count / self.valued[self.group]
 
 
@@ -171,7 +188,7 @@ def _count(
     sizes: np.ndarray,
     spread: Mapping[str, Any] | None,
     tree: Any,
-) -> _Counts:
+) -> Counts:
     encoded = plain(column).combine_chunks().dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
     found = encoded.dictionary.cast(pa.string()).to_pylist()
@@ -188,7 +205,7 @@ def _count(
     pairs = classes[there] * max(len(q), 1) + codes[there]
     keys, number = np.unique(pairs, return_inverse=True)
     held = records[there]
-    return _Counts(
+    return Counts(
         group=keys // max(len(q), 1),
         value=keys % max(len(q), 1),
         count=total(number, held, len(keys)),
@@ -200,7 +217,14 @@ def _count(
     )
 
 
-def _judge(said: str, model: Any, counts: _Counts, noun: str) -> Finding:
+def _in_order(spread: Mapping[str, Any], order: Sequence[str]) -> Mapping[str, Any]:
+    """Put the plan's values, which are sorted, into the order that the model lists."""
+    place = {value: i for i, value in enumerate(order)}
+    moved = sorted(range(len(spread["values"])), key=lambda i: place[spread["values"][i]])
+    return {key: np.asarray(spread[key])[moved] for key in ("values", "counts")}
+
+
+def _judge(said: str, model: Any, counts: Counts, noun: str) -> Finding:
     if counts.foreign is not None:
         return Finding(said, "broken", f"'{counts.foreign}' is no value of the input")
     if model.model == "l-diversity":
@@ -227,17 +251,17 @@ def _judge(said: str, model: Any, counts: _Counts, noun: str) -> Finding:
 # l of each class
 
 
-def _distinct(model: Any, counts: _Counts) -> np.ndarray:
+def _distinct(model: Any, counts: Counts) -> np.ndarray:
     return np.bincount(counts.group, minlength=len(counts.sizes)).astype(float)
 
 
-def _entropy(model: Any, counts: _Counts) -> np.ndarray:
+def _entropy(model: Any, counts: Counts) -> np.ndarray:
     terms = -counts.p * np.log(counts.p)
     entropy = np.bincount(counts.group, terms, minlength=len(counts.sizes))
     return np.where(counts.valued > 0, np.exp(entropy), 0.0)
 
 
-def _recursive(model: Any, counts: _Counts) -> np.ndarray:
+def _recursive(model: Any, counts: Counts) -> np.ndarray:
     """Return l where r_1 < c (r_l + ... + r_m) holds, else 0."""
     order = np.lexsort((-counts.count, counts.group))
     group, count = counts.group[order], counts.count[order]
@@ -252,7 +276,7 @@ def _recursive(model: Any, counts: _Counts) -> np.ndarray:
 # Distance of each class from all
 
 
-def _rows_at_once(counts: _Counts) -> Any:
+def _rows_at_once(counts: Counts) -> Any:
     """Return p by class and value, some classes at a time."""
     step = max(1, _CELLS_AT_ONCE // max(len(counts.q), 1))
     for start in range(0, len(counts.sizes), step):
@@ -268,18 +292,18 @@ def _joined(parts: Iterable[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.empty(0), *parts])
 
 
-def _equal(counts: _Counts) -> np.ndarray:
+def _equal(counts: Counts) -> np.ndarray:
     return _joined(np.abs(p - counts.q).sum(axis=1) / 2 for p in _rows_at_once(counts))
 
 
-def _ordered(counts: _Counts) -> np.ndarray:
+def _ordered(counts: Counts) -> np.ndarray:
     steps = max(len(counts.q) - 1, 1)
     return _joined(
         np.abs(np.cumsum(p - counts.q, axis=1)).sum(axis=1) / steps for p in _rows_at_once(counts)
     )
 
 
-def _hierarchical(counts: _Counts) -> np.ndarray:
+def _hierarchical(counts: Counts) -> np.ndarray:
     """Half the sum of |p - q| at each level under the top, on the mean."""
     reached = []
     for p in _rows_at_once(counts):
@@ -292,7 +316,7 @@ def _hierarchical(counts: _Counts) -> np.ndarray:
     return _joined(reached)
 
 
-def _gains(counts: _Counts, model: Any) -> tuple[np.ndarray, np.ndarray]:
+def _gains(counts: Counts, model: Any) -> tuple[np.ndarray, np.ndarray]:
     q = counts.q[counts.value]
     most = np.full(len(q), float(model.beta))
     if model.enhanced:

@@ -1,22 +1,24 @@
-"""k-anonymity where a null equals anything, counted from its definition."""
+"""Privacy models where a null equals anything, counted from their definitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import Finding, finding
+from discreet.check.privacy import Counts, models
 from discreet.check.shown import UNIT, Shown
 from discreet.recipe.recipe import Step
 from discreet.table.classes import classes_of, encode, encode_columns, in_order
 
 
 def wildcard_k(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
-    """Verify k where a null equals anything, and count the records that this leaves exposed."""
+    """Verify the models where a null equals anything, and count whom this leaves exposed."""
     columns = [name for name in step.columns if name in shown.column_names]
-    k = max(model.k for model in step.parameters()["privacy"])
+    k = max(getattr(model, "k", 1) for model in step.parameters()["privacy"])
     if shown.tells_units:
         least, exposed = _in_units(shown, columns, k)
     else:
@@ -30,7 +32,55 @@ def wildcard_k(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]
         f"{worst} or more; but {exposed:,} {noun} share their own values, nulls included, with "
         f"fewer than {k}, and stand out to whoever knows what is missing"
     )
-    return [finding(said, worst if least < k else None, good)]
+    found = [finding(said, worst if least < k else None, good)]
+    if shown.tells_units:
+        # `match` is refused there, but a recipe may have been changed since.
+        beyond = [model for model in step.parameters()["privacy"] if hasattr(model, "column")]
+        needs = "matches are not counted in units beyond k-anonymity"
+        return found + [
+            Finding(f"{m.model}, a null equals anything", "not verifiable", needs) for m in beyond
+        ]
+    return found + models(shown, shown.over, step, plan, ", a null equals anything", _with_matches)
+
+
+def _with_matches(codes: np.ndarray, sizes: np.ndarray, counts: Counts) -> Counts:
+    """Give each class the values of all classes that agree with it wherever neither has a null."""
+    n, size = len(counts.sizes), max(len(counts.q), 1)
+    starts = np.searchsorted(counts.group, np.arange(n + 1))
+    keys, held = np.empty(0, np.int64), np.empty(0, np.int64)
+    every = np.full(n, True)
+    for some, some_in, others, others_in, groups in _meeting(codes, codes, sizes, True, every):
+        entry, of_other = _entries(starts, others)
+        pair, together = _sums(
+            others_in[of_other] * size + counts.value[entry], counts.count[entry]
+        )
+        at, of_some = _entries(np.searchsorted(pair // size, np.arange(groups + 1)), some_in)
+        keys = np.append(keys, some[of_some] * size + pair[at] % size)
+        held = np.append(held, together[at])
+        keys, held = _sums(keys, held)
+    group, value = np.divmod(keys, size)
+    return replace(
+        counts,
+        group=group,
+        value=value,
+        count=held,
+        sizes=matching(codes, sizes, counts.sizes),
+        valued=np.bincount(group, held, minlength=n).astype(np.int64),
+    )
+
+
+def _entries(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the entries of some rows, and by entry the place of its row among them."""
+    number = np.diff(starts)[rows]
+    of_row = np.repeat(np.arange(len(rows)), number)
+    first = np.cumsum(number) - number
+    return np.arange(len(of_row)) + np.repeat(starts[rows] - first, number), of_row
+
+
+def _sums(keys: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct keys in order, and the sum of the numbers of each."""
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(place, numbers, minlength=len(distinct)).astype(np.int64)
 
 
 def _in_units(shown: Shown, columns: list[str], k: int) -> tuple[int, int]:

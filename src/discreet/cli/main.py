@@ -17,7 +17,8 @@ from discreet.cli.demo import demo
 from discreet.cli.inspect import inspect
 from discreet.cli.report import report
 from discreet.cli.reproduce import reproduce
-from discreet.cli.search import search, sweep
+from discreet.cli.search import search
+from discreet.cli.sweep import sweep
 from discreet.errors import BadInput, BrokenPromise
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Search the best releases of a table, or try every combination of some choices."""
+"""Search the best releases of a table."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from discreet.errors import BadInput
 if TYPE_CHECKING:
     from discreet.tuning.front import Front
 
-_Recipe = Annotated[
+RecipeFile = Annotated[
     Path, typer.Option("--recipe", help="TOML file with roles, and the steps that are given.")
 ]
-_Risk = Annotated[str | None, typer.Option(help="Largest risk, such as 'linkage <= 0.05'.")]
-_Loss = Annotated[
+Risk = Annotated[str | None, typer.Option(help="Largest risk, such as 'linkage <= 0.05'.")]
+Loss = Annotated[
     str | None,
     typer.Option(help="Loss to go by, such as score, or its largest: 'information_loss <= 0.3'."),
 ]
-_Known = Annotated[
+Known = Annotated[
     str | None,
     typer.Option(
         help="What the intruder knows: quasi, all, or columns such as age,region; by default "
@@ -38,7 +38,7 @@ _Out = Annotated[
     Path | None,
     typer.Option("--out", help="Folder to write; by default FILE.front, beside the table."),
 ]
-_Seed = Annotated[int, typer.Option(help="Another one makes other draws.", min=0)]
+Seed = Annotated[int, typer.Option(help="Another one makes other draws.", min=0)]
 # Fewer recipes than this are hardly a search.
 _FEW = 50
 _Force = Annotated[bool, typer.Option("--force", help="Replace an existing front.")]
@@ -47,13 +47,13 @@ _Force = Annotated[bool, typer.Option("--force", help="Replace an existing front
 @options.reads_files
 def search(
     file: options.TableFile,
-    recipe: _Recipe,
-    risk: _Risk = None,
-    loss: _Loss = None,
+    recipe: RecipeFile,
+    risk: Risk = None,
+    loss: Loss = None,
     keep: Annotated[
         str | None, typer.Option(help="Columns to release in full detail, such as age,region.")
     ] = None,
-    known: _Known = None,
+    known: Known = None,
     minutes: Annotated[
         float | None, typer.Option(help="How long to search; 5 by default.", min=0)
     ] = None,
@@ -61,7 +61,7 @@ def search(
         int | None,
         typer.Option(help="How many recipes to try instead; a rerun gives the same.", min=1),
     ] = None,
-    seed: _Seed = 0,
+    seed: Seed = 0,
     out: _Out = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a search that was stopped.")
@@ -78,7 +78,7 @@ def search(
         raise BadInput("give --minutes or --evaluations, not both")
     if resume and force:
         raise BadInput("--resume goes on with what is there, and --force replaces it; choose one")
-    folder = _folder(file, out, resume or force)
+    folder = folder_for(file, out, resume or force)
     if evaluations is None and minutes is None:
         minutes = MINUTES
     with told_progress(minutes, evaluations) as progress:
@@ -88,7 +88,7 @@ def search(
             risk=risk,
             loss=loss,
             keep=_names(keep),
-            known=_who(known),
+            known=who(known),
             minutes=minutes,
             evaluations=evaluations,
             seed=seed,
@@ -101,39 +101,6 @@ def search(
     _print(front, file, folder, dialect, as_json, longer=front.evaluations < _FEW)
 
 
-@options.reads_files
-def sweep(
-    file: options.TableFile,
-    recipe: _Recipe,
-    risk: _Risk = None,
-    loss: _Loss = None,
-    known: _Known = None,
-    seed: _Seed = 0,
-    out: _Out = None,
-    force: _Force = False,
-    as_json: options.Json = False,
-    **dialect: str | None,
-) -> None:
-    """Try every combination of the choices that a recipe gives, such as k = [3, 5, 10]."""
-    from discreet.tuning.sweep import sweep as try_all
-
-    folder = _folder(file, out, force)
-    with told_progress(None, None) as progress:
-        front = try_all(
-            file,
-            recipe,
-            risk=risk,
-            loss=loss,
-            known=_who(known),
-            seed=seed,
-            out=folder,
-            force=force,
-            progress=progress,
-            dialect=dialect,
-        )
-    _print(front, file, folder, dialect, as_json)
-
-
 def _names(listed: str | None) -> list[str]:
     """Split a list of columns at commas; a name with a comma is in quotes."""
     if listed is None:
@@ -141,15 +108,17 @@ def _names(listed: str | None) -> list[str]:
     return [name.strip() for name in next(csv.reader([listed], skipinitialspace=True), [])]
 
 
-def _who(known: str | None) -> str | list[str] | None:
+def who(known: str | None) -> str | list[str] | None:
     """Return what the intruder knows: a word, or a list of columns."""
     return known if known in (None, "all", "quasi") else _names(known)
 
 
-def _folder(file: Path, out: Path | None, may_exist: bool) -> Path:
-    """Choose where the front goes, and refuse what is there before any work is done."""
+def folder_for(
+    file: Path, out: Path | None, may_exist: bool, kind: str = "front", go_on: bool = True
+) -> Path:
+    """Choose where the front or sweep goes, and refuse what is there before any work is done."""
     name = file.name.split(".")[0] or file.name
-    folder = out if out is not None else file.parent / f"{name}.front"
+    folder = out if out is not None else file.parent / f"{name}.{kind}"
     if folder.is_file():
         raise BadInput(f"{folder} is a file; choose a folder with --out")
     if not folder.absolute().parent.is_dir():
@@ -157,9 +126,9 @@ def _folder(file: Path, out: Path | None, may_exist: bool) -> Path:
     if folder.exists() and os.path.realpath(folder) == os.path.realpath(file):
         raise BadInput(f"{folder} is the table; choose another place with --out")
     if folder.exists() and not may_exist:
+        resume = "go on with --resume, " * go_on
         raise BadInput(
-            f"{folder} exists; choose another place with --out, go on with --resume, or replace "
-            "it with --force"
+            f"{folder} exists; choose another place with --out, {resume}or replace it with --force"
         )
     return folder
 
@@ -179,15 +148,15 @@ def _print(
         return
     # Only a search keeps what it has tried.
     how_on = " (--resume goes on)" if (folder / "journal.jsonl").exists() else ""
-    _say(_summary(content, file, how_on))
+    say(_summary(content, file, how_on))
     if longer:
-        _say("So few are only a start; --resume with more --minutes goes on from here.")
+        say("So few are only a start; --resume with more --minutes goes on from here.")
     for line in told(content, min(show.out.width, 100), LINES - longer):
-        _say(line)
-    _say("")
-    _say(f"All recipes: {folder / 'index.html'}, with files in {folder / 'recipes'}")
-    _say(f"Never share {folder}: it tells about the original. To protect the table, run")
-    _say(f"  {next_command}")
+        say(line)
+    say("")
+    say(f"All recipes: {folder / 'index.html'}, with files in {folder / 'recipes'}")
+    say(f"Never share {folder}: it tells about the original. To protect the table, run")
+    say(f"  {next_command}")
 
 
 def _summary(content: Mapping[str, Any], file: Path, how_on: str) -> str:
@@ -208,11 +177,17 @@ def _next(
     """Return the command that makes the recommended release."""
     recipe = next(p["recipe"] for p in content["points"] if p["name"] == content["best"])
     release = folder.parent / f"{folder.name.removesuffix('.front')}.release"
-    words = ["discreet", "protect", str(file), "--recipe", str(folder / recipe)]
+    return command_of(file, folder / recipe, release, dialect)
+
+
+def command_of(file: Path, recipe: Path, release: Path, dialect: Mapping[str, str | None]) -> str:
+    """Return the command that makes a release by a recipe."""
+    words = ["discreet", "protect", str(file), "--recipe", str(recipe)]
     for name, value in dialect.items():
         words += [] if value is None else [f"--{name}", value]
     return shlex.join([*words, "--out", str(release)])
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Print a line as it is."""
     show.out.print(text, markup=False, soft_wrap=True)

@@ -17,6 +17,7 @@ from discreet.assessment.figures import is_null, released_figures
 from discreet.check.manifest import Entry
 from discreet.flow.codebook import describe
 from discreet.flow.pseudonyms import kept_recipe
+from discreet.flow.told import empties
 from discreet.recipe.recipe import Recipe, Step
 
 
@@ -60,9 +61,35 @@ def public_facts(
         "household": None if household in pseudonyms else household,
         "pseudonyms": [name for name in released.column_names if name in pseudonyms],
         "nulls": log["nulls"]["policy"],
+        "null_rates": _null_rates(recipe, log, released),
         "suppressed": log.get("suppressed"),
         "blanked": _blanked_by_steps(log),
         "blanked_records": [n for s in log["steps"] if (n := s.get("records_touched"))],
+    }
+
+
+def _null_rates(
+    recipe: Recipe, log: Mapping[str, Any], released: pa.Table
+) -> dict[str, Any] | None:
+    """Return SRC, NVIr, NVRr and contamination, a * being as good as a null.
+
+    A reader can count the cells, and is told how many records are not there; of the original it is
+    told that it had no more of them, and not how many.
+    """
+    quasi = [name for name in released.column_names if name in recipe.roles.quasi]
+    if not quasi:
+        return None
+    cells, records = empties(released, quasi)
+    suppressed = log.get("suppressed") or {"records": 0, "left_out": 0}
+    gone = suppressed["left_out"]
+    n = max(1, released.num_rows + gone)
+    cells, records = cells + gone * len(quasi), records + gone
+    was = sum(log["nulls"]["cells"].get(name, 0) for name in quasi)
+    return {
+        "suppressed": suppressed["records"],
+        "value": cells / (n * len(quasi)),
+        "records": records / n,
+        "contaminated": cells >= was if cells or was else None,
     }
 
 

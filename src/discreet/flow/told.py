@@ -16,6 +16,7 @@ from discreet.table.columns import ends_of, kind_of
 from discreet.table.csv import cast
 from discreet.table.files import delimiter_of, format_of, parquet_files
 from discreet.table.formulas import unguarded, written_names
+from discreet.utility.nulls import empty_cells
 
 # Rows of a released table that pictures are made of.
 _SHOWN = 100_000
@@ -59,6 +60,7 @@ class Told:
 
 
 Look = tuple[dict[str, int], dict[str, pa.ChunkedArray]]
+Counts = tuple[int, int]
 
 
 def _look(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> Look:
@@ -77,6 +79,22 @@ def _both(one: Look, other: Look) -> Look:
 
 def _ends(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(ends_of(column), column.type)]) if len(column) else column
+
+
+def empties(released: pa.Table | Told, names: list[str]) -> Counts:
+    """Count the cells of some columns that are null or *, and the rows with any."""
+    if isinstance(released, pa.Table):
+        return _empties(tuple(names), released)
+    return released.released.fold(partial(_empties, tuple(names)), _add, names)
+
+
+def _empties(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray | None = None) -> Counts:
+    found = empty_cells(piece, names, "count")
+    return int(found.sum()), int(found.any(axis=0).sum())
+
+
+def _add(one: Counts, other: Counts) -> Counts:
+    return one[0] + other[0], one[1] + other[1]
 
 
 def first_rows(path: Path, schema: pa.Schema) -> pa.Table:

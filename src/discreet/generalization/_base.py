@@ -12,7 +12,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._by_tuple import Recoded
 from discreet.generalization._groups import IN_WORDS
-from discreet.generalization.privacy import KAnonymity, confidential_columns, read_models
+from discreet.generalization.privacy import confidential_columns, read_models
 from discreet.method import Method
 from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.table.classes import encode
@@ -41,7 +41,7 @@ class Recoding(Method):
 
     @property
     def promise(self) -> str | None:
-        """Every class keeps the privacy models, or every record matches k others."""
+        """Every class keeps the privacy models, or what every record matches does."""
         return "wildcard-k" if self.null_policy == "match" else "privacy-models"
 
     @property
@@ -60,20 +60,13 @@ class Recoding(Method):
         return read_models(self.privacy)
 
     def check_params(self) -> None:
-        """Refuse raw records that nobody allowed, and nulls that match beyond k-anonymity."""
-        models = self.models
+        """Refuse raw records that nobody allowed."""
         super().check_params()
         if self.small_group == "append" and not self.allow_disclosure:
             raise BadInput(
                 "small_group = 'append' releases records as they are; set allow_disclosure = true "
                 "if that may be, or use small_group = 'suppress'"
             )
-        for model in models:
-            if self.null_policy == "match" and not isinstance(model, KAnonymity):
-                raise BadInput(
-                    f"null_policy = 'match' is for k-anonymity alone, not for {model.model}; "
-                    "use 'segregate'"
-                )
 
     def _run(self, given: Given) -> Outcome:
         """Treat the columns together."""

@@ -13,13 +13,15 @@ import pyarrow as pa
 from discreet.generalization.ladder import TOP, Ladder
 
 NullPolicy = Literal["segregate", "value", "suppress", "match"]
-# What becomes of nulls under each policy; contamination is Mondrian's alone.
+# What becomes of nulls under each policy; the last two are Mondrian's alone.
 IN_WORDS = {
     "value": "a null is one more value",
     "suppress": "records with a null are suppressed",
-    "match": "a null matches any value, which is wildcard k-anonymity only",
+    "match": "a null matches any value, so that the models hold with wildcards only",
     "segregate": "records with and without nulls are treated apart",
     "contaminate": "a column with a null in a class is released as *",
+    "semi-partition": "nulls are cut off from values, with records that lose theirs as company "
+    "where they are too few",
 }
 Segregate = Literal["any", "pattern"]
 SmallGroup = Literal["suppress", "append"]

@@ -6,47 +6,79 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from discreet.errors import BadInput
 from discreet.generalization._tuples import Tuples
+from discreet.generalization.privacy import Bound
 from discreet.kernels.lattice import Lattice, Table
-from discreet.kernels.wildcard import wildcard_counts, wildcard_units
+from discreet.kernels.privacy import Rules
+from discreet.kernels.wildcard import wildcard_counts, wildcard_models, wildcard_units
+
+
+def check_units(bound: Bound) -> None:
+    """Refuse models of confidential values where units are counted."""
+    if bound.rules.units >= 0 and len(bound.codes):
+        raise BadInput(
+            "null_policy = 'match' is for k-anonymity alone where units are counted; use "
+            "'segregate'"
+        )
 
 
 class Matching:
     """Judges the classes of a node by the records, or the units, that they match.
 
-    `nullable` tells of each column whether its last leaf is a null, and `units` where units are
-    counted; -1 where records are.
+    `nullable` tells of each column whether its last leaf is a null.
     """
 
-    def __init__(self, nullable: Sequence[bool], k: int, units: int = -1) -> None:
-        self.nullable, self.k, self.units = nullable, k, units
+    def __init__(self, nullable: Sequence[bool], rules: Rules) -> None:
+        self.nullable, self.rules = nullable, rules
 
-    def suppressed(self, lattice: Lattice, table: Table, node: np.ndarray) -> np.ndarray:
-        """Return the suppressed records by class.
+    def judge(
+        self, lattice: Lattice, table: Table, node: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return suppressed records by class, and those that every finer node suppresses at least.
 
-        A suppressed record is company to none, so classes go until each of the rest matches k
-        of the rest. What stays at a node stays at every coarser one.
+        A suppressed record is company to none, so classes go until what each of the rest matches
+        keeps the models. What matches k records and so many distinct values at a node does so at
+        every coarser one; for the other models this need not be.
         """
         codes, sizes = self._codes(lattice, table, node)
         left, rest = np.arange(len(table.counts)), Tuples(lattice, table)
-        while len(left):
-            enough = self._enough(codes[left], sizes, rest)
-            if enough.all():
-                break
-            left, rest = left[enough], rest.part(enough)
+        left, rest = self._rest(codes, sizes, left, rest, False)
+        sure = table.counts.copy()
+        sure[left] = 0
+        if not len(self.rules.kinds):
+            return sure, sure
+        left, _ = self._rest(codes, sizes, left, rest, True)
         out = table.counts.copy()
         out[left] = 0
-        return out
+        return out, sure
 
-    def _enough(self, codes: np.ndarray, sizes: np.ndarray, classes: Tuples) -> np.ndarray:
-        """Tell which classes match k records or units."""
-        table = classes.table
-        if self.units < 0:
-            matched, _ = wildcard_counts(codes, sizes, table.counts, np.zeros(len(codes)))
-            return matched >= self.k
-        own, shared = classes.own(self.units), table.shared
-        starts = shared.starts if len(shared.starts) > 1 else np.zeros(len(own) + 1, np.int64)
-        return wildcard_units(codes, sizes, own, starts, shared.holdings, len(shared.place), self.k)
+    def _rest(
+        self, codes: np.ndarray, sizes: np.ndarray, left: np.ndarray, rest: Tuples, wholly: bool
+    ) -> tuple[np.ndarray, Tuples]:
+        """Take classes away until all that are left keep the models."""
+        while len(left):
+            kept = self._keeps(codes[left], sizes, rest, wholly)
+            if kept.all():
+                break
+            left, rest = left[kept], rest.part(kept)
+        return left, rest
+
+    def _keeps(
+        self, codes: np.ndarray, sizes: np.ndarray, classes: Tuples, wholly: bool
+    ) -> np.ndarray:
+        """Tell which classes keep the models with what they match."""
+        table, rules = classes.table, self.rules
+        if rules.units >= 0:
+            own, shared = classes.own(rules.units), table.shared
+            starts = shared.starts if len(shared.starts) > 1 else np.zeros(len(own) + 1, np.int64)
+            size = len(shared.place)
+            return wildcard_units(codes, sizes, own, starts, shared.holdings, size, rules.k)
+        if len(rules.offsets) > 1:
+            held = table.starts, table.values, table.numbers
+            return wildcard_models(codes, sizes, table.counts, *held, rules, wholly)
+        matched, _ = wildcard_counts(codes, sizes, table.counts, np.zeros(len(codes)))
+        return matched >= rules.k
 
     def _codes(
         self, lattice: Lattice, table: Table, node: np.ndarray

@@ -20,8 +20,17 @@ from discreet.generalization._tuples import number_tuples, places
 from discreet.generalization.ladder import TOP
 from discreet.generalization.privacy import Bound
 from discreet.kernels.lattice import members_of
-from discreet.kernels.mondrian import FORBIDS, MATCHES, NOTHING_HELD, VALUE, Held, mondrian
+from discreet.kernels.mondrian import (
+    FORBIDS,
+    MADE_UP,
+    MATCHES,
+    NOTHING_HELD,
+    VALUE,
+    Held,
+    mondrian,
+)
 from discreet.kernels.privacy import Rules, holds
+from discreet.kernels.semi_partition import semi_partition
 
 # The kernel counts the records of a bundle in 32 bits.
 _MOST_RECORDS = 2**31 - 1
@@ -237,7 +246,10 @@ class Partition:
     def _cut(self, group: Group, treatment: str, rules: Rules, nulls: int, relaxed: bool) -> None:
         cells = self._cells(np.flatnonzero(self.rows(group)), rules)
         held = NOTHING_HELD if rules.units < 0 else self._held
-        ends, low, high, null = mondrian(cells, *self._layout, rules, held, relaxed, nulls)
+        if nulls == MADE_UP:
+            ends, low, high, null = semi_partition(cells, *self._layout, rules.k)
+        else:
+            ends, low, high, null = mondrian(cells, *self._layout, rules, held, relaxed, nulls)
         classes = np.repeat(np.arange(len(ends), dtype=np.int32), np.diff(ends, prepend=0))
         self.classes[cells[:, -1]] = classes + self._count
         self._parts.append((low, high, null))

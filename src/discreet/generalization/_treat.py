@@ -24,7 +24,7 @@ from discreet.generalization._groups import (
     with_null,
 )
 from discreet.generalization._holdings import how_many, with_several
-from discreet.generalization._match import Matching
+from discreet.generalization._match import Matching, check_units
 from discreet.generalization._plan import describe_column, describe_group
 from discreet.generalization._recode import Budget, Infeasible, Round, Settings, recode
 from discreet.generalization._tuples import Tuples, collapse, lay_out
@@ -126,9 +126,7 @@ class Treatment:
             float(method.suppression_limit),
             *self._range(),
             method.round_share if method.local else None,
-            Matching([bool(null.any()) for null in nulls], k, self.bound.rules.units)
-            if self.null_policy == "match"
-            else None,
+            self._matching(nulls) if self.null_policy == "match" else None,
             self.draws,
         )
         if method.time_limit is not None:
@@ -153,6 +151,18 @@ class Treatment:
                 "null_policy"
             )
         self._tell_gap()
+
+    def _matching(self, nulls: np.ndarray) -> Matching:
+        """Judge by what records match, or refuse what cannot be judged so."""
+        rules = self.bound.rules
+        check_units(self.bound)
+        if self.method.local and len(rules.kinds):
+            raise BadInput(
+                "null_policy = 'match' with local = true is for k-anonymity and distinct "
+                "l-diversity: what one round adds to the matches of another may break other "
+                "models; use local = false"
+            )
+        return Matching([bool(null.any()) for null in nulls], rules)
 
     def _warm_up(self, group: Group) -> None:
         """Search a few records, so that compiling takes nothing from the time limit."""
@@ -190,7 +200,8 @@ class Treatment:
         for one in rounds:
             left[one.kept] = False
         done = _Done(replace(group, treatment=treatment), tuples, ids, rounds, left)
-        self._settle(done)
+        # Records with nulls would match suppressed ones too, and so may break their models.
+        self._settle(done, self.settings.matching is not None and len(self.bound.rules.kinds) > 0)
         return done
 
     def _settle(self, done: _Done, unsafe: bool = False) -> None:

@@ -55,8 +55,9 @@ class Generalize(Recoding):
         Largest share of records that may be suppressed, in each group.
     null_policy : {"segregate", "value", "suppress", "match"}
         Records with a null in a treated column are generalized apart from the others; a null is one
-        more value; such records are suppressed; or a null matches any value (for k-anonymity alone,
-        and no more than a wildcard: records may stay whose own class is smaller than k).
+        more value; such records are suppressed; or a null matches any value (no more than a
+        wildcard: what a record matches keeps the models, though its own class may be smaller than
+        k or less diverse).
     segregate : {"any", "pattern"}
         Under `"segregate"`: one group of records with nulls, or one for each set of columns that
         are null, sets with too few records together.

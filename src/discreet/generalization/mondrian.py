@@ -25,10 +25,13 @@ from discreet.generalization._groups import (
     warn_suppressed,
 )
 from discreet.generalization._holdings import with_several
+from discreet.generalization._match import check_units
 from discreet.generalization._partition import Partition, keeps
 from discreet.generalization._released import released
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.privacy import (
+    KAnonymity,
+    LDiversity,
     PrivacyModel,
     bind,
     distribution,
@@ -36,12 +39,13 @@ from discreet.generalization.privacy import (
     smallest_class,
     trees,
 )
-from discreet.kernels.mondrian import APART, FORBIDS, MATCHES, VALUE
+from discreet.kernels.mondrian import APART, FORBIDS, MADE_UP, MATCHES, VALUE
 from discreet.method import as_arrow, unit_codes
 from discreet.plan import JointPlan
 from discreet.table.classes import check_columns, classes_of, encode_columns
 
-NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate"]
+NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate", "semi-partition"]
+_NULLS = {"contaminate": FORBIDS, "match": MATCHES, "semi-partition": MADE_UP}
 
 
 class Mondrian(Recoding):
@@ -67,12 +71,14 @@ class Mondrian(Recoding):
         the median are shared out, in row order.
     enhanced : bool
         Cut nulls off from values where both sides keep the models.
-    null_policy : {"segregate", "value", "suppress", "match", "contaminate"}
+    null_policy : {"segregate", "value", "suppress", "match", "contaminate", "semi-partition"}
         What a null is. Records with and without are cut apart from each other; one more value,
         after the largest; the record is suppressed; what matches any value, joins the smaller side
-        of a cut and stays null (for k-anonymity alone, and no more than a wildcard: with their
-        nulls, records may stand out in their class); or its column cannot be cut where there is
-        one.
+        of a cut and stays null (for k-anonymity and distinct l-diversity, and no more than a
+        wildcard: with their nulls, records may stand out in their class); its column cannot be cut
+        where there is one; or it is cut off from values at each cut, and where nulls are too few,
+        some records join them and lose their value (Gong and others 2017; for k-anonymity of
+        records alone, and with `strict=False`).
     segregate : {"any", "pattern"}
         Under `"segregate"`: one group of records with nulls, or one for each set of columns that
         are null, sets with too few records together.
@@ -143,11 +149,30 @@ class Mondrian(Recoding):
         self.allow_disclosure = allow_disclosure
 
     def check_params(self) -> None:
-        """Refuse to cut nulls off where that is forbidden."""
+        """Refuse to cut nulls off where that is forbidden, and what semi-partition cannot do."""
         super().check_params()
-        if self.enhanced and self.null_policy == "contaminate":
+        if self.null_policy == "semi-partition" and self.strict:
             raise BadInput(
-                "enhanced cuts nulls off, which null_policy = 'contaminate' forbids; "
+                "null_policy = 'semi-partition' takes records from among their equals; set "
+                "strict = false"
+            )
+        for model in self.models:
+            counts = isinstance(model, KAnonymity)
+            if self.null_policy == "semi-partition" and not counts:
+                raise BadInput(
+                    "null_policy = 'semi-partition' is for k-anonymity alone, not for "
+                    f"{model.model}; use 'segregate'"
+                )
+            if self.null_policy == "match" and not counts and not _is_distinct(model):
+                raise BadInput(
+                    "null_policy = 'match' is for k-anonymity and distinct l-diversity here: what "
+                    f"a class matches beyond itself may break {model.model}; use generalize, or "
+                    "'segregate'"
+                )
+        if self.enhanced and self.null_policy in ("contaminate", "semi-partition"):
+            does = "forbids" if self.null_policy == "contaminate" else "does anyway"
+            raise BadInput(
+                f"enhanced cuts nulls off, which null_policy = '{self.null_policy}' {does}; "
                 "use one of them"
             )
 
@@ -232,9 +257,16 @@ class Mondrian(Recoding):
     ) -> Partition:
         """Cut the records into classes; `weights` are the records that each row stands for."""
         n = len(next(iter(columns.values())))
+        if units is not None and self.null_policy == "semi-partition":
+            raise BadInput(
+                "null_policy = 'semi-partition' counts records, and here units have several; use "
+                "'segregate'"
+            )
         bound = bind(read_models(self.privacy), others, n, weights, units)
+        if self.null_policy == "match":
+            check_units(bound)
         axes = {name: self._axis(name, column, weights) for name, column in columns.items()}
-        nulls = {"contaminate": FORBIDS, "match": MATCHES}.get(self.null_policy, VALUE)
+        nulls = _NULLS.get(self.null_policy, VALUE)
         nulls |= APART if self.enhanced else 0
         parts = Partition(axes, bound, nulls, self.strict, weights)
         self._treat(parts, others, weights, units)
@@ -297,7 +329,8 @@ class Mondrian(Recoding):
     ) -> None:
         """Cut each group into classes, or do what is to be done where it cannot be one itself."""
         k = smallest_class(read_models(self.privacy))
-        policy = "value" if self.null_policy == "contaminate" else self.null_policy
+        together = self.null_policy in ("contaminate", "semi-partition")
+        policy = "value" if together else self.null_policy
         groups = make_groups(
             parts.null,
             policy,
@@ -353,6 +386,11 @@ class Mondrian(Recoding):
         hierarchy = Hierarchy.from_spec(self.hierarchies[name])
         ladder, _ = hierarchy.bind_and_encode(column, name, weights)
         return in_tree(column, name, ladder)
+
+
+def _is_distinct(model: PrivacyModel) -> bool:
+    """Tell whether a model asks for distinct values, which more records cannot take away."""
+    return isinstance(model, LDiversity) and model.kind == "distinct"
 
 
 def _exposed(labels: Mapping[str, tuple[np.ndarray, pa.Array]], k: int, parts: Partition) -> int:

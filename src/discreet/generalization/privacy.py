@@ -29,6 +29,7 @@ from discreet.kernels.privacy import Rules
 from discreet.parameters import Constraints, Rule, check_declared, number, whole
 from discreet.table.classes import encode
 from discreet.table.columns import kind_of
+from discreet.table.listed import places_in
 
 Diversity = Literal["distinct", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -47,6 +48,15 @@ class _Declared:
         "t": number(least=0, most=1),
         "beta": number(above=0),
         "alpha": number(above=0, most=1),
+        "order": Rule(
+            wanted="a list of two or more different values",
+            good=lambda x: (
+                isinstance(x, list | tuple)
+                and all(isinstance(one, str) for one in x)
+                and len(x) == len(set(x)) > 1
+            ),
+            optional=True,
+        ),
     }
 
     def __post_init__(self) -> None:
@@ -117,21 +127,28 @@ class TCloseness(_Declared):
     column : str
         The confidential column.
     distance : {"equal", "ordered", "hierarchical"}
-        0.5 sum |p - q|; sum |cumulated (p - q)| / (m - 1), for numbers and ordered categories; or
-        the earth mover's distance where two values are (lowest common level) / height apart.
+        0.5 sum |p - q|; sum |cumulated (p - q)| / (m - 1), for numbers, ordered categories and text
+        with an `order`; or the earth mover's distance where two values are (lowest common level) /
+        height apart.
     hierarchy : Hierarchy or dict
         Of the column, for `"hierarchical"`.
+    order : list of str
+        Of a text column, for `"ordered"`: all its values, from one end to the other. Those that
+        the table does not hold are passed over: m is the number of those that it does.
 
     Examples
     --------
     >>> TCloseness(0.2, column="salary", distance="ordered")
-    TCloseness(t=0.2, column='salary', distance='ordered', hierarchy=None)
+    TCloseness(t=0.2, column='salary', distance='ordered', hierarchy=None, order=None)
+    >>> TCloseness(0.2, column="pain", distance="ordered", order=["none", "mild", "severe"]).order
+    ('none', 'mild', 'severe')
     """
 
     t: float
     column: str = field(kw_only=True)
     distance: Distance = field(default="equal", kw_only=True)
     hierarchy: Hierarchy | None = field(default=None, kw_only=True)
+    order: tuple[str, ...] | None = field(default=None, kw_only=True)
     model: Literal["t-closeness"] = field(default="t-closeness", init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -141,6 +158,13 @@ class TCloseness(_Declared):
                 f"the t-closeness of '{self.column}' needs a hierarchy where its distance is "
                 "'hierarchical', and takes none elsewhere"
             )
+        if self.order is not None:
+            if self.distance != "ordered":
+                raise BadInput(
+                    f"order belongs to distance = 'ordered', and that of '{self.column}' is "
+                    f"'{self.distance}'"
+                )
+            object.__setattr__(self, "order", tuple(self.order))
         if self.hierarchy is not None:
             object.__setattr__(self, "hierarchy", Hierarchy.from_spec(self.hierarchy))
 
@@ -374,12 +398,13 @@ class _Axis:
         """Return the position of a model's column, which is added where it is new."""
         name, ordered = model.column, getattr(model, "distance", None) == "ordered"
         hierarchy = getattr(model, "hierarchy", None)
-        key = (name, ordered if hierarchy is None else hierarchy)
+        order = getattr(model, "order", None)
+        key = (name, order or ordered if hierarchy is None else hierarchy)
         if key not in self._known:
             if hierarchy is not None:
                 codes, size = self._climb(hierarchy, column, name)
             else:
-                codes, size = ranks(column, name) if ordered else encode(column, name)
+                codes, size = ranks(column, name, order) if ordered else encode(column, name)
             held = _spread(codes, size, self.weights, self.units)
             if held.sum() == 0:
                 raise BadInput(f"the confidential column '{name}' holds only nulls")
@@ -435,16 +460,21 @@ def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
     return kernels.ALPHA, 0, (float(model.alpha), 0.0)
 
 
-def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
-    """Return the values of a column numbers in their order; nulls are -1."""
+def ranks(
+    column: pa.ChunkedArray, name: str, order: Sequence[str] | None = None
+) -> tuple[np.ndarray, int]:
+    """Return the values of a column numbers in their order, or a list's; nulls are -1."""
     kind = kind_of(column.type)
-    if kind == "ordered":
+    if order is not None:
+        column = places_in(order, column, name)
+    elif kind == "ordered":
         column = column.unify_dictionaries()
         chunks = [chunk.indices.cast(pa.int64()) for chunk in column.chunks]
         column = pa.chunked_array(chunks, pa.int64())
     elif kind not in ("numeric", "boolean"):
         raise BadInput(
-            f"column '{name}' is {kind} and has no order; use distance = 'equal' or 'hierarchical'"
+            f"column '{name}' is {kind} and has no order; give its values as order = [...], or "
+            "use distance = 'equal' or 'hierarchical'"
         )
     codes, size = encode(column, name)
     first = np.zeros(size, np.int64)

@@ -20,8 +20,9 @@ from numba import njit
 from discreet.kernels.privacy import holds
 
 # What a null is: one more value; cut off first, where that may be; what forbids to cut its column;
-# or what equals any value, and so goes to either side. The second may be added to the others.
-VALUE, APART, FORBIDS, MATCHES = 0, 1, 2, 4
+# or what equals any value, and so goes to either side. The second may be added to the others. The
+# last is what `semi_partition` does with them.
+VALUE, APART, FORBIDS, MATCHES, MADE_UP = 0, 1, 2, 4, 8
 # Passes that look for the median count in at most so many bins.
 _BINS = 1024
 

@@ -100,3 +100,27 @@ def bootstrap_means(values: np.ndarray, words: np.ndarray) -> np.ndarray:
             total += values[((words[s, -1] & low) * m) >> half] - values[0]
         means[s] = values[0] + total / values.size
     return means
+
+
+@njit(cache=True)
+def resampled_means(
+    records: np.ndarray, starts: np.ndarray, sizes: np.ndarray, words: np.ndarray, at: np.ndarray
+) -> np.ndarray:
+    """Return the mean of m * m values that are drawn from each part of m sorted records.
+
+    Part i picks by the words from `at[i]` on, two values by each.
+    """
+    half = np.uint64(32)
+    low = np.uint64(0xFFFFFFFF)
+    means = np.empty(starts.size)
+    for part in range(starts.size):
+        m = np.uint64(sizes[part])
+        start = starts[part]
+        total = 0.0
+        picks = sizes[part] * sizes[part]
+        for pick in range(picks):
+            word = words[at[part] + pick // 2]
+            bits = word >> half if pick % 2 else word & low
+            total += records[start + np.int64((bits * m) >> half)] - records[start]
+        means[part] = records[start] + total / picks
+    return means

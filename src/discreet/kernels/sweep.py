@@ -43,59 +43,73 @@ def climb(keys, counts, above, shift, mask):
 
 
 @njit(cache=True, nogil=True)
-def class_sums(keys, counts, shifts, masks, leaves, starts, domain, sizes):
-    """Sum over the kept classes of a node, and over the suppressed ones, for each k.
+def class_sums(keys, counts, shifts, masks, leaves, logs, starts, sizes):
+    """Sum over the kept classes of a node, for each k.
 
     `leaves` are those under the labels of the node's levels, column after column, between `starts`;
-    `domain` are those of each column. `sizes` are the k, in ascending order.
+    `logs` are the log10 of their shares. `sizes` are the k, in ascending order.
 
     Returns
     -------
     records : ndarray of int64, shape (3, k)
         Of the kept classes: their records, their number, the sum of their squares.
     products : ndarray of float64, shape (2, k)
-        Sums over kept records of the product of leaves, and of the log10 of the product of shares.
+        Sums over kept records of the product of leaves, and of the sum of logs.
     covered : ndarray of float64, shape (k, columns)
         Sum over kept records of the leaves under their label.
-    entropy : ndarray of float64, shape (k, columns)
-        Sum over the labels of suppressed records of -m log2(m / suppressed).
     """
     d, most = shifts.size, sizes.size
     records, products = np.zeros((3, most + 1), np.int64), np.zeros((2, most + 1))
     covered = np.zeros((most + 1, d))
-    held = np.zeros((most + 1, leaves.size), np.int64)
     for c in range(keys.size):
-        count = counts[c]
-        # Kept for the first `bucket` sizes.
-        bucket = most
-        while bucket > 0 and sizes[bucket - 1] > count:
-            bucket -= 1
-        product, share = 1.0, 1.0
+        count, bucket = counts[c], _bucket(sizes, counts[c])
+        product, log = 1.0, 0.0
         for a in range(d):
             label = starts[a] + np.int64((keys[c] >> shifts[a]) & masks[a])
             product *= leaves[label]
-            share *= leaves[label] / domain[a]
+            log += logs[label]
             covered[bucket, a] += count * leaves[label]
-            if bucket < most:
-                held[bucket, label] += count
         records[0, bucket] += count
         records[1, bucket] += 1
         records[2, bucket] += count * count
         products[0, bucket] += count * product
-        products[1, bucket] += count * np.log10(share)
-    entropy = np.zeros((most, d))
+        products[1, bucket] += count * log
     for b in range(most - 1, -1, -1):
         records[:, b] += records[:, b + 1]
         products[:, b] += products[:, b + 1]
         covered[b] += covered[b + 1]
-    total = records[0, 0]
+    return records[:, 1:], products[:, 1:], covered[1:]
+
+
+@njit(cache=True, nogil=True)
+def suppressed_entropy(keys, counts, shifts, masks, starts, sizes):
+    """Sum over the labels of suppressed records -m log2(m / suppressed), by k and column."""
+    d, most = shifts.size, sizes.size
+    held = np.zeros((most, starts[d]), np.int64)
+    gone = np.zeros(most, np.int64)
+    for c in range(keys.size):
+        bucket = _bucket(sizes, counts[c])
+        if bucket < most:
+            gone[bucket] += counts[c]
+            for a in range(d):
+                held[bucket, starts[a] + np.int64((keys[c] >> shifts[a]) & masks[a])] += counts[c]
+    entropy = np.zeros((most, d))
     for k in range(most):
-        gone = total - records[0, k + 1]
         if k:
             held[k] += held[k - 1]
+            gone[k] += gone[k - 1]
         for a in range(d):
             for label in range(starts[a], starts[a + 1]):
                 m = held[k, label]
                 if m > 0:
-                    entropy[k, a] -= m * np.log2(m / gone)
-    return records[:, 1:], products[:, 1:], covered[1:], entropy
+                    entropy[k, a] -= m * np.log2(m / gone[k])
+    return entropy
+
+
+@njit(cache=True, nogil=True)
+def _bucket(sizes, count):
+    """Return for how many of the sizes, the smallest first, a class is kept."""
+    bucket = sizes.size
+    while bucket > 0 and sizes[bucket - 1] > count:
+        bucket -= 1
+    return bucket

@@ -9,6 +9,8 @@ search of its own.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.privacy import holds, may_hold
+
 
 @njit(cache=True)
 def wildcard_counts(codes, sizes, counts, weights):
@@ -93,40 +95,78 @@ def wildcard_units(codes, sizes, own, starts, holdings, size, k):
     A tuple has `own` units that no other has, and the shared ones, below `size`, between
     `starts[i]` and `starts[i + 1]`. A tuple without nulls looks among those with one only.
     """
-    n, p = codes.shape
-    deficient = np.zeros(n, np.bool_)
-    for i in range(n):
-        for c in range(p):
-            deficient[i] |= codes[i, c] < 0
+    n = codes.shape[0]
+    deficient = _deficient(codes)
     everything, some = np.arange(n), np.flatnonzero(deficient)
     of_all, of_some = _postings(codes, sizes), _postings(codes[some], sizes)
     last, reached = np.full(size, -1), np.zeros(n, np.bool_)
     for q in range(n):
         found = _more(q, q, own, starts, holdings, last, 0)
-        among, (first, rows) = (everything, of_all) if deficient[q] else (some, of_some)
-        column, fewest = -1, among.size + 1
-        for c in range(p):
-            v = codes[q, c] + 1
-            if v > 0 and first[c, v + 1] - first[c, v] + first[c, 1] < fewest:
-                column, fewest = c, first[c, v + 1] - first[c, v] + first[c, 1]
-        if column < 0:
-            places = np.arange(among.size)
-        else:
-            v = codes[q, column] + 1
-            places = np.concatenate(
-                (
-                    rows[column, first[column, v] : first[column, v + 1]],
-                    rows[column, : first[column, 1]],
-                )
-            )
-        for place in places:
+        among, postings = (everything, of_all) if deficient[q] else (some, of_some)
+        for r in _candidates(codes[q], among, postings):
             if found >= k:
                 break
-            r = among[place]
             if r != q and _match(codes, q, r):
                 found = _more(q, r, own, starts, holdings, last, found)
         reached[q] = found >= k
     return reached
+
+
+@njit(cache=True)
+def wildcard_models(codes, sizes, counts, starts, values, numbers, rules, wholly):
+    """Tell of which tuples the records that they match satisfy the privacy models together.
+
+    A tuple's histogram of confidential values is between `starts[i]` and `starts[i + 1]`. If not
+    `wholly`, only what stays true for more records is looked at: k and the distinct values.
+    """
+    n = codes.shape[0]
+    deficient = _deficient(codes)
+    everything, some = np.arange(n), np.flatnonzero(deficient)
+    of_all, of_some = _postings(codes, sizes), _postings(codes[some], sizes)
+    histogram, kept = np.zeros(rules.q.size, np.int64), np.zeros(n, np.bool_)
+    for q in range(n):
+        histogram[:] = 0
+        size = _pile(q, counts, starts, values, numbers, histogram)
+        among, postings = (everything, of_all) if deficient[q] else (some, of_some)
+        for r in _candidates(codes[q], among, postings):
+            if r != q and _match(codes, q, r):
+                size += _pile(r, counts, starts, values, numbers, histogram)
+        kept[q] = holds(rules, size, histogram) if wholly else may_hold(rules, size, histogram)
+    return kept
+
+
+@njit(cache=True)
+def _pile(r, counts, starts, values, numbers, histogram):
+    """Add the values of tuple r to a histogram; return its records."""
+    for e in range(starts[r], starts[r + 1]):
+        histogram[values[e]] += numbers[e]
+    return counts[r]
+
+
+@njit(cache=True)
+def _deficient(codes):
+    """Tell which tuples have a null."""
+    found = np.zeros(codes.shape[0], np.bool_)
+    for i in range(codes.shape[0]):
+        for c in range(codes.shape[1]):
+            found[i] |= codes[i, c] < 0
+    return found
+
+
+@njit(cache=True)
+def _candidates(tuple_, among, postings):
+    """Return the tuples that may match one, by its value with the fewest of them."""
+    first, rows = postings
+    column, fewest = -1, among.size + 1
+    for c in range(tuple_.size):
+        v = tuple_[c] + 1
+        if v > 0 and first[c, v + 1] - first[c, v] + first[c, 1] < fewest:
+            column, fewest = c, first[c, v + 1] - first[c, v] + first[c, 1]
+    if column < 0:
+        return among
+    v = tuple_[column] + 1
+    own = rows[column, first[column, v] : first[column, v + 1]]
+    return among[np.concatenate((own, rows[column, : first[column, 1]]))]
 
 
 @njit(cache=True)

@@ -47,7 +47,7 @@ def ends_of(degrees: np.ndarray, chunks: int) -> np.ndarray:
 
 def sum_of_products(n: int, k: int, ends: np.ndarray, values: np.ndarray, start: int) -> Sums:
     """Sum polynomials times values, for the chunks that are fitted on any of a stretch."""
-    first, stop = _fitted(n, k, start, len(values))
+    first, stop = fitted(n, k, start, len(values))
     begin = int(ends[first - 1]) if first else 0
     totals = np.zeros(ends[stop - 1] - begin)
     project(values, start, n, k, ends, first, stop, totals)
@@ -58,13 +58,21 @@ def sum_of_squares(
     n: int, k: int, ends: np.ndarray, coefficients: np.ndarray, values: np.ndarray, start: int
 ) -> Sums:
     """Sum the squares of what the fits miss in a stretch."""
-    first, stop = _fitted(n, k, start, len(values))
+    first, stop = fitted(n, k, start, len(values))
     squares = np.zeros(stop - first)
     misses(values, start, n, k, ends, first, stop, coefficients, squares)
     return first, squares
 
 
-def _fitted(n: int, k: int, start: int, m: int) -> tuple[int, int]:
+def summed(parts: list[Sums], size: int) -> np.ndarray:
+    """Add the sums of stretches, in their order: so the last bit does not depend on who summed."""
+    totals = np.zeros(size)
+    for start, sums in parts:
+        totals[start : start + len(sums)] += sums
+    return totals
+
+
+def fitted(n: int, k: int, start: int, m: int) -> tuple[int, int]:
     """Name the first of the chunks that are fitted on any of m values, and the first behind."""
     # The last chunk is fitted on the last k values, even those that are another's.
     return start // k, -(-n // k) if start + m > n - k else (start + m - 1) // k + 1
@@ -82,6 +90,34 @@ def in_memory(values: np.ndarray, stretch: int) -> Over:
 def on_engine(order: Frame) -> Over:
     """Go through the shares of a table in the second order."""
     return lambda work: order.fold(partial(_of_shares, work), _together, ["share"])
+
+
+# Columns in their own units, and brought to [0, 1] where that is asked for
+
+
+def scaled(plan: ColumnPlan, values: np.ndarray) -> np.ndarray:
+    """Bring a column to [0, 1] by its ends, if its plan has them; equal values become 0."""
+    if "width" not in plan:
+        return values
+    width = plan["width"]
+    return (values - plan["low"]) / width if width > 0 else values - plan["low"]
+
+
+def unscaled(plan: ColumnPlan, values: np.ndarray) -> np.ndarray:
+    """Bring a column back into its own units."""
+    return plan["low"] + plan["width"] * values if "width" in plan else values
+
+
+def floors_of(plans: dict[str, ColumnPlan]) -> np.ndarray:
+    """Return the least noise of each column, in the units in which all are pooled."""
+    return np.array([plan["noise_floor"] / (plan.get("width") or 1.0) for plan in plans.values()])
+
+
+def scaled_float(
+    as_float: AsFloat, plans: dict[str, ColumnPlan], name: str, cells: pa.ChunkedArray
+) -> np.ndarray:
+    """Read a column as numbers, scaled."""
+    return scaled(plans[name], as_float(name, cells))
 
 
 # The whole way, on an engine
@@ -286,8 +322,8 @@ class Releasing:
         if joint["noise"] == "perturbative":
             sd = np.abs(piece["share"].to_numpy() - fit)
         chunk = piece["place"].to_numpy() // joint["k"]
-        floors = np.array([plan["noise_floor"] for plan in self.plans.values()])
-        sd = np.maximum(joint["noise_scale"] * sd * self.widths[chunk], floors[column])
+        floors = floors_of(self.plans)[column]
+        sd = np.maximum(joint["noise_scale"] * sd * self.widths[chunk], floors)
         normal = np.zeros(len(cells))
         for i, draws in enumerate(self.draws):
             normal[column == i] = draws.normal(row[column == i])
@@ -297,6 +333,7 @@ class Releasing:
         return pa.table({"value": new}), cells
 
     def _finished(self, name: str, plan: ColumnPlan, values: np.ndarray) -> np.ndarray:
+        values = unscaled(plan, values)
         if "lower" in plan:
             np.clip(values, plan["lower"], plan["upper"], out=values)
         return self.rounded(name, values + 0.0)  # -0.0 is 0.0

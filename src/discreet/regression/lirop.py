@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from discreet.regression.porop import PoROP
 
@@ -29,6 +29,8 @@ class LiROP(PoROP):
         Least standard deviation of a cell's noise, as a share of its column's own.
     keep_range : bool
         Bring what lands outside a column's observed range to the nearer end of it.
+    normalise : {"none", "column"}
+        Pool the columns as they are, or each brought to [0, 1] by its own extremes.
     random_state : int, RandomState instance or None
         None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
         same state may give the original back; give each its own, or use `protect`.
@@ -55,4 +57,4 @@ class LiROP(PoROP):
     recipe_name: ClassVar[str] = "lirop"
     in_words: ClassVar[str] = "each value is replaced by a straight line's value plus random noise"
 
-    degree: int | list[int] = field(default=1, init=False)
+    degree: int | list[int] | Literal["auto"] = field(default=1, init=False)

@@ -17,16 +17,15 @@ from discreet.kernels.gram import normalise_chunks, release_chunks
 from discreet.kernels.sorting import sort_rows
 from discreet.method import RowBound
 from discreet.outcome import AsFloat, Given, Key, Outcome, Rounder, as_computed
-from discreet.parameters import Constraints, number, one_of, whole
+from discreet.parameters import Constraints, Rule, is_whole, number, one_of, whole
 from discreet.plan import ColumnPlan, JointPlan
-from discreet.regression import _ordered
-from discreet.regression._ordered import Over, ends_of
+from discreet.regression import _degrees, _ordered
+from discreet.regression._ordered import Over, ends_of, summed
 from discreet.threads import over_ranges
 from discreet.unchanged import share_unchanged, warn_unchanged
 
 Noise = Literal["synthetic", "perturbative", "none"]
-# Highest degree, in square roots of k, at which the fit is accurate; see `kernels.gram`.
-STEEPEST = 4.5
+Normalise = Literal["none", "column"]
 _MOST_CELLS = 2**31 - 1
 # Sorted values that are summed together, and that a thread takes at a time.
 STRETCH = 1 << 18
@@ -45,8 +44,9 @@ class PoROP(RowBound):
     ----------
     k : int
         Values in a chunk. Cells are counted over all columns, without nulls.
-    degree : int or list of int
-        Of the polynomials; a list has one for each chunk of the second pass.
+    degree : int, list of int or "auto"
+        Of the polynomials; a list has one for each chunk of the second pass. "auto" chooses the
+        one of 1 to 6 that has the lowest mean of loss and risk in the chunk.
     noise : {"synthetic", "perturbative", "none"}
         Normal noise whose standard deviation is the chunk's sqrt(SSE / k), or each value's own
         residual, or no noise.
@@ -58,6 +58,8 @@ class PoROP(RowBound):
         Least standard deviation of a cell's noise, as a share of its column's own.
     keep_range : bool
         Bring what lands outside a column's observed range to the nearer end of it.
+    normalise : {"none", "column"}
+        Pool the columns as they are, or each brought to [0, 1] by its own extremes.
     random_state : int, RandomState instance or None
         None draws a secret. Draws go by it alone: two releases of one table, or two waves, with the
         same state may give the original back; give each its own, or use `protect`.
@@ -65,7 +67,8 @@ class PoROP(RowBound):
     Attributes
     ----------
     plan_ : dict
-        Coefficients (of orthonormal polynomials on the positions) and deviations of each chunk.
+        Coefficients (of orthonormal polynomials on the positions) and deviations of each chunk;
+        with degree "auto" also the loss and the risk of each degree that was tried.
     unchanged_ : float
         Share of the values that came out as they went in.
 
@@ -102,10 +105,15 @@ class PoROP(RowBound):
         "second_k",
         "noise_floor",
         "keep_range",
+        "normalise",
     )
     constraints: ClassVar[Constraints] = {
         "k": whole(2),
-        "degree": whole(1, or_list="one degree for each chunk, or a number"),
+        "degree": Rule(
+            wanted='a whole number of at least 1, or "auto"',
+            good=lambda x: is_whole(x, 1) or (isinstance(x, str) and x == "auto"),
+            or_list="one degree for each chunk, or a number",
+        ),
         "noise": one_of(Noise, wanted=f"one of {', '.join(get_args(Noise))}"),
         "noise_scale": number(least=0),
         "second_k": whole(2, optional=True),
@@ -113,12 +121,13 @@ class PoROP(RowBound):
     }
 
     k: int
-    degree: int | list[int] = 2
+    degree: int | list[int] | Literal["auto"] = 2
     noise: Noise = "synthetic"
     noise_scale: float = 1.0
     second_k: int | None = None
     noise_floor: float = 0.0
     keep_range: bool = False
+    normalise: Normalise = "none"
     random_state: Any = None
 
     @property
@@ -136,15 +145,14 @@ class PoROP(RowBound):
         super().check_params()
         second_k = self._second_k
         for degree in self._degrees:
+            if isinstance(degree, str):
+                raise BadInput(
+                    'degree lists "auto"; give a whole number for each chunk, or "auto" alone'
+                )
             if degree >= second_k:
                 raise BadInput(
                     f"degree = {degree} needs chunks of more than {degree} values, but they have "
                     f"{second_k}; lower degree, or raise k"
-                )
-            if degree > STEEPEST * second_k**0.5:
-                raise BadInput(
-                    f"degree = {degree} is too high to be fitted accurately to chunks of "
-                    f"{second_k} values; take at most {int(STEEPEST * second_k**0.5)}"
                 )
         if self.is_random and self.noise_scale == 0:
             raise BadInput('noise_scale = 0 leaves no noise; if that is meant, set noise = "none"')
@@ -159,27 +167,29 @@ class PoROP(RowBound):
         return self.k if self.second_k is None else self.second_k
 
     @property
-    def _degrees(self) -> list[int]:
-        return list(self.degree) if isinstance(self.degree, list | tuple) else [self.degree]
+    def _degrees(self) -> list[Any]:
+        """Return the degrees that are given: none where they are chosen."""
+        if isinstance(self.degree, list | tuple):
+            return list(self.degree)
+        return [] if self.degree == "auto" else [self.degree]
 
     def _run(self, given: Given) -> Outcome:
         """Treat the columns together."""
         self.check_params()
         columns = given.columns
-        cells = np.column_stack(list(columns.values()))
         plans = {
             name: self._plan_of(name, *self._describe(values)) for name, values in columns.items()
         }
+        cells = np.column_stack([_ordered.scaled(plans[c], x) for c, x in columns.items()])
         order = self._first_pass(cells.ravel())
         joint = self._fit(len(order.values), _ordered.in_memory(order.values, STRETCH))
         released = self._normals(cells, [given.draws(name) for name in columns])
         del cells
-        floors = np.array([plan["noise_floor"] for plan in plans.values()])
-        self._release(order, joint, floors, released.reshape(-1))
+        self._release(order, joint, _ordered.floors_of(plans), released.reshape(-1))
         del order
         results = {}
         for i, (name, plan) in enumerate(plans.items()):
-            values = released[:, i]
+            values = _ordered.unscaled(plan, released[:, i])
             if self.keep_range:
                 np.clip(values, plan["lower"], plan["upper"], out=values)
             values += 0.0  # -0.0 is 0.0
@@ -208,13 +218,16 @@ class PoROP(RowBound):
         n = sum(int(column.n[0]) for column in found.values())
         low = min(float(column.low[0]) for column in found.values())
         high = max(float(column.high[0]) for column in found.values())
-        self._refuse(n, low, high)
+        self._refuse(n)
+        if self.normalise == "none":
+            self._refuse_far(low, high)
         plans = {
             name: self._plan_of(name, column.sd[0], column.low[0], column.high[0])
             for name, column in found.items()
         }
+        read = partial(_ordered.scaled_float, as_float, plans)
         order, lows, widths = _ordered.second_order(
-            frame, columns, as_float, key, n, int(self.k), STRETCH
+            frame, columns, read, key, n, int(self.k), STRETCH
         )
         joint = self._fit(n, _ordered.on_engine(order))
         if key is not None and not frame.positioned:
@@ -229,15 +242,16 @@ class PoROP(RowBound):
     def _describe(self, values: np.ndarray) -> tuple[float, float, float]:
         """Return a column's standard deviation and ends, where they are asked for."""
         sd, low, high = 0.0, np.nan, np.nan
-        present = values[~np.isnan(values)] if self.noise_floor or self.keep_range else values[:0]
+        ends = self.keep_range or self.normalise == "column"
+        present = values[~np.isnan(values)] if self.noise_floor or ends else values[:0]
         if self.noise_floor and len(present) > 1:
             sd = present.std(ddof=1)
-        if self.keep_range:
+        if ends:
             low, high = present.min(), present.max()
         return sd, low, high
 
     def _plan_of(self, name: str, sd: float, low: float, high: float) -> ColumnPlan:
-        """Note the noise that a column gets at least, and the range to keep."""
+        """Note the noise that a column gets at least, its ends, and the range to keep."""
         floor = float(self.noise_floor * sd)
         if self.noise_floor > 0 and floor == 0:
             raise BadInput(
@@ -246,6 +260,9 @@ class PoROP(RowBound):
                 "set noise_floor = 0"
             )
         plan: ColumnPlan = {"kind": "porop", "noise_floor": floor}
+        if self.normalise == "column":
+            self._refuse_far(low, high)
+            plan |= {"low": float(low), "width": float(high - low)}
         return plan | ({"lower": float(low), "upper": float(high)} if self.keep_range else {})
 
     def _first_pass(self, cells: np.ndarray) -> _Order:
@@ -253,22 +270,17 @@ class PoROP(RowBound):
         if len(cells) > _MOST_CELLS:
             raise BadInput(f"{len(cells)} cells are too many; treat fewer columns in one step")
         values, where = sort_rows(cells)
-        ends = values[[0, -1]] if len(values) else (0.0, 0.0)
-        self._refuse(len(values), *ends)
+        self._refuse(len(values))
+        self._refuse_far(values[0], values[-1])
         lows, widths = normalise_chunks(values, int(self.k))
         values, places = sort_rows(values)
         return _Order(values, places, where, lows, widths)
 
-    def _refuse(self, n: int, low: float, high: float) -> None:
-        """Refuse values that are too few, or that subtracting takes past the largest number."""
+    def _refuse(self, n: int) -> None:
+        """Refuse values that are too few, or of which there are other chunks than degrees."""
         for name, k in (("k", self.k), ("second_k", self._second_k)):
             if k > n:
                 raise BadInput(f"{name} = {k} is more than the {n} values there are; lower {name}")
-        if not math.isfinite(float(high) - float(low)):
-            raise BadInput(
-                f"values from {low:g} to {high:g} are too far apart for float64; "
-                "treat their columns in steps of their own"
-            )
         k, degrees = self._second_k, self._degrees
         chunks = -(-n // k)
         if isinstance(self.degree, list | tuple) and len(degrees) != chunks:
@@ -278,28 +290,38 @@ class PoROP(RowBound):
                 f"(of {n}); give one for each chunk"
             )
 
+    def _refuse_far(self, low: float, high: float) -> None:
+        """Refuse values that subtracting takes past the largest number."""
+        if not math.isfinite(float(high) - float(low)):
+            raise BadInput(
+                f"values from {low:g} to {high:g} are too far apart for float64; "
+                "treat their columns in steps of their own"
+            )
+
     def _fit(self, n: int, over: Over) -> JointPlan:
         """Fit every chunk of the second pass, whose n values `over` goes through in stretches."""
         k = int(self._second_k)
-        chunks = -(-n // k)
-        degrees = np.array(self._degrees)
-        ends = ends_of(degrees, chunks)
-        coefficients, squares = np.zeros(ends[-1]), np.zeros(chunks)
-        # In the order of the stretches, so that the last bit does not depend on who summed them.
-        for start, totals in over(partial(_ordered.sum_of_products, n, k, ends)):
-            coefficients[start : start + len(totals)] += totals
-        for start, totals in over(partial(_ordered.sum_of_squares, n, k, ends, coefficients)):
-            squares[start : start + len(totals)] += totals
+        found: JointPlan
+        if self.degree == "auto":
+            found = _degrees.chosen(n, k, self.noise, float(self.noise_scale), over)
+        else:
+            found = self._fit_given(n, k, over)
         return {
             "kind": "porop",
             "k": int(self.k),
             "second_k": k,
-            "degrees": degrees,
             "noise": self.noise,
             "noise_scale": float(self.noise_scale),
-            "coefficients": coefficients,
-            "deviations": np.sqrt(squares / k),
+            **found,
         }
+
+    def _fit_given(self, n: int, k: int, over: Over) -> JointPlan:
+        chunks, degrees = -(-n // k), np.array(self._degrees)
+        ends = ends_of(degrees, chunks)
+        coefficients = summed(over(partial(_ordered.sum_of_products, n, k, ends)), ends[-1])
+        squares = over(partial(_ordered.sum_of_squares, n, k, ends, coefficients))
+        deviations = np.sqrt(summed(squares, chunks) / k)
+        return {"degrees": degrees, "coefficients": coefficients, "deviations": deviations}
 
     def _normals(self, cells: np.ndarray, draws: list[Draws]) -> np.ndarray:
         """Draw for every cell by its row and column; NaN where null, 0 without noise."""
@@ -348,6 +370,12 @@ class PoROP(RowBound):
     @property
     def _why_unchanged(self) -> str:
         more = "set noise_floor" if self.is_random else "add noise"
+        degree, k = max(self._degrees, default=1), self._second_k
+        if 2 * (degree + 1) > k:
+            return (
+                f"a curve of degree {degree} follows nearly every value of a chunk of {k}; "
+                f"lower degree, {more}, or take another method"
+            )
         return (
             "many are equal, or k is small for so many, and the fit misses next to nothing; "
             f"raise k, {more}, or take another method"

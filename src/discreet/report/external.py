@@ -29,6 +29,7 @@ def external_report(facts: Facts) -> str:
         steps=[_step(step, facts["counts"]) for step in facts["steps"]],
         caveats=_caveats(facts),
         suppressed=_suppressed(facts),
+        null_rates=_null_rates(facts["null_rates"]),
         distributions=drawn,
         undrawn=max(0, len(facts["columns"]) - MOST_DRAWN),
     )
@@ -125,6 +126,26 @@ def _suppressed(facts: Facts) -> str:
         cells_of = counted(sum(blanked.values()), "cell")
         said += f" In all, {cells_of} blanked in {named(list(blanked))}."
     return f"{said} {local}" if cells else said
+
+
+def _null_rates(found: Facts | None) -> str:
+    """Say how much of what could be recognized is gone, and whether that is more than before."""
+    if found is None:
+        return ""
+    gone = found["suppressed"]
+    said = (
+        f"Of the cells by which people might be recognized, {share(found['value'])} are empty or "
+        f"* (NVIr), in {share(found['records'])} of the records (NVRr); {counted(gone, 'record')} "
+        f"{'was' if gone == 1 else 'were'} suppressed (SRC)."
+    )
+    if found["contaminated"] is None:
+        return said
+    if found["contaminated"]:
+        return (
+            f"{said} At least as many of these cells are empty or * as were empty in the "
+            "original, so that the release counts as contaminated."
+        )
+    return f"{said} Fewer of these cells are empty or * than were empty in the original."
 
 
 def _distributions(columns: list[Facts]) -> Iterator[tuple[str, Picture | None]]:

@@ -225,12 +225,29 @@ def _porop(part: StepPart, plan: Plan, done: Plan) -> None:
     degrees = sorted({int(degree) for degree in np.asarray(plan["degrees"])})
     fits = f"{counted(chunks, 'chunk')} of {plan['second_k']} values or so"
     part.facts.append(("polynomials", f"{fits}, of degree {figure(degrees)}"))
+    if "risks" in plan:
+        part.facts.append(("degrees chosen", _chosen(plan)))
     missed = float(np.mean(plan["deviations"]))
     noise = plan["noise"] if plan["noise"] == "none" else f"{plan['noise']} times "
     noise += "" if plan["noise"] == "none" else figure(float(plan["noise_scale"]))
     part.facts.append(("noise", f"{noise}; the fits miss {figure(missed)} of a chunk's width"))
     part.facts.append(("values that came out unchanged", share(done.get("unchanged"))))
     part.pictures.append(pictures.polynomials(part.columns, plan))
+
+
+def _chosen(plan: Plan) -> str:
+    """Say how often each degree was chosen, and what it came to."""
+    degrees = np.asarray(plan["degrees"])
+    taken = np.arange(len(degrees)), degrees - 1
+    loss, risk = (
+        float(np.reshape(plan[name], (len(degrees), -1))[taken].mean())
+        for name in ("losses", "risks")
+    )
+    often = (
+        f"{degree} for {counted(int(count), 'chunk')}"
+        for degree, count in zip(*np.unique(degrees, return_counts=True), strict=True)
+    )
+    return f"{', '.join(often)}; mean loss {figure(loss)} and risk {figure(risk)}"
 
 
 def _ipso(part: StepPart, plan: Plan, done: Plan) -> None:

@@ -13,10 +13,21 @@ import pyarrow as pa
 
 from discreet import datasets, utility
 from discreet.generalization import Generalize, Hierarchy, KAnonymity, Mondrian
+from discreet.generalization.quality import QualityName
 from discreet.reproduce import data
 from discreet.reproduce.results import Chart, Figure, Piece, averaged, paper_figures
-from discreet.reproduce.sweep import QUALITIES, Sweep
+from discreet.tuning.lattice import Best, EveryNode
 
+QUALITIES: dict[str, QualityName] = {
+    "Loss": "loss",
+    "Precision": "precision",
+    "NUE": "nue",
+    "NNUE": "nnue",
+    "DM": "discernibility",
+    "AEC": "average-class",
+    "AM": "ambiguity",
+    "EBM": "entropy-based",
+}
 PAPER = "Enhanced ARX anonymization: (K, R_n^N)-anonymity"
 SEEDS = 3
 SIZES = range(2, 21, 2)
@@ -48,7 +59,7 @@ _WHAT = {
     "NVRr": "share of records with a null (NVRr)",
 }
 TITLES = {
-    "1": "Eight patients, K = 2: cells of 16 that are null or *",
+    "1": "Eight patients, K = 2: what is null or *",
     **{
         table: f"Adult, {_WHAT[quantity]}, mean over k = 2, 4, ... 20: "
         + ", ".join(q for q, t in _TABLES[quantity].items() if t == table)
@@ -68,6 +79,7 @@ CHARTS = [
 # What the paper calls these baselines, where it does not say that a null is a value.
 NAMED = {"Loss": "suppress", "DM": "suppress", "Precision": MATCH, "NUE": MATCH}
 ENHANCED = "enhanced Mondrian"
+AS_IT_IS, CELLS = "the table as it is", "null or *"
 FOUR = "NVIr, |Q| = 4"
 PATIENTS = {
     "age": [14, 18, 25, 26, None, 37, None, 48],
@@ -96,12 +108,25 @@ def patients() -> Iterator[Figure]:
         "enhanced Mondrian": {"null_policy": "value", "enhanced": True},
         "segregated, enhanced Mondrian": {"null_policy": "segregate", "enhanced": True},
     }
-    lost = int(table.isna().sum().sum())
-    yield Figure("1", "the table as it is", "", "null or *", None, float(lost))
+    yield from _lost(AS_IT_IS, table.isna().to_numpy())
     for name, parameters in ways.items():
         released = Mondrian([KAnonymity(2)], **parameters).fit_transform(table)
-        lost = int((released.isna() | (released == "*")).sum().sum())
-        yield Figure("1", name, "", "null or *", None, float(lost))
+        yield from _lost(name, (released.isna() | (released == "*")).to_numpy())
+
+
+def _lost(name: str, empty: np.ndarray) -> Iterator[Figure]:
+    """Count the cells that are null or *, and give their shares in percent."""
+    given = paper_figures("deficient", "table", "policy", "quantity")
+    cells = int(empty.sum())
+    measured = {
+        CELLS: float(cells),
+        "% of the 16 cells": 100 * cells / empty.size,
+        "% of the 8 records": 100 * float(empty.any(axis=1).mean()),
+        # The disease is no quasi-identifier, and always there.
+        "% of all 24 cells": 100 * cells / (empty.size + len(empty)),
+    }
+    for quantity, value in measured.items():
+        yield Figure("1", name, "", quantity, given.get(("1", name, quantity)), value)
 
 
 @dataclass(frozen=True)
@@ -181,31 +206,40 @@ class Grid:
     def __init__(self, given: Nulled) -> None:
         self.given = given
         self.with_null = np.asarray(given.nulls.any(axis=1))
-        self.whole = Sweep(given.codes, given.maps)
-        self.complete = Sweep(given.codes[~self.with_null], given.maps)
-        self.deficient = Sweep(given.codes[self.with_null], given.maps)
-        self.value = self.whole.best(SIZES)
-        self.segregated = list(
-            zip(self.complete.best(SIZES), self.deficient.best(SIZES), strict=True)
+        self.whole = EveryNode(given.codes, given.maps, SIZES)
+        self.complete = EveryNode(given.codes[~self.with_null], given.maps, SIZES)
+        self.deficient = EveryNode(given.codes[self.with_null], given.maps, SIZES)
+        # By quality model, then by k.
+        self.cells = [(quality, k) for quality in QUALITIES for k in SIZES]
+        self.value, complete, deficient = (
+            [_best(tried, *cell) for cell in self.cells]
+            for tried in (self.whole, self.complete, self.deficient)
         )
+        self.segregated = list(zip(complete, deficient, strict=True))
 
     def rates(self) -> dict[Key, list[Rates]]:
         """Return the null rates by quality model and policy, one entry for each k."""
         found: dict[Key, list[Rates]] = {}
-        for best in self.value:
-            gone = self.whole.suppressed(best.levels, best.k)
+        for (quality, k), best in zip(self.cells, self.value, strict=True):
+            gone = self.whole.suppressed_rows(best.levels, k)
             rates = _rates(self.given, gone, best.levels)
-            found.setdefault((best.quality, "value"), []).append(rates)
-        for one, other in self.segregated:
+            found.setdefault((quality, "value"), []).append(rates)
+        for (quality, k), (one, other) in zip(self.cells, self.segregated, strict=True):
             gone = np.zeros(len(self.with_null), bool)
-            gone[~self.with_null] = self.complete.suppressed(one.levels, one.k)
-            if NAMED.get(one.quality) == "suppress":
+            gone[~self.with_null] = self.complete.suppressed_rows(one.levels, k)
+            if NAMED.get(quality) == "suppress":
                 rates = _rates(self.given, gone | self.with_null, one.levels)
-                found.setdefault((one.quality, "suppress"), []).append(rates)
-            gone[self.with_null] = self.deficient.suppressed(other.levels, other.k)
+                found.setdefault((quality, "suppress"), []).append(rates)
+            gone[self.with_null] = self.deficient.suppressed_rows(other.levels, k)
             rates = _rates(self.given, gone, other.levels)
-            found.setdefault((one.quality, "segregate"), []).append(rates)
+            found.setdefault((quality, "segregate"), []).append(rates)
         return found
+
+
+def _best(tried: EveryNode, quality: str, k: int) -> Best:
+    best = tried.best(k, QUALITIES[quality], aggregate="sum")
+    assert best is not None, "no limit on suppression"
+    return best
 
 
 def _generalized(given: Nulled, quality: str, k: int, policy: Any) -> Generalize:
@@ -239,10 +273,10 @@ def _named(given: Nulled) -> dict[Key, list[Rates]]:
 def _compare(given: Nulled, grid: Grid, number: int) -> Rates:
     """Compare `Generalize`'s search with trying all nodes; a different cell each time."""
     i = (13 * number) % len(grid.value)
-    best, pair = grid.value[i], grid.segregated[i]
+    (quality, k), best, pair = grid.cells[i], grid.value[i], grid.segregated[i]
     equal = 0
     for policy, nodes in (("value", [best]), ("segregate", pair)):
-        method = _generalized(given, best.quality, best.k, policy)
+        method = _generalized(given, quality, k, policy)
         levels = [tuple(one["levels"].values()) for one in method.levels_]
         gone = sum(node.suppressed for node in nodes)
         equal += levels == [node.levels for node in nodes] and method.suppressed_ == gone
@@ -281,7 +315,10 @@ def _rates(given: Nulled, suppressed: np.ndarray, levels: Sequence[int]) -> Rate
 
 
 def _null_rates(given: Nulled, released: pa.Table, suppressed: np.ndarray) -> Rates:
-    rates = utility.null_rates(given.table, released, QUASI, suppressed=suppressed, detail=True)
+    # By the paper's definition a * counts too, but its tables fit this.
+    rates = utility.null_rates(
+        given.table, released, QUASI, suppressed=suppressed, stars="value", detail=True
+    )
     return {
         "SRC": float(rates.suppressed),
         "NVIr": rates.value,

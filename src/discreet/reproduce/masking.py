@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from discreet import rounding
-from discreet.rounding._sizes import freedman_diaconis, quantiles
+from discreet.rounding._sizes import freedman_diaconis
 from discreet.table.summary import Summary, summarise
 
 RULE = "freedman-diaconis"
@@ -53,8 +53,8 @@ def masked(
         elif method == "EWD":
             new = _pooled(frame, rounding.EqualWidth(n_points=number).fit(frame))
         elif method == "EFD":
-            number = {c: _without_ties(summaries[c], n, raise_c) for c, n in number.items()}
-            new = _pooled(frame, rounding.EqualFrequency(n_points=number).fit(frame))
+            efd = rounding.EqualFrequency(n_points=number, ties="raise_c" if raise_c else "lower_c")
+            new = _pooled(frame, efd.fit(frame))
         elif method == "KMD":
             kmeans = rounding.KMeans(n_points=number, solver="lloyd", random_state=seed)
             new = kmeans.fit_transform(frame)
@@ -83,12 +83,6 @@ def _number(summary: Summary, size: int | str, column: str, by_size: bool) -> in
         return size
     c = freedman_diaconis(summary, column)
     return max(1, summary.n // c) if by_size else c
-
-
-def _without_ties(summary: Summary, c: int, raise_c: bool) -> int:
-    """Return the next number of parts, up or down, with distinct quantiles; c if there is none."""
-    options = range(c, summary.n) if raise_c else range(c, 0, -1)
-    return next((i for i in options if (np.diff(quantiles(summary, i)) > 0).all()), c)
 
 
 def _pooled(frame: pd.DataFrame, fitted: Any) -> np.ndarray:

@@ -26,6 +26,7 @@ def t_closeness(
     *,
     distance: Literal["equal", "ordered", "hierarchical"] = "equal",
     hierarchy: Mapping[Any, Sequence[Any]] | None = None,
+    order: Sequence[str] | None = None,
     units: Any = None,
 ) -> float:
     """Largest distance between a class's distribution and the table's.
@@ -35,17 +36,28 @@ def t_closeness(
     table, columns, confidential, units
         As in `l_diversity`.
     distance : {"equal", "ordered", "hierarchical"}
-        0.5 sum |p - q|; sum |cumulated (p - q)| / (m - 1), for numbers and ordered categories; or
-        the earth mover's distance with ground distance (lowest common level) / height.
+        0.5 sum |p - q|; sum |cumulated (p - q)| / (m - 1), for numbers, ordered categories and text
+        with an `order`; or the earth mover's distance with ground distance (lowest common level) /
+        height.
     hierarchy : mapping
         For `"hierarchical"`: of each value its coarser labels, the top last.
+    order : sequence of str
+        For `"ordered"` and text: all its values, from one end to the other. Those that the table
+        does not hold are passed over: m is the number of those that it does.
 
     Examples
     --------
     >>> table = pa.table({"zip": [1, 1, 2, 2], "pay": [10, 20, 30, 40]})
     >>> t_closeness(table, ["zip"], "pay"), t_closeness(table, ["zip"], "pay", distance="ordered")
     (0.5, 0.333...)
+    >>> table = pa.table({"zip": [1, 1, 2, 2], "pain": ["none", "mild", "severe", "mild"]})
+    >>> t_closeness(
+    ...     table, ["zip"], "pain", distance="ordered", order=["none", "mild", "severe"]
+    ... )
+    0.25
     """
+    if order is not None and distance != "ordered":
+        raise BadInput("order belongs to distance='ordered'")
     table, groups, classes = classes_and_column(table, columns, confidential)
     column = table[confidential]
     codes = None if units is None else unit_ids(table, units)
@@ -53,7 +65,7 @@ def t_closeness(
     if distance == "equal":
         reached = equal_distance(pairs(*encode(column, confidential)))
     elif distance == "ordered":
-        reached = ordered_distance(pairs(*ranks(column, confidential)))
+        reached = ordered_distance(pairs(*ranks(column, confidential, order)))
     elif distance == "hierarchical":
         if not hierarchy:
             raise BadInput("hierarchical t-closeness needs the hierarchy of the column")

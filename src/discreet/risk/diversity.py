@@ -159,14 +159,16 @@ def diversity_of(
     groups: np.ndarray,
     records: np.ndarray | None = None,
     units: np.ndarray | None = None,
+    order: Sequence[str] | None = None,
 ) -> Diversity:
     """Take three models at once, from one count, on classes that are numbered already.
 
-    t is ordered for numbers and ordered categories, equal for the others. Each entry is a record,
-    or stands for as many as `records` says; units count as in `l_diversity`.
+    t is ordered for numbers, ordered categories and text with an `order`, equal for the others.
+    Each entry is a record, or stands for as many as `records` says; units count as in
+    `l_diversity`.
     """
-    ordered = kind_of(column.type) in ("numeric", "ordered")
-    encoded = ranks(column, name) if ordered else encode(column, name)
+    ordered = order is not None or kind_of(column.type) in ("numeric", "ordered")
+    encoded = ranks(column, name, order) if ordered else encode(column, name)
     pairs = count_pairs(groups, int(groups.max(initial=-1)) + 1, *encoded, records, units)
     smallest = np.bincount(pairs.group, minlength=len(pairs.sizes)).min() if len(groups) else 0
     t = (ordered_distance if ordered else equal_distance)(pairs).max(initial=0.0)
@@ -180,8 +182,17 @@ def _take(t: Facts) -> Entry:
         # Where a record is alone l is 1 and says no more; before, that is the usual case.
         if when == "after" or t.frequencies[side].sample.min(initial=2) > 1:
             for c in columns:
-                found[c][when] = asdict(t.diversity(side, c))
+                found[c][when] = asdict(t.diversity(side, c, _order(t, c)))
     return {"columns": found} | t.counts
+
+
+def _order(t: Facts, column: str) -> Sequence[str] | None:
+    """Return the order of a column's values that a step's privacy model lists, if one does."""
+    for step in t.recipe.steps:
+        for model in step.parameters().get("privacy") or ():
+            if getattr(model, "order", None) and model.column == column:
+                return model.order
+    return None
 
 
 def _alone(t: Facts) -> str:

@@ -25,6 +25,7 @@ from discreet.table.classes import (
     renumber,
 )
 from discreet.table.columns import kind_of
+from discreet.table.listed import places_in
 from discreet.table.native import to_arrow
 
 
@@ -101,17 +102,22 @@ def counted(table: Any, columns: Sequence[str], confidential: str, units: Any = 
     return count_pairs(groups, classes, *encode(table[confidential], confidential), units=codes)
 
 
-def ranks(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, int]:
-    """Return the values' numbers, in their order."""
+def ranks(
+    column: pa.ChunkedArray, name: str, order: Sequence[str] | None = None
+) -> tuple[np.ndarray, int]:
+    """Return the values' numbers, in their order or in that of a list."""
     kind = kind_of(column.type)
-    if kind == "ordered":
+    if order is not None:
+        column = places_in(order, column, name)
+    elif kind == "ordered":
         column = column.unify_dictionaries()
         column = pa.chunked_array(
             [chunk.indices.cast(pa.int64()) for chunk in column.chunks], pa.int64()
         )
     elif kind not in ("numeric", "boolean"):
         raise BadInput(
-            f"column '{name}' is {kind} and has no order; use distance='equal' or 'hierarchical'"
+            f"column '{name}' is {kind} and has no order; give its values as order=[...], or use "
+            "distance='equal' or 'hierarchical'"
         )
     codes, size = encode(column, name)
     values = column.to_numpy(zero_copy_only=False)[any_row(codes, size)]

@@ -33,6 +33,7 @@ from discreet.rounding._plans import (
     represent,
     stochastic_point,
 )
+from discreet.rounding._resampled import RESAMPLED
 from discreet.rounding._sizes import SIZE, Size, group_size, point_count
 from discreet.rounding._spikes import (
     Spikes,
@@ -46,7 +47,7 @@ from discreet.table.summary import Summary, followed_by, summarise_sorted
 
 # Groups at the end of a range of values that are grouped again with the next range.
 CARRIED = 64
-Representative = Literal["mean", "median", "midpoint"]
+Representative = Literal["mean", "median", "midpoint", "resampled-mean"]
 Encoding = Literal["group", "nearest", "stochastic"]
 
 
@@ -85,8 +86,10 @@ class Rounding(ColumnMethod):
 
     @property
     def is_random(self) -> bool:
-        """True for the stochastic encoding."""
-        return self.encoding == "stochastic"
+        """True for the stochastic encoding and the re-sampled mean."""
+        # Not every method has a representative.
+        drawn = getattr(self, "representative", None) == RESAMPLED
+        return self.encoding == "stochastic" or drawn
 
     @property
     def draws_by_row(self) -> bool:
@@ -264,11 +267,11 @@ class GroupRounding(Rounding):
         k = group_size(self.k, summary, column)
         check_length(summary, k, "k", column)
         if self.spikes == "group":
-            return self._grouped(summary, k)
+            return self._grouped(summary, k, draws)
         rest, spikes = set_apart(summary, k, column)
-        return with_spikes(self._grouped(rest, k), spikes)
+        return with_spikes(self._grouped(rest, k, draws), spikes)
 
-    def _grouped(self, summary: Summary, k: int) -> ColumnPlan:
+    def _grouped(self, summary: Summary, k: int, draws: Draws) -> ColumnPlan:
         values, counts, held = summary.values, None, summary.holders
         if len(values) < summary.n:
             if self.keep_ties:
@@ -279,7 +282,7 @@ class GroupRounding(Rounding):
         back = None if held is None else last_starts(held.units, held.starts, held.size, k)
         ends = self.groups(values, counts, k, back)
         records = ends if counts is None else np.cumsum(counts)[ends - 1]
-        plan = draw_up(summary, records, self.representative) | {"k": k}
+        plan = draw_up(summary, records, self.representative, draws=draws) | {"k": k}
         if held is not None and held.count < summary.n:
             plan |= self.figures(values, counts, ends, k)
         return plan
@@ -315,10 +318,13 @@ class PartRounding(Rounding):
 
     def _merged(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         ends = self.parts(summary, column, draws)
-        points = represent(summary.values, summary.counts, ends, self.representative)
-        ends, points = merge_small(summary, ends, points, self.min_count, self.representative)
+        # Which parts are merged does not hang on what is drawn.
+        drawn = self.representative == RESAMPLED
+        by = "mean" if drawn else self.representative
+        points = represent(summary.values, summary.counts, ends, by)
+        ends, points = merge_small(summary, ends, points, self.min_count, by)
         records = np.cumsum(summary.counts)[ends - 1]
-        return draw_up(summary, records, self.representative, points)
+        return draw_up(summary, records, self.representative, None if drawn else points, draws)
 
 
 class PointRounding(PartRounding):

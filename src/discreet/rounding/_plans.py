@@ -13,12 +13,17 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.kernels.parts import part_means
 from discreet.plan import ColumnPlan
+from discreet.rounding._resampled import RESAMPLED, resampled
 from discreet.rounding._sizes import held_in_parts
 from discreet.table.summary import Holders, Summary
 
 
 def draw_up(
-    summary: Summary, ends: np.ndarray, representative: str, points: np.ndarray | None = None
+    summary: Summary,
+    ends: np.ndarray,
+    representative: str,
+    points: np.ndarray | None = None,
+    draws: Draws | None = None,
 ) -> ColumnPlan:
     """Draw up the plan of a partition.
 
@@ -28,9 +33,11 @@ def draw_up(
     ends : ndarray of int64
         End position of each part among the sorted records; an end between equal values splits
         them.
-    representative : {"mean", "median", "midpoint"}
+    representative : {"mean", "median", "midpoint", "resampled-mean"}
     points : ndarray, optional
         The parts' points, where the method itself chose them.
+    draws : Draws, optional
+        For the re-sampled mean.
 
     Returns
     -------
@@ -59,7 +66,7 @@ def draw_up(
         share = np.diff(borders, prepend=0)
         border = np.searchsorted(borders, ends) + 1
     if points is None:
-        points = represent(value, share, border, representative)
+        points = represent(value, share, border, representative, draws)
     starts = np.append(0, border[:-1])
     plan: ColumnPlan = {
         "kind": "cuts",
@@ -67,6 +74,8 @@ def draw_up(
         "points": points,
         "counts": np.diff(ends, prepend=0),
     }
+    if representative == RESAMPLED:
+        plan["representative"] = representative
     if summary.holders is not None:
         held = summary.holders
         if splits:  # of each record by itself
@@ -78,15 +87,22 @@ def draw_up(
 
 
 def represent(
-    values: np.ndarray, counts: np.ndarray, ends: np.ndarray, representative: str
+    values: np.ndarray,
+    counts: np.ndarray,
+    ends: np.ndarray,
+    representative: str,
+    draws: Draws | None = None,
 ) -> np.ndarray:
-    """Return the point of each part of sorted values with counts.
+    """Return the point of each part of sorted values with counts; the re-sampled mean is drawn.
 
     Examples
     --------
     >>> represent(np.array([1.0, 2.0, 9.0]), np.array([1, 2, 2]), np.array([2, 3]), "median")
     array([2., 9.])
     """
+    if representative == RESAMPLED:
+        assert draws is not None
+        return resampled(values, counts, ends, draws)
     starts = np.append(0, ends[:-1])
     first, last = values[starts], values[ends - 1]
     if representative == "mean":

@@ -26,8 +26,8 @@ class ChiMerge(SupervisedRounding):
     ----------
     alpha : float
         Level of significance, between 0 and 1; the smaller, the fewer points.
-    representative : {"mean", "median", "midpoint"}
-        The value that stands for a part.
+    representative : {"mean", "median", "midpoint", "resampled-mean"}
+        The value that stands for a part; the last is the mean of bootstrap samples' means.
     encoding : {"group", "nearest", "stochastic"}
         Replace a value by its own part's point, by the closest point, or by one of the two
         neighbouring points at random so that means are kept. Only `"group"` promises `min_count`.
@@ -39,7 +39,7 @@ class ChiMerge(SupervisedRounding):
         A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
         kept and the others are grouped without it.
     random_state : int, RandomState instance or None
-        For the stochastic encoding.
+        For the stochastic encoding and the re-sampled mean.
 
     Attributes
     ----------

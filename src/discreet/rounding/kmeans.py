@@ -34,8 +34,8 @@ class KMeans(PointRounding):
         The global optimum; or Lloyd's iteration from one random start, as in the literature.
     objective : {"l2", "l1"}
         What the optimum minimises: squared distances to means, or absolute ones to medians.
-    representative : {"mean", "median", "midpoint"}
-        The value that stands for a part.
+    representative : {"mean", "median", "midpoint", "resampled-mean"}
+        The value that stands for a part; the last is the mean of bootstrap samples' means.
     encoding : {"group", "nearest", "stochastic"}
         Replace a value by its own part's point, by the closest point, or by one of the two
         neighbouring points at random so that means are kept. Only `"group"` promises `min_count`.
@@ -47,7 +47,7 @@ class KMeans(PointRounding):
         A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
         kept and the others are grouped without it.
     random_state : int, RandomState instance or None
-        For the stochastic encoding and Lloyd's start.
+        For the stochastic encoding, the re-sampled mean and Lloyd's start.
 
     Attributes
     ----------

@@ -23,8 +23,8 @@ class MDLP(SupervisedRounding):
 
     Parameters
     ----------
-    representative : {"mean", "median", "midpoint"}
-        The value that stands for a part.
+    representative : {"mean", "median", "midpoint", "resampled-mean"}
+        The value that stands for a part; the last is the mean of bootstrap samples' means.
     encoding : {"group", "nearest", "stochastic"}
         Replace a value by its own part's point, by the closest point, or by one of the two
         neighbouring points at random so that means are kept. Only `"group"` promises `min_count`.
@@ -36,7 +36,7 @@ class MDLP(SupervisedRounding):
         A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
         kept and the others are grouped without it.
     random_state : int, RandomState instance or None
-        For the stochastic encoding.
+        For the stochastic encoding and the re-sampled mean.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ class Resampling(PointRounding):
         Number of points; by column where a mapping. A column with fewer distinct values gets
         fewer, with a warning.
     n_quantiles : int
-        Parts to resample from.
+        Parts to resample from; where quantiles coincide there are fewer, with a warning.
     max_draws : int
         Most samples per part; a part of fewer values is sampled once per value.
     centre : {"mean", "median"}
@@ -51,8 +51,8 @@ class Resampling(PointRounding):
         normal limit; medians are drawn exactly always.
     discretizer : {"kmeans", "equal-width", "equal-frequency"}
         How the centres become points.
-    representative : {"mean", "median", "midpoint"}
-        The value that stands for a part.
+    representative : {"mean", "median", "midpoint", "resampled-mean"}
+        The value that stands for a part; the last is the mean of bootstrap samples' means.
     encoding : {"group", "nearest", "stochastic"}
         Replace a value by its own part's point, by the closest point, or by one of the two
         neighbouring points at random so that means are kept. Only `"group"` promises `min_count`.
@@ -64,7 +64,7 @@ class Resampling(PointRounding):
         A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
         kept and the others are grouped without it.
     random_state : int, RandomState instance or None
-        For the samples and the stochastic encoding.
+        For all samples and the stochastic encoding.
 
     Attributes
     ----------
@@ -74,7 +74,8 @@ class Resampling(PointRounding):
         Records in each part.
     n_points_ : dict of str to int
     plan_ : dict of str to dict
-        Cuts, points and counts of each column.
+        Cuts, points and counts of each column; the `parts` that samples were drawn from, and
+        `parts_by_limit`, how many of them have means drawn from their normal limit.
 
     See Also
     --------
@@ -116,10 +117,11 @@ class Resampling(PointRounding):
 
     def _merged(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Make points from the centres, and send each value to the nearest."""
-        centres = summarise(self._centres(summary, column, draws))
+        drawn, told = self._centres(summary, column, draws)
+        centres = summarise(drawn)
         c = point_count(self.n_points, summary, column)
         ends = self.cut(centres, c, draws)
-        points = represent(centres.values, centres.counts, ends, self.representative)
+        points = represent(centres.values, centres.counts, ends, self.representative, draws)
         # A value halfway between two points goes to the lower one.
         borders = points[:-1] + np.diff(points) / 2
         ends = np.append(
@@ -129,9 +131,12 @@ class Resampling(PointRounding):
         self.tell_fewer(int(filled.sum()), c, summary, column)
         ends, points = merge_small(summary, ends[filled], points[filled], self.min_count, None)
         records = np.cumsum(summary.counts)[ends - 1]
-        return draw_up(summary, records, self.representative, points)
+        return draw_up(summary, records, self.representative, points) | told
 
-    def _centres(self, summary: Summary, column: str, draws: Draws) -> np.ndarray:
+    def _centres(
+        self, summary: Summary, column: str, draws: Draws
+    ) -> tuple[np.ndarray, ColumnPlan]:
+        """Draw the centres of all parts; also count the parts, and those drawn by their limit."""
         start, limits, centres = 0, 0, []
         ends = equal_frequency_ends(summary, self.n_quantiles)
         for part, end in enumerate(ends):
@@ -153,7 +158,17 @@ class Resampling(PointRounding):
                 f"than {MOST_RESAMPLED:,} values are drawn from their normal limit",
                 stacklevel=2,
             )
-        return np.concatenate(centres)
+        distinct = len(summary.values)
+        if len(ends) < self.n_quantiles and distinct > 1:
+            why = "frequent values make its quantiles coincide"
+            if distinct < self.n_quantiles:
+                why = f"it has only {distinct} distinct values"
+            warnings.warn(
+                f"column '{column}': samples are drawn from {len(ends)} parts, not "
+                f"{self.n_quantiles}: {why}",
+                stacklevel=2,
+            )
+        return np.concatenate(centres), {"parts": len(ends), "parts_by_limit": limits}
 
 
 def _means(part: Summary, samples: int, draws: Draws, stream: int) -> np.ndarray:

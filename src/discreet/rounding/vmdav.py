@@ -30,8 +30,8 @@ class VMDAV(GroupRounding):
         given these; by column where a mapping.
     gamma : float
         How readily a group grows; 0 gives groups of k.
-    representative : {"mean", "median", "midpoint"}
-        The value that stands for a group.
+    representative : {"mean", "median", "midpoint", "resampled-mean"}
+        The value that stands for a group; the last is the mean of bootstrap samples' means.
     encoding : {"group", "nearest", "stochastic"}
         Replace a value by its own group's point, by the closest point, or by one of the two
         neighbouring points at random so that means are kept. Only `"group"` promises k.
@@ -43,7 +43,7 @@ class VMDAV(GroupRounding):
         A value that at least k, and 5 % of all, share is grouped like any other, or it is
         kept and the others are grouped without it.
     random_state : int, RandomState instance or None
-        For the stochastic encoding.
+        For the stochastic encoding and the re-sampled mean.
 
     Attributes
     ----------

@@ -70,7 +70,9 @@ CONFIDENTIAL = _words(
 )
 
 # Cells that nearly always stand for a missing value, and those that may.
-MISSING = {"?", "n/a", "na", "nan", "null", "#n/a", "missing", ".", "-", "--", "*", "k.a.", "n.d."}
+MISSING = {
+    "?", "n/a", "na", "nan", "null", "#", "#n/a", "missing", ".", "-", "--", "*", "k.a.", "n.d.",
+}  # fmt: skip
 MAYBE_MISSING = {
     "none",
     "unknown",

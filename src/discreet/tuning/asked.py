@@ -68,7 +68,7 @@ class Asked:
     def privacy(self) -> list[dict[str, Any]]:
         """The models that every point must promise, as in a recipe."""
         given = self.search.get("privacy") or []
-        return [_plain(model) for model in (read_models(given) if given else [])]
+        return [plain_model(model) for model in (read_models(given) if given else [])]
 
 
 def read_asked(
@@ -82,7 +82,7 @@ def read_asked(
     >>> asked.names("keep")
     ['age']
     """
-    content = _content(recipe)
+    content = content_given(recipe)
     search = _table(content, "search")
     for key in search:
         if key not in _SEARCH:
@@ -101,7 +101,8 @@ def read_asked(
     return asked
 
 
-def _content(recipe: Any) -> dict[str, Any]:
+def content_given(recipe: Any) -> dict[str, Any]:
+    """Return what a recipe says, without the seeds of another run."""
     if isinstance(recipe, Recipe):
         content = recipe.model_dump(exclude_unset=True)
     elif isinstance(recipe, Mapping):
@@ -129,7 +130,7 @@ def _validate(asked: Asked) -> None:
             asked.recipe([{"columns": list(part.columns), **step} for step in option.steps])
 
 
-def _plain(model: Any) -> dict[str, Any]:
+def plain_model(model: Any) -> dict[str, Any]:
     """Return a privacy model as a recipe has it."""
     values = {key: value for key, value in asdict(model).items() if value is not None}
     if getattr(model, "hierarchy", None) is not None:

@@ -6,6 +6,7 @@ from seeds that nothing was chosen by.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.assessment.assessment import assess_frames
+from discreet.assessment.opened import suppressed_records
 from discreet.check import CheckReport
 from discreet.draws import derived
 from discreet.engines.choice import choose, open_engine
@@ -23,6 +26,7 @@ from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, BrokenPromise
 from discreet.flow.protection import prepare
 from discreet.flow.refusals import refuse_engine
+from discreet.flow.release import Release
 from discreet.recipe.recipe import Recipe
 from discreet.tuning.bounds import SCORES
 from discreet.tuning.figures import Figures
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.tuning.task import Task
 
 SEEDS = 5
+REFUSED, BROKEN = "refused by the flow", "did not pass the check"
 # Points that a front shows, and those of a quick one.
 MOST, FEW = 12, 4
 # Neighbours that are tried in place of a point that does not hold up, itself among them.
@@ -63,12 +68,18 @@ class NotConfirmed(Exception):
 
 
 @dataclass(frozen=True)
-class _Run:
+class Run:
+    """A release of some seed that passed its check."""
+
     before: pa.Table
     after: pa.Table
     figures: dict[str, float]
+    # Suppressed records and null rates of the quasi columns, where there are any.
+    nulls: dict[str, float]
     # All rows are there; of a part, other runs may have another one.
     whole: bool
+    # How long the flow and its check took.
+    seconds: float
 
 
 @dataclass
@@ -139,27 +150,49 @@ def confirm_one(
     """Measure one point on fresh seeds, or raise `NotConfirmed`; slow measures if asked for."""
     try:
         recipe = Recipe.from_dict(task.space.recipe(choice))
+    except BadInput as error:
+        raise NotConfirmed(REFUSED, str(error)) from None
+    runs, taken = run_on_fresh_seeds(task, recipe, seeds, seed, slow=slow)
+    return _point(task, choice, recipe, taken, _came(task, choice, runs[0]))
+
+
+def run_on_fresh_seeds(
+    task: Task,
+    recipe: Recipe,
+    seeds: int = SEEDS,
+    seed: int = 0,
+    *,
+    slow: bool = True,
+    more: bool = True,
+) -> tuple[list[Run], Taken]:
+    """Run a recipe with its check and measure it, or raise `NotConfirmed`.
+
+    Without `more`, risk and loss are all that is measured, and what standards are about.
+    """
+    try:
         drawn = {c for step in recipe.steps if step.build().is_random for c in step.columns}
         fresh = [derived(seed, "fresh", str(run)) for run in range(_seeds(recipe, seeds))]
         runs = [_run(task, recipe, one) for one in fresh]
-        taken = _taken(task, runs, drawn, slow)
+        taken = _taken(task, runs, drawn, slow, more)
     except BadInput as error:
-        raise NotConfirmed("refused by the flow", str(error)) from None
-    point = _point(task, choice, recipe, taken, _came(task, choice, runs[0]))
+        raise NotConfirmed(REFUSED, str(error)) from None
+    figures = means([found for found, _ in taken])
     for name, most in task.standards.items():
-        if point.measures.get(name, 0.0) > most:
-            raise NotConfirmed("broke a standard", f"{name} is {point.measures[name]:.3g}")
-    return point
+        if figures.get(name, 0.0) > most:
+            raise NotConfirmed("broke a standard", f"{name} is {figures[name]:.3g}")
+    return runs, taken
 
 
-def _taken(task: Task, runs: Sequence[_Run], drawn: Collection[str], slow: bool) -> Taken:
+def _taken(
+    task: Task, runs: Sequence[Run], drawn: Collection[str], slow: bool, more: bool
+) -> Taken:
     """Take the measures of each run; the intruder learns from the others."""
     taken = []
     for run in runs:
         others = [one.after for one in runs if one is not run and one.whole]
         # Slow measures hardly scatter: those of one run do.
         once = slow and run is runs[0]
-        found, columns = measured(task, run.before, run.after, others, drawn, slow=once)
+        found, columns = measured(task, run.before, run.after, others, drawn, slow=once, more=more)
         taken.append((found | run.figures, columns))
     return taken
 
@@ -170,35 +203,48 @@ def _seeds(recipe: Recipe, most: int) -> int:
     return most if drawn - {_TIES} else min(most, len(drawn) + 1)
 
 
-def _run(task: Task, recipe: Recipe, seed: int) -> _Run:
+def _run(task: Task, recipe: Recipe, seed: int) -> Run:
     """Protect and check the table with some seed."""
     seeded = recipe.model_copy(update={"seed": seed, "allow_predictable_seed": True})
     table = task.table if task.full is None else task.full
+    started = time.perf_counter()
     release = prepare(table, seeded, choose("auto", table))
     try:
         try:
             release.verify()
         except BrokenPromise as error:
             raise _broken(release.check, error) from None
+        seconds = time.perf_counter() - started
         assert release.check is not None
         left_out = len(release.left_out) / max(1, release.original.num_rows)
         figures = of_check(release.check) | {"suppressed": left_out}
         names = [n for n in release.finished.schema.names if n in release.original.schema.names]
         before, after = _pair(release.original, release.finished, names)
+        nulls = _nulls(release)
     finally:
         release.close()
-    return _Run(before, after, figures, isinstance(release.original, MemoryFrame))
+    whole = isinstance(release.original, MemoryFrame)
+    return Run(before, after, figures, nulls, whole, seconds)
+
+
+def _nulls(release: Release) -> dict[str, float]:
+    """Return SRC, NVIr and NVRr of a release."""
+    records = suppressed_records(release.plan)
+    frames = release.original, release.released, release.recipe
+    taken = assess_frames(*frames, suppressed=records, measures=["null_rates"]).utility
+    found: dict[str, float] = {"SRC": records}
+    if "null_rates" in taken:
+        found |= {"NVIr": taken["null_rates"]["after"], "NVRr": taken["null_rates"]["records"]}
+    return found
 
 
 def _broken(check: CheckReport | None, error: BrokenPromise) -> NotConfirmed:
     """Say which promise is broken first."""
     broken = check.having("broken") if check is not None else []
     if not broken:
-        return NotConfirmed("did not pass the check", str(error))
+        return NotConfirmed(BROKEN, str(error))
     first = broken[0]
-    return NotConfirmed(
-        "did not pass the check", f"{first.promise}, but {first.detail}", first.promise
-    )
+    return NotConfirmed(BROKEN, f"{first.promise}, but {first.detail}", first.promise)
 
 
 def _pair(original: Frame, finished: Frame, released: list[str]) -> tuple[pa.Table, pa.Table]:
@@ -225,7 +271,7 @@ def _stacked(
     return pa.concat_tables(before), pa.concat_tables(after)
 
 
-def _came(task: Task, choice: Choice, run: _Run) -> Came:
+def _came(task: Task, choice: Choice, run: Run) -> Came:
     """Say what a run made of the columns that are treated together, by the number of the part."""
     found = {}
     for number, part in enumerate(task.space.parts):
@@ -236,7 +282,7 @@ def _came(task: Task, choice: Choice, run: _Run) -> Came:
 
 
 def _point(task: Task, choice: Choice, recipe: Recipe, taken: Taken, came: Came) -> Point:
-    figures = _means([found for found, _ in taken])
+    figures = means([found for found, _ in taken])
     spread: dict[str, tuple[float, float]] = {
         key: (min(found[key] for found, _ in taken), max(found[key] for found, _ in taken))
         for key in ("risk", "loss", "score")
@@ -252,14 +298,14 @@ def _point(task: Task, choice: Choice, recipe: Recipe, taken: Taken, came: Came)
         loss,
         task.space.words(choice, words),
         figures,
-        _means([columns for _, columns in taken]),
+        means([columns for _, columns in taken]),
         spread,
         parts,
         left_out,
     )
 
 
-def _means(found: Sequence[dict[str, float]]) -> dict[str, float]:
+def means(found: Sequence[dict[str, float]]) -> dict[str, float]:
     """Return the mean of each figure over the runs that have it."""
     keys = dict.fromkeys(key for one in found for key in one)
     return {key: float(np.mean([one[key] for one in found if key in one])) for key in keys}
@@ -343,7 +389,7 @@ def confirmed_front(
         named,
         risk,
         loss,
-        rows=_rows_of(task),
+        rows=rows_of(task),
         searched_rows=task.table.num_rows,
         evaluations=evaluations,
         seconds=seconds(),
@@ -364,7 +410,7 @@ def _what_is_found(task: Task) -> str:
     return "households" if task.unit == task.space.base["roles"].get("household") else "units"
 
 
-def _rows_of(task: Task) -> int:
+def rows_of(task: Task) -> int:
     """Count the rows of what is released in the end."""
     full = task.table if task.full is None else task.full
     if isinstance(full, pa.Table):

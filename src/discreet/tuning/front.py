@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
-from discreet.check.folders import beside, clear_leftovers, is_file_target, siblings
 from discreet.errors import BadInput
 from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.report.front import front_page
-from discreet.tuning.journal import is_journal
+from discreet.tuning.folder import JOURNAL, RECIPES, Kind, check_folder, write_folder
 from discreet.tuning.points import Axis, Point
 from discreet.tuning.recommended import Recommendation, further, recommend
 from discreet.tuning.space import listed
@@ -32,9 +29,8 @@ recipes/NN.toml  the recipes, for `discreet protect`; seeds are drawn there, in 
 front.json       all of this for programs
 journal.jsonl    everything that was tried, for `--resume`
 """
-# What the folder of a front holds; a finished one has the first.
-_FRONT, _JOURNAL, _RECIPES = "front.json", "journal.jsonl", "recipes"
-_FILES = {_FRONT, _JOURNAL, _RECIPES, "index.html", "README"}
+_FRONT = "front.json"
+_KIND = Kind("front", _FRONT, frozenset({JOURNAL, RECIPES, "index.html", "README"}))
 # What the figures of points are called, in what unit, and which are better.
 FIGURES: dict[str, tuple[str, str, str]] = {
     "informed_linkage": ("found by an informed intruder", "share", "small"),
@@ -167,24 +163,12 @@ class Front:
         Path
             The folder.
         """
-        target = Path(folder)
-        check_front(target, force)
-        part = beside(target, "part")
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            make_private_folder(part)
-            self._write(part)
-            _put_in_place(part, target)
-        except OSError as error:
-            raise BadInput(f"cannot write to {target}: {error.strerror or error}") from None
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
-        return target
+        return write_folder(Path(folder), force, _KIND, self._write)
 
     def _write(self, part: Path) -> None:
         # The same search gives the same bytes, however long it takes.
         content = self.to_dict() | {"seconds": None}
-        make_private_folder(part / _RECIPES)
+        make_private_folder(part / RECIPES)
         for point in self.points:
             write_private(part / recipe_file(point), recipe_text(point, self))
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
@@ -194,48 +178,8 @@ class Front:
 
 
 def check_front(target: Path, force: bool) -> None:
-    """Refuse a folder that a front cannot be written to, before any work is done.
-
-    One that holds nothing but the journal of a search is taken. Nothing that is not of a front is
-    ever replaced.
-    """
-    if target.name in ("", "..") or target.is_symlink() or is_file_target(target):
-        raise BadInput(f"{target} cannot be written; name a folder that is to be made")
-    clear_leftovers(target)
-    if not os.path.lexists(target):
-        return
-    names = {path.name for path in target.iterdir()} if target.is_dir() else {target.name}
-    if target.is_dir() and (not names or (names == {_JOURNAL} and is_journal(target / _JOURNAL))):
-        return
-    if _FRONT not in names or not (target / _FRONT).read_bytes().startswith(b'{\n "version": '):
-        raise BadInput(f"{target} exists and is not a front, so it is not replaced")
-    if others := _not_of_a_front(target):
-        raise BadInput(
-            f"{target} is not replaced, because it also holds '{others[0]}'; move that elsewhere"
-        )
-    if not force:
-        raise BadInput(f"{target} exists; choose another place, or replace it with --force")
-
-
-def _not_of_a_front(folder: Path) -> list[str]:
-    """Name what is in the folder of a front and was not written by a search."""
-    names = [path.name for path in folder.iterdir() if path.name not in _FILES]
-    for path in (folder / _RECIPES).glob("*"):
-        if path.suffix != ".toml" or not path.stem.isdigit():
-            names.append(f"{_RECIPES}/{path.name}")
-    return sorted(names)
-
-
-def _put_in_place(part: Path, target: Path) -> None:
-    """Rename to the target, with the journal that is there; a front that is there goes last."""
-    journal = target / _JOURNAL
-    if journal.exists():
-        write_private(part / _JOURNAL, journal.read_bytes())
-    if target.exists():
-        os.rename(target, beside(target, "old"))
-    os.rename(part, target)
-    for path, _ in siblings(target, "old"):
-        shutil.rmtree(path, ignore_errors=True)
+    """Refuse a folder that a front cannot be written to, before any work is done."""
+    check_folder(target, force, _KIND)
 
 
 def recipe_file(point: Point) -> str:

@@ -82,9 +82,7 @@ def _choices(step: Any, number: int) -> list[dict[str, Any]]:
         raise BadInput(f"step {number} must be a table with a method and columns, not {step!r}")
     if "method" not in step:
         raise BadInput(f"step {number} has no method")
-    names = step["method"] if isinstance(step["method"], list) else [step["method"]]
-    if not names:
-        raise BadInput(f"step {number}: method is an empty list; name one at least")
+    names = names_of(step, number)
     _refuse_unknown(step, number, names)
     lists = [_lists(step, number, name) for name in names]
     count = sum(prod(len(values) for _, values in one) for one in lists)
@@ -108,23 +106,25 @@ def _combined(name: str, given: list[tuple[str, list[Any]]]) -> Iterator[dict[st
 
 def _lists(step: Mapping[str, Any], number: int, name: str) -> list[tuple[str, list[Any]]]:
     """Return the values of each parameter of a method, one where there is no choice."""
-    kinds = _kinds(name)
+    kinds = kinds_of(name)
     found = []
     for key, value in step.items():
         if key == "method" or (key not in kinds and key != "columns"):
             continue
-        choice = key != "columns" and isinstance(value, list) and not _fits(value, kinds[key])
+        choice = key != "columns" and isinstance(value, list) and not fits(value, kinds[key])
         if choice and not value:
             raise BadInput(f"step {number}: {key} is an empty list; name one value at least")
-        found.append((key, _distinct(value) if choice else [value]))
+        found.append((key, distinct(value) if choice else [value]))
     return found
 
 
-def _kinds(name: str) -> dict[str, Any]:
+def kinds_of(name: str) -> dict[str, Any]:
+    """Return the types of what a step of a method may say, but for its columns."""
     return {key: kind for key, kind, _ in parameters(find_method(name))} | _OF_STEPS
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def fits(value: Any, kind: Any) -> bool:
+    """Tell whether a value is of a type, as a recipe takes it."""
     adapter: TypeAdapter[Any] = TypeAdapter(
         kind, config=ConfigDict(strict=True, arbitrary_types_allowed=True)
     )
@@ -135,12 +135,16 @@ def _fits(value: Any, kind: Any) -> bool:
     return True
 
 
-def _distinct(values: list[Any]) -> list[Any]:
+def distinct(values: list[Any]) -> list[Any]:
+    """Return values without repetition."""
     return [value for place, value in enumerate(values) if value not in values[:place]]
 
 
-def _refuse_unknown(step: Mapping[str, Any], number: int, names: list[Any]) -> None:
-    """Refuse methods and parameters that there are not."""
+def names_of(step: Mapping[str, Any], number: int) -> list[str]:
+    """Return the methods that a step names, one or several to choose from."""
+    names = step["method"] if isinstance(step["method"], list) else [step["method"]]
+    if not names:
+        raise BadInput(f"step {number}: method is an empty list; name one at least")
     for name in names:
         if not isinstance(name, str):
             raise BadInput(f"step {number}: a method is a name, not {name!r}")
@@ -148,7 +152,12 @@ def _refuse_unknown(step: Mapping[str, Any], number: int, names: list[Any]) -> N
             find_method(name)
         except BadInput as error:
             raise BadInput(f"step {number}: {error}") from None
-    known = ["method", "columns", *dict.fromkeys(key for name in names for key in _kinds(name))]
+    return list(names)
+
+
+def _refuse_unknown(step: Mapping[str, Any], number: int, names: list[str]) -> None:
+    """Refuse parameters that there are not."""
+    known = ["method", "columns", *dict.fromkeys(key for name in names for key in kinds_of(name))]
     for key in step:
         if key not in known:
             where = f"step {number} ({' or '.join(names)})"

@@ -39,13 +39,15 @@ def measured(
     drawn: Collection[str] = (),
     *,
     slow: bool = True,
+    more: bool = True,
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Take every measure of a run; and the loss of each column.
 
     The intruder learns from the other runs; where there are none, from the run itself, and knows
     which columns were drawn. A measure that there is nothing for, such as numbers, is left out;
-    without `slow`, so are those that take most of the time and that no standard is about.
-    `risk` and `loss` are among them: what the front is drawn by.
+    without `slow`, so are those that take most of the time and that no standard is about; without
+    `more`, so are all that no standard is about. `risk` and `loss` are among them in any case: what
+    the front is drawn by.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Columns that a measure leaves out.
@@ -54,7 +56,8 @@ def measured(
         found["information_loss"] = float(np.mean([*columns.values()])) if columns else 0.0
         some = _some(before, run)
         for key, take in _MEASURES.items():
-            if key in _SLOW and not slow and key not in task.standards:
+            wanted = more and (slow or key not in _SLOW)
+            if not wanted and key not in task.standards:
                 continue
             try:
                 found[key] = float(take(*(before, run) if key in _WHOLE else some))

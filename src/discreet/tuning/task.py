@@ -109,7 +109,7 @@ def read_task(
     standards : mapping of str to float, optional
         The largest change of structure allowed: of `correlations`, `pmse` and `models`.
     only_given : bool
-        Columns that no step treats are kept as they are.
+        Columns that no step treats are kept as they are, and steps are not tried.
     seed : int
         Of the sample.
     dialect : mapping, optional
@@ -152,7 +152,8 @@ def read_task(
         unit=asked.recipe([]).linked,
         known_rows=asked.recipe([]).known_rows,
     )
-    _try_given(task, asked.given)
+    if not only_given:
+        _try_given(task, asked.given)
     return task
 
 

@@ -19,7 +19,7 @@ def test_curves_are_the_ones_that_porop_releases():
     method = PoROP(k=40, degree=3, noise="none")
     released = method.fit_transform(x.reshape(-1, 1)).ravel()
     plan = method.plan_
-    fit = _curve(np.asarray(plan["coefficients"]), 40, np.arange(40.0))
+    fit = _curve(np.asarray(plan["coefficients"]), 40, np.arange(40))
     assert x[0] + (x[-1] - x[0]) * fit == pytest.approx(released)
 
 

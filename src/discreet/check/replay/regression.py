@@ -17,6 +17,9 @@ from discreet.table import numbers
 
 # Places that are looked at together: a plan of 1e7 values must not take ten times their memory.
 _BLOCK = 1 << 20
+# Degrees, in square roots of k, up to which one polynomial follows from the two before it, and how
+# many of the steep ones beyond are looked at together.
+_STEEPEST, _STEEP = 4.5, 256
 # What a curve may be off by, and the terms of a sum, as shares; and the units in the last place.
 _CURVE, _TERMS, _ULPS = 1e-9, 1e-12, 4
 
@@ -33,7 +36,7 @@ def prepare_porop(step: StepPlan) -> StepPlan:
 def porop(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> Computed:
     """Sort, cut, normalise, sort and cut again; give each value its fit and its noise."""
     plan, names = step["joint"], list(step["columns"])
-    table = np.column_stack([columns[name] for name in names])
+    table = np.column_stack([pooled(own, columns[name]) for name, own in step["columns"].items()])
     cells = np.flatnonzero(~np.isnan(table))
     by = [table.flat[cells]]
     if plan.get("ties") == "key":
@@ -62,6 +65,13 @@ def porop(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> Comput
         )
     new, slack = new.reshape(table.shape), slack.reshape(table.shape)
     return {name: (new[:, i], slack[:, i]) for i, name in enumerate(names)}
+
+
+def pooled(own: dict[str, Any], values: np.ndarray) -> np.ndarray:
+    """Return a column as it is pooled with others: brought to [0, 1] where its plan has ends."""
+    if "width" not in own:
+        return values
+    return (values - own["low"]) / (own["width"] if own["width"] > 0 else 1.0)
 
 
 def porop_cells(
@@ -93,10 +103,14 @@ def porop_cells(
         if plan["noise"] != "none":
             noise = plan["noise_scale"] * sd[mine] * width[mine]
             normal = draws(name).normal(row[mine])
-            noise = np.maximum(noise, own["noise_floor"]) * normal
+            noise = np.maximum(noise, own["noise_floor"] / (own.get("width") or 1.0)) * normal
             new[mine] += noise
             most[mine] += np.abs(noise)
             off[mine] *= 1.0 + again * np.abs(normal)
+        if "width" in own:
+            new[mine] = own["low"] + own["width"] * new[mine]
+            off[mine] *= own["width"]
+            most[mine] = np.abs(own["low"]) + own["width"] * most[mine]
         if "lower" in own:
             new[mine] = np.maximum(np.minimum(new[mine], own["upper"]), own["lower"])
     return new, off + _ULPS * np.spacing(most)
@@ -117,15 +131,51 @@ def _curves(plan: dict[str, Any], n: int, places: np.ndarray) -> np.ndarray:
     # before that, over what is left.
     t = position - (k - 1) / 2
     before, now, last = np.zeros(len(t)), np.full(len(t), k**-0.5), 0.0
-    total = np.zeros(len(t))
-    for j in range(degrees.max() + 1):
+    total, coefficients = np.zeros(len(t)), np.asarray(plan["coefficients"])
+    highest = min(int(degrees.max()), int(_STEEPEST * k**0.5))
+    for j in range(highest + 1):
         has = degrees[chunk] >= j
         first = ends[chunk[has]] - degrees[chunk[has]] - 1
-        total[has] += np.asarray(plan["coefficients"])[first + j] * now[has]
+        total[has] += coefficients[first + j] * now[has]
         left = (j + 1) / 2 * np.sqrt((k - j - 1) / (2 * j + 1) * ((k + j + 1) / (2 * j + 3)))
-        if j < degrees.max():
+        if j < highest:
             before, now, last = now, (t * now - last * before) / left, left
+    starts = np.flatnonzero(np.diff(chunk, prepend=-1))
+    for low in range(highest + 1, int(degrees.max()) + 1, _STEEP):
+        several = np.arange(low, min(low + _STEEP, int(degrees.max()) + 1))
+        basis = _steep(k, several)
+        for start, stop in zip(starts, [*starts[1:], len(chunk)], strict=True):
+            c = chunk[start]
+            own = several[several <= degrees[c]]
+            given = coefficients[ends[c] - degrees[c] - 1 + own]
+            total[start:stop] += basis[position[start:stop], : len(own)] @ given
     return total
+
+
+def _steep(k: int, degrees: np.ndarray) -> np.ndarray:
+    """Return polynomials of high degrees, orthonormal on 0..k-1: a column for each.
+
+    The recurrence over degrees loses them near the ends, where they are small. There is one over
+    positions too: polynomials that are orthogonal on 0..k-1 are the eigenvectors, for the
+    eigenvalues j (j + 1), of f -> sum over both neighbours y of w(x, y) (f(x) - f(y)), where the
+    weight of x and x + 1 is (x + 1) (k - 1 - x). From an end inwards it gives them in full.
+    """
+    made = np.zeros((k, len(degrees)))
+    made[0] = 1e-140
+    right = np.zeros(len(degrees))  # what flows from x - 1 to x: weight times difference
+    for x in range((k + 1) // 2 - 1):
+        right = right - degrees * (degrees + 1.0) * made[x]
+        made[x + 1] = made[x] + right / ((x + 1) * (k - 1.0 - x))
+        large = np.abs(made[x + 1]) > 1e140
+        made[: x + 2, large] *= 1e-280
+        right[large] *= 1e-280
+    sign = np.where(degrees % 2 == 1, -1.0, 1.0)
+    half = k // 2
+    if k % 2 == 1:
+        made[half, sign < 0] = 0.0
+    made[k - half :] = made[:half][::-1]
+    made[:half] *= sign
+    return made / np.sqrt((made**2).sum(axis=0))
 
 
 def ipso(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> Computed:

@@ -73,10 +73,15 @@ def multiples(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draw
     quotient = x / plan["base"]
     below = np.floor(quotient)
     share = quotient - below
-    if plan["encoding"] == "group":
+    if plan.get("rounding") == "floor":
+        up = np.zeros(len(x), dtype=bool)
+    elif plan["encoding"] == "group":
         up = share >= 0.5
     else:
         up = share > (0.5 if plan["encoding"] == "nearest" else draws.uniform(rows))
-    at = np.searchsorted(plan["multiples"], below + up)
+    number = below + up
+    if plan.get("ends") == "open":
+        number = np.minimum(np.maximum(number, plan["multiples"][0]), plan["multiples"][-1])
+    at = np.searchsorted(plan["multiples"], number)
     # An edited plan may lack a multiple.
     return np.asarray(plan["points"])[np.minimum(at, len(plan["points"]) - 1)]

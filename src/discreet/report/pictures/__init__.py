@@ -14,3 +14,4 @@ from discreet.report.pictures.plans import rounding_sets as rounding_sets
 from discreet.report.pictures.structure import class_sizes as class_sizes
 from discreet.report.pictures.structure import correlations as correlations
 from discreet.report.pictures.structure import nulls as nulls
+from discreet.report.pictures.sweeps import sweep_lines as sweep_lines

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.kernels.gram import curves
 from discreet.report.pictures.axes import Plot, around
 from discreet.report.pictures.distributions import Bins, shares
 from discreet.report.pictures.drawing import AREAS, BLUE, DARK, GRID, LIGHT, Canvas, Look, Picture
@@ -114,7 +115,7 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
     above.strokes(np.arange(1, n), 0, 1, stroke=GRID, stroke_width=0.6)
     for place, chunk in enumerate(shown):
         own = coefficients[ends_of[chunk] - degrees[chunk] - 1 : ends_of[chunk]]
-        at = np.linspace(0, k - 1, min(k, _POINTS))
+        at = np.linspace(0, k - 1, min(k, _POINTS)).round().astype(np.int64)
         fit = _curve(own, k, at)
         flat = np.ptp(fit) <= 1e-12
         y = np.full(len(at), 0.5) if flat else (fit - fit.min()) / np.ptp(fit)
@@ -134,16 +135,10 @@ def polynomials(columns: Sequence[str], plan: Mapping[str, Any]) -> Picture:
 
 
 def _curve(coefficients: np.ndarray, k: int, position: np.ndarray) -> np.ndarray:
-    """Evaluate a sum of polynomials that are orthonormal on 0..k-1."""
-    t = position - (k - 1) / 2
-    before, now, last = np.zeros(len(t)), np.full(len(t), k**-0.5), 0.0
-    total = np.zeros(len(t))
-    for j, coefficient in enumerate(coefficients, start=1):
-        total += coefficient * now
-        left = j / 2 * np.sqrt((k * k - j * j) / (4 * j * j - 1))
-        if j < len(coefficients):
-            before, now, last = now, (t * now - last * before) / left, left
-    return total
+    """Evaluate a sum of polynomials that are orthonormal on 0..k-1 at some of these."""
+    fits = np.empty(k)
+    curves(0, k, k, np.array([len(coefficients)]), coefficients, fits)
+    return fits[position]
 
 
 def refinement(trace: Mapping[str, Any], what: str = "loss in %") -> Picture:
