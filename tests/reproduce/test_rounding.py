@@ -1,8 +1,9 @@
 """The rounding paper: cells that are known to agree."""
 
+import numpy as np
 import pytest
 
-from discreet.reproduce import data, rounding
+from discreet.reproduce import data, rounding, rounding_findings
 from tests.reproduce.expected import figures
 
 
@@ -71,3 +72,16 @@ def test_least_squares_is_the_least(boston):
     assert min(f.measured for f in mse) == original.measured
     # What the paper prints is less in these, so it is not what it says.
     assert sum(f.paper < round(original.measured, 2) for f in mse.given()) == 25
+
+
+def test_which_reading_of_ddr_was_printed():
+    cells = figures("exponential").pick(table="1")
+    [said] = [f.text for f in rounding_findings._synthetic(cells) if f.text.startswith("DDR is")]
+    gaps = {
+        name: np.mean([abs(f.measured - f.paper) for f in cells.pick(quantity=name)])
+        for name in ("DDR", "DDR, as worded")
+    }
+    assert gaps["DDR"] < 0.01 < 0.1 < gaps["DDR, as worded"]
+    assert f"that is {gaps['DDR, as worded']:.3f} off" in said
+    assert f"it is {gaps['DDR']:.3f} off them" in said
+    assert said.endswith("So what was printed goes from original to masked, over cells.")
