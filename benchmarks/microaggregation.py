@@ -47,6 +47,20 @@ def exact_loss(n: int) -> float:
     return run(records(n), block_size=n).loss_
 
 
+def joint(name: str, x: Any, c: int, **parameters: Any) -> Any:
+    from discreet import rounding
+
+    return getattr(rounding, name)(c, min_count=5, joint=True, **parameters).fit(x)
+
+
+def against_mdav(x: Any, ours: Any) -> str:
+    """Say what as many groups of one size lose."""
+    smallest, groups = np.bincount(ours.groups_).min(), int(ours.groups_.max()) + 1
+    assert smallest >= ours.min_count, f"a group of {smallest}, min_count = {ours.min_count}"
+    mdav = run(x, len(x) // groups)
+    return f"{groups} groups, loss {ours.loss_:.2f}; mdav {mdav.loss_:.2f}"
+
+
 def checked(ours: Any, _: Any) -> str:
     smallest = np.bincount(ours.groups_).min()
     assert smallest >= ours.k, f"a group of {smallest}, k = {ours.k}"
@@ -66,6 +80,26 @@ for n, seconds in (
     def _(n: int = n) -> Case:
         x = records(n)
         return Case(ours=lambda: run(x, block_size=n), check=checked)
+
+
+for name, more in (("KMeans", {}), ("Resampling", {"n_quantiles": 200, "random_state": 0})):
+
+    @row(f"{name} n=1e5 x 5 c=50, joint", seconds=5.0)
+    def _(name: str = name, more: dict[str, Any] = more) -> Case:
+        x = records(100_000)
+        return Case(
+            ours=lambda: joint(name, x, 50, **more), check=lambda ours, _: against_mdav(x, ours)
+        )
+
+
+for file in FILES:
+
+    @row(f"KMeans {file} c=50, joint", seconds=1.0)
+    def _(file: str = file) -> Case:
+        x = reference(file)
+        return Case(
+            ours=lambda: joint("KMeans", x, 50), check=lambda ours, _: against_mdav(x, ours)
+        )
 
 
 @row("mdav n=1e6 x 5 k=5, blocks", seconds=8.0, memory=True)

@@ -64,8 +64,6 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     estimator_only: ClassVar[tuple[str, ...]] = ("random_state", "columns")
     # It puts the values of all its columns together, which must then count the same thing.
     pools: ClassVar[bool] = False
-    # It may turn a value into a null.
-    blanks: ClassVar[bool] = False
     # On an engine it sorts the values of all its columns there: `run_on` and not `decide_from`.
     orders: ClassVar[bool] = False
     # Rows with the same values get the same, however often they come.
@@ -113,6 +111,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def by_column(self) -> bool:
         """True where each column is treated by itself, whatever the others hold."""
+        return False
+
+    @property
+    def blanks(self) -> bool:
+        """True where it may turn a value into a null."""
         return False
 
     @property
@@ -258,7 +261,11 @@ class ColumnMethod(Method):
     """
 
     random_state: Any = None
-    by_column: ClassVar[bool] = True
+
+    @property
+    def by_column(self) -> bool:
+        """Each by itself."""
+        return True
 
     def decide(self, summary: Summary, column: str) -> Any:
         """Make the plan of one column from its distinct values and counts."""

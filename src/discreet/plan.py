@@ -101,6 +101,8 @@ class JointPlan(TypedDict, total=False):
     groups: Any
     loss: float
     moves: int
+    # What stands for a group, where it need not be the mean; "resampled": the plan alone tells.
+    representative: str
     # `porop`: coefficients and deviations of each chunk; where degrees are chosen, the loss and the
     # risk of every degree that was tried, chunk by chunk; `ties` says what orders equal values.
     second_k: int

@@ -176,6 +176,9 @@ def others(role: str) -> Iterator[tuple[str, dict[str, Any]]]:
         labels = {"method": "microaggregation", "columns": ["sex", "illness", "income"], "k": 3}
         yield "microaggregation of labels", labels
         yield "microaggregation by sex", {**labels, "columns": ["height", "tax"], "strata": "sex"}
+        grouped = {"columns": ["height", "tax"], "n_points": 4, "min_count": 3, "joint": True}
+        yield "kmeans together", {"method": "kmeans", **grouped}
+        yield "resampling together", {"method": "resampling", "max_draws": 20, **grouped}
     if role == "quasi":
         drawn = {"method": "rank-swap", "columns": ["height"], "p": 10.0, "window": "drawn"}
         yield "rank-swap, drawn", drawn

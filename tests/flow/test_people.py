@@ -89,6 +89,12 @@ SPIKES = {"spikes": ["group", "keep"], **SHOWN}
 GROUPS = {"k": K, "keep_ties": [True, False], **SPIKES}
 PARTS = {"min_count": st.integers(1, 4), **SPIKES}
 POINTS = {"n_points": st.integers(2, 6), **PARTS}
+TOGETHER = {
+    "n_points": st.integers(2, 6),
+    "min_count": K,
+    "joint": [True],
+    "representative": ["mean", "median", "midpoint"],
+}
 LINES = {"k": st.integers(4, 8), "noise": ["synthetic", "perturbative"]}
 
 
@@ -122,8 +128,13 @@ PARAMETERS = {
     ),
     "equal-width": _choices(**POINTS),
     "equal-frequency": _choices(ties=["merge", "raise_c", "lower_c"], **POINTS),
-    "kmeans": _choices(solver=["optimal"], objective=["l2", "l1"], **POINTS),
-    "resampling": _choices(n_quantiles=st.integers(3, 5), max_draws=st.just(20), **POINTS),
+    "kmeans": st.one_of(
+        _choices(solver=["optimal"], objective=["l2", "l1"], **POINTS), _choices(**TOGETHER)
+    ),
+    "resampling": st.one_of(
+        _choices(n_quantiles=st.integers(3, 5), max_draws=st.just(20), **POINTS),
+        _choices(max_draws=st.just(20), **TOGETHER),
+    ),
     "mdav": _choices(**GROUPS),
     "vmdav": _choices(**GROUPS),
     "oma": _choices(objective=["l2", "l1"], **GROUPS),
@@ -304,7 +315,7 @@ def assert_counted(step, rows, held, units, suppressed):
         return
     k = promised(step)
     there = [place for place, row in enumerate(held) if row["there"]]
-    by_tuple = step["method"] == "microaggregation"
+    by_tuple = step["method"] == "microaggregation" or step.get("joint", False)
     for columns in [step["columns"]] if by_tuple else [[c] for c in step["columns"]]:
         tuples = [tuple(held[place][column] for column in columns) for place in there]
         for values, behind in units_by(tuples, [units[place] for place in there]).items():

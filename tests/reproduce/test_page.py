@@ -124,7 +124,7 @@ def test_missing_data_is_named_and_its_tables_skipped(monkeypatch, tmp_path):
 
 def test_pieces_run_side_by_side_give_the_same():
     alone = reproduce("rounding", table="1", seeds=1)
-    assert len(alone.figures) == 90
+    assert len(alone.figures) == 108
     assert alone.findings[0] == scope("rounding")
     assert reproduce("rounding", table="1", seeds=1, processes=2).figures == alone.figures
 

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from discreet.reproduce import data, rounding
+from discreet.reproduce import data, rounding, rounding_findings
 from discreet.reproduce.results import Figures
 from discreet.reproduce.rounding_findings import findings
 from tests.reproduce.expected import figures
@@ -103,3 +104,16 @@ def test_what_is_told_of_boston_follows_from_the_figures(boston):
     assert told(boston, "Boston, the model of the original data").verdict == "agrees"
     worse = Figures(replace(f, measured=f.measured + 0.01) for f in boston)
     assert told(worse, "Boston, the model of the original data").verdict == "differs"
+
+
+def test_which_reading_of_ddr_was_printed():
+    cells = figures("exponential").pick(table="1")
+    [said] = [f.text for f in rounding_findings._synthetic(cells) if f.text.startswith("DDR is")]
+    gaps = {
+        name: np.mean([abs(f.measured - f.paper) for f in cells.pick(quantity=name)])
+        for name in ("DDR", "DDR, as worded")
+    }
+    assert gaps["DDR"] < 0.01 < 0.1 < gaps["DDR, as worded"]
+    assert f"that is {gaps['DDR, as worded']:.3f} off" in said
+    assert f"it is {gaps['DDR']:.3f} off them" in said
+    assert said.endswith("So what was printed goes from original to masked, over cells.")

@@ -98,6 +98,62 @@ def test_classification_by_hand():
     assert (found.value, found.protected) == pytest.approx((hits / 60, seen / 60))
 
 
+def _smallest_best(tree, node, price, error):
+    """The least cost of a node's subtrees and the leaves of the smallest with it, tried out."""
+    alone = (error[node] + price, {int(node)})
+    left, right = tree.children_left[node], tree.children_right[node]
+    if left < 0:
+        return alone
+    (a, one), (b, other) = (_smallest_best(tree, c, price, error) for c in (left, right))
+    return alone if alone[0] <= a + b + 1e-9 else (a + b, one | other)
+
+
+@pytest.mark.parametrize(("cp", "depth"), [(0.01, 30), (0.05, None), (0.0, 2), (2.0, None)])
+def test_a_tree_is_pruned_and_stopped_as_rpart_defines_it(cp, depth):
+    from sklearn.model_selection import KFold
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(150, 3))
+    target = (x[:, 0] + 0.7 * rng.normal(size=150) > 0).astype(int) + (x[:, 1] > 1)
+    y = x + 0.3 * rng.normal(size=x.shape)
+    names = ["a", "b", "c"]
+    one, other = (pa.table({**dict(zip(names, v.T, strict=True)), "t": target}) for v in (x, y))
+    hits = seen = 0
+    for train, test in KFold(10, shuffle=True, random_state=0).split(x):
+        grown = DecisionTreeClassifier(random_state=0, max_depth=depth).fit(y[train], target[train])
+        tree = grown.tree_
+        passed = grown.decision_path(y[train]).toarray().astype(bool)
+        held = [np.bincount(target[train][p], minlength=3) for p in passed.T]
+        error = [h.sum() - h.max() for h in held]
+        _, leaves = _smallest_best(tree, 0, cp * error[0], error)
+        if cp == 0:  # not pruned: a split may lower no error
+            leaves = set(np.flatnonzero(tree.children_left < 0))
+        for rows, v in ((x, 0), (y, 1)):
+            for i in test:
+                path = grown.decision_path(rows[[i]]).indices
+                (stop,) = [node for node in path if node in leaves]
+                good = int(np.argmax(held[stop])) == target[i]
+                hits, seen = (hits + good, seen) if v == 0 else (hits, seen + good)
+    found = classification_utility(one, other, "t", cp=cp, depth=depth, detail=True)
+    assert (found.value, found.protected) == pytest.approx((hits / 150, seen / 150))
+    assert (found.cp, found.depth) == (cp, depth)
+
+
+def test_a_tree_without_splits_answers_the_most_frequent_class():
+    table = pa.table({"x": [0] * 30 + [1] * 10, "t": ["a"] * 30 + ["b"] * 10})
+    assert classification_utility(table, table, "t", cp=2.0) == 0.75
+    assert classification_utility(table, table, "t") == 1.0
+
+
+def test_what_a_tree_is_held_to_is_checked():
+    table = pa.table({"x": range(4), "t": ["a", "b"] * 2})
+    with pytest.raises(BadInput, match=r"^cp must be a number of at least 0, not -1$"):
+        classification_utility(table, table, "t", cp=-1)
+    with pytest.raises(BadInput, match=r"^depth must be a whole number of at least 1, not 0$"):
+        classification_utility(table, table, "t", depth=0)
+
+
 def test_nulls_and_categories_are_known_to_the_tree():
     table = pa.table({
         "sex": ["f", "m", None] * 10, "age": [1.0, None, math.nan] * 10,

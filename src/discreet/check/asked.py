@@ -25,8 +25,8 @@ def not_as_asked(step: Step, plan: StepPlan) -> str | None:
     """
     if step.method not in ASKED:
         return f"the check does not know the method {step.method}, so it proves nothing of its plan"
-    kind, pairs = ASKED[step.method]
     given = step.parameters()
+    kind, pairs = _JOINT if given.get("joint") else ASKED[step.method]
     # Of what kind the whole is decides how it is replayed, so that another must not pass.
     together, wanted = plan.get("joint", {}).get("kind"), _together(step, kind)
     if together != wanted:
@@ -244,6 +244,22 @@ def _microaggregation(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs
     yield "strata", given["strata"], plan["joint"].get("strata")
 
 
+def _clusters(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    """Compare groups of records over all columns; each pattern of nulls has one of its own."""
+    joint = plan["joint"]
+    groups = np.asarray(joint["groups"])
+    centres = [column["centres"] for column in plan["columns"].values()]
+    nulls = np.isnan(np.array([[np.nan if c is None else c for c in column] for column in centres]))
+    patterns = len(np.unique(nulls, axis=1).T)
+    yield "n_points kept", True, len(centres[0]) <= max(given["n_points"], patterns)
+    yield "min_count", given["min_count"], joint["k"]
+    sizes = np.bincount(groups[groups >= 0])
+    yield "min_count kept", True, bool(sizes.min(initial=joint["k"]) >= joint["k"])
+    if joint["representative"] != "resampled":
+        yield "representative", given["representative"], joint["representative"]
+    yield "points from samples", "n_quantiles" in given, joint["representative"] == "resampled"
+
+
 def _key(category: Any) -> str:
     """Name a category as a recipe's keys do, which are text: true, 3, north."""
     whole = isinstance(category, float) and category.is_integer()
@@ -251,6 +267,8 @@ def _key(category: Any) -> str:
     return text.lower() if isinstance(category, bool | np.bool_) else text
 
 
+# Of what treats its columns together where `joint` says so.
+_JOINT = ("microaggregation", _clusters)
 # The kind of each column's plan, and what is compared. What else a recipe says, such as what stands
 # for a group or how a search goes, a plan does not tell.
 ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] = {

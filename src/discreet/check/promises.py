@@ -52,7 +52,7 @@ def _k_per_value_of(shown: Shown, step: Step, name: str, plan: Mapping[str, Any]
 
 def _k_per_tuple(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     columns = [name for name in step.columns if name in shown.column_names]
-    k = step.parameters()["k"]
+    k = step.least_records(step.columns[0])
     said = f"k = {k}{shown.of_what} per tuple of {', '.join(columns)}"
     tuples, counts = shown.over(columns)
     empty = all_null(tuples)

@@ -37,6 +37,7 @@ from discreet.flow.log import begin_log, tell_null_policy, tell_reuse, with_seed
 from discreet.flow.markers import Range, doubtful, plain_range
 from discreet.flow.pseudonyms import pseudonyms_of, with_key
 from discreet.flow.refusals import (
+    FEWEST_PER_POINT,
     chooses_rarest,
     looked_at,
     refuse_columns,
@@ -364,7 +365,7 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
         apart = set(step.columns) - levels.keys()
         decided.levels = {c: level for c, level in decided.levels.items() if c not in apart}
     if chooses_rarest(step):
-        _refuse_rare_points(decided, where, step.columns)
+        _refuse_rare_points(decided, where, step.columns, method.by_column)
     if decision.fixed:
         steps = list(decided.recipe.steps)
         steps[number - 1] = step.model_copy(update=decision.fixed)
@@ -557,14 +558,17 @@ def _entry(number: int, step: Step, decision: Decision, sources: Mapping[str, Nu
     return entry
 
 
-def _refuse_rare_points(decided: Decided, where: str, columns: Sequence[str]) -> None:
+def _refuse_rare_points(
+    decided: Decided, where: str, columns: Sequence[str], by_column: bool
+) -> None:
     """Refuse points of one or two records, as the last step has left them."""
     unit = decided.recipe.counted
     after = decided.columns([*columns, *filter(None, [unit])])
-    for column in columns:
-        values, counts = after.counts([column], of=unit)
-        present = counts[values[column].is_valid().to_numpy()]
-        refuse_rare_point(where, column, int(present.min()), decided.recipe.counted_as)
+    for names in [[column] for column in columns] if by_column else [columns]:
+        values, counts = after.counts(names, of=unit)
+        present = np.any([values[name].is_valid().to_numpy() for name in names], axis=0)
+        rarest = int(counts[present].min(initial=FEWEST_PER_POINT))
+        refuse_rare_point(where, names, rarest, decided.recipe.counted_as)
     after.remove()
 
 

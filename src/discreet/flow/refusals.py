@@ -124,12 +124,13 @@ def chooses_rarest(step: Step) -> bool:
     return "min_count" in step.parameters() and "min_count" not in step.model_fields_set
 
 
-def refuse_rare_point(where: str, column: str, smallest: int, counted: str) -> None:
+def refuse_rare_point(where: str, columns: Sequence[str], smallest: int, counted: str) -> None:
     """Refuse a point that stands for too few records: that of one is the record's own value."""
     if smallest < FEWEST_PER_POINT:
         held = counted if smallest > 1 else counted[:-1]
+        of = f"column{'s' * (len(columns) > 1)} " + ", ".join(f"'{name}'" for name in columns)
         raise BadInput(
-            f"{where}: a point of column '{column}' stands for {smallest} {held}; set "
+            f"{where}: a point of {of} stands for {smallest} {held}; set "
             f"min_count = {FEWEST_PER_POINT} or more to merge such parts, or min_count = 1 to "
             "release them knowingly"
         )

@@ -20,6 +20,7 @@ def parts(
     small: str,
     spread: np.ndarray,
     units: np.ndarray | None = None,
+    called: str = "k",
 ) -> list[np.ndarray]:
     """Return the rows of each part, in order of its first row; rows that are in none are blanked.
 
@@ -37,6 +38,8 @@ def parts(
         outermost rows of the largest part are blanked as well: k must hold for them too.
     units : ndarray of int, optional
         The unit of each row.
+    called : str
+        What a user calls k.
     """
     part = _patterns(columns)
     empty = np.all([np.isnan(column.values) for column in columns.values()], axis=0)
@@ -60,14 +63,14 @@ def parts(
     if blanked and small == "error":
         where = "nulls in the same columns" + (" and one stratum" if strata is not None else "")
         raise BadInput(
-            f"{blanked} records share {where} with fewer than k = {k}{counted} (the fewest: "
+            f"{blanked} records share {where} with fewer than {called} = {k}{counted} (the fewest: "
             f"{min(many)}); treat fewer columns, or set small_pattern = 'blank'"
         )
     without = count_units(units, np.flatnonzero(empty))
     if 0 < without < k and small == "error":
         raise BadInput(
-            f"{without}{counted or ' records'} hold no value in these columns, fewer than k = {k}; "
-            "drop them, or set small_pattern = 'blank'"
+            f"{without}{counted or ' records'} hold no value in these columns, fewer than "
+            f"{called} = {k}; drop them, or set small_pattern = 'blank'"
         )
     kept = _fill_up(kept, k, spread, units)
     more = int((~empty).sum()) - sum(len(r) for r in kept) - blanked
@@ -75,11 +78,12 @@ def parts(
     if blanked:
         where = " in their stratum" if strata is not None else ""
         reasons.append(
-            f"{blanked} because fewer than k = {k}{counted} share their pattern of nulls{where}"
+            f"{blanked} because fewer than {called} = {k}{counted} share their pattern of "
+            f"nulls{where}"
         )
     if more:
         reasons.append(
-            f"{more} so that records without any value are not fewer than k = {k}{counted}"
+            f"{more} so that records without any value are not fewer than {called} = {k}{counted}"
         )
     if reasons:
         warnings.warn(

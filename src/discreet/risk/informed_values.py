@@ -260,7 +260,7 @@ def _members(
         return None if method.variant == "A" else float(complete[at].mean()) * exact
     if not is_mean(method):
         return None
-    of = columns if method.recipe_name == "microaggregation" else [name]
+    of = [name] if method.by_column else columns
     judged = np.zeros(len(y), dtype=bool)
     judged[at] = True
     there = ~(np.isnan(x) | np.isnan(y))
@@ -307,7 +307,7 @@ def _members_on_engine(
 
 def _by_value(method: Any) -> bool:
     """Tell whether the records of a group are those that share a column's released value."""
-    return is_mean(method) and method.recipe_name != "microaggregation"
+    return is_mean(method) and method.by_column
 
 
 def _counted_on_engine(t: Facts, before: pa.Table, name: str) -> tuple[pa.Array, np.ndarray]:

@@ -9,11 +9,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from discreet.draws import Draws
+from discreet.errors import BadInput
 from discreet.kernels.kmeans import kmeans_l2
 from discreet.kernels.parts import bootstrap_means
 from discreet.parameters import Constraints, whole
 from discreet.plan import ColumnPlan
-from discreet.rounding._base import Encoding, PointRounding, Representative
+from discreet.rounding._base import Encoding, Representative
+from discreet.rounding._clusters import assign, equal_parts, large_enough, lloyd
+from discreet.rounding._joint import JointRounding, represented
 from discreet.rounding._plans import draw_up, merge_small, represent
 from discreet.rounding._sizes import Size, point_count
 from discreet.rounding._spikes import Spikes
@@ -30,7 +33,7 @@ BLOCK = 1 << 20
 
 
 @dataclass(eq=False, repr=False)
-class Resampling(PointRounding):
+class Resampling(JointRounding):
     """Points made from the centres of bootstrap samples; each value goes to the nearest.
 
     The column is cut into parts of equal frequency. From a part of m values, up to `max_draws`
@@ -63,6 +66,16 @@ class Resampling(PointRounding):
     spikes : {"group", "keep"}
         A value that at least `min_count`, and 5 % of all, share is grouped like any other, or it is
         kept and the others are grouped without it.
+    joint : bool
+        Resample and group records over all columns together, as points of z-scores. They are cut
+        into `n_quantiles` parts of equal size, or `n_points` if that is more, always across the
+        column that spreads most; the means of samples of each part are clustered by k-means into
+        points; each record goes to the nearest. A group of fewer than `min_count` takes records
+        from others, those that this costs least. Every tuple that is released then stands for
+        `min_count` records, which is k-anonymity on these columns. Takes `n_points` as a number,
+        `centre="mean"`, `discretizer="kmeans"`, `encoding="group"` and `spikes="group"`; there is
+        no `transform`. Records are grouped within one pattern of nulls, and blanked where fewer
+        than `min_count` share it.
     random_state : int, RandomState instance or None
         For all samples and the stochastic encoding.
 
@@ -76,6 +89,11 @@ class Resampling(PointRounding):
     plan_ : dict of str to dict
         Cuts, points and counts of each column; the `parts` that samples were drawn from, and
         `parts_by_limit`, how many of them have means drawn from their normal limit.
+        With `joint`, the groups, and under `columns` their points.
+    groups_ : ndarray of int
+        With `joint`, the group of each record; -1 where it was blanked.
+    loss_ : float
+        With `joint`, 100 * sum of squares from the points / total sum of squares, of z-scores.
 
     See Also
     --------
@@ -106,7 +124,38 @@ class Resampling(PointRounding):
     encoding: Encoding = "group"
     min_count: int = 1
     spikes: Spikes = "group"
+    joint: bool = False
     random_state: Any = None
+
+    def check_params(self) -> None:
+        """Refuse medians and other discretizers where columns are treated together."""
+        super().check_params()
+        if self.joint and (self.centre, self.discretizer) != ("mean", "kmeans"):
+            raise BadInput(
+                "joint = true clusters the means of samples; leave centre and discretizer out"
+            )
+
+    def clusters(
+        self, points: np.ndarray, c: int, units: np.ndarray | None, draws: Draws
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Cluster the means of samples, and send each point to the nearest cluster's."""
+        samples, limits = [], 0
+        # Of fewer parts than points, several points would differ by the samples' chance alone.
+        for stream, rows in enumerate(equal_parts(points, max(self.n_quantiles, c))):
+            size = min(len(rows), self.max_draws)
+            limits += len(rows) > MOST_RESAMPLED
+            samples.append(_joint_means(points[rows], size, draws, stream))
+        if limits:
+            warnings.warn(
+                f"in {limits} of {len(samples)} parts the means of samples of more than "
+                f"{MOST_RESAMPLED:,} records are drawn from their normal limit",
+                stacklevel=2,
+            )
+        centres = np.vstack(samples)
+        part, _ = assign(centres, lloyd(centres, c))
+        part = np.unique(part, return_inverse=True)[1]
+        made = np.column_stack([represented(x, part, self.representative) for x in centres.T])
+        return large_enough(points, made, self.min_count, units)
 
     def cut(self, summary: Summary, c: int, draws: Draws) -> np.ndarray:
         """Discretize the centres, as `discretizer` says."""
@@ -181,6 +230,24 @@ def _means(part: Summary, samples: int, draws: Draws, stream: int) -> np.ndarray
         rows = np.arange(first * words, min(first + size, samples) * words)
         means.append(bootstrap_means(records, draws.words(rows, stream).reshape(-1, words)))
     return np.concatenate(means)
+
+
+def _joint_means(part: np.ndarray, samples: int, draws: Draws, stream: int) -> np.ndarray:
+    """Draw samples of records and take their means, or draw these from their normal limit."""
+    m, p = part.shape
+    if m <= MOST_RESAMPLED:
+        words, size = -(-m // 2), max(1, BLOCK // -(-m // 2))
+        means = []
+        for first in range(0, samples, size):
+            rows = np.arange(first * words, min(first + size, samples) * words)
+            # The same records in every column.
+            drawn = draws.words(rows, stream).reshape(-1, words)
+            means.append([bootstrap_means(np.ascontiguousarray(x), drawn) for x in part.T])
+        return np.hstack(means).T
+    mean = part.mean(axis=0)
+    values, vectors = np.linalg.eigh((part - mean).T @ (part - mean) / m**2)
+    normal = draws.normal(np.arange(samples * p), stream).reshape(samples, p)
+    return mean + normal * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
 
 
 def _limit_means(part: Summary, samples: int, draws: Draws, stream: int) -> np.ndarray:

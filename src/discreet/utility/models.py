@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.measure import Facts, Figure, Measure, target_of
+from discreet.parameters import number, whole
 from discreet.table.pairs import as_table
 from discreet.utility.compared import (
     Pairs,
@@ -183,16 +184,26 @@ class ClassificationUtility:
     """A decision tree trained on the protected table, by cross-validation.
 
     `value`, AccO, is its accuracy on the original rows of the held-out folds (or on all original
-    rows), `protected`, AccV, that on the protected rows of the held-out folds.
+    rows), `protected`, AccV, that on the protected rows of the held-out folds. `cp` and `depth` are
+    what the tree was held to.
     """
 
     value: float
     protected: float
+    cp: float = 0.0
+    depth: int | None = None
 
 
 @overload
 def classification_utility(
-    original: Any, protected: Any, target: str, *, all_rows: bool = ..., random_state: int = ...
+    original: Any,
+    protected: Any,
+    target: str,
+    *,
+    cp: float = ...,
+    depth: int | None = ...,
+    all_rows: bool = ...,
+    random_state: int = ...,
 ) -> float: ...
 @overload
 def classification_utility(
@@ -200,6 +211,8 @@ def classification_utility(
     protected: Any,
     target: str,
     *,
+    cp: float = ...,
+    depth: int | None = ...,
     all_rows: bool = ...,
     random_state: int = ...,
     detail: Literal[True],
@@ -209,6 +222,8 @@ def classification_utility(
     protected: Any,
     target: str,
     *,
+    cp: float = 0.0,
+    depth: int | None = None,
     all_rows: bool = False,
     random_state: int = 0,
     detail: bool = False,
@@ -221,6 +236,13 @@ def classification_utility(
         The same rows in the same order.
     target : str
         The class to predict.
+    cp : float
+        Complexity parameter, as R's rpart defines it: a split stays if it lowers the training
+        error by more than this share of the root's error, splits below it included, for each leaf
+        that it adds. rpart's default is 0.01; 0, the default here, grows the tree to the end, as
+        scikit-learn does.
+    depth : int, optional
+        Most splits between the root and a leaf; rpart's default is 30.
     all_rows : bool
         Score on all original rows, those that the tree was trained on too, as the rounding paper
         did; for its reproduction.
@@ -246,19 +268,60 @@ def classification_utility(
     from sklearn.model_selection import KFold
     from sklearn.tree import DecisionTreeClassifier
 
+    number(least=0).check("cp", cp)
+    whole(1, optional=True).check("depth", depth)
     x, y, a, b = _class_problem(original, protected, target)
     if len(a) < 2:
         raise BadInput(f"classification needs two rows with a target '{target}' in both tables")
     correct_protected = correct = scored = 0
     folds = KFold(min(_FOLDS, len(a)), shuffle=True, random_state=random_state)
     for train, test in folds.split(y):
-        tree = DecisionTreeClassifier(random_state=random_state).fit(y[train], b[train])
+        tree = DecisionTreeClassifier(max_depth=depth, random_state=random_state)
+        tree.fit(y[train], b[train])
+        told = tree.classes_[pruned_answers(tree.tree_, cp)]
         rows = np.arange(len(a)) if all_rows else test
-        correct_protected += int((tree.predict(y[test]) == b[test]).sum())
-        correct += int((tree.predict(x[rows]) == a[rows]).sum())
+        correct_protected += int((told[tree.apply(y[test])] == b[test]).sum())
+        correct += int((told[tree.apply(x[rows])] == a[rows]).sum())
         scored += len(rows)
     value = correct / scored
-    return ClassificationUtility(value, correct_protected / len(a)) if detail else value
+    if not detail:
+        return value
+    return ClassificationUtility(value, correct_protected / len(a), float(cp), depth)
+
+
+def pruned_answers(tree: Any, cp: float) -> np.ndarray:
+    """Return the class that each node of a grown tree answers, by its place, when it is pruned.
+
+    By cost-complexity (Breiman and others 1984) with the training error as cost, as rpart has it:
+    of a tree's subtrees the smallest with the least error + cp * (root's error) * (leaves).
+
+    Parameters
+    ----------
+    tree : sklearn.tree._tree.Tree
+        Its nodes come after their parents; `value` has the share of each class.
+    cp : float
+    """
+    shares = tree.value[:, 0, :]
+    answers = shares.argmax(axis=1)
+    if cp == 0:
+        return answers
+    records = tree.weighted_n_node_samples
+    error = records * (1 - shares.max(axis=1) / shares.sum(axis=1))
+    price = cp * error[0]
+    inner = np.flatnonzero(tree.children_left >= 0)
+    least = error + price
+    stops = np.ones(len(least), dtype=bool)
+    # Counts that are whole come back from shares with an error in the last digits.
+    slack = 1e-9 * records[0]
+    for node in inner[::-1]:
+        split = least[tree.children_left[node]] + least[tree.children_right[node]]
+        stops[node] = least[node] <= split + slack
+        least[node] = min(least[node], split)
+    for node in inner:
+        for child in (tree.children_left[node], tree.children_right[node]):
+            if stops[node]:
+                answers[child], stops[child] = answers[node], True
+    return answers
 
 
 def _class_problem(

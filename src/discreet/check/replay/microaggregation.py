@@ -14,10 +14,20 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 
 _SLACK = 1e-9
+_CENTRES: dict[str, Any] = {
+    "mean": np.mean,
+    "median": np.median,
+    "midpoint": lambda x: x.min() + (x.max() - x.min()) / 2,
+    "resampled": None,
+}
 
 
 def microaggregation(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[str, Any]:
-    """Return each record its group's centre, which must be that of the group's original values."""
+    """Return each record its group's centre, which must be that of the group's original values.
+
+    Of points that were made from samples, only the plan tells what they are; each lies within the
+    column's values.
+    """
     groups = np.asarray(step["joint"]["groups"], dtype=np.int64)
     order = np.argsort(groups, kind="stable")
     order = order[np.searchsorted(groups[order], 0) :]
@@ -25,6 +35,9 @@ def microaggregation(step: StepPlan, columns: Any, draws: Callable[[str], Draws]
     members = np.split(order, starts[1:]) if len(order) else []
     if [groups[rows[0]] for rows in members] != list(range(len(members))):
         raise BadInput("the plan's groups are not numbered 0, 1, ...")
+    representative = step["joint"].get("representative", "mean")
+    if representative not in _CENTRES:
+        raise BadInput(f"the plan's groups have an unknown representative, {representative}")
     strata = step["joint"].get("strata")
     if strata is not None:
         _verify_strata(columns.arrow(strata), strata, members)
@@ -33,8 +46,10 @@ def microaggregation(step: StepPlan, columns: Any, draws: Callable[[str], Draws]
         column = columns[name]
         if len(groups) != len(column) or len(plan["centres"]) != len(members):
             raise BadInput(f"the plan of column '{name}' is not of this table's length")
-        replay = _numbers if isinstance(column, np.ndarray) else _categories
-        new[name] = replay(name, column, members, plan["centres"])
+        if isinstance(column, np.ndarray):
+            new[name] = _numbers(name, column, members, plan["centres"], representative)
+        else:
+            new[name] = _categories(name, column, members, plan["centres"])
     return new
 
 
@@ -49,8 +64,10 @@ def _verify_strata(column: pa.ChunkedArray, name: str, members: list[np.ndarray]
             raise BadInput(f"group {group} reaches across the strata of column '{name}'")
 
 
-def _numbers(name: str, x: np.ndarray, members: list[np.ndarray], planned: Any) -> np.ndarray:
-    """Take the planned means, where they are the groups' but for rounding."""
+def _numbers(
+    name: str, x: np.ndarray, members: list[np.ndarray], planned: Any, representative: str
+) -> np.ndarray:
+    """Take the planned centres, where they are the groups' but for rounding."""
     planned = np.array([np.nan if c is None else c for c in planned], dtype=np.float64)
     new = np.full(len(x), np.nan)
     if not members:
@@ -58,12 +75,19 @@ def _numbers(name: str, x: np.ndarray, members: list[np.ndarray], planned: Any) 
     rows, sizes = np.concatenate(members), np.array([len(m) for m in members])
     low, high = np.nanmin(x), np.nanmax(x)
     starts = np.cumsum(sizes) - sizes
-    means = low + np.add.reduceat(x[rows] - low, starts) / sizes
     slack = _SLACK * (high - low) + 4 * np.spacing(max(abs(low), abs(high)))
-    differs = ~(np.abs(means - planned) <= slack) & ~(np.isnan(means) & np.isnan(planned))
+    if representative == "mean":
+        centres = low + np.add.reduceat(x[rows] - low, starts) / sizes
+    elif representative == "resampled":
+        null = np.isnan(np.add.reduceat(x[rows], starts))
+        centres = np.where(null, np.nan, np.clip(planned, low, high))
+    else:
+        centres = np.array([_CENTRES[representative](x[own]) for own in members])
+    differs = ~(np.abs(centres - planned) <= slack) & ~(np.isnan(centres) & np.isnan(planned))
     if differs.any():
+        wanted = "among its values" if representative == "resampled" else f"its {representative}"
         raise BadInput(
-            f"the centre of group {int(np.argmax(differs))} of column '{name}' is not its mean"
+            f"the centre of group {int(np.argmax(differs))} of column '{name}' is not {wanted}"
         )
     new[rows] = np.repeat(planned, sizes)
     return new
