@@ -106,6 +106,9 @@ RECIPES: dict[str, Recipe] = {
     "noise of dates": rounding("noise", "birth_date", scale=0.01),
     "pram": rounding("pram", "disease", "education", retention=0.8),
     "porop": rounding("porop", "income", "assets", k=100),
+    "porop with chosen degrees": rounding(
+        "porop", "income", "assets", k=100, degree="auto", normalise="column"
+    ),
     "lirop": rounding("lirop", "income", k=50, noise="perturbative"),
     "segregate": generalize(["age", "postcode", "sex"]),
     "pattern": generalize(["age", "sex", "education"], segregate="pattern"),

@@ -518,8 +518,7 @@ PEOPLE = pa.table(
         (Mondrian(KAnonymity(2), null_policy="drop"),
          "null_policy must be one of 'segregate', 'value', 'suppress', 'match', 'contaminate', 'semi-partition', not 'drop'"),
         (Mondrian([KAnonymity(2), LDiversity(2, column="ill", kind="entropy")], null_policy="match"),
-         "null_policy = 'match' is for k-anonymity and distinct l-diversity here: what a class "
-         "matches beyond itself may break l-diversity; use generalize, or 'segregate'"),
+         "what a class matches beyond itself may break l-diversity; use generalize, or 'segregate'"),
         (Mondrian(KAnonymity(2), segregate="x"), "segregate must be one of 'any', 'pattern', not 'x'"),
         (Mondrian(KAnonymity(2), small_group="x"), "small_group must be one of 'suppress', 'append', not 'x'"),
         (Mondrian(KAnonymity(2), small_group="append"), "set allow_disclosure = true"),
