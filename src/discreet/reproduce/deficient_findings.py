@@ -251,7 +251,7 @@ def _contradictions(suppressed: Figures) -> Iterator[Finding]:
 
 def _repeated(given: Cells) -> Iterator[Finding]:
     """Columns of the paper that repeat another column."""
-    rows = sorted({key[1] for key in given}, key=int)
+    rows = sorted({key[1] for key in given if key[1]}, key=int)
     for (table, quality), (other_table, other), policy in (
         (("9", "DM"), ("9", "AM"), "segregate"),
         (("9", "DM"), ("9", "AM"), "baseline"),
