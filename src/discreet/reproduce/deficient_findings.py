@@ -200,8 +200,11 @@ def _precept(table: Figures) -> Iterator[Finding]:
 
 
 def _rank_correlation(cloud: list[tuple[float, float]]) -> float:
+    """Correlate ranks; NaN where one side is all the same."""
     from scipy.stats import spearmanr
 
+    if min(len(set(side)) for side in zip(*cloud, strict=True)) < 2:
+        return float("nan")
     return float(spearmanr(*zip(*cloud, strict=True)).statistic)
 
 
