@@ -36,7 +36,10 @@ def test_eight_patients():
         "the table as it is": [4, 25, 50, pytest.approx(100 / 6)],
         "contaminated Mondrian": [16, 100, 100, pytest.approx(200 / 3)],
         "enhanced Mondrian": [8, 50, 100, pytest.approx(100 / 3)],
+        "semi-partition": [8, 50, 100, pytest.approx(100 / 3)],
         "segregated, enhanced Mondrian": [4, 25, 50, pytest.approx(100 / 6)],
+        # Nobody is suppressed, and all values stay.
+        "anatomy, l = 2": [4, 25, 50, pytest.approx(100 / 6)],
     }
     assert [(f.series, f.quantity, f.paper) for f in found.given()] == [
         ("the table as it is", "% of the 16 cells", 25),
@@ -48,8 +51,8 @@ def test_eight_patients():
         (
             "agrees",
             "Table 1's eight patients, K = 2, cells that are null or *: the table as it is 4, "
-            "contaminated Mondrian 16, enhanced Mondrian 8, segregated, enhanced Mondrian 4. The "
-            "paper has 16 stars, of contaminated Mondrian.",
+            "contaminated Mondrian 16, enhanced Mondrian 8, semi-partition 8, segregated, enhanced "
+            "Mondrian 4, anatomy, l = 2 4. The paper has 16 stars, of contaminated Mondrian.",
         ),
         (
             "beyond",
@@ -60,6 +63,50 @@ def test_eight_patients():
             "values that there were are kept.",
         ),
     ]
+
+
+def test_all_comparison_systems_run_on_one_table(nulled):
+    found = Figures(deficient.systems())
+    rates = {
+        f.series: [g.measured for g in found.pick(series=f.series)]
+        for f in found.pick(quantity=deficient.GONE)
+    }
+    table = nulled(1_000, 0).table
+    quasi = [name for name in deficient.QUASI if name != "occupation"]
+    null = np.array([table[name].is_null().to_numpy() for name in quasi])
+    n, records = null.shape[1], null.any(axis=0).sum()
+    # One null a record, and nothing else is lost.
+    assert rates["anatomy, l = 4"] == pytest.approx([0, records / (7 * n), records / n])
+    assert rates["contaminated Mondrian"] == [0, 1, 1]
+    gone = rates["records with nulls suppressed"]
+    assert gone == pytest.approx([gone[0], gone[0] / n, gone[0] / n])
+    assert gone[0] > records
+    assert list(rates) == [
+        "a null is a value",
+        "records with nulls suppressed",
+        "extended match",
+        "segregated",
+        "contaminated Mondrian",
+        "enhanced Mondrian",
+        "semi-partition",
+        "segregated, enhanced Mondrian",
+        "anatomy, l = 4",
+    ]
+    [finding] = findings(found)
+    assert finding.verdict == "agrees"
+    assert "Segregation has the fewest in 2 of 2 kinds. Anatomy, l = 4 has 0.42 %" in finding.text
+
+
+def test_a_system_that_loses_less_than_segregation_is_told():
+    lost = [0.02, 0.05, 0.04, 0.03, 1.0, 0.02, 0.01, 0.011, 0.004]
+    names = [*deficient.FULL_DOMAIN, *deficient.MONDRIANS, "anatomy, l = 4"]
+    table = [
+        Figure("systems", name, "", deficient.STARRED, None, share)
+        for name, share in zip(names, lost, strict=True)
+    ]
+    [finding] = findings(Figures(table))
+    assert finding.verdict == "differs"
+    assert "Segregation has the fewest in 0 of 2 kinds." in finding.text
 
 
 def test_one_cell_is_nulled_in_each_of_the_records(nulled):
