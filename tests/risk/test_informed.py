@@ -14,7 +14,7 @@ from discreet.errors import BadInput
 from discreet.generalization import Generalize, KAnonymity, Mondrian
 from discreet.microaggregation import Microaggregation
 from discreet.perturbation import PRAM, Noise, RankSwap, Shuffle
-from discreet.risk import distance_linkage, informed_linkage, probabilistic_linkage
+from discreet.risk import distance_linkage, informed, informed_linkage, probabilistic_linkage
 from discreet.rounding import OMA
 from tests.examples import examples
 
@@ -241,6 +241,27 @@ def test_without_a_seed_whoever_fits_is_a_candidate(pairs):
     for drawn in (["c0", "c1"], None):
         assert 0 <= informed_linkage(x, y, drawn=drawn) <= 1
     assert 0 <= informed_linkage(x, y, reruns=[y, y.take(np.arange(len(y))[::-1])]) <= 1
+
+
+@pytest.mark.parametrize("labels", [6, 1_200])
+def test_those_released_alike_without_chance_are_looked_for_once(labels, monkeypatch):
+    """Of many labels a column tells only whether they are equal."""
+    rng = np.random.default_rng(8)
+    text = rng.integers(0, labels, 1_500).astype(str)
+    before = pa.table({"a": text, "b": rng.integers(0, 9, 1_500), "c": rng.choice([*"xy"], 1_500)})
+    coarse = np.where(rng.random(1_500) < 0.6, text, "*")
+    after = before.set_column(0, "a", pa.array(coarse))
+    after = after.set_column(1, "b", pa.array(before["b"].to_numpy() // 3 * 3))
+    looked = []
+    hits = informed._hits
+    monkeypatch.setattr(informed, "_hits", lambda *a: looked.append(len(a[2])) or hits(*a))
+    quick = informed_linkage(before, after, drawn=(), detail=True)
+    monkeypatch.setattr(informed, "_kinds", lambda columns, rows: (rows, np.arange(len(rows))))
+    slow = informed_linkage(before, after, drawn=(), detail=True)
+    np.testing.assert_array_equal(quick.records, slow.records)
+    halves, whole = sum(looked[:2]), sum(looked[2:])
+    assert whole == 1_500
+    assert halves < whole / (4 if labels == 6 else 1.2)
 
 
 def test_nulls_are_values_of_their_own():

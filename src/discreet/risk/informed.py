@@ -167,6 +167,7 @@ def informed_linkage(
     chance = chance_in(columns, drawn, bool(others))
     hits, bits = np.zeros((2, len(order))), dict.fromkeys(columns, 0.0)
     joint: set[str] = set()
+    settled = not any(name in chance for name in columns)
     for some, cells in learned_from(order, asked, len(others)):
         told = {
             name: one.drawn(cells) if name in chance else one.settled()
@@ -175,7 +176,9 @@ def informed_linkage(
         bits |= {name: bits[name] + one.bits * len(some) for name, one in told.items()}
         moved = together(columns, told, cells)
         joint |= set(moved.names if moved else ())
-        hits[:, some] = _hits(told, moved, some)
+        # Without chance, those that are released alike are found alike.
+        kinds, kind = _kinds(columns, some) if settled else (some, np.arange(len(some)))
+        hits[:, some] = _hits(told, moved, kinds)[:, kind]
     n = max(1, len(asked))
     # One intruder adds up columns, the other takes some together: what counts is who finds more.
     stronger = int(hits[1, asked].sum() > hits[0, asked].sum())
@@ -246,6 +249,21 @@ def learned_from(
     halves = (asked[first[asked]], order[1::2]), (asked[~first[asked]], order[::2])
     none = np.zeros(n, np.int64)
     return [(some, Cells(none[: len(rows)], rows)) for some, rows in halves if len(some)]
+
+
+def _kinds(columns: dict[str, Column], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return one of each kind of rows that are released alike, and the kind of each row.
+
+    Where a column tells only whether a value was kept, they are alike in that too.
+    """
+    cells = [np.zeros(len(rows), np.int64)]
+    for one in columns.values():
+        released = one.b[0][rows]
+        cells += [released, one.a[rows] == released]
+    _, first, kind = np.unique(
+        np.column_stack(cells), axis=0, return_index=True, return_inverse=True
+    )
+    return rows[first], kind.ravel()
 
 
 def _hits(told: dict[str, Tells], moved: Together | None, rows: np.ndarray) -> np.ndarray:
