@@ -40,10 +40,11 @@ def test_from_a_sweep_to_a_release(place, run):
     assert lines[0].endswith(": 4 gave a release, 2 did not.")
     [head] = [number for number, line in enumerate(lines) if line.startswith("row ")]
     assert lines[head].split() == [
-        "row", "k", "promise", "check", "SRC", "NVIr", "NVRr", "loss", "risk", "seconds",
+        "row", "k", "promise", "SRC", "NVIr", "NVRr", "loss", "risk", "seconds", "check",
     ]  # fmt: skip
-    assert lines[head + 1].split()[:6] == ["001", "3", "true", "passed", "best,", "front"]
-    assert lines[head + 5].split()[:4] == ["005", "400", "true", "refused"]
+    assert lines[head + 1].split()[:4] == ["001", "3", "true", "0"]
+    assert lines[head + 1].endswith("  passed   best, front")
+    assert lines[head + 5].split() == ["005", "400", "true", *"––––––", "refused"]
     [failed] = [line for line in lines if line.startswith("  005, 006: step 1 (oma): ")]
     assert "400" in failed
     [best] = [line for line in lines if line.startswith("Best by loss, ")]
@@ -60,6 +61,15 @@ def test_from_a_sweep_to_a_release(place, run):
         "discreet: people.sweep exists; choose another place with --out, or replace it with "
         "--force\n",
     )
+
+
+def test_where_all_pass_the_table_does_not_say_so_row_by_row(place, run):
+    """Three parameters and all figures then fit into a terminal."""
+    code, out, _ = run("sweep", "people.csv", "--recipe", "r.toml", "--vary", "k=3,30")
+    assert code == 0
+    [head] = [line for line in out.splitlines() if line.startswith("row ")]
+    assert head.split() == ["row", "k", "SRC", "NVIr", "NVRr", "loss", "risk", "seconds"]
+    assert "passed" not in out
 
 
 def test_json_and_lists_in_the_recipe(place, run):

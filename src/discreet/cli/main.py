@@ -132,11 +132,14 @@ def protect(
 def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) -> None:
     if as_json:
         from discreet.report.measures import guided
+        from discreet.table.two_tables import SECOND, second_of
 
         judged, failed = guided(assessment.to_dict())
+        second = {SECOND: str(second_of(written))} if release.recipe.apart else {}
         show.print_json(
             {
                 "table": str(written),
+                **second,
                 "log": release.log,
                 "check": release.check.to_dict(),
                 "assessment": assessment.to_dict(),

@@ -69,6 +69,7 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
     from discreet.check.findings import counted
     from discreet.check.folders import find_release
     from discreet.report.measures import guide_line
+    from discreet.table.two_tables import second_of
 
     log = release.log
     rows, columns = log["input"]["rows"], len(log["changed_cells"])
@@ -100,7 +101,8 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
     assessment_table(assessment)
     if said := guide_line(assessment.to_dict()):
         out.print(escape(f"{said[0].upper()}{said[1:]}."))
-    out.print(f"[bold]Share:[/bold] {escape(str(written))}", soft_wrap=True)
+    second = f" and {second_of(written).name}" if release.recipe.apart else ""
+    out.print(f"[bold]Share:[/bold] {escape(str(written))}{second}", soft_wrap=True)
     internal = find_release(written)[1]
     out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
     out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)

@@ -122,13 +122,15 @@ def _table(content: Mapping[str, Any]) -> Iterator[str]:
         named = {*content["best"]["rows"], *content["front"]}
         shown = [row for row in shown if row[0] in named]
     lines = [table.head, *shown]
+    text, given = len(table.head) - table.numeric, 1 + len(content["parameters"])
     widths = [max(len(line[place]) for line in lines) for place in range(len(table.head))]
-    text = len(table.head) - table.numeric
+    # What is said of rows comes last, where narrow terminals wrap; that all passed is said above.
+    said = range(given + all(row["check"] == "passed" for row in content["rows"]), text)
+    order = [*range(given), *range(text, len(table.head)), *said]
     for line in lines:
-        cells = zip(line, widths, strict=True)
         yield "  ".join(
-            cell.ljust(wide) if place < text else cell.rjust(wide)
-            for place, (cell, wide) in enumerate(cells)
+            line[place].ljust(widths[place]) if place < text else line[place].rjust(widths[place])
+            for place in order
         ).rstrip()
     if len(shown) < len(table.rows):
         yield f"... of {len(table.rows):,} rows, the best and those that no other beats"

@@ -13,8 +13,8 @@ from discreet.report.pictures import Picture
 Facts = Mapping[str, Any]
 NAMES = {
     "SRC": "suppressed records (SRC)",
-    "NVIr": "share of empty cells (NVIr)",
-    "NVRr": "share of records with an empty cell (NVRr)",
+    "NVIr": "share of cells that are null or * (NVIr)",
+    "NVRr": "share of records with a null or * (NVRr)",
     "loss": "loss",
     "risk": "risk",
     "seconds": "seconds",
@@ -168,10 +168,10 @@ def row_table(sweep: Facts) -> Table:
     head = ("row", *sweep["parameters"], "check", "", *sweep["columns"])
     known = f" who knows {named(sweep['known'], 8)}" if sweep["known"] else ""
     reading = (
-        f"SRC: suppressed records. NVIr, NVRr: shares of empty cells, and of records with one, in "
-        f"the quasi columns (null_rates). Loss: {sweep['loss']['name'].replace('_', ' ')}. Risk: "
+        f"SRC: suppressed records. NVIr, NVRr: shares of cells that are null or *, and of records "
+        f"with one, in the quasi columns (null_rates). Loss: {sweep['loss']['name'].replace('_', ' ')}. Risk: "
         f"{sweep['risk']['name'].replace('_', ' ')}, by an intruder{known}. Seconds: of one run "
-        "with its check. Where a step draws, figures are means over fresh seeds. Each is defined "
+        "with its check, with the time to load code where it is the first. Where a step draws, figures are means over fresh seeds. Each is defined "
         "in docs/measures.md."
     )
     return Table(head, rows, len(sweep["columns"]), reading)
