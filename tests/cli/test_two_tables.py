@@ -1,6 +1,7 @@
 """A release in two tables from the command line, and what becomes of edits to either."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -44,8 +45,9 @@ def test_both_tables_are_named(place, run):
     assert printed["confidential"] == "out/public/confidential.parquet"
     first, second = (read_table(printed[name]) for name in ("table", "confidential"))
     assert sorted(first["group"].to_pylist()) == second["group"].to_pylist()
+    # Each value as often as before, but for suppressed records.
     before = read_table("people.csv")
-    assert sorted(second["ill"].to_pylist()) == sorted(before["ill"].to_pylist())
+    assert Counter(second["ill"].to_pylist()) <= Counter(before["ill"].to_pylist())
 
 
 def swapped(lines, same_group):
@@ -90,5 +92,5 @@ def test_every_edit_of_either_table_is_found(place, run):
         found[name, "a value"] = [run("check", "out")[0]]
         path.write_text(written)
     assert run("check", "out", "--original", "people.csv")[0] == 0
-    assert {key: set(codes) for key, codes in found.items()} == dict.fromkeys(found, {1})
+    assert {key: set(codes) for key, codes in found.items()} == {key: {1} for key in found}
     assert len(found) == 10

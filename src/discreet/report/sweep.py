@@ -168,10 +168,11 @@ def row_table(sweep: Facts) -> Table:
     head = ("row", *sweep["parameters"], "check", "", *sweep["columns"])
     known = f" who knows {named(sweep['known'], 8)}" if sweep["known"] else ""
     reading = (
-        f"SRC: suppressed records. NVIr, NVRr: shares of cells that are null or *, and of records "
-        f"with one, in the quasi columns (null_rates). Loss: {sweep['loss']['name'].replace('_', ' ')}. Risk: "
-        f"{sweep['risk']['name'].replace('_', ' ')}, by an intruder{known}. Seconds: of one run "
-        "with its check, with the time to load code where it is the first. Where a step draws, figures are means over fresh seeds. Each is defined "
-        "in docs/measures.md."
+        "SRC: suppressed records. NVIr, NVRr: shares of cells that are null or *, and of records "
+        "with one, in the quasi columns (null_rates). "
+        f"Loss: {sweep['loss']['name'].replace('_', ' ')}. "
+        f"Risk: {sweep['risk']['name'].replace('_', ' ')}, by an intruder{known}. "
+        "Seconds: of one run with its check, of the first with the time to load code. Where a step "
+        "draws, figures are means over fresh seeds. Each is defined in docs/measures.md."
     )
     return Table(head, rows, len(sweep["columns"]), reading)

@@ -54,9 +54,9 @@ class Row:
         Ready for `protect`; None where the recipe itself is refused.
     figures : dict of str to float
         `SRC`, suppressed records; `NVIr` and `NVRr`, the shares of cells that are null or `*` and
-        of records with one, in the quasi columns (`discreet.utility.null_rates`); `loss` and `risk`, as in a
-        search; `seconds`, of one run with its check. Empty if it failed; means over the seeds where
-        a step draws.
+        of records with one, in the quasi columns (`discreet.utility.null_rates`); `loss` and
+        `risk`, as in a search; `seconds`, of one run with its check. Empty if it failed; means over
+        the seeds where a step draws.
     check : {"passed", "broken", "refused"}
         What the independent check says of the release; "refused" where there is none to check.
     why : str
