@@ -237,3 +237,22 @@ def test_every_engine_finds_the_same(most, tmp_path, checked, monkeypatch):
         assert "'weight' tells the original value of 1," in found[0].detail
         assert found[-1].detail.endswith(" of the rows")
     assert [f.status for f in found] == ["verified"] * len(found)
+
+
+@pytest.mark.parametrize("role", ["quasi", "insensitive"])
+def test_what_tells_a_column_that_is_apart_is_found(role):
+    """Over all groups of anatomy, each code goes with one disease alone."""
+    rng = np.random.default_rng(3)
+    code = rng.permutation(np.arange(90) % 5)
+    table = pa.table({"age": rng.integers(18, 90, 90), "code": code, "ill": code.astype(str)})
+    quasi = ["age", "code"] if role == "quasi" else ["age"]
+    recipe = {
+        "roles": {"quasi": quasi, "confidential": ["ill"], "rest": "insensitive"},
+        "steps": [{"method": "anatomy", "columns": quasi, "confidential": ["ill"], "l": 3}],
+    }
+    with pytest.raises(BrokenPromise, match="'code' tells the original value of 90 of 90 records"):
+        discreet.protect(table, recipe)
+    assert discreet.protect(table, recipe | {"allow_leaks": ["ill"]}).check.verified
+    # Codes of other records tell nothing.
+    table = table.set_column(1, "code", pa.array(rng.permutation(code)))
+    assert discreet.protect(table, recipe).check.verified

@@ -90,7 +90,9 @@ class _Looked:
     def told(self, name: str) -> list[Finding]:
         """Say what gives a column away."""
         steps = [step for step in self.recipe.steps if name in step.columns]
-        perturbed = any(step.build().effect == "perturbs" for step in steps)
+        # A value that is apart stands with another record of its group.
+        apart = name in self.recipe.apart
+        perturbed = apart or any(step.build().effect == "perturbs" for step in steps)
         hidden = _known(name, self.before[name])
         if hidden is None:
             return []

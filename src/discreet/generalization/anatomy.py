@@ -341,11 +341,11 @@ class _Grouping:
             return
         if not unfit.n:
             raise BadInput(f"column '{unfit.column}' has no values{who}")
-        most = unfit.n // unfit.count
+        most, verb = unfit.n // unfit.count, "is" if unfit.count == 1 else "are"
         hint = f"take l = {most}" if most > 1 else "treat the column by another method"
         raise BadInput(
             f"column '{unfit.column}' cannot have {self.l} different values in every group: of "
-            f"{unfit.n:,} values{who}, {unfit.count:,} are '{unfit.value}', and "
+            f"{unfit.n:,} values{who}, {unfit.count:,} {verb} '{unfit.value}', and "
             f"{unfit.n // self.l:,} at most can be; {hint}"
         )
 
