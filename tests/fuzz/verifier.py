@@ -15,7 +15,16 @@ import pandas as pd
 
 from tests.fuzz.cells import nulls
 from tests.fuzz.labels import covers, text_of
-from tests.fuzz.looks import BLANKING, K_PER_VALUE, SUPPRESSING, Look, Step, parameter
+from tests.fuzz.looks import (
+    BLANKING,
+    K_PER_VALUE,
+    SUPPRESSING,
+    Look,
+    Step,
+    groups_records,
+    least_in_group,
+    parameter,
+)
 from tests.fuzz.methods import METHODS, least_per_value
 from tests.fuzz.models import breaks, counts, rare_combination
 
@@ -108,7 +117,7 @@ def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
     ones, and of too rare values."""
     may = _hidden(look, name)
     for step in steps:
-        if step["method"] == "microaggregation":
+        if groups_records(step):
             rare, more = _rare_pattern(look, step)
             may |= rare | (more > 0)
         if look.lost and step["method"] in (*K_PER_VALUE, "microaggregation"):
@@ -133,14 +142,17 @@ def _rare_pattern(look: Look, step: Step) -> tuple[np.ndarray, int]:
     These are blank. If that leaves fewer than k without any value, others are blanked too, of which
     the number is returned: a group whole, if it is so small that it can spare none.
     """
+    k = least_in_group(step)
+    if look.treating(step.get("strata", "")):  # by what another step made of it
+        return np.ones(len(look.before), dtype=bool), 0
     by = [look.before[step["strata"]]] if "strata" in step else []
     cells = np.column_stack([nulls(look.before[name]) for name in step["columns"]])
     keys, held = list(zip(map(tuple, cells), *by, strict=True)), defaultdict(list)
     for row, key in enumerate(keys):
         held[key].append(row)
-    rare = np.array([look.count(held[key]) < step["k"] for key in keys], dtype=bool)
+    rare = np.array([look.count(held[key]) < k for key in keys], dtype=bool)
     without = look.count(*(rare | cells.all(axis=1)).nonzero())
-    return rare, 2 * step["k"] - 1 if 0 < without < step["k"] else 0
+    return rare, 2 * k - 1 if 0 < without < k else 0
 
 
 def _many_blanks(look: Look, name: str, steps: list[Step], blank: np.ndarray) -> Iterator[str]:
@@ -152,7 +164,7 @@ def _many_blanks(look: Look, name: str, steps: list[Step], blank: np.ndarray) ->
         return
     blank = blank & ~_hidden(look, name)
     most = int((look.gone | look.starred).sum()) * ((k or 1) - 1)
-    if steps[0]["method"] == "microaggregation":
+    if groups_records(steps[0]):
         rare, more = _rare_pattern(look, steps[0])
         blank, most = blank & ~rare, most + more
     if look.count(*blank.nonzero()) > most:
