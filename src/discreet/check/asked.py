@@ -175,7 +175,8 @@ def _porop(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     degree = given.get("degree", 1)
     if isinstance(degree, str):
         # The plan tells what each degree loses and discloses: the lowest mean is taken.
-        tried, chunks = min(_HIGHEST, joint["second_k"] - 1), len(joint["deviations"])
+        tried = min(_HIGHEST, max(1, joint["second_k"] // 2 - 1))
+        chunks = len(joint["deviations"])
         figures = [np.asarray(joint.get(name, ())) for name in ("losses", "risks")]
         yield "figures of degrees", [tried * chunks] * 2, [one.size for one in figures]
         degree = 1 + np.add(*figures).reshape(chunks, tried).argmin(axis=1)
