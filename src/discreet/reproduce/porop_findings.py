@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from discreet.reproduce.porop import KNOWN
-from discreet.reproduce.results import Figures, Finding
+from discreet.reproduce.results import Figures, Finding, verdict
 
 _WHERE = {"I": "Census", "II": "EIA"}
 
@@ -22,8 +22,7 @@ def findings(figures: Figures) -> Iterator[Finding]:
     if known := figures.pick(table=("I", "II"), quantity=KNOWN).given():
         yield _readings(scores, known)
     both = scores.pick(table=("I", "II"))
-    if both:
-        yield _noise(both)
+    yield from _noise(both)
     if others := scores.pick(table="baselines"):
         yield from _others(scores, others)
 
@@ -43,7 +42,7 @@ def _minima(given: Figures, table: str) -> Iterator[Finding]:
             said += f", where the paper's k has {there:.1f}"
         told.append(said)
     yield Finding(
-        "agrees" if same else "differs",
+        verdict(same),
         f"{_WHERE[table]}, the k with the least score: {'; '.join(told)}.",
     )
 
@@ -57,13 +56,13 @@ def _levels(given: Figures, table: str) -> Finding:
         f"{'lower' if middle < 0 else 'higher'} in the median ({gaps.min():+.1f} to "
         f"{gaps.max():+.1f}), correlation {r:.2f}."
     )
-    if table == "I":
-        return Finding("agrees", text)
-    return Finding(
-        "differs",
-        text + " The paper does not name its five columns, nor how its probabilistic linkage "
-        "decides that two values agree; nothing was tuned to hide that.",
-    )
+    good = abs(middle) < 2 and r > 0.9
+    if not good and table == "II":
+        text += (
+            " The paper does not name its five columns, nor how its probabilistic linkage decides "
+            "that two values agree; nothing was tuned to hide that."
+        )
+    return Finding(verdict(good), text)
 
 
 def _readings(scores: Figures, known: Figures) -> Finding:
@@ -83,7 +82,7 @@ def _readings(scores: Figures, known: Figures) -> Finding:
     )
 
 
-def _noise(both: Figures) -> Finding:
+def _noise(both: Figures) -> Iterator[Finding]:
     told = []
     for table, where in _WHERE.items():
         least = {
@@ -97,9 +96,10 @@ def _noise(both: Figures) -> Finding:
                 f"{where}, the least score is {least['synthetic']:.1f} with synthetic noise and "
                 f"{least['perturbative']:.1f} with perturbative noise"
             )
-    return Finding(
-        "beyond", f"The two kinds of noise: {'; '.join(told)}. The paper prints the first."
-    )
+    if told:
+        yield Finding(
+            "beyond", f"The two kinds of noise: {'; '.join(told)}. The paper prints the first."
+        )
 
 
 def _others(scores: Figures, others: Figures) -> Iterator[Finding]:
