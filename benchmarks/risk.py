@@ -65,10 +65,10 @@ for noise in (0.05, 0.2, 0.5):
         return Case(ours=lambda: distance(x, y), check=lambda ours, _: float(ours))
 
 
-def probabilistic(x: Table, y: Table) -> Any:
+def probabilistic(x: Table, y: Table, agreement: Any = "sd") -> Any:
     from discreet.risk import probabilistic_linkage
 
-    return probabilistic_linkage(x, y, known="all")
+    return probabilistic_linkage(x, y, agreement=agreement, known="all")
 
 
 def share_of_best(weights: Table) -> float:
@@ -162,6 +162,12 @@ for package, peer_links in (("splink", by_splink), ("recordlinkage", by_recordli
 def _() -> Case:
     x, y = masked(20_000, 5, 0.1)
     return Case(ours=lambda: probabilistic(x, y), check=lambda ours, _: float(ours))
+
+
+@row("probabilistic linkage 2e4 x 2e4 x 5, graded", seconds=1.0, memory=True)
+def _() -> Case:
+    x, y = masked(20_000, 5, 0.1)
+    return Case(ours=lambda: probabilistic(x, y, "graded"), check=lambda ours, _: float(ours))
 
 
 @row("probabilistic linkage 2e4 x 2e4 x 13, correlated", memory=True)

@@ -64,7 +64,7 @@ def _best(table: pa.Table, recipes: Mapping[str, Recipe]) -> tuple[str, Recipe]:
 
     def mean_score(name: str) -> float:
         runs = [_released(table, recipes[name], seed) for seed in _seeds("selection", 2)]
-        return float(np.mean([score(table, run) for run in runs]))
+        return float(np.mean([score(table, run, interval="all") for run in runs]))
 
     found = min(recipes, key=mean_score)
     return found, recipes[found]
@@ -87,7 +87,7 @@ def _alone(table: pa.Table) -> dict[str, Recipe]:
 def line(table: pa.Table, recipe: Recipe) -> dict[str, float]:
     """Return the figures of a recipe, means of fresh seeds."""
     runs = [_released(table, recipe, seed) for seed in _seeds("fresh", SEEDS)]
-    scores = [score(table, run, detail=True) for run in runs]
+    scores = [score(table, run, interval="all", detail=True) for run in runs]
     others = [[other for other in runs if other is not run][:3] for run in runs]
     learned = list(zip(runs, others, strict=True))
     informed = [informed_linkage(table, run, reruns=more) for run, more in learned]

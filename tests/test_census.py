@@ -63,10 +63,12 @@ def test_risks(tables):
 
 def test_the_score_is_made_of_its_parts(tables):
     x, y = tables
-    risk = (
-        0.25 * distance_linkage(x, y)
-        + 0.25 * probabilistic_linkage(x, y)
-        + 0.5 * interval_disclosure(x, y, kind="rank")
-    )
-    assert dr(x, y) == pytest.approx(100 * risk)
-    assert score(x, y) == pytest.approx(0.5 * il_metrics(x, y) + 50 * risk)
+    for interval, known in (("all", "all"), ("known", "paper")):
+        risk = (
+            0.25 * distance_linkage(x, y)
+            + 0.25 * probabilistic_linkage(x, y, agreement="sd")
+            + 0.5 * interval_disclosure(x, y, kind="rank", known=known)
+        )
+        assert dr(x, y, interval=interval) == pytest.approx(100 * risk)
+        expected = 0.5 * il_metrics(x, y) + 50 * risk
+        assert score(x, y, interval=interval) == pytest.approx(expected)

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from discreet.generalization import Generalize, GeneralizeItems, KAnonymity, Mondrian
+from discreet.generalization import Anatomy, Generalize, GeneralizeItems, KAnonymity, Mondrian
 from discreet.microaggregation import Microaggregation
 from discreet.perturbation import PRAM, DateShift, Noise, RankSwap, Shuffle, TopBottom
 from discreet.registry import methods
@@ -71,6 +71,7 @@ ROW_BOUND = [
     LiROP(k=2, random_state=0),
     IPSO(confidential=["x0"], random_state=0),
     LocalSuppression(k=1, random_state=0),
+    Anatomy(2, ["x0"], random_state=0),
 ]
 # Those that make labels of values. scikit-learn's checks look at numbers, so they have their own.
 RECODING = [
@@ -85,6 +86,7 @@ CLASSES = ["a", "b", "a", "b"]
 DRAWS_BY_ROW = "a draw belongs to a row's number, so other rows or another order draw otherwise"
 ARRAY_API = "takes numpy arrays and tables; scikit-learn skips this check unless scipy is set up"
 REFUSED = {
+    Anatomy: ["check_dtype_object", "check_fit2d_1sample", "check_fit2d_1feature"],
     IPSO: ["check_fit2d_1sample", "check_fit2d_1feature"],
     LocalSuppression: ["check_dtype_object"],
     Microaggregation: ["check_dtype_object"],

@@ -42,7 +42,7 @@ from discreet.table.summary import Summary, summarise
 
 Value = TypeVar("Value")
 # Promises about classes of records.
-JUDGED = ("privacy-models", "wildcard-k", "local-suppression")
+JUDGED = ("privacy-models", "wildcard-k", "local-suppression", "anatomy")
 
 
 class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -154,6 +154,21 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def reads(self) -> Sequence[str]:
         """Columns that it looks at and does not treat; a promise covers them too."""
+        return ()
+
+    @property
+    def takes_along(self) -> Sequence[str]:
+        """Columns that it treats besides those that `columns` of a recipe's step names."""
+        return ()
+
+    @property
+    def adds(self) -> Sequence[str]:
+        """Columns that a release has beside those of the table."""
+        return ()
+
+    @property
+    def apart(self) -> Sequence[str]:
+        """Columns that are written to a second table, joined with the first by what it `adds`."""
         return ()
 
     def check_params(self) -> None:

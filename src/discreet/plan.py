@@ -12,7 +12,10 @@ import numpy as np
 
 
 class ColumnPlan(TypedDict, total=False):
-    """What was decided for a column; `ipso`, `mondrian` and `shift` have only the kind."""
+    """What was decided for a column.
+
+    `anatomy`, `ipso`, `mondrian` and `shift` have only the kind.
+    """
 
     kind: str
     # What `protect` adds to every one; dates have a unit.
@@ -133,6 +136,10 @@ class JointPlan(TypedDict, total=False):
     labels: dict[str, Any]
     tuples: dict[str, Any]
     classes: np.ndarray
+    # `anatomy`: `groups` has the number of each record's group, 0 where it is suppressed.
+    l: int  # noqa: E741
+    group: str
+    small_group: str
     # `local-suppression`: which columns, by their place in the step as bits, are blanked in all
     # records of a tuple, or in those with a drawn word; -1 where these are left out.
     demands: list[dict[str, Any]]

@@ -112,4 +112,5 @@ def test_what_was_taken_is_what_was_declared():
             "null_rates.blanked",
             "null_rates.blanked_records",
         }
-        assert entry["means"] == measures()[name].reading
+        # It may add which intruder was the strongest.
+        assert entry["means"].startswith(measures()[name].reading)

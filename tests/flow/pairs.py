@@ -50,6 +50,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "noise": {"scale": 0.2},
     "rank-swap": {"p": 10.0},
     "generalize-items": {"k": 3, "m": 1, "separator": ";"},
+    "anatomy": {"l": 2},
 }
 
 
@@ -169,6 +170,8 @@ def others(role: str) -> Iterator[tuple[str, dict[str, Any]]]:
         step = {"method": name, "columns": columns, **PARAMETERS[name]}
         if name == "ipso":
             step |= {"columns": columns[:1], "confidential": columns[1:]}
+        if name == "anatomy":
+            step["confidential"] = columns[1:]
         if name == "top-bottom":
             step["upper"] = {name: 180.0 if name in QUASI else 5000.0 for name in columns}
         yield name, step

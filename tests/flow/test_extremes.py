@@ -12,6 +12,7 @@ K3 = [{"model": "k-anonymity", "k": 3}]
 AUTO = {name: {"kind": "auto"} for name in ("x", "y")}
 # Of every method that takes numbers.
 WAYS = {
+    "anatomy": {"confidential": ["z"], "l": 2},
     "base": {"min_attraction": 3},
     "chimerge": {"min_count": 3},
     "equal-frequency": {"n_points": 4},
@@ -37,7 +38,7 @@ WAYS = {
 }
 # Those of sets and dates.
 OTHERS = {"date-shift", "generalize-items"}
-IN_MEMORY = {"ipso", "microaggregation", "rank-swap", "shuffle"}
+IN_MEMORY = {"anatomy", "ipso", "microaggregation", "rank-swap", "shuffle"}
 
 
 def numbers(kind):

@@ -13,6 +13,7 @@ from tests.fuzz.cells import nulls, numbers, tolerance, without_markers
 
 Step = dict[str, Any]
 SUPPRESSING, BLANKING = ("generalize", "mondrian"), "local-suppression"
+GROUPING = "anatomy"
 K_PER_VALUE = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency", "resampling")
 K_PER_VALUE += ("mdlp", "chimerge", "base")
 
@@ -58,7 +59,9 @@ class Look:
         hidden = {*roles.get("identifiers", ()), roles.get("household"), roles.get("unit")}
         hidden |= {roles.get(role) for role in ("weight", "target", "row_key")}
         rest = roles.get("rest") == "insensitive"
-        return [c for c in self.before.columns if c in shown or (rest and c not in hidden)]
+        added = [step.get("group", "group") for step in self.steps if step["method"] == GROUPING]
+        released = [c for c in self.before.columns if c in shown or (rest and c not in hidden)]
+        return released + added
 
     def treating(self, name: str) -> list[Step]:
         """The steps that treat a column, in order."""
@@ -122,7 +125,7 @@ class Look:
         return [
             step
             for step in self.steps
-            if step["method"] in SUPPRESSING or step.get("record_cost") is not None
+            if step["method"] in (*SUPPRESSING, GROUPING) or step.get("record_cost") is not None
         ]
 
     @cached_property
@@ -149,7 +152,7 @@ class Look:
             or any(model.get("column") in self.roles.get("quasi", ()) for model in models)
         )
         others = [s for s in self.steps if groups_records(s) or s["method"] == "generalize-items"]
-        judged = [method for method in methods if method in (*SUPPRESSING, BLANKING)]
+        judged = [method for method in methods if method in (*SUPPRESSING, BLANKING, GROUPING)]
         several = len(judged) > 1 or bool(others)
         return bool(self.suppressing) and (shared or several or (reads and hidden))
 

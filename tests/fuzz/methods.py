@@ -424,6 +424,39 @@ def local_suppression(look: Look, step: Step) -> Iterator[str]:
         yield f"{', '.join(names)}: {said}"
 
 
+def anatomy(look: Look, step: Step) -> Iterator[str]:
+    """Groups keep their values, l different ones of each column, and nulls apart."""
+    hidden = step["confidential"]
+    quasi = [name for name in step["columns"] if name not in hidden]
+    once = all(len(look.treating(name)) == 1 for name in step["columns"])
+    rows = defaultdict(list)
+    for row in np.flatnonzero(~look.gone):
+        rows[look.after[step.get("group", "group")].iat[row]].append(row)
+    if None in rows:
+        yield f"row {rows.pop(None)[0]} is in no group"
+    if not once:
+        return
+    for name in quasi:
+        differ = look.before[name].compare(look.after[name]).index
+        if set(differ) - set(np.flatnonzero(look.gone)):
+            yield f"{name}: a value is not as it was"
+    apart = step.get("null_policy") != "value" and step.get("small_group") != "append"
+    for group, held in rows.items():
+        old, new = (
+            Counter(map(tuple, table.loc[held, hidden].to_numpy().tolist()))
+            for table in (look.before, look.after)
+        )
+        if old != new:
+            yield f"group {group}: its values are not those that it had"
+        for name in hidden if step.get("promise", True) else ():
+            found = Counter(look.after[name].iloc[held].dropna().tolist())
+            if len(found) < step["l"] or max(found.values()) * step["l"] > found.total():
+                yield f"{name}: group {group} is not {step['l']}-diverse"
+        patterns = {tuple(nulls(look.before.loc[row, quasi])) for row in held}
+        if apart and len(patterns) > 1:
+            yield f"group {group} has records with different nulls"
+
+
 METHODS: dict[str, Callable[[Look, Step], Iterator[str]]] = {
     **dict.fromkeys(K_PER_VALUE, rounding),
     "microaggregation": microaggregation,
@@ -434,6 +467,7 @@ METHODS: dict[str, Callable[[Look, Step], Iterator[str]]] = {
     "noise": noise,
     "date-shift": date_shift,
     "ipso": ipso,
+    "anatomy": anatomy,
     "porop": regression,
     "lirop": regression,
     "generalize-items": items,

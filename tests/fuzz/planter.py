@@ -22,9 +22,11 @@ class Planter:
         treated = [name for step in self.steps for name in step["columns"]]
         self.once = [name for name in treated if treated.count(name) == 1]
         renamed = {self.roles.get("household"), *self.roles.get("pseudonyms", ())}
-        self.untouched = [c for c in released.columns if c not in treated and c not in renamed]
+        known = [c for c in released.columns if c in original.columns]
+        self.untouched = [c for c in known if c not in treated and c not in renamed]
         self.suppresses = any(step["method"] in SUPPRESSING for step in self.steps)
         self.suppresses |= any("record_cost" in step for step in self.steps)
+        self.suppresses |= any(step["method"] == "anatomy" for step in self.steps)
 
     def copy(self) -> Table:
         return self.released.copy()

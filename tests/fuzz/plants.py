@@ -451,6 +451,22 @@ def other_item(p: Planter) -> Table | None:
     return found and p.with_cell(found[1], p.pick(p.shown(found[1])), "nobody's")
 
 
+def group_left(p: Planter) -> Table | None:
+    """Two records of different groups have each other's confidential value."""
+    found = p.step("anatomy")
+    if found is None or found[1] not in found[0]["confidential"]:
+        return None
+    step, name = found
+    groups, cells = p.released[step.get("group", "group")], p.released[name]
+    one = p.pick(p.shown(name))
+    others = [i for i in p.shown(name) if groups[i] != groups[one] and cells[i] != cells[one]]
+    if not others:
+        return None
+    table, other = p.copy(), p.pick(others)
+    table.at[one, name], table.at[other, name] = cells[other], cells[one]
+    return table
+
+
 # Names
 
 
@@ -477,7 +493,7 @@ PLANTS: tuple[Callable[[Planter], Table | None], ...] = (
     null_filled, rows_exchanged, rare_value, other_group, mean_moved, rare_tuple, small_class,
     shown_again, wrong_label, one_value, many_suppressed, far_class, sure_class, rare_row,
     tuple_emptied, moments_moved, much_multiplied, out_of_range, beyond_window, foreign_value,
-    beyond_bound, much_noise, other_shift, other_item, joined_households, own_pseudonym,
+    beyond_bound, much_noise, other_shift, other_item, group_left, joined_households, own_pseudonym,
     blank_undone, other_cell, fixed_blanked, limit_broken,
 )  # fmt: skip
 # What must be said of a plant that other rules find as well.

@@ -13,7 +13,7 @@ from tests.fuzz.tables import MARKER, Made
 
 Step = dict[str, Any]
 # Of what these decide or treat all rows must be in memory.
-MEMORY_ONLY = ("rank-swap", "shuffle", "microaggregation", "ipso", "joint")
+MEMORY_ONLY = ("rank-swap", "shuffle", "microaggregation", "ipso", "joint", "anatomy")
 _ROUNDING = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency", "resampling")
 
 
@@ -498,6 +498,24 @@ def _local_suppression(draw: _Drawing, kinds: Kinds) -> Step | None:
     return draw.maybe(step, 0.5, improve_moves=draw.one(0, 100))
 
 
+def _anatomy(draw: _Drawing, kinds: Kinds) -> Step | None:
+    names = draw.some(list(kinds), 2, 4)
+    once = draw.counted == draw.n and not _linked(draw)
+    if len(names) < 2 or not once or any(s["method"] == "anatomy" for s in draw.steps):
+        return None
+    confidential, size = names[-1:], draw.one(2, 2, 3)
+    if len(names) > 2 and draw.chance(0.3):
+        confidential = names[-2:]
+    for name in confidential:
+        counts = pc.value_counts(draw.made.table[name].drop_null()).field("counts").to_numpy()
+        if counts.max(initial=0) * size > draw.values(name):
+            return None
+    step: Step = {"method": "anatomy", "columns": names, "confidential": confidential, "l": size}
+    step = draw.maybe(step, 0.3, null_policy="value")
+    step = draw.maybe(step, 0.4, small_group="append")
+    return draw.maybe(step, 0.3, group="lot")
+
+
 _MAKERS: dict[str, Callable[[_Drawing, Kinds], Step | None]] = {
     **{method: _rounding(method) for method in _ROUNDING},
     "base": _base,
@@ -513,6 +531,7 @@ _MAKERS: dict[str, Callable[[_Drawing, Kinds], Step | None]] = {
     "pram": _pram,
     "date-shift": _date_shift,
     "ipso": _ipso,
+    "anatomy": _anatomy,
     "regression": _regression,
     "generalize-items": _generalize_items,
     "generalize": _generalize,

@@ -26,7 +26,7 @@ EARLY, LATE = "refused before any work", "refused after looking at the data"
 SILENT, CRASHED, BROKEN = "silent violation", "traceback", "BrokenPromise"
 FAILURES = (SILENT, CRASHED, BROKEN)
 _GIVEN_AWAY = re.compile(r"broken: nothing released gives '(.*)' away")
-_PUBLIC = re.compile(r"(table\..*|codebook\.md|report\.html)")
+_PUBLIC = re.compile(r"((table|confidential)\..*|codebook\.md|report\.html)")
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ def _written(case: Case, release: Any, released: pd.DataFrame, folder: Path) -> 
     if len(set(rows)) < len(rows) or set(shown) - set(rows):
         yield f"{len(rows)} rows are written, not {len(shown)}"
         return
-    written = _read(path)
+    written = _joined(path, case.recipe["steps"])
     if path.suffix == ".xlsx":
         # A workbook does not tell of empty rows at its end.
         written = written.reindex(range(len(rows)))
-    if list(written.columns) != list(released.columns) or len(written) != len(rows):
+    if sorted(written.columns) != sorted(released.columns) or len(written) != len(rows):
         yield f"the file has {written.shape}, not {(len(rows), released.shape[1])}"
         return
     for name in released.columns:
@@ -158,6 +158,19 @@ def _written(case: Case, release: Any, released: pd.DataFrame, folder: Path) -> 
                 yield f"{name}, row {row}: the file has {cell!r}, not {released[name].iat[row]!r}"
                 break
     yield from _secrets(folder / "out" / "public", internal)
+
+
+def _joined(path: Path, steps: list[dict[str, Any]]) -> pd.DataFrame:
+    """Read a table; beside its records, those of the second one in their groups' order."""
+    first = _read(path)
+    step = next((step for step in steps if step["method"] == "anatomy"), None)
+    if step is None:
+        return first
+    by = step.get("group", "group")
+    second = _read(path.with_name(path.name.replace("table", "confidential", 1)))
+    both = [table.assign(place=table.groupby(by).cumcount()) for table in (first, second)]
+    found = both[0].merge(both[1], "left", [by, "place"], validate="one_to_one")
+    return found.drop(columns="place")
 
 
 def _read(path: Path) -> pd.DataFrame:

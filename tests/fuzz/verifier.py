@@ -17,6 +17,7 @@ from tests.fuzz.cells import nulls
 from tests.fuzz.labels import covers, text_of
 from tests.fuzz.looks import (
     BLANKING,
+    GROUPING,
     K_PER_VALUE,
     SUPPRESSING,
     Look,
@@ -91,6 +92,10 @@ def _cells(look: Look) -> Iterator[str]:
     renamed = {*look.roles.get("pseudonyms", ()), look.roles.get("household")}
     for name in look.after.columns:
         steps = look.treating(name)
+        # What is put in another order, or added, is looked at with its groups.
+        moved = any(s["method"] == GROUPING and name in s["confidential"] for s in steps)
+        if moved or name not in look.before:
+            continue
         old, new = look.before[name], look.after[name]
         if not steps and name not in renamed:
             same = np.array([_same(a, b) for a, b in zip(old, new, strict=True)])
@@ -143,9 +148,10 @@ def _rare_pattern(look: Look, step: Step) -> tuple[np.ndarray, int]:
     the number is returned: a group whole, if it is so small that it can spare none.
     """
     k = least_in_group(step)
-    if look.treating(step.get("strata", "")):  # by what another step made of it
-        return np.ones(len(look.before), dtype=bool), 0
-    by = [look.before[step["strata"]]] if "strata" in step else []
+    strata = step.get("strata")
+    # As an earlier step has left them, if there is one.
+    source = look.after if look.treating(strata) else look.before
+    by = [] if strata is None else [source[strata]]
     cells = np.column_stack([nulls(look.before[name]) for name in step["columns"]])
     keys, held = list(zip(map(tuple, cells), *by, strict=True)), defaultdict(list)
     for row, key in enumerate(keys):

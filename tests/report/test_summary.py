@@ -2,11 +2,15 @@
 
 import re
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from discreet import assess
 from discreet.assessment import Assessment
 from discreet.report import key_figures, sentences
 from discreet.report.measures import met
+from discreet.risk import probabilistic_linkage
 from tests.report.pages import Page
 
 
@@ -70,6 +74,30 @@ def measured(diversity=None, **risk):
 )  # fmt: skip
 def test_the_worst_attack_is_told(risk, said):
     assert sentences(measured(**risk)) == [said]
+
+
+def test_the_way_to_agree_that_finds_most_is_named():
+    x = np.exp(3 * np.random.default_rng(0).normal(size=(200, 3)))
+    y = x * np.exp(0.05 * np.random.default_rng(1).normal(size=x.shape))
+    before, after = (
+        pa.table({name: file[:, k] for k, name in enumerate("abc")}) for file in (x, y)
+    )
+    result = assess(before, after, {"quasi": ["a", "b", "c"]}, measures=["probabilistic_linkage"])
+    entry = result.risk["probabilistic_linkage"]
+    found = {
+        how: probabilistic_linkage(x, y, agreement=how, known="all")
+        for how in ("sd", "rank", "graded")
+    }
+    assert entry["by_agreement"] == found
+    assert (entry["agreement"], entry["after"]) == ("graded", max(found.values()))
+    assert entry["before"] == probabilistic_linkage(x, x, known="all")
+    assert entry["paper"] == probabilistic_linkage(x, y)
+    means = "columns agree (agreement: graded, which finds most of sd, rank and graded)"
+    [row] = [row for row in result.rows() if row[0] == "probabilistic_linkage"]
+    assert row[3].endswith(means)
+    assert means in result.to_html()
+    [said] = sentences({"assessment": result.to_dict()})
+    assert said.startswith("The best intruder measured (linkage by probability, graded agreement) ")
 
 
 def test_what_is_not_met_is_among_the_key_figures():

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from discreet.reproduce import data, deficient, reproduce
 from discreet.reproduce.deficient_findings import findings
-from discreet.reproduce.results import Figures
+from discreet.reproduce.results import Figure, Figures
 from tests.reproduce.expected import figures
 
 
@@ -86,6 +87,92 @@ def test_rates_of_a_release(nulled):
     assert rates["SRC"] == 1
     assert rates["NVIr"] == pytest.approx((100 + 8) / (8 * n))
     assert rates["NVIr, |Q| = 4"] == pytest.approx((100 + 8) / (4 * n))
+
+
+def plain_sum_loss(codes, maps, gone, levels):
+    """Sum over columns of (leaves under the label, over the domain), record by record."""
+    total, n = 0.0, len(gone)
+    for a, ladder in enumerate(maps):
+        domain = ladder.shape[1]
+        labels = [ladder[levels[i][a]] for i in range(n)]
+        lost = [
+            1.0 if gone[i] else (labels[i] == labels[i][codes[i, a]]).sum() / domain
+            for i in range(n)
+        ]
+        total += (sum(lost) - n / domain) / (n - n / domain)
+    return total
+
+
+def test_a_release_whose_groups_have_their_own_levels():
+    maps = [np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0] * 4]), np.array([[0, 1, 2], [0] * 3])]
+    rng = np.random.default_rng(4)
+    codes = np.column_stack([rng.integers(0, 4, 60), rng.integers(0, 3, 60)])
+    gone, group = rng.random(60) < 0.2, rng.integers(0, 2, 60)
+    chosen = [(1, 0), (0, 1)]
+    given = deficient.Nulled(None, codes, maps, np.zeros((60, 2), bool))
+    found = deficient._sum_loss(given, gone, chosen, group)
+    for k in (2, 6):
+        tuples = [
+            (g, *(int(m[x][c]) for m, x, c in zip(maps, chosen[g], row, strict=True)))
+            for g, row in zip(group, codes, strict=True)
+        ]
+        few = [tuples.count(one) < k for one in tuples]
+        assert deficient._small(given, chosen, group, k).tolist() == few
+    assert found == pytest.approx(plain_sum_loss(codes, maps, gone, [chosen[g] for g in group]))
+
+
+def releases(points):
+    """Figures of Precept 2 from (model, policy, k, suppressed records, loss)."""
+    found = Figures()
+    for model, policy, k, gone, loss in points:
+        for quantity, value in ((deficient.GONE, gone), (deficient.SUM_LOSS, loss)):
+            setting = f"k = {k}"
+            found.append(
+                Figure("Precept 2", f"{model}, {policy}", setting, quantity, None, value, None, k)
+            )
+    return found
+
+
+def test_precept_2_is_told_as_the_ranks_are():
+    both = ("value", "segregate")
+    rising = [
+        (m, p, k, 10 * k + i, k + i) for i, m in enumerate("AB") for p in both for k in (2, 4, 6)
+    ]
+    first, second, third = findings(releases(rising))
+    assert (first.verdict, second.verdict, third.verdict) == ("agrees",) * 3
+    assert "over all 12 releases (2 models, 2 policies, 3 k) is +1.00" in first.text
+    assert "above 0.5 in 4 of 4: A, value +1.00; A, segregate +1.00; B, value" in second.text
+    falling = [
+        (m, p, k, 10 * k + i, 9 - k - i - (p == "value"))
+        for m, p, k, *_ in rising
+        for i in [m == "B"]
+    ]
+    first, second, third = findings(releases(falling))
+    assert (first.verdict, second.verdict) == ("differs",) * 2
+    assert first.text.endswith("-1.00 to -1.00: SRC does not rank releases of different models.")
+    assert "above 0.5 in 0 of 4" in second.text
+    apart = [
+        ("A", "value", 2, 9, 1.0),
+        ("A", "segregate", 2, 8, 2.0),
+        ("A", "value", 4, 9, 3.0),
+        ("A", "segregate", 4, 7, 1.0),
+    ]
+    *_, third = findings(releases(apart))
+    assert third.verdict == "differs"
+    assert "fewer records in 2 of 2 pairs of releases, and loses less in 1 of those" in third.text
+
+
+@pytest.mark.slow
+def test_suppressed_records_do_not_rank_the_loss_of_different_models(nulled):
+    table = Figures(deficient.precept())
+    assert len(table) == 320
+    [least] = table.pick(series="Loss, value", setting="k = 2", quantity=deficient.SUM_LOSS)
+    method = deficient._generalized(nulled(1000, 0), "Loss", 2, "value")
+    assert least.measured == pytest.approx(method.quality_)
+    gone, loss = (
+        [f.measured for f in table.pick(quantity=q)] for q in (deficient.GONE, deficient.SUM_LOSS)
+    )
+    assert spearmanr(gone, loss).statistic == pytest.approx(-0.38, abs=0.005)
 
 
 @pytest.mark.slow

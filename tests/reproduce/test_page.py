@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -18,6 +19,7 @@ from discreet.reproduce.results import (
     Piece,
     Reproduction,
     paper_figures,
+    scope,
 )
 
 
@@ -84,6 +86,29 @@ def test_json_says_not_given(result):
     assert told["data_not_found"] == {"2": "Boston: get it"}
 
 
+def test_sections_and_figures_are_called_what_they_are(result):
+    result.titles = {"5.2": "Quoted", "Figure 4": "Drawn", "I": "Roman", "local": "Ours"}
+    result.figures = Figures(Figure(t, "OMA", "", "loss", None, 1.0) for t in result.titles)
+    result.missing = {}
+    text = markdown(blocks([result]), Path("nowhere"), "plots")
+    for title in ("Section 5.2. Quoted", "Figure 4. Drawn", "Table I. Roman"):
+        assert f"### {title}\n" in text
+    assert "### Ours\n" in text
+
+
+def test_what_is_compared_counts_the_figures_that_are_shipped():
+    told = scope("rounding").text
+    assert "1,218 figures of this paper: 1,200 in Tables 1, 2, 3, 4, 5, 6, 7, 8; " in told
+    assert (
+        "2 in the text of section 5.2 (better: 2); 16 in the text of section 5.3 (IDR: 7, " in told
+    )
+    every = [scope(name).text for name in PAPERS]
+    assert len(set(every)) == 3
+    assert all(
+        text.endswith("What else its text or its plots say is not compared.") for text in every
+    )
+
+
 def test_missing_data_is_named_and_its_tables_skipped(monkeypatch, tmp_path):
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
     monkeypatch.setattr(data, "find_spec", lambda name: None)
@@ -99,7 +124,8 @@ def test_missing_data_is_named_and_its_tables_skipped(monkeypatch, tmp_path):
 
 def test_pieces_run_side_by_side_give_the_same():
     alone = reproduce("rounding", table="1", seeds=1)
-    assert len(alone.figures) == 90
+    assert len(alone.figures) == 108
+    assert alone.findings[0] == scope("rounding")
     assert reproduce("rounding", table="1", seeds=1, processes=2).figures == alone.figures
 
 
@@ -128,5 +154,5 @@ def test_the_papers_figures_are_all_there():
             ("deficient", "table", "null_records", "policy", "quality", "quantity"),
         )
     }
-    assert counts == {"rounding": 1214, "porop": 51, "deficient": 484}
+    assert counts == {"rounding": 1218, "porop": 51, "deficient": 484}
     assert set(counts) == set(PAPERS)

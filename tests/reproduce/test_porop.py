@@ -1,8 +1,11 @@
 """PoROP's scores."""
 
+from dataclasses import replace
+
 import pytest
 
 from discreet.reproduce import data, porop
+from discreet.reproduce.porop_findings import findings
 from discreet.reproduce.results import Figures
 from tests.reproduce.expected import figures
 
@@ -51,3 +54,16 @@ def test_what_a_user_would_try_first_scores_better():
     # IPSO's score moves by 2 from seed to seed.
     assert all(24 <= scores[f"IPSO {v}"] <= 33 for v in "ABC")
     assert min(scores, key=lambda name: scores[name]).startswith("rank swapping")
+
+
+def test_levels_agree_only_if_the_scores_are_near(quadratic):
+    def told(found):
+        return {f.text.split(":")[0]: f for f in findings(found)}
+
+    near = told(quadratic)
+    assert near["Census, the k with the least score"].verdict == "agrees"
+    assert near["Census, 9 scores with synthetic noise"].verdict == "agrees"
+    assert "The two kinds of noise" not in near
+    far = told(Figures(replace(f, measured=f.measured - 3) for f in quadratic))
+    assert far["Census, 9 scores with synthetic noise"].verdict == "differs"
+    assert "not name its five columns" not in far["Census, 9 scores with synthetic noise"].text

@@ -1,8 +1,13 @@
 """The rounding paper: cells that are known to agree."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from discreet.reproduce import data, rounding
+from discreet.reproduce import data, rounding, rounding_findings
+from discreet.reproduce.results import Figures
+from discreet.reproduce.rounding_findings import findings
 from tests.reproduce.expected import figures
 
 
@@ -71,3 +76,44 @@ def test_least_squares_is_the_least(boston):
     assert min(f.measured for f in mse) == original.measured
     # What the paper prints is less in these, so it is not what it says.
     assert sum(f.paper < round(original.measured, 2) for f in mse.given()) == 25
+
+
+def told(found, text):
+    [finding] = [f for f in findings(found) if f.text.startswith(text)]
+    return finding
+
+
+def test_what_is_told_follows_from_the_figures(wine):
+    moved = Figures(replace(f, measured=f.measured + 0.5) for f in wine)
+    for text in ("Wine, entropy of OMA", "Wine, entropy of EWD", "Wine, accuracy of a tree"):
+        assert told(wine, text).verdict == "agrees"
+        assert told(moved, text).verdict == "differs"
+    assert "0 of 27 cells are within 0.01" in told(moved, "Wine, entropy of OMA").text
+    assert told(wine, "RBD on wine").text.endswith("In the paper c was ignored.")
+    level = Figures(replace(f, measured=f.paper or 0.0) for f in wine)
+    assert told(level, "RBD on wine").verdict == "differs"
+    assert "ignored" not in told(level, "RBD on wine").text
+
+
+def test_what_is_told_of_boston_follows_from_the_figures(boston):
+    text = "25 of the 55 MSEs"
+    assert "Its MSEs fit the rounded target best" in told(boston, text).text
+    masked = [f for f in boston if f.quantity == "MSE" and f.series != "Original model"]
+    exchanged = Figures(replace(f, measured=f.paper) if f in masked else f for f in boston)
+    assert "Its MSEs fit the original target best" in told(exchanged, text).text
+    assert told(boston, "Boston, the model of the original data").verdict == "agrees"
+    worse = Figures(replace(f, measured=f.measured + 0.01) for f in boston)
+    assert told(worse, "Boston, the model of the original data").verdict == "differs"
+
+
+def test_which_reading_of_ddr_was_printed():
+    cells = figures("exponential").pick(table="1")
+    [said] = [f.text for f in rounding_findings._synthetic(cells) if f.text.startswith("DDR is")]
+    gaps = {
+        name: np.mean([abs(f.measured - f.paper) for f in cells.pick(quantity=name)])
+        for name in ("DDR", "DDR, as worded")
+    }
+    assert gaps["DDR"] < 0.01 < 0.1 < gaps["DDR, as worded"]
+    assert f"that is {gaps['DDR, as worded']:.3f} off" in said
+    assert f"it is {gaps['DDR']:.3f} off them" in said
+    assert said.endswith("So what was printed goes from original to masked, over cells.")

@@ -45,7 +45,10 @@ def test_rank_swapping_is_undone_as_by_intersecting_windows(census, p, unique):
     assert (candidates == 1).mean() == pytest.approx(unique, abs=0.04)
     found = informed_linkage(x, y)
     assert found > (1 / candidates).mean() - 0.02
-    naive = distance_linkage(x, y, known="all"), probabilistic_linkage(x, y, known="all")
+    naive = (
+        distance_linkage(x, y, known="all"),
+        probabilistic_linkage(x, y, agreement="sd", known="all"),
+    )
     assert found > 1.3 * max(naive)
     drawn = informed_linkage(x, RankSwap(p=p, window="drawn", random_state=1).fit_transform(census))
     # A window that is drawn excludes nobody for certain.

@@ -10,6 +10,8 @@ from scipy.stats import rankdata
 
 from discreet.datasets import load_census
 from discreet.errors import BadInput
+from discreet.regression import PoROP
+from discreet.reproduce import data, porop
 from discreet.risk import distance_linkage, probabilistic_linkage
 from discreet.risk.probabilistic import Originals, agreeing, fit_agreement
 from discreet.risk.probabilistic import pattern_counts as counted
@@ -347,6 +349,7 @@ def test_constant_columns_are_named():
         ({"agreement": "sd", "tolerance": [0.1, 0.2]}, 'tolerance = [0.1, 0.2]: agreement = "sd" '
          'takes one number; a list is for agreement = "graded"'),
         ({"tolerance": []}, "tolerance holds no number"),
+        ({"tolerance": ["wide"]}, "tolerance = wide must be 0 or more"),
         ({"tolerance": {"agge": [0.1]}}, "tolerance: there is no column 'agge'; did you mean 'age'?"),
         ({"tolerance": {"sex": [0.1]}},
          "tolerance: column 'sex' holds categories, which agree when equal"),
@@ -382,6 +385,17 @@ def test_a_column_of_another_kind_is_left_out_by_name():
         UserWarning, match="'age' is not compared as numbers: it is numeric in the original and te"
     ):
         assert probabilistic_linkage(x, y, known="all") == 1.0
+
+
+def test_revenues_of_eia_that_one_tolerance_does_not_tell_apart():
+    try:
+        x = porop.load("II")
+    except data.NotFound as error:
+        pytest.skip(str(error))
+    y = PoROP(4000, 1, noise="synthetic", random_state=0).fit_transform(x)
+    found = {how: probabilistic_linkage(x, y, agreement=how) for how in ("sd", "rank", "graded")}
+    assert found == pytest.approx({"sd": 0.0231, "rank": 0.2367, "graded": 0.5000}, abs=5e-4)
+    assert distance_linkage(x, y) == pytest.approx(0.5014, abs=5e-4)
 
 
 @pytest.mark.parametrize("k", [3, 10])

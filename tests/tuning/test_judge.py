@@ -122,7 +122,9 @@ def expected_score(judge, choice):
     table, found = judge.task.table.select(NUMBERS), []
     for seed in ScoreJudge(judge.task, judge.released, seed=3).seeds:
         run = judge.released.table(choice, seed).select(NUMBERS)
-        found.append(getattr(utility, judge.task.measure)(table, run, detail=True).parts)
+        every = {"interval": "all"} if judge.task.measure == "score" else {}
+        measure = getattr(utility, judge.task.measure)
+        found.append(measure(table, run, detail=True, **every).parts)
     every = {name: np.mean([one[name] for one in found]) for name in found[0]}
     every |= {
         name: np.mean([one[name] for one in found[:3]]) for name in ("dld", "pld") if name in every

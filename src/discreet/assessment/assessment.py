@@ -10,10 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from discreet.assessment import catalogue
 from discreet.assessment.facts import Facts
 from discreet.assessment.figures import figures_of
+from discreet.check.two_tables import parted
 from discreet.engines import Frame
+from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, nearest
 from discreet.measure import NEEDS, Entry, Figure, LeftOut, Measure, in_units
 from discreet.private import write_private
@@ -21,6 +26,7 @@ from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles
 from discreet.report import internal_report, summary_html
 from discreet.risk import distance_linkage
+from discreet.table.classes import encode
 from discreet.utility.scores import normalized_score_of
 
 SCORE = Figure(
@@ -131,7 +137,13 @@ def assess_frames(
         if name not in catalogue.measures():
             raise BadInput(f"there is no measure '{name}'; {nearest(name, catalogue.measures())}")
     _check_columns(before.schema.names, after.schema.names, recipe.roles)
-    return _taken(Facts(before, after, recipe, suppressed), asked)
+    after, groups = parted(after, recipe)
+    facts = Facts(before, after, recipe, suppressed)
+    if groups is not None and isinstance(after, MemoryFrame):
+        # In the order of the original, in which measures have the rows.
+        order = np.argsort(after.rows, kind="stable")
+        facts.groups = encode(groups.take(pa.array(order)), "the groups")[0]
+    return _taken(facts, asked)
 
 
 def _check_columns(before: Sequence[str], after: Sequence[str], roles: Roles) -> None:

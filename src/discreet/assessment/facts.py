@@ -79,6 +79,9 @@ class Facts:
     needs them all is taken.
     """
 
+    # Of a release in two tables, the group of each of its rows, as 0, 1, ...
+    groups: np.ndarray | None = None
+
     def __init__(self, before: Frame, after: Frame, recipe: Recipe, suppressed: int = 0) -> None:
         self.before, self.after, self.recipe = before, after, recipe
         self.roles, self.perturbed = recipe.roles, perturbed_by(recipe)
@@ -336,7 +339,11 @@ class Facts:
         return sides, ids, ids if unit else ids + len(n) * (n > 1)
 
     def diversity(self, side: int, column: str, order: Sequence[str] | None = None) -> Diversity:
-        """Tell what the classes before (0) or after (1) reach."""
+        """Tell what the classes before (0) or after (1) reach: of a second table, the groups."""
+        if side and self.groups is not None and column in self.recipe.apart:
+            units = self.frequencies[1].units
+            values = self.drawn.after[column]
+            return diversity_of(values, column, self.groups, None, units, order)
         units = None
         if self.whole or self.recipe.counted is None:
             tuples, counts = self.tuples(side, [self.quasi, [column]], "to look at the values of")

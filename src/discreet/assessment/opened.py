@@ -19,6 +19,7 @@ from discreet.check.evidence import Evidence, Plan
 from discreet.check.folders import find_release
 from discreet.check.frames import same_input
 from discreet.check.kept import refuse_changed
+from discreet.check.two_tables import read_joined, read_released
 from discreet.draws import Draws
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
@@ -169,6 +170,8 @@ def _written(
     before = read(rules, evidence)
     if evidence is None:
         after = working.read(table, list, (), rules.numeric)
+        if rules.apart:
+            after = read_joined(after, table, rules, lambda path: working.read(path, list))
         check_lengths(before.num_rows, after.num_rows)
         return Opened(before, after, rules)
     if same_input(evidence, before).status == "broken":
@@ -176,7 +179,7 @@ def _written(
         raise BadInput(f"{named} is not the table that {release} was made from")
     assert evidence.schema is not None  # What was written has these two.
     assert evidence.row_map is not None
-    after = working.released(table, evidence.row_map, evidence.schema)
+    after = read_released(working, table, evidence.row_map, evidence.schema, evidence.recipe)
     if evidence.mapped != after.num_rows:
         raise BadInput(f"{evidence.row_map} does not have the rows of {table}")
     gone = suppressed_records(evidence.plan)

@@ -264,6 +264,11 @@ def _microaggregation(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs
     yield "strata", given["strata"], plan["joint"].get("strata")
 
 
+def _anatomy(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    for what in ("l", "group", "null_policy", "small_group", "confidential"):
+        yield what, given[what], plan["joint"][what]
+
+
 def _clusters(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     """Compare groups of records over all columns; each pattern of nulls has one of its own."""
     joint = plan["joint"]
@@ -292,6 +297,7 @@ _JOINT = ("microaggregation", _clusters)
 # The kind of each column's plan, and what is compared. What else a recipe says, such as what stands
 # for a group or how a search goes, a plan does not tell.
 ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] = {
+    "anatomy": ("anatomy", _anatomy),
     "base": ("multiples", _multiples),
     "chimerge": ("cuts", _parts),
     "date-shift": ("shift", _shift),

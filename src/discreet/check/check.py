@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.check.evidence import Evidence
-from discreet.check.findings import CheckReport
+from discreet.check.findings import CheckReport, Finding
 from discreet.check.frames import check_frames
 from discreet.check.manifest import AUTHENTIC
 from discreet.check.signatures import signatures
+from discreet.check.two_tables import read_joined, read_released
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import free_memory, memory_needed, open_engine
 from discreet.engines.memory import placed
@@ -20,7 +21,9 @@ from discreet.errors import BadInput, nearest
 from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
 from discreet.table import normalise, to_arrow
 from discreet.table.files import format_of
+from discreet.table.two_tables import Misfit
 
+FITS = "the two tables have the same groups"
 CHECKING = ("auto", "memory", "duckdb")
 
 
@@ -81,7 +84,10 @@ def check_release(
     name = engine_for(engine, (protected, original), evidence)
     with open_engine(name, memory=memory) as session:
         tell("reading the release")
-        released = list(_released(session, protected, recipe, evidence))
+        try:
+            released = list(_released(session, protected, recipe, evidence))
+        except Misfit as error:
+            return CheckReport((Finding(FITS, "broken", str(error)),))
         before = original
         if not isinstance(original, Frame | None):
             tell("opening the original")
@@ -129,9 +135,14 @@ def _released(
         yield protected
     elif isinstance(protected, str | Path):
         if evidence is None or evidence.schema is None:
-            yield session.read(protected, list, (), recipe.numeric)
+            found = session.read(protected, list, (), recipe.numeric)
+            if recipe.apart:
+                read = partial(session.read, needed=list)
+                found = read_joined(found, Path(protected), recipe, read)
+            yield found
         else:
-            yield session.released(Path(protected), evidence.row_map, evidence.schema)
+            kept = evidence.row_map, evidence.schema
+            yield read_released(session, Path(protected), *kept, recipe)
     else:
         table = normalise(to_arrow(protected), [])
         rows = None if evidence is None else evidence.rows

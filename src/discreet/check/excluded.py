@@ -28,13 +28,14 @@ def without_excluded(
     A table in memory has them as rows of nulls.
     """
     gone, rows = evidence.excluded, evidence.log["input"]["rows"]
+    known = [name for name in released.schema.names if name not in recipe.added]
     there, telling = released.fold(partial(_shown, gone), _both, released.schema.names)
     problem = None
     if gone.min() < 0 or gone.max() >= rows:
         problem = f"the plan leaves out a row beyond the {rows:,} of the input"
     elif telling:
         problem = f"{telling:,} of them are there"
-    elif not _needed(recipe, original, released.schema.names):
+    elif not _needed(recipe, original, known):
         problem = f"{len(gone):,} are, which no promise of the recipe can need"
     elif original is not None:
         problem = _split(original, recipe, gone)
@@ -74,6 +75,7 @@ def _needed(recipe: Recipe, original: Frame | None, released: list[str]) -> bool
     lacking = {n for step, one in promised if one.promise in _EMPTYING for n in step.columns}
     return any(
         method.promise == "k-per-combination"
+        or (method.promise == "anatomy" and any(other is not step for other in suppressing))
         or (method.promise in OF_CLASSES and any(other is not step for other in suppressing))
         or (method.promise in OF_CLASSES and bool((hidden | lacking) & set(method.reads)))
         or (method.promise == "k-per-tuple" and _in_part(step, hidden, suppressing))
@@ -93,6 +95,8 @@ def _suppresses(step: Step) -> bool:
     given = step.parameters()
     if step.method == "local-suppression":
         return given["record_cost"] is not None
+    if step.method == "anatomy":
+        return step.build().suppresses
     if not given.get("privacy"):
         return False
     return (

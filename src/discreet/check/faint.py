@@ -32,7 +32,7 @@ _LOOSE = {
 # The share of a column's cells below which a bound concerns next to none.
 _FEW = 0.01
 # Promises of so many records each; a step that keeps one may have nothing to change.
-_OF_RECORDS = ("k-per-value", "k-per-combination", "k-per-tuple", *OF_CLASSES)
+_OF_RECORDS = ("k-per-value", "k-per-combination", "k-per-tuple", "anatomy", *OF_CLASSES)
 
 Said = Iterator[tuple[str, str]]
 
@@ -54,6 +54,13 @@ def faint_steps(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> Said
             yield from _model(shown, where, model)
         if given.get("together") and step.method == "shuffle":
             yield from _together(shown, recipe, where, step)
+        if step.method == "anatomy":
+            known = [name for name in step.columns if name not in given["confidential"]]
+            yield (
+                f"{where} releases {', '.join(known)} as {'they are' if known[1:] else 'it is'}",
+                "who is in the table can be seen, and only what the confidential columns say is "
+                "protected; generalize and mondrian hide both",
+            )
         if promise is None:
             yield from _rare(shown, where, step, given)
     yield from _unchanged(recipe, evidence)

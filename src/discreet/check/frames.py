@@ -29,6 +29,7 @@ from discreet.check.order import row_order
 from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
 from discreet.check.promises import PROMISES
 from discreet.check.shown import Shown
+from discreet.check.two_tables import parted
 from discreet.check.weak import weaknesses
 from discreet.engines import Frame
 from discreet.recipe.recipe import Recipe, Step, needed_columns
@@ -55,7 +56,9 @@ def check_frames(
     excluded: list[Finding] = []
     if evidence is not None and len(evidence.excluded):
         released, original, excluded = without_excluded(released, original, recipe, evidence)
+    released, groups = parted(released, recipe)
     shown, left_out = Shown.of(released, recipe, evidence, path), None
+    shown = replace(shown, groups=groups)
     narrowed: list[str] = []
     if evidence is None or original is None:
         names = [SAME_INPUT, APPLIED, UNTOUCHED, *map(PSEUDONYMS.format, recipe.roles.pseudonyms)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.check.anatomy import anatomy
 from discreet.check.evidence import StepPlan, places
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
 from discreet.check.items import k_per_combination
@@ -150,6 +151,7 @@ def _farthest(values: np.ndarray, rows: np.ndarray, sources: np.ndarray) -> tupl
 
 
 PROMISES: dict[str, Promise] = {
+    "anatomy": anatomy,
     "k-per-value": _k_per_value,
     "k-per-combination": k_per_combination,
     "k-per-tuple": _k_per_tuple,

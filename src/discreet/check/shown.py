@@ -82,6 +82,8 @@ class Shown:
     # were before it, and as they are with the weights of records.
     before: Mapping[int, Tuples] = field(default_factory=dict)
     weighed: Mapping[int, Tuples] = field(default_factory=dict)
+    # Of a release in two tables, the number of each row's group.
+    groups: pa.ChunkedArray | None = None
     # By the rows that are not shown, a frame with units beside.
     beside: dict[RowNumbers, Frame] = field(default_factory=dict)
 

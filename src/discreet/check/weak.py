@@ -195,7 +195,7 @@ def _one_valued(shown: Shown, recipe: Recipe, quasi: list[str], told: list[str])
         for model in step.parameters().get("privacy") or ()
         if model.model == "l-diversity" and model.l >= 2
     }
-    told = [name for name in told if name not in diverse]
+    told = [name for name in told if name not in diverse and name not in recipe.apart]
     found = shown.frame.one_valued(quasi, told) if told else []
     for name, (classes, records) in zip(told, found, strict=True):
         if classes:

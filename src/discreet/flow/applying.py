@@ -208,7 +208,7 @@ class Rows:
     def current(self, name: str) -> pa.ChunkedArray:
         """Return a column as the steps so far have left it."""
         if name not in self.values:
-            return self.replaced.get(name, self.piece[name])
+            return self.replaced[name] if name in self.replaced else self.piece[name]
         source = self.plan.sources[name]
         try:
             restored = source.restore(self.values[name], self.precision[name], self.start)

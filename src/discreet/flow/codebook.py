@@ -18,6 +18,7 @@ from discreet.recipe.recipe import Recipe
 from discreet.table import kind_of
 from discreet.table.columns import ends_of
 from discreet.table.labels import Labels, labels_of
+from discreet.table.two_tables import SECOND
 
 # More levels than this are counted and not listed.
 MOST_LEVELS = 50
@@ -44,7 +45,7 @@ def codebook(
         "# Codebook",
         "",
         f"{released.num_rows:,} rows in random order, {released.num_columns} columns. "
-        f"{_nulls(released)}{_counted(recipe)}{_GUARDED * csv_safe}",
+        f"{_apart(recipe)}{_nulls(released)}{_counted(recipe)}{_GUARDED * csv_safe}",
         "",
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
@@ -80,8 +81,11 @@ def describe(
 def _done(recipe: Recipe, blanked: Mapping[str, int]) -> dict[str, list[str]]:
     treated: dict[str, list[str]] = {}
     for step in recipe.steps:
-        for column in step.columns:
+        apart = step.build().apart
+        for column in apart or step.columns:
             treated.setdefault(column, []).append(step.build().done_in_words)
+        for column in step.build().adds:
+            treated[column] = ["added: the group of the record, by which the two tables are joined"]
     if recipe.roles.household is not None:
         treated[recipe.roles.household] = ["replaced by random numbers, one a household"]
     said = "replaced by keyed pseudonyms, the same value by the same one"
@@ -91,6 +95,17 @@ def _done(recipe: Recipe, blanked: Mapping[str, int]) -> dict[str, list[str]]:
         why = "because of suppression" if name in recipe.treated else "that are suppressed"
         treated.setdefault(name, []).append(f"emptied in {cells:,} records {why}")
     return treated
+
+
+def _apart(recipe: Recipe) -> str:
+    """Say which columns are in a second table."""
+    if not recipe.apart:
+        return ""
+    listed, by = (", ".join(map(_cell, names)) for names in (recipe.apart, recipe.added))
+    return (
+        f"The table `{SECOND}` has {listed}, by {by}; the other columns are in `table`. A record's "
+        "values are among those of its group, each of them as likely as the others. "
+    )
 
 
 def _counted(recipe: Recipe) -> str:

@@ -92,15 +92,18 @@ class Decided:
         """Return what is released of all rows, and of each what becomes of it."""
         applying = replace(self.applying, blanked=tuple(self.blanked()))
         if self.rows is not None:
-            found: Frame = MemoryFrame(
-                applying.released(self.released, self.rows), self.rows.numbers
-            )
+            found: Frame = MemoryFrame(applying.released(self.shown, self.rows), self.rows.numbers)
         else:
             needed = applying.needed(self.released)
             found = applied(self.frame, needed, partial(applying.release, tuple(self.released)))
         if self.begun is None or not len(self.gone):
             return found
         return self.begun.frame.map_pairs(found, partial(among_all, found.schema), found.schema)
+
+    @property
+    def shown(self) -> list[str]:
+        """The released columns, and those that steps add to them."""
+        return [*self.released, *self.recipe.added]
 
     @cached_property
     def _links(self) -> list[str]:

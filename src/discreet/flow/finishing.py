@@ -88,7 +88,7 @@ def finish(decided: Decided, original: Frame, treated: Frame) -> Finish:
 
     Notes in plan and log how many records and cells that concerns.
     """
-    made = Finish(pa.schema([treated.schema.field(name) for name in decided.released]))
+    made = Finish(pa.schema([treated.schema.field(name) for name in decided.shown]))
     rare = _rare_after_suppression(decided, original, treated)
     made = Finish(made.schema, rare)
     return Finish(_public(decided, original, treated, made), rare)
@@ -170,7 +170,9 @@ def _public(decided: Decided, original: Frame, treated: Frame, made: Finish) -> 
         assert isinstance(original, MemoryFrame)
         gone = np.flatnonzero(treated.table[LEFT_OUT].to_numpy())
         shown = pa.table(made.columns(treated.table))
-        return released_labels(original.table, shown, seen(decided.recipe), gone).schema
+        known = shown.select(decided.released)
+        labelled = released_labels(original.table, known, seen(decided.recipe), gone).schema
+        return pa.schema([*labelled, *(shown.schema.field(name) for name in decided.recipe.added)])
     fields = []
     for name in decided.released:
         kind, own = treated.schema.field(name).type, original.schema.field(name).type

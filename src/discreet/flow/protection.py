@@ -22,6 +22,7 @@ from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_name, seal_for
 from discreet.flow.remaining import decide_without, to_leave_out
+from discreet.flow.two_tables import refuse_alone
 from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
 
 _INDEX_KEPT = (
@@ -117,6 +118,7 @@ def protect_to(
     becomes the release, or is removed by the next run.
     """
     engine = choose(engine, table)
+    refuse_alone(recipe, out)
     name = released_name(out, format, engine, table, csv_safe)
     seal = seal_for(out, sign)
     with written_whole(out, force, table) as part:

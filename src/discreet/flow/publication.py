@@ -31,8 +31,9 @@ def public_facts(
     blanked cells and suppressed records, and the null policy. A sample of rows comes with a table
     larger than memory: `released` is then a `Told`, with distinct values or ends of columns.
     """
-    # Numbers of households and pseudonyms are names: there is nothing to see in them.
-    data = [name for name in released.column_names if name not in recipe.roles.renamed]
+    # Numbers of households and groups, and pseudonyms, are names: there is nothing to see in them.
+    names = {*recipe.roles.renamed, *recipe.added}
+    data = [name for name in released.column_names if name not in names]
     figures = released_figures((released if sample is None else sample).select(data))
     if sample is not None and len(sample) < released.num_rows:
         figures["sampled"] = {"rows": len(sample), "of": released.num_rows}

@@ -54,6 +54,12 @@ def refuse_columns(
     for number, step in enumerate(recipe.steps, start=1):
         _refuse_unreleased(step, number, roles, released)
     _refuse_unknown(recipe, roles)
+    for name in recipe.added:
+        if name in frame.schema.names:
+            raise BadInput(
+                f"the table has a column '{name}' already; call the groups otherwise, such as "
+                f'group = "{name}_number"'
+            )
     if not released:
         raise BadInput("no column would be released; give some column another role")
     for column in released:

@@ -21,6 +21,7 @@ from discreet.check.evidence import Evidence, Log, Plan, save_plan
 from discreet.check.folders import is_file_target
 from discreet.check.frames import check_frames
 from discreet.check.manifest import Entry, Seal, entries
+from discreet.check.two_tables import read_released
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import home_of
 from discreet.engines.memory import MemoryFrame
@@ -34,6 +35,13 @@ from discreet.flow.output import written_whole
 from discreet.flow.pseudonyms import kept_recipe, save_key
 from discreet.flow.publication import blanked_cells, internal_facts, public_facts
 from discreet.flow.told import Told, first_rows
+from discreet.flow.two_tables import (
+    only,
+    refuse_alone,
+    two_tables,
+    with_groups,
+    write_second,
+)
 from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.report import external_report, internal_report, summary_html
@@ -42,6 +50,7 @@ from discreet.table.bare import bare
 from discreet.table.files import format_of
 from discreet.table.labels import carried, is_text, public_field
 from discreet.table.signatures import FORMATS
+from discreet.table.two_tables import second_of
 
 ROWS = "rows.parquet"
 # What engines write; in memory, all that `write_table` does.
@@ -114,13 +123,31 @@ class Release:
         if not isinstance(self.finished, MemoryFrame):
             return self.finished.native()
         assert isinstance(self.original, MemoryFrame)
-        before, shown = self.original.table, self.finished.table
+        added = self.recipe.added
+        before, shown = self.original.table, self.finished.table.drop_columns(added)
         given = before if self.given is None else self.given
         changed = set(shown.column_names) if "suppressed" in self.plan else seen(self.recipe)
         # Null markers became nulls, so columns that no step treats may have changed too.
         arrow = to_arrow(given)
         changed |= {c for c in arrow.column_names if before[c].null_count != arrow[c].null_count}
-        return bare(like(given, shown, changed), self.keep_index)
+        made = bare(like(given, shown, changed), self.keep_index)
+        for name in added:
+            made = with_groups(made, self.finished.table[name], name)
+        return made
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The tables as they are written: `table`, and what a step puts into a second one.
+
+        With anatomy that is `confidential`: the numbers of groups and the confidential columns, in
+        drawn order. `table` has all other columns, the groups' numbers among them. Otherwise there
+        is `table` alone.
+        """
+        table = self.table
+        if not self.recipe.apart:
+            return {"table": table}
+        assert isinstance(self.treated, MemoryFrame)
+        return two_tables(table, self.recipe, self.treated)
 
     @cached_property
     def finished(self) -> Frame:
@@ -206,6 +233,7 @@ class Release:
         appears whole or not at all, after the written file was read again and checked.
         """
         target = Path(folder)
+        refuse_alone(self.recipe, target)
         given = self.source if self.source is not None else self.given
         name = released_name(target, format, self.engine.name, given, csv_safe)
         seal = seal_for(target, sign)
@@ -230,16 +258,15 @@ class Release:
         public.mkdir()
         make_private_folder(internal)
         self.tell("writing the rows in random order")
-        finish = partial(_guarded, self.finish) if csv_safe else self.finish
         with timed(log, "write"):
-            rows = self.engine.write(
-                self.treated, ORDER, LEFT_OUT, finish, public / name, internal / ROWS
-            )
+            rows = self._write_rows(public / name, internal / ROWS, csv_safe)
         schema = shared_schema(self.finish.schema, format_of(Path(name)))
         schema = formulas.csv_safe(schema) if csv_safe else schema
         self.tell("reading back what was written")
         with timed(log, "read back"):
-            released = self.engine.released(public / name, internal / ROWS, schema)
+            released = read_released(
+                self.engine, public / name, internal / ROWS, schema, self.recipe
+            )
             if format_of(Path(name)).startswith("csv") and not csv_safe:
                 warn_of_formulas(log, released)
         if not alone:
@@ -271,11 +298,26 @@ class Release:
         seal.put(part, log["release"], files)
         return assessment
 
+    def _write_rows(self, table: Path, rows: Path, csv_safe: bool) -> int:
+        """Write the rows in drawn order; what goes into a second table by groups."""
+        finish: Callable[..., pa.Table] = self.finish
+        apart, added = self.recipe.apart, self.recipe.added
+        if apart:
+            finish = partial(
+                only, self.finish, [n for n in self.finish.schema.names if n not in apart]
+            )
+            second = partial(only, self.finish, [*added, *apart])
+            second = partial(_guarded, second) if csv_safe else second
+            assert isinstance(self.treated, MemoryFrame)
+            write_second(self.treated, added[0], second, second_of(table))
+        finish = partial(_guarded, finish) if csv_safe else finish
+        return self.engine.write(self.treated, ORDER, LEFT_OUT, finish, table, rows)
+
     def _describe(self, public: Path, name: str, released: Frame, schema: pa.Schema) -> None:
         """Write what the users of the file are told: codebook and external report."""
         told: Any
         if isinstance(released, MemoryFrame):
-            told, sample = released.table.cast(schema), None
+            told, sample = released.table.select(schema.names).cast(schema), None
         else:
             told, sample = Told.of(released, schema), first_rows(public / name, schema)
         guarded = formulas.is_csv_safe(schema)
@@ -320,7 +362,7 @@ def _left_out(piece: pa.Table, rows: np.ndarray) -> np.ndarray:
     return rows[piece[LEFT_OUT].to_numpy()]
 
 
-def _guarded(finish: Finish, piece: pa.Table, rows: np.ndarray) -> pa.Table:
+def _guarded(finish: Callable[..., pa.Table], piece: pa.Table, rows: np.ndarray) -> pa.Table:
     return formulas.guarded(finish(piece, rows))
 
 

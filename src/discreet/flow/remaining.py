@@ -73,7 +73,9 @@ def _why(decided: Decided, some_stay: bool, finished: Finish) -> str | None:
         method, where = step.build(), f"step {number} ({step.method})"
         promise = method.promise if step.promise else None
         if promise in JUDGED and suppressing - {number}:
-            return f"the classes of {where} would lack them"
+            return (
+                f"the {'groups' if promise == 'anatomy' else 'classes'} of {where} would lack them"
+            )
         if promise in JUDGED and emptied & set(method.reads):
             return f"{where} looks at '{min(emptied & set(method.reads))}', which would lack values"
         if promise == "k-per-combination":

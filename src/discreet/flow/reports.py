@@ -13,6 +13,7 @@ from discreet.check.evidence import Evidence
 from discreet.check.folders import find_release
 from discreet.check.kept import refuse_changed
 from discreet.check.manifest import Manifest
+from discreet.check.two_tables import read_released
 from discreet.engines.choice import free_memory, memory_needed
 from discreet.engines.memory import Memory
 from discreet.errors import BadInput
@@ -64,7 +65,8 @@ def saved_report(
         if memory_needed(table) > free_memory():
             return _written(table)
         assert evidence.schema is not None  # What was written has one.
-        released = Memory().released(table, None, evidence.schema).table
+        released = read_released(Memory(), table, None, evidence.schema, evidence.recipe)
+        released = released.native().select(evidence.schema.names)
         return external_report(public_facts(evidence.recipe, evidence.log, released))
     facts = saved_facts(release, original, engine, memory, **dialect)
     if comparison is not None:

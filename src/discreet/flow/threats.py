@@ -68,6 +68,10 @@ def _matches_blanks(method: Method, recipe: Recipe) -> bool:
     return _blanks_cells(method, recipe) and method.get_params()["null_policy"] != "value"
 
 
+def _is_anatomy(method: Method, recipe: Recipe) -> bool:
+    return method.promise == "anatomy"
+
+
 def _perturbs(method: Method, recipe: Recipe) -> bool:
     return method.effect == "perturbs"
 
@@ -140,6 +144,24 @@ ATTACKS = (
         "who finds a class learns what its members have in common",
         ("diversity",),
         on_step=_leaves_alike,
+    ),
+    Attack(
+        "presence",
+        "quasi columns are released as they are, and only the confidential ones are apart",
+        "nothing; generalize and mondrian hide who is in the table",
+        "who knows somebody's quasi values sees that they are in the table, and their group",
+        ("class_sizes",),
+        on_step=_is_anatomy,
+    ),
+    Attack(
+        "learning across groups",
+        "what all groups have in common tells which quasi values go with which confidential ones "
+        "(Kifer 2009, by de Finetti's theorem)",
+        "groups are drawn by the secret seed, whatever the quasi values are",
+        "where quasi columns predict a confidential one well, values of a group are not equally "
+        "likely",
+        ("diversity",),
+        on_step=_is_anatomy,
     ),
     Attack(
         "known members",

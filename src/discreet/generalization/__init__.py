@@ -1,5 +1,6 @@
 """Methods that replace values by coarser ones, so that every record has enough others like it."""
 
+from discreet.generalization.anatomy import Anatomy as Anatomy
 from discreet.generalization.generalize import Generalize as Generalize
 from discreet.generalization.hierarchy import Hierarchy as Hierarchy
 from discreet.generalization.items import GeneralizeItems as GeneralizeItems

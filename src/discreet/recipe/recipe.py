@@ -74,8 +74,12 @@ class Step(BaseModel):
                         f"{name} names '{column}', which is not among the step's columns; "
                         + nearest(column, self.columns)
                     )
-        self.build().check_params()
+        method = self.build()
+        method.check_params()
         self._refuse_meaningless()
+        along = [column for column in method.takes_along if column not in self.columns]
+        if along:
+            self.columns = [*self.columns, *along]
         return self
 
     def _refuse_meaningless(self) -> None:
@@ -243,6 +247,8 @@ class Recipe(BaseModel):
                     "seed out (a secret one is drawn and kept with the release), or set "
                     "allow_predictable_seed = true"
                 )
+        if len(self.added) > 1:
+            raise ValueError("there is one second table: put all of it into one step anatomy")
         for column in self.roles.quasi:
             if column not in self.treated and column not in self.roles.untouched:
                 raise ValueError(
@@ -331,6 +337,16 @@ class Recipe(BaseModel):
     def treated(self) -> list[str]:
         """The columns that steps treat, in order."""
         return list(dict.fromkeys(column for step in self.steps for column in step.columns))
+
+    @property
+    def added(self) -> list[str]:
+        """The columns that a release has beside those of the table."""
+        return [column for step in self.steps for column in step.build().adds]
+
+    @property
+    def apart(self) -> list[str]:
+        """The columns that are written to a second table; what is added joins it with the first."""
+        return [column for step in self.steps for column in step.build().apart]
 
     @property
     def numeric(self) -> list[str]:

@@ -306,6 +306,17 @@ def _mondrian(part: StepPart, plan: Plan, done: Plan) -> None:
     _suppressed(part, done)
 
 
+def _anatomy(part: StepPart, plan: Plan, done: Plan) -> None:
+    groups = np.asarray(plan["groups"])
+    sizes = np.bincount(groups[groups > 0])[1:]
+    said = counted(len(sizes), "group")
+    if len(sizes):
+        said += f" of {_range(f'{int(sizes.min()):,}', f'{int(sizes.max()):,}')} records"
+    values = f"each with {plan['l']} or more values of {named(list(plan['confidential']))}"
+    part.facts.append(("groups", f"{said}, {values}"))
+    _suppressed(part, done)
+
+
 def _local_suppression(part: StepPart, plan: Plan, done: Plan) -> None:
     demands = [f"{one['k']} for {named(one['columns'])}" for one in plan["demands"][:3]]
     more = len(plan["demands"]) - len(demands)
@@ -322,6 +333,7 @@ def _suppressed(part: StepPart, done: Plan) -> None:
 
 
 _JOINT: dict[str, Callable[[StepPart, Plan, Plan], None]] = {
+    "anatomy": _anatomy,
     "generalize": _generalize,
     "ipso": _ipso,
     "local-suppression": _local_suppression,

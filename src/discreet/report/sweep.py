@@ -13,8 +13,8 @@ from discreet.report.pictures import Picture
 Facts = Mapping[str, Any]
 NAMES = {
     "SRC": "suppressed records (SRC)",
-    "NVIr": "share of null cells (NVIr)",
-    "NVRr": "share of records with a null (NVRr)",
+    "NVIr": "share of empty cells (NVIr)",
+    "NVRr": "share of records with an empty cell (NVRr)",
     "loss": "loss",
     "risk": "risk",
     "seconds": "seconds",
@@ -168,8 +168,8 @@ def row_table(sweep: Facts) -> Table:
     head = ("row", *sweep["parameters"], "check", "", *sweep["columns"])
     known = f" who knows {named(sweep['known'], 8)}" if sweep["known"] else ""
     reading = (
-        f"SRC: suppressed records. NVIr, NVRr: shares of null cells, and of records with one, in "
-        f"the quasi columns. Loss: {sweep['loss']['name'].replace('_', ' ')}. Risk: "
+        f"SRC: suppressed records. NVIr, NVRr: shares of empty cells, and of records with one, in "
+        f"the quasi columns (null_rates). Loss: {sweep['loss']['name'].replace('_', ' ')}. Risk: "
         f"{sweep['risk']['name'].replace('_', ' ')}, by an intruder{known}. Seconds: of one run "
         "with its check. Where a step draws, figures are means over fresh seeds. Each is defined "
         "in docs/measures.md."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from discreet.reproduce.drawing import draw
 from discreet.reproduce.results import VERDICTS, Chart, Figure, Figures, Reproduction
 
 NOT_GIVEN = "not given"
@@ -122,8 +122,8 @@ def grid(title: str, figures: Figures) -> Grid:
 
 def _called(number: str, title: str) -> str:
     if number[0] in "0123456789I":
-        return f"Table {number}. {title}"
-    return f"{number}. {title}" if number.startswith("Figure") else title
+        return f"{'Section' if '.' in number else 'Table'} {number}. {title}"
+    return f"{number}. {title}" if number.startswith(("Figure", "Precept")) else title
 
 
 def _cells(figure: Figure) -> tuple[str, str, str]:
@@ -209,7 +209,7 @@ def markdown(content: Iterable[Block], folder: Path, link: str) -> str:
             parts.append(_markdown_grid(block))
         else:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{block.name}.svg").write_bytes(draw(block))
+            (folder / f"{block.name}.svg").write_bytes(draw(*block))
             parts.append(f"![{block.chart.title}]({link}/{block.name}.svg)")
     return "\n\n".join(parts) + "\n"
 
@@ -249,7 +249,7 @@ def page(title: str, content: Iterable[Block]) -> str:
         elif isinstance(block, Grid):
             parts.append(_html_grid(block))
         else:
-            image = base64.b64encode(draw(block)).decode()
+            image = base64.b64encode(draw(*block)).decode()
             text = html.escape(block.chart.title)
             parts.append(f'<p><img alt="{text}" src="data:image/svg+xml;base64,{image}"></p>')
     return "\n".join(parts) + "\n"
@@ -268,42 +268,3 @@ def _html_grid(block: Grid) -> str:
         f'<h3>{html.escape(block.title)}</h3><div class="wide"><table><tr><th></th>{head}</tr>'
         f"<tr><th></th>{under}</tr>{body}</table></div>"
     )
-
-
-def draw(picture: Picture) -> bytes:
-    """Draw a chart as SVG: our lines, and the paper's dotted if it gives them."""
-    import matplotlib
-    from matplotlib.figure import Figure as Canvas
-
-    chart = picture.chart
-    panels = [(quantity, only) for quantity in chart.quantities for only in chart.only]
-    colours: dict[str, str] = {}
-    # Text stays text and names are not random, so that the same figures give the same file.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.name}):
-        canvas = Canvas(figsize=(3.4 * len(panels) + 1.6, 3.4), layout="constrained")
-        axes = canvas.subplots(1, len(panels), squeeze=False)[0]
-        for axis, (quantity, only) in zip(axes, panels, strict=True):
-            found = picture.figures.pick(quantity=quantity)
-            for series in dict.fromkeys(f.series for f in found if _named(f.series, only)):
-                label = series.replace(only, "").strip(", ")
-                colour = colours.setdefault(label, f"C{len(colours)}")
-                line = Figures(f for f in found.pick(series=series) if f.x is not None)
-                x, y = [f.x for f in line], [f.measured for f in line]
-                axis.plot(x, y, "o-", color=colour, markersize=3)
-                given = line.given()
-                axis.plot([f.x for f in given], [f.paper for f in given], ":", color=colour)
-            axis.set(xlabel=chart.x, ylabel=quantity, title=only if len(chart.only) > 1 else "")
-        for label, colour in colours.items():
-            axes[0].plot([], [], "o-", color=colour, markersize=3, label=label)
-        if picture.figures.given():
-            axes[0].plot([], [], ":", color="grey", label="the paper")
-        canvas.legend(loc="outside right upper", fontsize=8)
-        canvas.suptitle(chart.title, fontsize=11)
-        out = io.BytesIO()
-        canvas.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue()
-
-
-def _named(series: str, only: str) -> bool:
-    """Tell whether a text is one of the parts of a series' name."""
-    return not only or only in series.split(", ")

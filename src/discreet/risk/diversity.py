@@ -196,6 +196,9 @@ def _order(t: Facts, column: str) -> Sequence[str] | None:
 
 
 def _alone(t: Facts) -> str:
+    # What is in a second table goes by groups.
+    if t.groups is not None:
+        return ""
     if t.quasi and t.frequencies[1].sample.min(initial=2) < 2:
         return "records are alone in their class, where l is 1 whatever they hold"
     return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from discreet.errors import BadInput, nearest
 from discreet.measure import INTERVALS, Entry, Facts, Figure, Measure
-from discreet.risk._known import known_sets
+from discreet.risk._known import Known, known_sets
 from discreet.risk.values import refuse_infinite, sd
 from discreet.table.pairs import numeric_pairs
 
@@ -38,7 +37,7 @@ def interval_disclosure(
     *,
     kind: Kind = ...,
     width: float = ...,
-    known: str | Sequence[str] = ...,
+    known: Known = ...,
     detail: Literal[False] = ...,
 ) -> float: ...
 @overload
@@ -48,7 +47,7 @@ def interval_disclosure(
     *,
     kind: Kind = ...,
     width: float = ...,
-    known: str | Sequence[str] = ...,
+    known: Known = ...,
     detail: Literal[True],
 ) -> Disclosure: ...
 def interval_disclosure(
@@ -57,7 +56,7 @@ def interval_disclosure(
     *,
     kind: Kind = "sd",
     width: float = WIDTH,
-    known: str | Sequence[str] = "all",
+    known: Known = "all",
     detail: bool = False,
 ) -> float | Disclosure:
     """Share of cells or records whose original lies in an interval around the released value.
@@ -73,8 +72,8 @@ def interval_disclosure(
         and above their own, averaged over p = 1..10; tied values take all of their ranks.
     width : float
         Half the interval of the two `sd` kinds.
-    known : "all" or list of str
-        The columns to look at.
+    known : {"all", "paper"}, list of str or list of lists of str
+        The columns to look at, as in `distance_linkage`; several sets of them are averaged over.
     detail : bool
         Give the columns' shares too.
 
@@ -82,7 +81,8 @@ def interval_disclosure(
     -------
     float or Disclosure
         Shares in 0..1. Cells that are null on either side are left out, and so is a record without
-        any other; a column without any other is left out with a warning.
+        any other; a column without any other is left out with a warning, and so is a set of known
+        columns that holds no more.
 
     Examples
     --------
@@ -97,13 +97,10 @@ def interval_disclosure(
     if not width >= 0:
         raise BadInput(f"width = {width} must be 0 or more")
     pairs = numeric_pairs(original, protected)
-    if known != "all":
-        [chosen] = known_sets([known], list(pairs))
-        pairs = {name: pairs[name] for name in chosen}
-    shares, cells = {}, {}
-    outside: np.ndarray | None = None
-    compared: np.ndarray | None = None
-    for name, (x, y) in pairs.items():
+    sets = [list(pairs)] if known == "all" else known_sets(known, list(pairs))
+    shares, cells, beyond = {}, {}, {}
+    for name in dict.fromkeys(name for chosen in sets for name in chosen):
+        x, y = pairs[name]
         refuse_infinite(name, x, y)
         both = ~(np.isnan(x) | np.isnan(y))
         if not both.any():
@@ -111,14 +108,22 @@ def interval_disclosure(
             continue
         close = disclosed_cells(x[both], y[both], kind, width)
         shares[name], cells[name] = float(close.mean()), int(both.sum())
-        if outside is None or compared is None:
-            outside, compared = np.zeros(len(x), dtype=bool), np.zeros(len(x), dtype=bool)
-        outside[both] |= close == 0
-        compared |= both
-    if kind == "sd-record" and outside is not None and compared is not None:
-        value = float(1 - outside[compared].mean())
-    else:
-        value = disclosure_of(shares, cells).value
+        if kind == "sd-record":
+            beyond[name] = both, both.copy()
+            beyond[name][1][both] = close == 0
+    found = []
+    # A set without any value says nothing, and must not lower the mean.
+    known_values = [[name for name in chosen if name in shares] for chosen in sets]
+    for there in [names for names in known_values if names] or [[]]:
+        if kind == "sd-record" and there:
+            compared, outside = (
+                np.any([beyond[name][side] for name in there], axis=0) for side in (0, 1)
+            )
+            found.append(float(1 - outside[compared].mean()))
+        else:
+            own = {name: shares[name] for name in there}
+            found.append(disclosure_of(own, cells).value)
+    value = float(np.mean(found))
     return Disclosure(value, shares) if detail else value
 
 
@@ -136,7 +141,7 @@ def disclosure_of(shares: dict[str, float], cells: dict[str, int]) -> Disclosure
     0.3125
     """
     hits = sum(shares[name] * cells[name] for name in shares)
-    return Disclosure(hits / max(1, sum(cells.values())), shares)
+    return Disclosure(hits / max(1, sum(cells[name] for name in shares)), shares)
 
 
 def disclosed_cells(x: np.ndarray, y: np.ndarray, kind: Kind, width: float = WIDTH) -> np.ndarray:

@@ -107,6 +107,8 @@ class EveryNode:
             words |= codes[:, a].astype(np.uint64) << self.shifts[a]
         self.keys, self.inverse = np.unique(words, return_inverse=True)
         self.counts = np.bincount(self.inverse, weights).astype(np.int64)
+        # Qualities that were asked for.
+        self._values: dict[tuple[Any, ...], np.ndarray] = {}
         self._try()
 
     def _try(self) -> None:
@@ -160,6 +162,12 @@ class EveryNode:
         weights : sequence of float, optional
             By column; both are for the loss.
         """
+        asked = name, aggregate, None if weights is None else tuple(weights)
+        if asked not in self._values:
+            self._values[asked] = self._quality(*asked)
+        return self._values[asked]
+
+    def _quality(self, name: str, aggregate: str, weights: Sequence[float] | None) -> np.ndarray:
         n, gone, domain = self.n, self.suppressed, self.domain
         whole = float(domain.prod())
         if name == "loss":
@@ -202,9 +210,8 @@ class EveryNode:
             return None
         rank = value[feasible] if self._exact(quality) else _rounded(value[feasible])
         ties = feasible[rank == rank.min()].tolist()
-        nodes = self.nodes.tolist()
-        i = min(ties, key=lambda i: (sum(nodes[i]), nodes[i]))
-        return Best(tuple(nodes[i]), float(value[i]), int(gone[i]))
+        levels, i = min((tuple(self.nodes[i].tolist()), i) for i in _lowest(self.nodes, ties))
+        return Best(levels, float(value[i]), int(gone[i]))
 
     def near_best(self, k: int, values: np.ndarray, allowed: int) -> list[tuple[int, ...]]:
         """Return the nodes that may be the best by some values, as far as figures tell."""
@@ -286,6 +293,12 @@ def bits_of(maps: Sequence[np.ndarray]) -> list[int]:
     return [max(1, int(m.shape[1] - 1).bit_length()) for m in maps]
 
 
+def _lowest(nodes: np.ndarray, ties: list[int]) -> list[int]:
+    """Return those of some nodes with the smallest sum of levels."""
+    sums = nodes[ties].sum(axis=1)
+    return [i for i, total in zip(ties, sums, strict=True) if total == sums.min()]
+
+
 def _range(low: int, high: int) -> range:
     return range(low, high + 1)
 
@@ -315,7 +328,6 @@ class Lattices:
         # Seconds that trying the nodes took, and how many searches were led.
         self.seconds, self.led = 0.0, 0
         self._known: dict[bytes, EveryNode | None] = {}
-        self._values: dict[tuple[Any, ...], np.ndarray] = {}
         self._room = _ROOM
 
     @property
@@ -337,10 +349,8 @@ class Lattices:
         tried, quality = self._known[key], search.quality
         if tried is None or quality.name == "suppressed":
             return False
-        asked = quality.name, quality.aggregate, tuple(quality.weights)
-        if (key, *asked) not in self._values:
-            self._values[key, *asked] = tried.quality(*asked)
-        for levels in tried.near_best(rules.k, self._values[key, *asked], search.allowed):
+        values = tried.quality(quality.name, quality.aggregate, quality.weights)
+        for levels in tried.near_best(rules.k, values, search.allowed):
             search.look(levels)
         self.led += 1
         return True

@@ -186,7 +186,8 @@ def _axes(task: Task, found: dict[str, float], before: pa.Table, run: pa.Table) 
 def score_axes(name: str, before: pa.Table, run: pa.Table) -> dict[str, float]:
     """Return the two halves of a score, and the score: the mean of both."""
     if name == "score":
-        parts = score(before, run, detail=True).parts
+        # All columns: a search would leave those as they are that no intruder is taken to know.
+        parts = score(before, run, interval="all", detail=True).parts
         return {"risk": parts["dr"], "loss": parts["il"], "score": (parts["dr"] + parts["il"]) / 2}
     whole = normalized_score(before, run, detail=True)
     risk = (whole.parts["idr"] + whole.parts["dld"]) / 2

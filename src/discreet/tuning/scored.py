@@ -80,8 +80,9 @@ class _Column:
 class ScoreJudge:
     """Risk and loss of points in percent, as a score has them: their mean is the score.
 
-    Every numeric column counts. A point that drops one, or makes it text, has no score: it breaks
-    a standard.
+    Interval disclosure is of all columns, `interval="all"`: a search would leave those as they are
+    that no intruder is taken to know. Every numeric column counts. A point that drops one, or makes
+    it text, has no score: it breaks a standard.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Row:
     recipe : Recipe or None
         Ready for `protect`; None where the recipe itself is refused.
     figures : dict of str to float
-        `SRC`, suppressed records; `NVIr` and `NVRr`, the shares of null cells and of records with
+        `SRC`, suppressed records; `NVIr` and `NVRr`, the shares of empty cells and of records with
         one among the quasi columns (`discreet.utility.null_rates`); `loss` and `risk`, as in a
         search; `seconds`, of one run with its check. Empty if it failed; means over the seeds where
         a step draws.

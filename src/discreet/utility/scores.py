@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
 from discreet import risk
-from discreet.errors import BadInput
+from discreet.errors import BadInput, nearest
+from discreet.risk._known import Known
+from discreet.risk.probabilistic import Agreement
 from discreet.utility.compared import compared, complete_rows
 from discreet.utility.loss import il1s
 from discreet.utility.moments import il_metrics
+
+Interval = Literal["known", "all"]
+Link = Literal["to-original", "to-protected"]
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,32 @@ def dr_of(dld: float, pld: float, interval: float) -> float:
 
 
 @overload
-def dr(original: Any, protected: Any, *, known: Any = ...) -> float: ...
-@overload
-def dr(original: Any, protected: Any, *, known: Any = ..., detail: Literal[True]) -> Score: ...
 def dr(
-    original: Any, protected: Any, *, known: Any = "paper", detail: bool = False
+    original: Any,
+    protected: Any,
+    *,
+    known: Known = ...,
+    interval: Interval = ...,
+    agreement: Agreement = ...,
+) -> float: ...
+@overload
+def dr(
+    original: Any,
+    protected: Any,
+    *,
+    known: Known = ...,
+    interval: Interval = ...,
+    agreement: Agreement = ...,
+    detail: Literal[True],
+) -> Score: ...
+def dr(
+    original: Any,
+    protected: Any,
+    *,
+    known: Known = "paper",
+    interval: Interval = "known",
+    agreement: Agreement = "sd",
+    detail: bool = False,
 ) -> float | Score:
     """Disclosure risk in percent: 0.25 DLD + 0.25 PLD + 0.5 ID.
 
@@ -57,15 +83,35 @@ def dr(
     ----------
     original, protected : table or array
         The same rows in the same order.
-    known : "paper" or list
+    known : {"paper", "all"}, list of str or list of lists of str
         What the intruder knows, as in `discreet.risk.distance_linkage`.
+    interval : {"known", "all"}
+        Of which columns interval disclosure is taken: of those that are known, set by set, or of
+        all numbers, which sees columns that no intruder is taken to know.
+    agreement : {"sd", "rank", "graded"}
+        When numbers agree, as in `discreet.risk.probabilistic_linkage`. Published scores are by one
+        tolerance, and so is `"sd"`; the others find more records where columns are skewed.
     detail : bool
         Give the three parts too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> people = np.random.default_rng(1).normal(size=(100, 4))
+    >>> released = people.copy()
+    >>> released[:, :2] = people[::-1, :2]
+    >>> round(dr(people, released)), round(dr(people, released, interval="all"))
+    (6, 28)
     """
+    if interval not in get_args(Interval):
+        raise BadInput(f'interval = "{interval}" is not "known" or "all"')
+    linkage = risk.probabilistic_linkage(original, protected, known=known, agreement=agreement)
+    looked_at = "all" if interval == "all" else known
     parts = {
         "dld": 100 * risk.distance_linkage(original, protected, known=known),
-        "pld": 100 * risk.probabilistic_linkage(original, protected, known=known),
-        "interval": 100 * risk.interval_disclosure(original, protected, kind="rank"),
+        "pld": 100 * linkage,
+        "interval": 100
+        * risk.interval_disclosure(original, protected, kind="rank", known=looked_at),
     }
     value = dr_of(**parts)
     result = Score(value, parts)
@@ -73,18 +119,41 @@ def dr(
 
 
 @overload
-def score(original: Any, protected: Any, *, known: Any = ...) -> float: ...
-@overload
-def score(original: Any, protected: Any, *, known: Any = ..., detail: Literal[True]) -> Score: ...
 def score(
-    original: Any, protected: Any, *, known: Any = "paper", detail: bool = False
+    original: Any,
+    protected: Any,
+    *,
+    known: Known = ...,
+    interval: Interval = ...,
+    agreement: Agreement = ...,
+) -> float: ...
+@overload
+def score(
+    original: Any,
+    protected: Any,
+    *,
+    known: Known = ...,
+    interval: Interval = ...,
+    agreement: Agreement = ...,
+    detail: Literal[True],
+) -> Score: ...
+def score(
+    original: Any,
+    protected: Any,
+    *,
+    known: Known = "paper",
+    interval: Interval = "known",
+    agreement: Agreement = "sd",
+    detail: bool = False,
 ) -> float | Score:
     """0.5 IL + 0.5 DR in percent (Domingo-Ferrer and Torra 2001), IL being `il_metrics`.
 
     Parameters are those of `dr`.
     """
     loss = il_metrics(original, protected)
-    found = dr(original, protected, known=known, detail=True)
+    found = dr(
+        original, protected, known=known, interval=interval, agreement=agreement, detail=True
+    )
     value = 0.5 * loss + 0.5 * found.value
     result = Score(value, {"il": loss, "dr": found.value, **found.parts})
     return result if detail else result.value
@@ -115,40 +184,58 @@ def normalized_score(
 
 
 @overload
-def il_dr_score(original: Any, protected: Any) -> float: ...
+def il_dr_score(original: Any, protected: Any, *, linkage: Link = ...) -> float: ...
 @overload
-def il_dr_score(original: Any, protected: Any, *, detail: Literal[True]) -> Score: ...
-def il_dr_score(original: Any, protected: Any, *, detail: bool = False) -> float | Score:
+def il_dr_score(
+    original: Any, protected: Any, *, linkage: Link = ..., detail: Literal[True]
+) -> Score: ...
+def il_dr_score(
+    original: Any, protected: Any, *, linkage: Link = "to-original", detail: bool = False
+) -> float | Score:
     """Return the rounding paper's score, for its reproduction only: no masking scores above 0.
 
     Parameters
     ----------
     original, protected : table or array
         The same rows in the same order.
+    linkage : {"to-original", "to-protected"}
+        How DDR links records, by distance on the raw scale, the first on ties. `"to-original"`, as
+        the paper words it: each protected record to its nearest original; the share of records
+        for which that is their own. `"to-protected"`, which the paper's figures fit: each original
+        to its nearest protected record, hits over cells.
     detail : bool
         Give the four parts too.
+
+    Examples
+    --------
+    >>> people = [[1.0, 2.0], [3.0, 5.0], [4.0, 9.0]]
+    >>> il_dr_score(people, people), il_dr_score(people, people, linkage="to-protected")
+    (0.5, 0.375)
     """
+    if linkage not in get_args(Link):
+        raise BadInput(f'linkage = "{linkage}": {nearest(linkage, get_args(Link))}')
     parts = {
         "il": il_metrics(original, protected),
         "il1s_sum": il1s(original, protected),
         "idr": risk.interval_disclosure(original, protected, kind="sd"),
-        "ddr": _paper_linkage(original, protected),
+        "ddr": ddr(original, protected, linkage),
     }
     value = 0.25 * (parts["il"] + parts["il1s_sum"] + parts["idr"] + parts["ddr"])
     result = Score(value, parts)
     return result if detail else result.value
 
 
-def _paper_linkage(original: Any, protected: Any, block: int = 256) -> float:
-    """DDR: original to nearest protected on the raw scale, the first on ties; hits / (n p)."""
+def ddr(original: Any, protected: Any, linkage: Link, block: int = 256) -> float:
+    """DDR of `il_dr_score` by one of its two readings."""
     from scipy.spatial.distance import cdist
 
     pairs = compared(original, protected, "il_dr_score")
     if not pairs:
         raise BadInput("il_dr_score needs numeric columns with values in both tables")
     x, y = complete_rows(pairs)
+    whose, among = (y, x) if linkage == "to-original" else (x, y)
     hits = 0
     for start in range(0, len(x), block):
-        nearest = cdist(x[start : start + block], y).argmin(axis=1)
-        hits += int((nearest == np.arange(start, start + len(nearest))).sum())
-    return hits / max(1, x.size)
+        found = cdist(whose[start : start + block], among).argmin(axis=1)
+        hits += int((found == np.arange(start, start + len(found))).sum())
+    return hits / max(1, len(x) if linkage == "to-original" else x.size)

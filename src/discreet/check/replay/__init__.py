@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.check.evidence import Plan, StepPlan, places
+from discreet.check.replay.anatomy import anatomy
 from discreet.check.replay.generalization import (
     generalize,
     prepare_generalize,
@@ -67,6 +68,7 @@ KINDS: dict[str, ColumnReplay] = {
     "sources": sources,
 }
 JOINT: dict[str, JointReplay] = {
+    "anatomy": anatomy,
     "correlated-noise": correlated_noise,
     "generalize": generalize,
     "ipso": ipso,
@@ -96,6 +98,7 @@ PREPARE: dict[str, Callable[[StepPlan], StepPlan]] = {
 # are left out and their columns told as not verifiable, unless columns of the piece hold what they
 # give, as `computed` names them.
 BEYOND_PIECES = {
+    "anatomy": "all records in memory",
     "ipso": "all records in memory",
     "match_ranks": "all values in their order",
     "microaggregation": "all records in memory",
