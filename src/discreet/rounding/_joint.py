@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ _REPRESENTATIVES = ("mean", "median", "midpoint")
 class JointRounding(PointRounding):
     """Base of the methods that can group records over all columns; a subclass writes `clusters`."""
 
+    # True where a method makes groups' points of something else than their records.
+    makes_points: ClassVar[bool] = False
     joint: bool
 
     @property
@@ -178,7 +180,7 @@ class JointRounding(PointRounding):
             "kind": "microaggregation",
             "k": int(self.min_count),
             "algorithm": self.recipe_name,
-            "representative": self.representative if points is None else "resampled",
+            "representative": "resampled" if self.makes_points else self.representative,
             "strata": None,
             "groups": labels,
             "loss": loss,
@@ -262,7 +264,7 @@ def share_out(c: int, sizes: list[int]) -> np.ndarray:
     array([7, 2, 1])
     """
     shares = np.ones(len(sizes), dtype=np.int64)
-    for _ in range(c - len(sizes)):
+    for _ in range(c - len(sizes) if sizes else 0):
         shares[np.argmax(np.array(sizes) / (shares + 1))] += 1
     return shares
 
@@ -271,5 +273,7 @@ def represented(values: np.ndarray, labels: np.ndarray, representative: str) -> 
     """Return what stands for each group; NaN where its records are null."""
     order = np.lexsort((values, labels))
     order = order[labels[order] >= 0]
+    if not len(order):  # all are blanked
+        return np.empty(0)
     ends = np.cumsum(np.bincount(labels[order]))
     return represent(values[order], np.ones(len(order), np.int64), ends, representative)
