@@ -161,7 +161,7 @@ def informed_linkage(
     (8, 0.3)
     """
     before, after = as_tables(original, protected)
-    others = [as_tables(before, table)[1] for table in reruns]
+    others = [as_tables(original, table)[1] for table in reruns]
     columns = columns_of(before, after, others, known)
     order = np.random.default_rng(0).permutation(before.num_rows)
     asked = np.sort(order[: _checked(queries, len(order))])
