@@ -36,6 +36,7 @@ def test_eight_patients():
         "the table as it is": [4, 25, 50, pytest.approx(100 / 6)],
         "contaminated Mondrian": [16, 100, 100, pytest.approx(200 / 3)],
         "enhanced Mondrian": [8, 50, 100, pytest.approx(100 / 3)],
+        "semi-partition": [8, 50, 100, pytest.approx(100 / 3)],
         "segregated, enhanced Mondrian": [4, 25, 50, pytest.approx(100 / 6)],
     }
     assert [(f.series, f.quantity, f.paper) for f in found.given()] == [
@@ -48,8 +49,8 @@ def test_eight_patients():
         (
             "agrees",
             "Table 1's eight patients, K = 2, cells that are null or *: the table as it is 4, "
-            "contaminated Mondrian 16, enhanced Mondrian 8, segregated, enhanced Mondrian 4. The "
-            "paper has 16 stars, of contaminated Mondrian.",
+            "contaminated Mondrian 16, enhanced Mondrian 8, semi-partition 8, segregated, enhanced "
+            "Mondrian 4. The paper has 16 stars, of contaminated Mondrian.",
         ),
         (
             "beyond",

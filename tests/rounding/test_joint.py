@@ -190,6 +190,19 @@ def test_numbers_far_from_zero_keep_their_spread():
     assert far.loss_ == pytest.approx(near.loss_, rel=1e-6)
 
 
+@pytest.mark.parametrize("method", [KMeans, Resampling])
+def test_the_order_of_rows_does_not_matter(method):
+    x = skewed(120, 3)
+    x[::7, 1] = np.nan
+    x[::11, 0] = np.nan
+    order = np.random.default_rng(1).permutation(len(x))
+    first, again = (
+        method(9, min_count=4, joint=True, random_state=3).fit_transform(rows)
+        for rows in (x, x[order])
+    )
+    np.testing.assert_array_equal(first[order], again)
+
+
 def test_constant_columns_and_equal_records():
     x = np.column_stack([np.full(30, 7.0), np.repeat([1.0, 2.0, 4.0], 10)])
     with pytest.warns(

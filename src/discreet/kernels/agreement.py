@@ -23,8 +23,9 @@ _1 = np.uint64(1)
 _63 = np.uint64(63)
 # Parts of fewer records than one in so many words are listed: measured.
 _FEW = 8
-# More patterns than these are counted without sets: measured.
-_MANY = 256
+# More patterns than these are counted without sets, if an original agrees in more columns than this
+# on the mean, so that sets would be split in all directions: measured.
+_MANY, _WIDE = 256, 0.5
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -79,7 +80,9 @@ def count_patterns(spans, orders, below, stride, n, first, last):
     """
     agree, parts, path, place = _room(len(spans), spans.shape[1], n)
     counts = np.zeros(place[-1], np.int64)
-    if place[-1] > _MANY:
+    widest = spans[:, 0, first:last]
+    agreeing = (widest[:, :, 1] - widest[:, :, 0]).sum()
+    if place[-1] > _MANY and agreeing > _WIDE * n * (last - first):
         _tally(spans, orders, n, place, first, last, counts)
         return counts
     for i in range(first, last):

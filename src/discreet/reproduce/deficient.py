@@ -112,11 +112,12 @@ def pieces(seeds: int = SEEDS) -> list[Piece]:
 
 
 def patients() -> Iterator[Figure]:
-    """Table 1's example, by three ways to cut."""
+    """Table 1's example, by four ways to cut."""
     table = pd.DataFrame(PATIENTS).astype("Int64")
     ways: dict[str, dict[str, Any]] = {
         "contaminated Mondrian": {"null_policy": "contaminate"},
         "enhanced Mondrian": {"null_policy": "value", "enhanced": True},
+        "semi-partition": {"null_policy": "semi-partition", "strict": False},
         "segregated, enhanced Mondrian": {"null_policy": "segregate", "enhanced": True},
     }
     yield from _lost(AS_IT_IS, table.isna().to_numpy())

@@ -108,7 +108,7 @@ class JointRounding(PointRounding):
         among = parts(
             columns, None, self.min_count, "blank", np.asarray(far), units, called="min_count"
         )
-        labels, points = self._grouped(among, scales, units, given.draws("joint").apart())
+        labels, points = self._grouped(among, scales, units, given.draws("joint"))
         return self._outcome(given, columns, labels, points, scales)
 
     def _grouped(
@@ -120,6 +120,9 @@ class JointRounding(PointRounding):
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Group the records of each pattern of nulls; -1 for those that are in none."""
         z = np.column_stack([scale.z for scale in scales.values()])
+        # In the order of their values, so that sums and draws do not go by the order of rows.
+        among = [rows[np.lexsort(z[rows].T)] for rows in among]
+        among.sort(key=lambda rows: np.isnan(z[rows[0]]).tolist())
         labels, made = np.full(len(z), -1), []
         groups = 0
         asked: Any = self.n_points
@@ -128,9 +131,8 @@ class JointRounding(PointRounding):
             there = ~np.isnan(z[rows[0]])
             own = units_of(units, rows)
             most = count_units(own, np.arange(len(rows))) // self.min_count
-            apart = Draws(int(draws.words(np.array([number]))[0]), "pattern")
             found, points = self.clusters(
-                np.ascontiguousarray(z[np.ix_(rows, there)]), min(c, most), own, apart
+                np.ascontiguousarray(z[np.ix_(rows, there)]), min(c, most), own, draws.part(number)
             )
             labels[rows] = found + groups
             groups += int(found.max()) + 1
@@ -231,8 +233,8 @@ class Scale:
     """A column in standard deviations about its mean, and the way back; a constant one is 0."""
 
     def __init__(self, column: Column) -> None:
-        present = column.values[~np.isnan(column.values)]
-        self._ends = present.min(), present.max()
+        present = np.sort(column.values[~np.isnan(column.values)])
+        self._ends = present[0], present[-1]
         # About one of the values: near 1e9 a spread of 1e-3 is kept.
         self._origin = present[0]
         self._width = max(float(self._ends[1] - self._ends[0]), np.finfo(float).tiny)
