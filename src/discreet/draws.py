@@ -95,6 +95,20 @@ class Draws:
         plain._rows = None
         return plain
 
+    def part(self, number: int) -> Draws:
+        """Return draws of one of several parts of a column, which others tell nothing of.
+
+        Examples
+        --------
+        >>> draws, numbers = Draws(2024, 1, "income"), np.arange(2)
+        >>> bool((draws.part(0).words(numbers) == draws.part(1).words(numbers)).any())
+        False
+        """
+        own = self.apart()
+        key = _digest(b"discreet part", *map(int, self._key), number)
+        own._key = np.frombuffer(key, dtype="<u8")
+        return own
+
     @classmethod
     def from_random_state(cls, random_state: Any, *scope: int | str) -> Draws:
         """Make draws from scikit-learn's `random_state`; None takes a fresh secret."""

@@ -147,7 +147,8 @@ def test_one_record_altered():
     assert broken["every treated cell equals the plan applied, nulls in place"].startswith(
         "column 'zip', row 60: 9***, the plan gives"
     )
-    assert "k-anonymity (k = 3) over age, zip" in broken
+    said = broken["k-anonymity (k = 3) over age, zip"]
+    assert said == "1 class is smaller, the smallest has 1 record"
 
 
 def test_without_evidence_the_classes_are_still_counted():
@@ -158,6 +159,12 @@ def test_without_evidence_the_classes_are_still_counted():
     assert status["l-diversity (l = 2, column = ill, kind = distinct) over age, zip"] == "verified"
     assert alone.ok
     assert not alone.verified
+
+
+def test_one_class_is_no_classes():
+    table = pa.table({"age": [30] * 5, "zip": ["1011"] * 5, "ill": ["flu", "gout"] * 2 + ["flu"]})
+    said = {f.promise: f.detail for f in discreet.protect(table, recipe()).check.findings}
+    assert said["k-anonymity (k = 3) over age, zip"] == "1 class, the smallest of 5 records"
 
 
 def suppressing():

@@ -1,11 +1,14 @@
 """Records that match where a null equals anything: by patterns, and by brute force."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
-from discreet import check_release
+from discreet import check_release, protect
 from discreet.check.wildcard import matching
+from discreet.cli.main import app
 
 
 def by_brute_force(codes, counts):
@@ -84,3 +87,76 @@ def test_values_are_those_of_all_that_match():
     assert (one.status, one.detail) == ("broken", "the poorest class reaches 1")
     assert one.promise.endswith("over age, zip, a null equals anything")
     assert found("x", "x", "y", "x").status == "verified"
+
+
+PAIN = ["none", "mild", "severe"]
+
+
+def released(folder, **changed):
+    """Save a release under `match` of 60 records, some with nulls, with l- and t-closeness."""
+    draw = np.random.default_rng(3)
+    table = pd.DataFrame(
+        {
+            "age": draw.choice(["20", "30", "40", None], 60, p=[0.3, 0.3, 0.3, 0.1]),
+            "zip": draw.choice(["a", "b", None], 60, p=[0.5, 0.4, 0.1]),
+            "ill": draw.choice(["flu", "cold", "gout"], 60),
+            "pain": draw.choice(PAIN, 60),
+        }
+    )
+    t = {"model": "t-closeness", "t": 0.4, "column": "pain", "distance": "ordered", "order": PAIN}
+    step = {
+        "method": "generalize",
+        "columns": ["age", "zip"],
+        "privacy": [
+            {"model": "k-anonymity", "k": 3},
+            {"model": "l-diversity", "l": 2, "column": "ill"},
+            t | changed,
+        ],
+        "null_policy": "match",
+        "suppression_limit": 0.5,
+        "hierarchies": {"age": {"kind": "flat"}, "zip": {"kind": "flat"}},
+    }
+    roles = {"quasi": ["age", "zip"], "confidential": ["ill", "pain"]}
+    recipe = {"roles": roles, "steps": [step]}
+    protect(table, recipe).save(folder)
+    return recipe
+
+
+def findings(folder, recipe):
+    """Return what is found of the models of values, by their first words."""
+    table = pd.read_csv(folder / "public" / "table.csv", dtype=str)
+    report = check_release(table, recipe, internal=folder / "internal")
+    return {f.promise.split()[0]: f for f in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("model", "column", "value"), [("l-diversity", "ill", "flu"), ("t-closeness", "pain", "severe")]
+)
+def test_values_changed_in_a_release_are_found(tmp_path, model, column, value):
+    recipe = released(tmp_path / "out")
+    assert findings(tmp_path / "out", recipe)[model].status == "verified"
+    file = tmp_path / "out" / "public" / "table.csv"
+    table = pd.read_csv(file, dtype=str)
+    # All that one record with a null matches, one record after the other until it is too much.
+    one = table[table.age.isna() & table.zip.notna()].iloc[0]
+    matched = table.index[(table.zip == one.zip) | table.zip.isna()]
+    table.loc[matched[:1], column] = value
+    table.to_csv(file, index=False)
+    assert findings(tmp_path / "out", recipe)[model].status == "verified"
+    table.loc[matched, column] = value
+    table.to_csv(file, index=False)
+    assert findings(tmp_path / "out", recipe)[model].status == "broken"
+    result = CliRunner().invoke(app, ["check", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert f"{model} (" in result.output
+
+
+def test_another_order_in_the_recipe_is_found(tmp_path):
+    recipe = released(tmp_path / "out")
+    recipe["steps"][0]["privacy"][2]["order"] = ["mild", "none", "severe"]
+    found = findings(tmp_path / "out", recipe)["plan,"]
+    assert (found.status, found.detail) == ("broken", "the recipe that it is checked by is another")
+    recipe["steps"][0]["privacy"][2]["order"] = ["none", "severe"]
+    found = findings(tmp_path / "out", recipe)["t-closeness"]
+    assert found.status == "broken"
+    assert found.detail == "'mild', a value of the input, is not in the model's order"

@@ -18,6 +18,16 @@ K_PER_VALUE = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency
 K_PER_VALUE += ("mdlp", "chimerge", "base")
 
 
+def groups_records(step: Step) -> bool:
+    """Tell whether a step groups records over several columns, and not each column's values."""
+    return step["method"] == "microaggregation" or bool(step.get("joint"))
+
+
+def least_in_group(step: Step) -> int:
+    """How many must be in a group of records."""
+    return int(step.get("k") or step.get("min_count", 1))
+
+
 class Look:
     """An original, a recipe as a plain dict, and what was released; nothing else is known."""
 
@@ -141,7 +151,7 @@ class Look:
             or links
             or any(model.get("column") in self.roles.get("quasi", ()) for model in models)
         )
-        others = {"microaggregation", "generalize-items"} & set(methods)
+        others = [s for s in self.steps if groups_records(s) or s["method"] == "generalize-items"]
         judged = [method for method in methods if method in (*SUPPRESSING, BLANKING, GROUPING)]
         several = len(judged) > 1 or bool(others)
         return bool(self.suppressing) and (shared or several or (reads and hidden))

@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 
 from tests.fuzz.cells import nulls, numbers
-from tests.fuzz.looks import K_PER_VALUE, SUPPRESSING, Look, Step, parameter
+from tests.fuzz.looks import (
+    K_PER_VALUE,
+    SUPPRESSING,
+    Look,
+    Step,
+    groups_records,
+    least_in_group,
+    parameter,
+)
 from tests.fuzz.models import rare_combination
 from tests.suppression.counter import Suppressed, violations
 
@@ -38,6 +46,9 @@ def shown_rows(look: Look, name: str) -> np.ndarray:
 
 def rounding(look: Look, step: Step) -> Iterator[str]:
     """Equal values stay equal, order stays, points are inside their groups, k share each."""
+    if groups_records(step):
+        yield from microaggregation(look, step)
+        return
     for name in filter(lambda name: look.is_last(step, name), step["columns"]):
         yield from _k_per_value(look, step, name)
         x, rows = look.given(step, name), shown_rows(look, name)
@@ -72,7 +83,8 @@ def _points(
     low, high = np.nanmin(x) - near, np.nanmax(x) + near
     if step["method"] == "base":
         # With open ends a value beyond them may be a whole base away.
-        share = 1 if step.get("ends") == "open" else 0.5
+        far = ("open", "floor", "stochastic")
+        share = 1 if {step.get(key) for key in ("ends", "rounding", "encoding")} & {*far} else 0.5
         if "base" in step and (np.abs(y - x)[there] > step["base"] * share + near).any():
             yield f"{name}: a value moved by more than {share} times the base"
         return
@@ -116,7 +128,7 @@ def _is_centre(what: str, held: np.ndarray, point: float, near: float) -> bool:
     if not len(held):
         return False
     near += 1e-12 * np.abs(held).max()
-    if what == "resampled-mean":  # drawn: anywhere in its group, which the caller has seen to
+    if what in ("resampled-mean", "any"):  # drawn: where it may lie the caller has seen to
         return True
     if what == "mean":
         return abs(float(np.mean(held - point))) <= near
@@ -136,8 +148,8 @@ def _joined_medians(ordered: np.ndarray, point: float, near: float) -> bool:
 
 
 def microaggregation(look: Look, step: Step) -> Iterator[str]:
-    """K share each tuple, nulls included; a group has its own mean, and one pattern of nulls."""
-    names = step["columns"]
+    """K share each tuple, nulls included; a group has its own centre, and one pattern of nulls."""
+    names, k = step["columns"], least_in_group(step)
     if not all(look.is_last(step, name) for name in names):
         return
     groups, tuples = defaultdict(list), look.tuples(names)
@@ -145,8 +157,8 @@ def microaggregation(look: Look, step: Step) -> Iterator[str]:
         groups[tuples[row]].append(row)
     for held, rows in groups.items():
         empty = all(cell is None for cell in held)
-        if step.get("promise", True) and look.count(rows) < step["k"] and not (empty and look.lost):
-            yield f"{', '.join(names)}: {held} is held by {look.count(rows)}, not by {step['k']}"
+        if step.get("promise", True) and look.count(rows) < k and not (empty and look.lost):
+            yield f"{', '.join(names)}: {held} is held by {look.count(rows)}, not by {k}"
         if not empty:
             yield from _one_group(look, step, held, np.array(rows))
     empty = np.column_stack([nulls(look.after[name]) for name in names])
@@ -159,6 +171,8 @@ def _one_group(look: Look, step: Step, held: tuple[Any, ...], rows: np.ndarray) 
     # The same centre may come out of two strata.
     if "strata" in step and len(rows) < step["k"]:
         yield f"a group of {len(rows)}"
+    # Points that are made from samples lie anywhere in the column.
+    centre = "any" if step["method"] == "resampling" else step.get("representative", "mean")
     for name, cell in zip(step["columns"], held, strict=True):
         cells = look.before[name].iloc[rows]
         if cell is None or len(look.treating(name)) > 1:
@@ -174,11 +188,11 @@ def _one_group(look: Look, step: Step, held: tuple[Any, ...], rows: np.ndarray) 
             yield f"{name}: {cell} is out of range"
         elif not look.lost and not any(
             _is_centre(
-                "mean", numbers(look.before[name].iloc[np.intersect1d(rows, some)]), point, near
+                centre, numbers(look.before[name].iloc[np.intersect1d(rows, some)]), point, near
             )
             for some in look.firsts(step)
         ):
-            yield f"{name}: {cell} is not the mean {x.mean()} of its group"
+            yield f"{name}: {cell} is not the {centre} of its group, of mean {x.mean()}"
 
 
 # Perturbation

@@ -40,11 +40,15 @@ class Planter:
         return [i for i, cell in enumerate(self.released[name]) if cell is not None]
 
     def step(self, *methods: str) -> tuple[dict[str, Any], str] | None:
-        """A step that keeps its promise, and a column that no other step treats."""
+        """A step that keeps its promise, and a column that no other step treats.
+
+        What groups records over several columns has another name than what groups values.
+        """
         found = [
             (step, name)
             for step in self.steps
-            if step["method"] in methods and step.get("promise", True)
+            if "joint " * step.get("joint", False) + step["method"] in methods
+            and step.get("promise", True)
             for name in step["columns"]
             if name in self.once and self.shown(name)
         ]

@@ -15,6 +15,7 @@ import pandas as pd
 from tests.fuzz.blanks import blank_undone, fixed_blanked, limit_broken, other_cell
 from tests.fuzz.planter import SUPPRESSING, Planter, Table
 
+JOINT = ("microaggregation", "joint kmeans", "joint resampling")
 ROUNDING = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency")
 
 # Tables
@@ -63,7 +64,9 @@ def cell_changed(p: Planter) -> Table | None:
 def cell_emptied(p: Planter) -> Table | None:
     """A value is missing though no record was suppressed."""
     blank = ("microaggregation", "generalize-items", "local-suppression")
-    fine = [c for s in p.steps if s["method"] not in blank for c in s["columns"]]
+    fine = [
+        c for s in p.steps if s["method"] not in blank and not s.get("joint") for c in s["columns"]
+    ]
     name = None if p.suppresses else p.pick([*p.untouched, *fine])
     rows = p.shown(name) if name else []
     return p.with_cell(name, p.pick(rows), None) if rows else None
@@ -135,7 +138,7 @@ def other_group(p: Planter) -> Table | None:
 
 def mean_moved(p: Planter) -> Table | None:
     """A group's point is not its mean."""
-    found = p.step("oma", "mdav", "vmdav", "kmeans", "microaggregation")
+    found = p.step("oma", "mdav", "vmdav", "kmeans", "microaggregation", "joint kmeans")
     if found is None or p.suppresses:
         return None
     step, name = found
@@ -149,10 +152,14 @@ def mean_moved(p: Planter) -> Table | None:
     return table
 
 
+def _k(step: dict[str, Any]) -> int:
+    return int(step.get("k") or step.get("min_count", 1))
+
+
 def rare_tuple(p: Planter) -> Table | None:
     """A microaggregated record has another value than those of its group."""
-    found = p.step("microaggregation")
-    if found is None:
+    found = p.step(*JOINT)
+    if found is None or _k(found[0]) == 1:
         return None
     _step, name = found
     row = p.pick(p.shown(name))
@@ -304,7 +311,7 @@ def rare_row(p: Planter) -> Table | None:
 
 def tuple_emptied(p: Planter) -> Table | None:
     """A microaggregated record is empty, though none was suppressed and many are like it."""
-    found = p.step("microaggregation")
+    found = p.step(*JOINT)
     if (
         found is None
         or p.suppresses
@@ -315,7 +322,7 @@ def tuple_emptied(p: Planter) -> Table | None:
     step, name = found
     nulls = p.original[step["columns"]].isin([None, *p.recipe.get("null_markers", ())])
     rows = [r for r in p.shown(name) if not nulls.loc[r].any()]
-    if len(rows) < 10 * step["k"]:
+    if len(rows) < 10 * _k(step):
         return None
     table = p.copy()
     for column in step["columns"]:

@@ -13,7 +13,7 @@ from tests.fuzz.tables import MARKER, Made
 
 Step = dict[str, Any]
 # Of what these decide or treat all rows must be in memory.
-MEMORY_ONLY = ("rank-swap", "shuffle", "microaggregation", "ipso", "anatomy")
+MEMORY_ONLY = ("rank-swap", "shuffle", "microaggregation", "ipso", "joint", "anatomy")
 _ROUNDING = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency", "resampling")
 
 
@@ -229,14 +229,30 @@ def _rounding(method: str) -> Callable[[_Drawing, Kinds], Step | None]:
     return make
 
 
+def _joint(draw: _Drawing, kinds: Kinds) -> Step | None:
+    names = draw.alike(_of(kinds, "number", "date"), 1, 4)
+    if not names:
+        return None
+    step: Step = {"method": draw.one("kmeans", "resampling"), "columns": names, "joint": True}
+    step["n_points"] = int(draw.rng.integers(1, 30))
+    step = draw.maybe(step, 0.9, min_count=draw.k())
+    if step["method"] == "resampling":
+        step |= {"max_draws": 50, "n_quantiles": draw.one(2, 5)}
+    return draw.maybe(step, 0.3, representative=draw.one("mean", "median", "midpoint"))
+
+
 def _base(draw: _Drawing, kinds: Kinds) -> Step | None:
     names = draw.alike(_of(kinds, "number"))
     if not names:
         return None
     size = draw.one({"base": draw.one(2, 10, 0.5, 100, 2.5)}, {"min_attraction": draw.k()})
     if "min_attraction" in size:
-        size = draw.maybe(size, 0.3, bases="nice")
-    return draw.maybe({"method": "base", "columns": names} | size, 0.3, ends="open")
+        size = draw.maybe(size, 0.4, bases=draw.one("nice", [0.5, 10, 1000, 1e7]))
+    step = draw.maybe({"method": "base", "columns": names} | size, 0.3, ends="open")
+    encodings = ("nearest", "stochastic")
+    return draw.maybe(
+        step, 0.4, **draw.one({"rounding": "floor"}, {"encoding": draw.one(*encodings)})
+    )
 
 
 def _supervised(draw: _Drawing, kinds: Kinds) -> Step | None:
@@ -504,6 +520,8 @@ _MAKERS: dict[str, Callable[[_Drawing, Kinds], Step | None]] = {
     **{method: _rounding(method) for method in _ROUNDING},
     "base": _base,
     "supervised": _supervised,
+    "joint": _joint,
+    "joint again": _joint,
     "microaggregation": _microaggregation,
     "microaggregation again": _microaggregation,
     "top-bottom": _top_bottom,

@@ -15,7 +15,17 @@ import pandas as pd
 
 from tests.fuzz.cells import nulls
 from tests.fuzz.labels import covers, text_of
-from tests.fuzz.looks import BLANKING, GROUPING, K_PER_VALUE, SUPPRESSING, Look, Step, parameter
+from tests.fuzz.looks import (
+    BLANKING,
+    GROUPING,
+    K_PER_VALUE,
+    SUPPRESSING,
+    Look,
+    Step,
+    groups_records,
+    least_in_group,
+    parameter,
+)
 from tests.fuzz.methods import METHODS, least_per_value
 from tests.fuzz.models import breaks, counts, rare_combination
 
@@ -112,7 +122,7 @@ def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
     ones, and of too rare values."""
     may = _hidden(look, name)
     for step in steps:
-        if step["method"] == "microaggregation":
+        if groups_records(step):
             rare, more = _rare_pattern(look, step)
             may |= rare | (more > 0)
         if look.lost and step["method"] in (*K_PER_VALUE, "microaggregation"):
@@ -137,6 +147,7 @@ def _rare_pattern(look: Look, step: Step) -> tuple[np.ndarray, int]:
     These are blank. If that leaves fewer than k without any value, others are blanked too, of which
     the number is returned: a group whole, if it is so small that it can spare none.
     """
+    k = least_in_group(step)
     strata = step.get("strata")
     # As an earlier step has left them, if there is one.
     source = look.after if look.treating(strata) else look.before
@@ -145,9 +156,9 @@ def _rare_pattern(look: Look, step: Step) -> tuple[np.ndarray, int]:
     keys, held = list(zip(map(tuple, cells), *by, strict=True)), defaultdict(list)
     for row, key in enumerate(keys):
         held[key].append(row)
-    rare = np.array([look.count(held[key]) < step["k"] for key in keys], dtype=bool)
+    rare = np.array([look.count(held[key]) < k for key in keys], dtype=bool)
     without = look.count(*(rare | cells.all(axis=1)).nonzero())
-    return rare, 2 * step["k"] - 1 if 0 < without < step["k"] else 0
+    return rare, 2 * k - 1 if 0 < without < k else 0
 
 
 def _many_blanks(look: Look, name: str, steps: list[Step], blank: np.ndarray) -> Iterator[str]:
@@ -159,7 +170,7 @@ def _many_blanks(look: Look, name: str, steps: list[Step], blank: np.ndarray) ->
         return
     blank = blank & ~_hidden(look, name)
     most = int((look.gone | look.starred).sum()) * ((k or 1) - 1)
-    if steps[0]["method"] == "microaggregation":
+    if groups_records(steps[0]):
         rare, more = _rare_pattern(look, steps[0])
         blank, most = blank & ~rare, most + more
     if look.count(*blank.nonzero()) > most:

@@ -27,13 +27,18 @@ def test_intervals_hold_what_the_plain_test_holds(ordered, queries, tolerance):
 
 @pytest.mark.parametrize("n", [1, 64, 65, 500, 1500])
 @pytest.mark.parametrize("stride", [64, 70, 1000])
-@pytest.mark.parametrize(("p", "levels"), [(1, 2), (3, 2), (7, 2), (1, 4), (3, 5), (5, 3)])
+@pytest.mark.parametrize(
+    ("p", "levels"),
+    [(1, 2), (3, 2), (7, 2), (1, 4), (3, 5), (5, 3), (9, 2), (4, 5), (6, 3)],
+)
 def test_counts_and_links_against_all_pairs(n, stride, p, levels):
     rng = np.random.default_rng(n + stride + p)
     orders = np.array([rng.permutation(n) for _ in range(p)])
     # Both ends of one interval within both ends of the next wider.
     ends = np.sort(rng.integers(0, n + 1, size=(p, n, 2 * (levels - 1))), axis=2)
     spans = np.stack([ends[:, :, [v, -1 - v]] for v in range(levels - 1)], axis=1)
+    # The levels of a category agree with the same originals.
+    spans[0, 1:] = spans[0, :1]
     below = np.stack([prefixes(order, n, stride) for order in orders])
     pattern = np.zeros((n, n), dtype=int)
     for k in range(p):

@@ -114,6 +114,24 @@ def test_multiples_are_those_of_the_quotient(x, b):
     assert multiple(x, b, 1.0) == floor(quotient)
 
 
+@pytest.mark.parametrize("up", [0.5, 1.0])
+def test_the_outermost_multiples_may_turn_more_often_than_the_budget_lasts(up):
+    # The smallest values need a base near their own size, at which 1e10 has 1e10 multiples.
+    x = np.array([1.0, 2.0, 3.0, 1e10, 1e10 + 1, 1e10 + 2])
+    back = back_of(list(x), 6)
+    base, bound = smallest_base(x, back, 1.0, up, True, 1000)
+    assert bound < base
+    first, last, _ = too_small(x, back, base, up, True)
+    assert first == last
+
+
+@pytest.mark.parametrize("lowest", [0.0, 1e-300])
+def test_an_end_that_is_nothing_beside_the_base_never_turns(lowest):
+    x = np.array([lowest, 1e290, 3e290, 9e290])
+    base, bound = smallest_base(x, back_of(list(x), 2), 1e290, 0.5, True, 1000)
+    assert base == bound == pytest.approx(1e290 * plain_smallest([0, 1, 3, 9], 2, "nearest", True))
+
+
 def test_a_spent_budget_gives_a_base_that_works_and_how_far_it_looked():
     x = np.sort(np.random.default_rng(0).normal(1e6, 1, 200))
     back = back_of(list(x), 3)

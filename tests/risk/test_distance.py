@@ -304,7 +304,9 @@ def test_what_is_refused(options, message):
 
 
 def test_tables_without_a_common_column_are_refused():
-    with pytest.raises(BadInput, match="share no column that this measure can compare"):
+    with pytest.raises(
+        BadInput, match="share no column: the original's first is 'a', the protected"
+    ):
         distance_linkage(pa.table({"a": [1.0]}), pa.table({"b": [1.0]}))
 
 

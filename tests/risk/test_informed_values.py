@@ -211,6 +211,20 @@ def test_who_lacks_a_member_does_not_know_and_medians_tell_no_sums():
     assert told(x, y, (KMeans(2), ["x0"]))["x0"].members == 0
 
 
+def test_the_re_sampled_mean_of_a_narrow_group_tells_nearly_as_much():
+    x = np.concatenate([rng(3).normal(50, 1e-4, 60), rng(4).normal(0, 20, 240)]).reshape(-1, 1)
+    method = OMA(3, representative="resampled-mean", random_state=1)
+    y = method.fit_transform(x)
+    half, known = 0.05 * y.std(ddof=1), 0
+    for i in range(len(x)):
+        group = np.flatnonzero(y == y[i])
+        others = x[group[group != i]].sum()
+        known += len(group) == 3 and abs(3 * y[i, 0] - others - x[i, 0]) <= half
+    found = told(x, y, (method, ["x0"]))["x0"]
+    assert found.members == known / len(x) > 0.15
+    assert found.knows == "that the mean of a group is released"
+
+
 # PRAM
 
 

@@ -112,6 +112,14 @@ def test_sets_of_known_columns_are_averaged_over():
     assert found.columns == {"a": 1.0, "b": 0.5, "c": 0.0}
 
 
+@pytest.mark.parametrize("kind", ["rank", "sd", "sd-record"])
+def test_a_set_of_columns_without_values_does_not_lower_the_mean(kind):
+    nothing = pa.array([None, None], pa.float64())
+    x = pa.table({"a": nothing, "b": [1.0, 2.0], "c": [1.0, 2.0]})
+    with pytest.warns(UserWarning, match="interval_disclosure leaves out column 'a': no values"):
+        assert interval_disclosure(x, x, kind=kind, known="paper") == 1.0
+
+
 def test_an_unknown_kind_is_refused():
     with pytest.raises(BadInput, match=r'kind = "ranks": did you mean \'rank\'\?'):
         interval_disclosure([[1.0]], [[1.0]], kind="ranks")

@@ -349,6 +349,7 @@ def test_constant_columns_are_named():
         ({"agreement": "sd", "tolerance": [0.1, 0.2]}, 'tolerance = [0.1, 0.2]: agreement = "sd" '
          'takes one number; a list is for agreement = "graded"'),
         ({"tolerance": []}, "tolerance holds no number"),
+        ({"tolerance": ["wide"]}, "tolerance = wide must be 0 or more"),
         ({"tolerance": {"agge": [0.1]}}, "tolerance: there is no column 'agge'; did you mean 'age'?"),
         ({"tolerance": {"sex": [0.1]}},
          "tolerance: column 'sex' holds categories, which agree when equal"),

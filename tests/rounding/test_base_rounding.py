@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+from discreet.check import check_release
+from discreet.check.evidence import Evidence
 from discreet.errors import BadInput
 from discreet.rounding import BaseRounding
 
@@ -181,6 +183,56 @@ def test_a_release_holds_what_was_asked_for(engine, more):
     found = np.sort(np.asarray(pa.table(release.table)["x"]))
     assert found.tolist() == np.sort(alone.transform(NORMAL.reshape(-1, 1)).ravel()).tolist()
     release.close()
+
+
+FORGED = {
+    "nice": ({"bases": "nice"}, {"base": 3.0}, "base is nice"),
+    "listed": ({"bases": [10, 40]}, {"base": 30.0}, "base among bases"),
+    "smallest": ({}, {"none_below": 1e9}, "base from none_below on"),
+    "rounding": ({}, {"rounding": "floor"}, "rounding"),
+    "ends": ({}, {"ends": "open"}, "ends"),
+    "given": ({"base": 2, "min_attraction": None}, {"base": 4.0}, "base"),
+    "few": ({}, {"counts": np.array([4, 996])}, "min_attraction kept"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_forged_plan_is_found(name):
+    more, forged, said = FORGED[name]
+    release = protected(NORMAL, more)
+    assert release.check.verified
+    release.plan["steps"][0]["columns"]["x"].update(forged)
+    assert f"the plan's {said} in column 'x' is" in str(checked(release, release.table))
+
+
+@pytest.mark.parametrize("precision", ["full", "input"])
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.int32(), pa.decimal128(9, 2)])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_points_that_are_no_multiples_are_found(precision, kind):
+    column = pa.array(NORMAL.round(2)).cast(kind, safe=False)
+    release = protected(column, {"precision": precision})
+    plan = release.plan["steps"][0]["columns"]["x"]
+    assert release.check.verified
+    new = release.table["x"].to_pylist()
+    at, moved = plan["points"][3], plan["points"][3] + 1.0
+    plan["points"][3] = moved
+    shown = pa.array([moved if float(x) == at else float(x) for x in new])
+    table = pa.table({"x": shown.cast(release.table["x"].type, safe=False)})
+    said = "the plan's points at multiples of the base in column 'x' is False, the recipe's True"
+    assert said in str(checked(release, table))
+
+
+def protected(x, more):
+    step = {"method": "base", "columns": ["x"], "min_attraction": 5, "precision": "full"} | more
+    step = {key: value for key, value in step.items() if value is not None}
+    recipe = {"roles": {"confidential": ["x"]}, "steps": [step]}
+    return discreet.protect(pa.table({"x": x}), recipe)
+
+
+def checked(release, table):
+    evidence = Evidence(release.plan, release.log, release.recipe)
+    return check_release(table, release.recipe, evidence, release.original)
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,15 @@ def test_ties_in_a_recipe(ties, c, engine):
     release.close()
 
 
+def test_where_no_higher_number_of_parts_works_that_is_told():
+    x = np.array([1.0, 1.0, 1.0, 1.0, 2.0, 3.0])
+    assert not any((np.diff(plain_breaks(x, c)) > 0).all() for c in range(4, 100))
+    said = "column 'x0': no higher number of parts than 4 has quantiles that all differ; those that"
+    with pytest.warns(UserWarning, match=said):
+        method = EqualFrequency(4, ties="raise_c").fit(x.reshape(-1, 1))
+    assert method.plan_["x0"]["c"] == 4
+
+
 def test_a_plan_of_another_number_of_parts_is_found():
     step = {"method": "equal-frequency", "columns": ["x"], "n_points": 6, "min_count": 3}
     recipe = {"roles": {"confidential": ["x"]}, "steps": [step | {"ties": "raise_c"}]}

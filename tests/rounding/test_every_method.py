@@ -24,6 +24,7 @@ from discreet.rounding import (
 )
 from discreet.rounding._sizes import freedman_diaconis
 from discreet.table import Summary, summarise
+from tests.counted import CountedTable, draws_of
 
 METHODS = {
     "base": lambda **p: BaseRounding(0.5, **p),
@@ -280,6 +281,35 @@ def test_freedman_diaconis_on_extreme_ranges():
     far = summarise(np.array([-1.7e308, 0.0, 1.7e308]))
     with pytest.warns(UserWarning, match="'x' has a range beyond .* float64 .* one group"):
         assert freedman_diaconis(far, "x") == 1
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if not name.startswith("base")])
+@quietly
+def test_values_whose_sum_float64_does_not_hold(name):
+    x = np.linspace(-1.0, 1.0, 40).reshape(-1, 1)
+    y = np.repeat([0, 1], 20)
+    small, large = (METHODS[name](random_state=1) for _ in range(2))
+    small.fit(1e300 * x, y)
+    with pytest.raises(BadInput, match=r"the values of column 'x0' are too far apart to compute"):
+        large.fit(1.7e308 * x, y)
+
+
+class InRanges(CountedTable):
+    """What an engine tells of a column whose values do not fit: summaries of 800 after 800."""
+
+    def ranges(self, column):
+        values = self.table[column].to_numpy()
+        return (summarise(values[i : i + 800]) for i in range(0, len(values), 800))
+
+
+def test_ranges_of_values_draw_their_points_apart():
+    x = np.arange(3200.0)
+    method = OMA(8, representative="resampled-mean")
+    plan = method.decide_from(["x"], InRanges(pa.table({"x": x})), draws_of()).plans["x"]
+    assert (plan["counts"] == 8).all()
+    # All groups are alike: by the same draws, the points of two ranges would be off by the same.
+    off = plan["points"] - x.reshape(-1, 8).mean(axis=1)
+    assert max(np.mean(off[lag:] == off[:-lag]) for lag in range(1, 300)) < 0.1
 
 
 @pytest.mark.parametrize("c", [10**9, 10**400], ids=["1e9", "1e400"])

@@ -190,6 +190,35 @@ def test_numbers_far_from_zero_keep_their_spread():
     assert far.loss_ == pytest.approx(near.loss_, rel=1e-6)
 
 
+@pytest.mark.parametrize("method", [KMeans, Resampling])
+def test_the_order_of_rows_does_not_matter(method):
+    x = skewed(120, 3)
+    x[::7, 1] = np.nan
+    x[::11, 0] = np.nan
+    order = np.random.default_rng(1).permutation(len(x))
+    first, again = (
+        method(9, min_count=4, joint=True, random_state=3).fit_transform(rows)
+        for rows in (x, x[order])
+    )
+    np.testing.assert_array_equal(first[order], again)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_records_of_which_too_few_share_any_pattern_of_nulls_are_blanked(name):
+    x = np.array([[1.0, np.nan], [2, np.nan], [np.nan, 3], [np.nan, 4], [5, 6], [7, 8]])
+    method = METHODS[name](2, joint=True, min_count=3)
+    with pytest.warns(UserWarning, match="6 records are blanked in these columns"):
+        assert np.isnan(method.fit_transform(x)).all()
+    assert (method.groups_ == -1).all()
+    assert method.loss_ == pytest.approx(100)
+    assert [len(held) for held in method.rounding_sets_.values()] == [0, 0]
+    cells = [pa.array(column, from_pandas=True) for column in x.T]
+    towns = pa.table([*cells, ["a", "b"] * 3], names=["age", "pay", "town"])
+    release = discreet.protect(towns, recipe(name, n_points=2, min_count=3))
+    assert release.table["age"].null_count == 6
+    assert not release.check.having("broken")
+
+
 def test_constant_columns_and_equal_records():
     x = np.column_stack([np.full(30, 7.0), np.repeat([1.0, 2.0, 4.0], 10)])
     with pytest.warns(

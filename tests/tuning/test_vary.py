@@ -81,6 +81,9 @@ def test_a_parameter_that_several_steps_have_is_named_with_its_step():
         ({"1.k": "[3"}, "vary: 1.k=[3 is not a list: Unclosed array (at end of document)"),
         ({}, "nothing is varied; name a parameter with its values, such as k=2..20, or give a list "
              "of values in a step, such as k = [3, 5, 10]"),
+        ({"1.k": "4"}, "nothing is varied: 1.k has one value, 4; give several, such as k=2..20"),
+        ({"1.k": "4", "quality": ["loss"]}, "nothing is varied: 1.k has one value, 4; give "
+         "several, such as k=2..20"),
         ({"1.k": "2..42", "2.k": "2..26"}, "1,025 combinations are asked for, and a sweep tries "
          "all; ask for at most 1,000, or use search, which finds the best without trying all"),
     ],

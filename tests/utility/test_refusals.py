@@ -71,3 +71,47 @@ def test_propensity_needs_rows(kind):
     empty = pa.table({"c": pa.array([], kind)})
     with pytest.raises(BadInput, match="propensity_mse needs rows"):
         utility.propensity_mse(empty, empty)
+
+
+COMPARING = [
+    utility.il1s,
+    utility.sse_ratio,
+    utility.il_metrics,
+    utility.entropy,
+    utility.information_loss,
+    utility.mean_absolute_correlation,
+    utility.score,
+    utility.normalized_score,
+    risk.interval_disclosure,
+    risk.distance_linkage,
+    risk.probabilistic_linkage,
+    risk.informed_linkage,
+]
+
+
+@pytest.mark.parametrize("measure", COMPARING)
+def test_an_array_beside_a_table_goes_by_position(measure):
+    draws = np.random.default_rng(0)
+    x = draws.lognormal(3, 1, (60, 2))
+    y = x + draws.normal(0, 5, x.shape)
+    named = [pa.table({"pay": table[:, 0], "rent": table[:, 1]}) for table in (x, y)]
+    wanted = measure(*named)
+    assert wanted > 0
+    assert measure(named[0], y) == wanted
+    assert measure(x, named[1]) == wanted
+
+
+@pytest.mark.parametrize("measure", COMPARING)
+def test_tables_without_a_column_in_common_are_refused(measure):
+    x = pa.table({"pay": [1.0, 2.0, 4.0], "rent": [3.0, 5.0, 4.0]})
+    with pytest.raises(BadInput) as error:
+        measure(x, x.rename_columns(["x0", "x1"]))
+    assert str(error.value) == (
+        "the two tables share no column: the original's first is 'pay', the protected table's 'x0'"
+    )
+    with pytest.raises(BadInput) as error:
+        measure(x, np.ones((3, 1)))
+    assert str(error.value) == (
+        "the original has 2 columns and the protected table 1, and one of them is an array without "
+        'names; give both as tables, after a method by set_output(transform="pandas")'
+    )

@@ -98,6 +98,9 @@ def _multiples(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
         yield "base is nice", True, digits in [(1,), (2,), (2, 5), (5,)]
     elif given["bases"] != "smallest":
         yield "base among bases", True, column["base"] in [float(base) for base in given["bases"]]
+    elif "none_below" in column:
+        yield "base from none_below on", True, column["none_below"] <= column["base"]
+    yield "points at multiples of the base", True, _at_multiples(column)
     if given["min_attraction"] is not None and given["encoding"] == "group":
         kept = bool(np.min(column["counts"]) >= given["min_attraction"])
         yield "min_attraction kept", True, kept
@@ -105,6 +108,22 @@ def _multiples(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     yield "rounding", given["rounding"], column.get("rounding", "nearest")
     yield "ends", given["ends"], column.get("ends", "closed")
     yield "encoding", given["encoding"], column["encoding"]
+
+
+def _at_multiples(column: dict[str, Any]) -> bool:
+    """Tell whether points are whole multiples, but for rounding to the decimals that they have."""
+    points = np.asarray(column["points"], dtype=np.float64)
+    numbers = np.asarray(column["multiples"], dtype=np.float64)
+    decimals = max(_decimals(point) for point in points.tolist())
+    # Released with single precision, a number has 24 bits.
+    slack = 0.5 * 10.0**-decimals + 2.0**-23 * np.abs(points)
+    near = np.abs(points - numbers * column["base"]) <= slack
+    return points.shape == numbers.shape and bool((near & (numbers == np.floor(numbers))).all())
+
+
+def _decimals(x: float) -> int:
+    exponent = Decimal(repr(x)).normalize().as_tuple().exponent
+    return max(0, -int(exponent))
 
 
 def _swap(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
@@ -156,7 +175,8 @@ def _porop(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     degree = given.get("degree", 1)
     if isinstance(degree, str):
         # The plan tells what each degree loses and discloses: the lowest mean is taken.
-        tried, chunks = min(_HIGHEST, joint["second_k"] - 1), len(joint["deviations"])
+        tried = min(_HIGHEST, max(1, joint["second_k"] // 2 - 1))
+        chunks = len(joint["deviations"])
         figures = [np.asarray(joint.get(name, ())) for name in ("losses", "risks")]
         yield "figures of degrees", [tried * chunks] * 2, [one.size for one in figures]
         degree = 1 + np.add(*figures).reshape(chunks, tried).argmin(axis=1)

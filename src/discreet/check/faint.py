@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from discreet.check.evidence import Evidence
 from discreet.check.shown import OF_CLASSES, Shown
 from discreet.recipe.recipe import Recipe, Step
@@ -85,21 +87,23 @@ def _faint(where: str, step: Step, given: Mapping[str, Any]) -> Said:
 def _given_back(where: str, step: Step, given: Mapping[str, Any]) -> Said:
     """Find curves with so many coefficients that they return the values they replace."""
     degree = given.get("degree", 1)
-    if step.method not in ("porop", "lirop") or isinstance(degree, str) or given["noise_floor"] > 0:
+    if step.method not in ("porop", "lirop") or given["noise_floor"] > 0:
         return
-    most = max(degree) if isinstance(degree, list | tuple) else degree
+    # What is chosen has few coefficients, unless a chunk is too small for any curve.
+    most = 1 if isinstance(degree, str) else max(np.atleast_1d(degree).tolist())
+    lower = "lower degree" if most > 1 else "raise k"
     k = given["second_k"] or given["k"]
     more = "" if given["noise"] == "none" else ", or set noise_floor"
     if most == k - 1:
         yield (
             f"{where} gives values back",
-            f"a curve of degree {most} goes through all {k} values of a chunk; lower degree{more}",
+            f"a curve of degree {most} goes through all {k} values of a chunk; {lower}{more}",
         )
     elif 2 * (most + 1) > k:
         yield (
             f"{where} gives values nearly back",
             f"a curve of degree {most} has {most + 1} coefficients for the {k} values of a chunk; "
-            f"lower degree{more}",
+            f"{lower}{more}",
         )
 
 

@@ -63,9 +63,9 @@ class CheckReport:
         return "\n".join([*lines, *self.notes])
 
 
-def counted(number: int, what: str) -> str:
-    """Write a number with what it counts."""
-    return f"{number:,} {what}{'s' * (number != 1)}"
+def counted(number: int, what: str, many: str = "") -> str:
+    """Write a number with what it counts; `many` is its plural where that is not with an s."""
+    return f"{number:,} {what if number == 1 else many or what + 's'}"
 
 
 def finding(promise: str, problem: str | None, good: str) -> Finding:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.check.evidence import StepPlan
-from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, Finding, finding
+from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, Finding, counted, finding
 from discreet.check.shown import GROUP, UNIT, Counted, Shown
 from discreet.recipe.recipe import Step
 from discreet.table.cells import plain
@@ -154,8 +154,11 @@ def _say(model: Any, of_what: str) -> str:
 
 def _sizes(said: str, k: int, sizes: np.ndarray, noun: str) -> Finding:
     smallest = sizes.min() if len(sizes) else 0
-    rare = f"{int((sizes < k).sum()):,} classes are smaller, the smallest has {smallest:,} {noun}"
-    good = f"{len(sizes):,} classes, the smallest of {smallest:,} {noun}"
+    under = counted(int((sizes < k).sum()), "class is", "classes are")
+    size = counted(smallest, noun.removesuffix("s"))
+    rare = f"{under} smaller, the smallest has {size}"
+    held = counted(len(sizes), "class", "classes")
+    good = f"{held}, the smallest of {size}"
     return finding(said, rare if len(sizes) and smallest < k else None, good)
 
 

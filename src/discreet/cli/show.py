@@ -110,6 +110,8 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
 
 def _figures(step: dict[str, Any], counts: str) -> Iterator[str]:
     """Say what a step found out, in a few lines."""
+    from discreet.check.findings import counted
+
     if step.get("recoded"):
         yield f"recoded: {', '.join(f'{c} to level {n}' for c, n in step['recoded'].items())}"
     if "quality" in step:
@@ -124,7 +126,7 @@ def _figures(step: dict[str, Any], counts: str) -> Iterator[str]:
             f"{search['evaluations']:,} of {search['nodes']:,} nodes evaluated"
         )
     if "classes" in step:
-        yield f"{step['classes']:,} classes"
+        yield counted(step["classes"], "class", "classes")
     if "found_for_certain" in step:
         from discreet.report.blanks import blank_facts
 

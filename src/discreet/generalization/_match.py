@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from discreet.generalization.privacy import Bound
 from discreet.kernels.lattice import Lattice, Table
 from discreet.kernels.privacy import Rules
 from discreet.kernels.wildcard import wildcard_counts, wildcard_models, wildcard_units
+
+# Tells which classes keep something, of their codes, the columns' sizes and themselves.
+Keeps = Callable[[np.ndarray, np.ndarray, Tuples], np.ndarray]
 
 
 def check_units(bound: Bound) -> None:
@@ -43,22 +47,25 @@ class Matching:
         """
         codes, sizes = self._codes(lattice, table, node)
         left, rest = np.arange(len(table.counts)), Tuples(lattice, table)
-        left, rest = self._rest(codes, sizes, left, rest, False)
+        # Few are left of those that match too few, and only they need a look at their values.
+        left, rest = self._rest(codes, sizes, left, rest, self._numerous)
+        if self.rules.least.any():
+            left, rest = self._rest(codes, sizes, left, rest, partial(self._keeps, wholly=False))
         sure = table.counts.copy()
         sure[left] = 0
         if not len(self.rules.kinds):
             return sure, sure
-        left, _ = self._rest(codes, sizes, left, rest, True)
+        left, _ = self._rest(codes, sizes, left, rest, partial(self._keeps, wholly=True))
         out = table.counts.copy()
         out[left] = 0
         return out, sure
 
     def _rest(
-        self, codes: np.ndarray, sizes: np.ndarray, left: np.ndarray, rest: Tuples, wholly: bool
+        self, codes: np.ndarray, sizes: np.ndarray, left: np.ndarray, rest: Tuples, keeps: Keeps
     ) -> tuple[np.ndarray, Tuples]:
         """Take classes away until all that are left keep the models."""
         while len(left):
-            kept = self._keeps(codes[left], sizes, rest, wholly)
+            kept = keeps(codes[left], sizes, rest)
             if kept.all():
                 break
             left, rest = left[kept], rest.part(kept)
@@ -68,15 +75,18 @@ class Matching:
         self, codes: np.ndarray, sizes: np.ndarray, classes: Tuples, wholly: bool
     ) -> np.ndarray:
         """Tell which classes keep the models with what they match."""
+        table = classes.table
+        held = table.starts, table.values, table.numbers
+        return wildcard_models(codes, sizes, table.counts, *held, self.rules, wholly)
+
+    def _numerous(self, codes: np.ndarray, sizes: np.ndarray, classes: Tuples) -> np.ndarray:
+        """Tell which classes match k records, or units."""
         table, rules = classes.table, self.rules
         if rules.units >= 0:
             own, shared = classes.own(rules.units), table.shared
             starts = shared.starts if len(shared.starts) > 1 else np.zeros(len(own) + 1, np.int64)
             size = len(shared.place)
             return wildcard_units(codes, sizes, own, starts, shared.holdings, size, rules.k)
-        if len(rules.offsets) > 1:
-            held = table.starts, table.values, table.numbers
-            return wildcard_models(codes, sizes, table.counts, *held, rules, wholly)
         matched, _ = wildcard_counts(codes, sizes, table.counts, np.zeros(len(codes)))
         return matched >= rules.k
 

@@ -10,7 +10,8 @@ ones. A set of originals is a row of bits.
 2. Patterns. The originals are split by the levels of the first attribute, each part by those of the
    second, and so on: the size of a last part is the count of its pattern. Parts of few records are
    listed instead. Digit k of a pattern, in a system of as many digits as levels, is the level of
-   attribute k.
+   attribute k. Where there may be many patterns, so that most parts would be small, patterns are
+   counted without sets: what a level adds is added for every rank from a to b-1.
 3. Twice. First all patterns are counted over all records (for the model), then again record by
    record (for the links), where only parts that can hold a link as strong as the own one matter.
 """
@@ -22,6 +23,9 @@ _1 = np.uint64(1)
 _63 = np.uint64(63)
 # Parts of fewer records than one in so many words are listed: measured.
 _FEW = 8
+# More patterns than these are counted without sets, if an original agrees in more columns than this
+# on the mean, so that sets would be split in all directions: measured.
+_MANY, _WIDE = 256, 0.5
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -76,10 +80,37 @@ def count_patterns(spans, orders, below, stride, n, first, last):
     """
     agree, parts, path, place = _room(len(spans), spans.shape[1], n)
     counts = np.zeros(place[-1], np.int64)
+    widest = spans[:, 0, first:last]
+    agreeing = (widest[:, :, 1] - widest[:, :, 0]).sum()
+    if place[-1] > _MANY and agreeing > _WIDE * n * (last - first):
+        _tally(spans, orders, n, place, first, last, counts)
+        return counts
     for i in range(first, last):
         _find_agreeing(spans, orders, below, stride, i, agree)
         _split(parts, agree, n, path, place, None, 0, counts)
     return counts
+
+
+@njit(cache=True, nogil=True)
+def _tally(spans, orders, n, place, first, last, counts):
+    """Add to the counts by writing down the pattern of every original, one record at a time."""
+    wider = spans.shape[1]
+    patterns = np.empty(n, np.int64)
+    for i in range(first, last):
+        patterns[:] = 0
+        for k in range(len(spans)):
+            step = 0
+            for v in range(wider):
+                step += place[k]
+                a, b = spans[k, v, i]
+                # Levels with the same originals, such as those of a category, are added at once.
+                if v + 1 < wider and spans[k, v + 1, i, 0] == a and spans[k, v + 1, i, 1] == b:
+                    continue
+                for r in range(a, b):
+                    patterns[orders[k, r]] += step
+                step = 0
+        for pattern in patterns:
+            counts[pattern] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -309,19 +340,21 @@ def fit_mixture(levels, pairs, m, u, prior, least, most_steps, settled):
         It ends when no estimate changes by as much.
     """
     p = len(m)
-    new_m, new_u = np.zeros(m.shape), np.zeros(m.shape)
-    _shares(levels, pairs, u, least)
-    match, other = np.empty(pairs.size), np.empty(pairs.size)
+    new_m, new_u, odds = np.zeros(m.shape), np.zeros(m.shape), np.empty(m.shape)
+    all_held, held, match = np.zeros(m.shape), np.zeros(m.shape), np.empty(pairs.size)
+    everything = _held(levels, pairs, all_held)
+    _shares(all_held, everything, u, least)
     for _ in range(most_steps):
+        odds[:] = u / m
         for i in range(pairs.size):
-            a, b = prior, 1 - prior
+            against = (1 - prior) / prior
             for k in range(p):
-                a *= m[k, levels[i, k]]
-                b *= u[k, levels[i, k]]
-            chance = a / (a + b)
-            match[i], other[i] = pairs[i] * chance, pairs[i] * (1 - chance)
-        _shares(levels, other, new_u, least)
-        _shares(levels, match, new_m, least)
+                against *= odds[k, levels[i, k]]
+            match[i] = pairs[i] / (1 + against)
+        # What is not in a match is in another pair.
+        matches = _held(levels, match, held)
+        _shares(held, matches, new_m, least)
+        _shares(np.maximum(all_held - held, 0.0), everything - matches, new_u, least)
         change = 0.0
         for k in range(p):
             _rise(new_m[k], new_u[k])
@@ -333,19 +366,25 @@ def fit_mixture(levels, pairs, m, u, prior, least, most_steps, settled):
 
 
 @njit(cache=True, nogil=True)
-def _shares(levels, weights, shares, least):
-    """Fill in the share of the weight in which each attribute agrees on each level."""
+def _held(levels, weights, held):
+    """Fill in the weight with which each attribute agrees on each level; return all the weight."""
     total = 0.0
-    shares[:] = 0.0
+    held[:] = 0.0
     for i in range(weights.size):
         total += weights[i]
-        for k in range(len(shares)):
-            shares[k, levels[i, k]] += weights[i]
+        for k in range(len(held)):
+            held[k, levels[i, k]] += weights[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _shares(held, total, shares, least):
+    """Fill in the share of the weight in which each attribute agrees on each level."""
     total = max(total, 2.2250738585072014e-308)
     for k in range(len(shares)):
         most, rest = 0, 1.0
         for v in range(shares.shape[1]):
-            shares[k, v] = max(shares[k, v] / total, least)
+            shares[k, v] = max(held[k, v] / total, least)
             if shares[k, v] > shares[k, most]:
                 most = v
         # What the others have is left over by the largest, so that they add up to 1.

@@ -134,7 +134,8 @@ def _turn(x: float, b: float) -> float:
     """Return the smallest base above b with another multiple at or below a value."""
     now = np.floor(x / b)
     border = now if x > 0 else now + 1
-    if border == 0:
+    # A quotient that is too small for float64 is 0, from either side, and remains so.
+    if border == 0 or x / b == 0:
         return np.inf
     base = max(x / border, np.nextafter(b, np.inf))
     while np.floor(x / base) == now:
@@ -144,11 +145,19 @@ def _turn(x: float, b: float) -> float:
 
 @njit(cache=True)
 def _mended(
-    values: np.ndarray, back: np.ndarray, start: int, end: int, b: float, up: float, open_ends: bool
+    values: np.ndarray,
+    back: np.ndarray,
+    start: int,
+    end: int,
+    b: float,
+    up: float,
+    open_ends: bool,
+    most: int,
 ) -> tuple[float, int]:
     """Return the smallest base above b at which the cell start..end is empty or large enough.
 
-    Infinity if there is none; and how many crossings it took.
+    Infinity if there is none; and how many crossings it took. After `most` of them it is the base
+    of the last one: with open ends the outermost multiples alone can turn 2**53 times.
     """
     n = values.size
     first, last = end_multiples(values, b, open_ends)
@@ -183,7 +192,7 @@ def _mended(
                 start -= 1
             while end > 0 and _cell(values[end - 1], b, up, first, last) > j:
                 end -= 1
-        if start >= end or back[end] >= start:
+        if start >= end or back[end] >= start or steps >= most:
             return b, steps
 
 
@@ -202,7 +211,8 @@ def smallest_base(
         budget -= seen
         if start == end:
             return b, min(b, bound)
-        following, steps = _mended(values, back, start, end, b, up, open_ends)
+        most = max(budget, 1)
+        following, steps = _mended(values, back, start, end, b, up, open_ends, most)
         budget -= steps
         if budget < 0:
             bound = min(bound, following)

@@ -32,7 +32,8 @@ def chosen(n: int, k: int, noise: str, scale: float, over: Over) -> JointPlan:
     `losses` and `risks` have those of the degrees 1, 2, ... of the first chunk, then of the
     second, and so on.
     """
-    chunks, tried = -(-n // k), min(HIGHEST, k - 1)
+    # A curve with more coefficients than half the values nearly gives them back.
+    chunks, tried = -(-n // k), min(HIGHEST, max(1, k // 2 - 1))
     shape = (chunks, tried + 1)
     ends = ends_of(np.array([tried]), chunks)
     fits = summed(over(partial(sum_of_products, n, k, ends)), ends[-1]).reshape(shape)

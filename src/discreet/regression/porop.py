@@ -46,7 +46,8 @@ class PoROP(RowBound):
         Values in a chunk. Cells are counted over all columns, without nulls.
     degree : int, list of int or "auto"
         Of the polynomials; a list has one for each chunk of the second pass. "auto" chooses the
-        one of 1 to 6 that has the lowest mean of loss and risk in the chunk.
+        one of 1 to 6 that has the lowest mean of loss and risk in the chunk; of those with at most
+        half as many coefficients as the chunk has values.
     noise : {"synthetic", "perturbative", "none"}
         Normal noise whose standard deviation is the chunk's sqrt(SSE / k), or each value's own
         residual, or no noise.

@@ -134,18 +134,18 @@ def _null_rates(found: Facts | None) -> str:
         return ""
     gone = found["suppressed"]
     said = (
-        f"Of the cells by which people might be recognized, {share(found['value'])} are empty or "
-        f"* (NVIr), in {share(found['records'])} of the records (NVRr); {counted(gone, 'record')} "
-        f"{'was' if gone == 1 else 'were'} suppressed (SRC)."
+        f"{counted(gone, 'record')} {'was' if gone == 1 else 'were'} suppressed (SRC). Of the "
+        f"cells by which people might be recognized, {share(found['value'])} are empty or * (NVIr),"
+        f" in {share(found['records'])} of the records (NVRr)."
     )
     if found["contaminated"] is None:
         return said
     if found["contaminated"]:
         return (
-            f"{said} At least as many of these cells are empty or * as were empty in the "
-            "original, so that the release counts as contaminated."
+            f"{said} They are no fewer than were empty in the original: the release counts as "
+            "contaminated, as every release does that fills in no missing value."
         )
-    return f"{said} Fewer of these cells are empty or * than were empty in the original."
+    return f"{said} They are fewer than were empty in the original."
 
 
 def _distributions(columns: list[Facts]) -> Iterator[tuple[str, Picture | None]]:

@@ -217,11 +217,15 @@ def untangled(matrix: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def is_mean(method: Any) -> bool:
-    """Tell whether a method releases the mean of a group for each of its members."""
+    """Tell whether a method releases the mean of a group for each of its members, or nearly that.
+
+    The re-sampled mean of n members is off by their standard deviation over n, so that n times it
+    less the others' sum is within one of the value.
+    """
     if method.recipe_name == "microaggregation":
         return True
     by_group = getattr(method, "encoding", None) == "group"
-    return by_group and getattr(method, "representative", None) == "mean"
+    return by_group and getattr(method, "representative", None) in ("mean", "resampled-mean")
 
 
 def least_members(method: Any, name: str, sizes: np.ndarray) -> int:

@@ -22,7 +22,7 @@ from discreet.risk._known import known_sets
 from discreet.risk._tells import Column, Tells
 from discreet.risk._together import Together, together
 from discreet.table.classes import classes_of, encode_columns
-from discreet.table.pairs import as_table
+from discreet.table.pairs import as_tables
 
 # Records that `assess` looks for.
 QUERIES = 2_000
@@ -160,7 +160,8 @@ def informed_linkage(
     >>> len(found.together), round(found.value, 1)
     (8, 0.3)
     """
-    before, after, *others = (as_table(table) for table in (original, protected, *reruns))
+    before, after = as_tables(original, protected)
+    others = [as_tables(original, table)[1] for table in reruns]
     columns = columns_of(before, after, others, known)
     order = np.random.default_rng(0).permutation(before.num_rows)
     asked = np.sort(order[: _checked(queries, len(order))])

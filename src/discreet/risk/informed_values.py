@@ -28,7 +28,7 @@ from discreet.risk._guesses import (
 from discreet.risk.interval import WIDTH, WORST_PERTURBED
 from discreet.risk.values import refuse_infinite, sd
 from discreet.table.classes import classes_of, encode_columns, plain
-from discreet.table.pairs import as_table, numeric_pairs
+from discreet.table.pairs import as_tables, numeric_pairs
 
 # A method, and the columns that it treats.
 Step = tuple[Any, Sequence[str]]
@@ -126,7 +126,7 @@ def informed_values(
     """
     if not width >= 0:
         raise BadInput(f"width = {width} must be 0 or more")
-    before, after = as_table(original), as_table(protected)
+    before, after = as_tables(original, protected)
     pairs = numeric_pairs(before, after)
     known = _All(partial(_members, pairs, after, slice(None)), partial(_counted, before, after))
     found = guesses_of(_steps(recipe), before, after, pairs, known, width)

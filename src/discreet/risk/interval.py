@@ -81,7 +81,8 @@ def interval_disclosure(
     -------
     float or Disclosure
         Shares in 0..1. Cells that are null on either side are left out, and so is a record without
-        any other; a column without any other is left out with a warning.
+        any other; a column without any other is left out with a warning, and so is a set of known
+        columns that holds no more.
 
     Examples
     --------
@@ -111,8 +112,9 @@ def interval_disclosure(
             beyond[name] = both, both.copy()
             beyond[name][1][both] = close == 0
     found = []
-    for chosen in sets:
-        there = [name for name in chosen if name in shares]
+    # A set without any value says nothing, and must not lower the mean.
+    known_values = [[name for name in chosen if name in shares] for chosen in sets]
+    for there in [names for names in known_values if names] or [[]]:
         if kind == "sd-record" and there:
             compared, outside = (
                 np.any([beyond[name][side] for name in there], axis=0) for side in (0, 1)

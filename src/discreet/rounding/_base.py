@@ -27,6 +27,7 @@ from discreet.parameters import Constraints, whole
 from discreet.plan import ColumnPlan
 from discreet.rounding._plans import (
     check_length,
+    check_span,
     draw_up,
     merge_small,
     nearest_point,
@@ -230,9 +231,10 @@ class GroupRounding(Rounding):
         parts: list[tuple[np.ndarray, ...]] = []
         held: Summary | None = None
         upcoming = next(ranges)
-        for after in chain(ranges, [None]):
+        for number, after in enumerate(chain(ranges, [None])):
             summary = upcoming if held is None else followed_by(held, upcoming)
-            plan = self.decide_rounded(summary, column, draws, rounded)
+            # Each range by draws of its own, or two points would be off by the same.
+            plan = self.decide_rounded(summary, column, draws.part(number), rounded)
             kept = len(plan["points"]) if after is None else len(plan["points"]) - CARRIED
             if after is not None and kept < 1:
                 held, upcoming = summary, after
@@ -266,6 +268,7 @@ class GroupRounding(Rounding):
         """Group the records, or, with `keep_ties`, the distinct values."""
         k = group_size(self.k, summary, column)
         check_length(summary, k, "k", column)
+        check_span(summary, column)
         if self.spikes == "group":
             return self._grouped(summary, k, draws)
         rest, spikes = set_apart(summary, k, column)
@@ -311,6 +314,7 @@ class PartRounding(Rounding):
     def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Cut, and merge what is too small."""
         check_length(summary, self.min_count, "min_count", column)
+        check_span(summary, column)
         if self.spikes == "group":
             return self._merged(summary, column, draws)
         rest, spikes = set_apart(summary, self.min_count, column)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ _REPRESENTATIVES = ("mean", "median", "midpoint")
 class JointRounding(PointRounding):
     """Base of the methods that can group records over all columns; a subclass writes `clusters`."""
 
+    # True where a method makes groups' points of something else than their records.
+    makes_points: ClassVar[bool] = False
     joint: bool
 
     @property
@@ -108,7 +110,7 @@ class JointRounding(PointRounding):
         among = parts(
             columns, None, self.min_count, "blank", np.asarray(far), units, called="min_count"
         )
-        labels, points = self._grouped(among, scales, units, given.draws("joint").apart())
+        labels, points = self._grouped(among, scales, units, given.draws("joint"))
         return self._outcome(given, columns, labels, points, scales)
 
     def _grouped(
@@ -120,6 +122,9 @@ class JointRounding(PointRounding):
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Group the records of each pattern of nulls; -1 for those that are in none."""
         z = np.column_stack([scale.z for scale in scales.values()])
+        # In the order of their values, so that sums and draws do not go by the order of rows.
+        among = [rows[np.lexsort(z[rows].T)] for rows in among]
+        among.sort(key=lambda rows: np.isnan(z[rows[0]]).tolist())
         labels, made = np.full(len(z), -1), []
         groups = 0
         asked: Any = self.n_points
@@ -128,9 +133,8 @@ class JointRounding(PointRounding):
             there = ~np.isnan(z[rows[0]])
             own = units_of(units, rows)
             most = count_units(own, np.arange(len(rows))) // self.min_count
-            apart = Draws(int(draws.words(np.array([number]))[0]), "pattern")
             found, points = self.clusters(
-                np.ascontiguousarray(z[np.ix_(rows, there)]), min(c, most), own, apart
+                np.ascontiguousarray(z[np.ix_(rows, there)]), min(c, most), own, draws.part(number)
             )
             labels[rows] = found + groups
             groups += int(found.max()) + 1
@@ -176,7 +180,7 @@ class JointRounding(PointRounding):
             "kind": "microaggregation",
             "k": int(self.min_count),
             "algorithm": self.recipe_name,
-            "representative": self.representative if points is None else "resampled",
+            "representative": "resampled" if self.makes_points else self.representative,
             "strata": None,
             "groups": labels,
             "loss": loss,
@@ -231,8 +235,8 @@ class Scale:
     """A column in standard deviations about its mean, and the way back; a constant one is 0."""
 
     def __init__(self, column: Column) -> None:
-        present = column.values[~np.isnan(column.values)]
-        self._ends = present.min(), present.max()
+        present = np.sort(column.values[~np.isnan(column.values)])
+        self._ends = present[0], present[-1]
         # About one of the values: near 1e9 a spread of 1e-3 is kept.
         self._origin = present[0]
         self._width = max(float(self._ends[1] - self._ends[0]), np.finfo(float).tiny)
@@ -260,7 +264,7 @@ def share_out(c: int, sizes: list[int]) -> np.ndarray:
     array([7, 2, 1])
     """
     shares = np.ones(len(sizes), dtype=np.int64)
-    for _ in range(c - len(sizes)):
+    for _ in range(c - len(sizes) if sizes else 0):
         shares[np.argmax(np.array(sizes) / (shares + 1))] += 1
     return shares
 
@@ -269,5 +273,7 @@ def represented(values: np.ndarray, labels: np.ndarray, representative: str) -> 
     """Return what stands for each group; NaN where its records are null."""
     order = np.lexsort((values, labels))
     order = order[labels[order] >= 0]
+    if not len(order):  # all are blanked
+        return np.empty(0)
     ends = np.cumsum(np.bincount(labels[order]))
     return represent(values[order], np.ones(len(order), np.int64), ends, representative)

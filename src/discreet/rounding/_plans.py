@@ -201,6 +201,13 @@ def check_length(summary: Summary, least: int, name: str, column: str) -> None:
         )
 
 
+def check_span(summary: Summary, column: str) -> None:
+    """Refuse a column in which differences of values, or a sum of them, pass the largest number."""
+    with np.errstate(over="ignore"):
+        if not np.isfinite((summary.values[-1] - summary.values[0]) * summary.n):
+            raise BadInput(f"the values of column '{column}' are too far apart to compute with")
+
+
 def nearest_point(points: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Closest of the sorted points to each value; the lower one on a tie."""
     upper = np.searchsorted(points, values, side="left").clip(max=len(points) - 1)

@@ -89,7 +89,16 @@ class EqualFrequency(PointRounding):
         """Settle the number of quantiles first, and tell it."""
         asked = point_count(self.n_points, summary, column)
         c = asked if self.ties == "merge" else without_ties(summary, asked, self.ties)
-        if c != asked:
+        if c is None:
+            c = asked
+            if len(summary.values) > 1:
+                other = "higher" if self.ties == "raise_c" else "lower"
+                warnings.warn(
+                    f"column '{column}': no {other} number of parts than {asked} has quantiles "
+                    "that all differ; those that coincide are merged",
+                    stacklevel=2,
+                )
+        elif c != asked:
             warnings.warn(
                 f"column '{column}' is cut at the quantiles of {c} parts, not {asked}: frequent "
                 "values make those coincide",
@@ -104,8 +113,8 @@ class EqualFrequency(PointRounding):
         return equal_frequency_ends(summary, c)
 
 
-def without_ties(summary: Summary, c: int, ties: Ties) -> int:
-    """Return the next number of parts, up or down, with distinct quantiles; c if there is none.
+def without_ties(summary: Summary, c: int, ties: Ties) -> int | None:
+    """Return the next number of parts, up or down, with distinct quantiles, if there is one.
 
     Two quantiles fall on a value that m records share for sure if they are at most (m - 1) / 2
     records apart, so there is none from 2 (n - 1) / (m - 1) parts on.
@@ -121,7 +130,7 @@ def without_ties(summary: Summary, c: int, ties: Ties) -> int:
         return c
     most = (2 * (summary.n - 1) - 1) // (shared - 1)
     options = range(c, most + 1) if ties == "raise_c" else range(min(c, most), 0, -1)
-    return next((i for i in options if (np.diff(quantiles(summary, i)) > 0).all()), c)
+    return next((i for i in options if (np.diff(quantiles(summary, i)) > 0).all()), None)
 
 
 def equal_frequency_ends(summary: Summary, c: int) -> np.ndarray:

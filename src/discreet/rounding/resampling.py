@@ -109,6 +109,7 @@ class Resampling(JointRounding):
     """
 
     recipe_name: ClassVar[str] = "resampling"
+    makes_points: ClassVar[bool] = True
     is_random: ClassVar[bool] = True
     in_words: ClassVar[str] = "each value is replaced by the nearest of some typical values"
     fewer_because: ClassVar[str] = "some centres coincide or are nearest to no value"

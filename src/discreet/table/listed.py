@@ -23,6 +23,8 @@ def places_in(order: Sequence[str], column: pa.ChunkedArray, name: str) -> pa.Ch
     kind = kind_of(column.type)
     if kind not in ("text", "categorical", "ordered"):
         raise BadInput(f"order lists text, but column '{name}' is {kind}; leave order out")
+    if len(set(order)) < len(order):
+        raise BadInput(f"the order of '{name}' lists a value twice; list each once")
     text = column.cast(pa.string())
     places = pc.index_in(text, value_set=pa.array(order, pa.string()))
     strange = pc.unique(text.filter(pc.and_(places.is_null(), text.is_valid()))).to_pylist()

@@ -19,7 +19,8 @@ from discreet.table.native import to_arrow
 def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the numeric columns that two tables or arrays share, as float64, NaN for nulls.
 
-    Both have the same rows in the same order; arrays have columns x0, x1, ...
+    Both have the same rows in the same order; arrays have columns x0, x1, ..., and beside a table
+    its names.
 
     Examples
     --------
@@ -27,7 +28,7 @@ def numeric_pairs(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, 
     >>> pairs["x0"][1]
     array([1.5, 1.5])
     """
-    before, after = as_table(original), as_table(protected)
+    before, after = as_tables(original, protected)
     _check_rows(before, after)
     return {
         name: (float_values(before[name], name), float_values(after[name], name))
@@ -73,6 +74,36 @@ def as_table(table: Any) -> pa.Table:
     return to_arrow(table)
 
 
+def as_tables(original: Any, protected: Any) -> tuple[pa.Table, pa.Table]:
+    """Return two tables or arrays of the same records; an array beside a table takes its names.
+
+    Two that share no column are refused: there would be nothing to compare, and no loss.
+
+    Examples
+    --------
+    >>> as_tables(pa.table({"age": [31, 58]}), np.array([[30.0], [60.0]]))[1].column_names
+    ['age']
+    """
+    before, after = as_table(original), as_table(protected)
+    unnamed = [isinstance(table, np.ndarray | list | tuple) for table in (original, protected)]
+    if unnamed[0] != unnamed[1]:
+        if before.num_columns != after.num_columns:
+            raise BadInput(
+                f"the original has {before.num_columns} columns and the protected table "
+                f"{after.num_columns}, and one of them is an array without names; give both as "
+                'tables, after a method by set_output(transform="pandas")'
+            )
+        names = after.column_names if unnamed[0] else before.column_names
+        before, after = before.rename_columns(names), after.rename_columns(names)
+    both = before.num_columns and after.num_columns
+    if both and not set(before.column_names) & set(after.column_names):
+        raise BadInput(
+            f"the two tables share no column: the original's first is "
+            f"'{before.column_names[0]}', the protected table's '{after.column_names[0]}'"
+        )
+    return before, after
+
+
 @dataclass(frozen=True)
 class Pair:
     """One column of two tables as float64, NaN for nulls; both number categories alike."""
@@ -95,7 +126,7 @@ def shared_pairs(original: Any, protected: Any) -> dict[str, Pair]:
     >>> pairs["sex"].x, pairs["sex"].y
     (array([0., 1.]), array([ 1., nan]))
     """
-    before, after = as_table(original), as_table(protected)
+    before, after = as_tables(original, protected)
     _check_rows(before, after)
     pairs = {}
     for name in after.column_names:

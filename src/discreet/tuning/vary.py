@@ -114,7 +114,7 @@ def read_varied(steps: Any, vary: Mapping[str, Any]) -> tuple[list[dict[str, Any
         if not value:
             raise BadInput(f"{place}: {place.key} is an empty list; name one value at least")
         varied.append(Varied(_name(place, known), place, distinct(value)))
-    _check_number(prod(len(one.values) for one in varied))
+    _check_number(varied)
     return plain, varied
 
 
@@ -149,7 +149,13 @@ def read_option(text: str) -> tuple[str, str]:
     return name.strip(), values.strip()
 
 
-def _check_number(count: int) -> None:
+def _check_number(varied: Sequence[Varied]) -> None:
+    count = prod(len(one.values) for one in varied)
+    if varied and count == 1:
+        raise BadInput(
+            f"nothing is varied: {varied[0].name} has one value, {varied[0].values[0]}; give "
+            "several, such as k=2..20"
+        )
     if count == 1:
         raise BadInput(
             "nothing is varied; name a parameter with its values, such as k=2..20, or give a list "

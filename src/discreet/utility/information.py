@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from discreet.errors import BadInput
 from discreet.table.classes import check_columns
 from discreet.table.columns import float_values, kind_of
-from discreet.table.pairs import as_table
+from discreet.table.pairs import as_tables
 from discreet.utility.compared import as_text, check_rows
 
 MOST_BINS = 20
@@ -86,7 +86,7 @@ def information_loss(
     >>> round(information_loss(age, halves), 2)
     0.74
     """
-    before, after = as_table(original), as_table(protected)
+    before, after = as_tables(original, protected)
     check_rows(before, after)
     if columns is None:
         columns = [name for name in after.column_names if name in before.column_names]

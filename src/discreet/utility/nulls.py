@@ -47,8 +47,8 @@ class NullRates:
     any.
 
     `stars` says what is empty: by "count" a null, `*`, `#` or `-`, and a release is contaminated
-    where it has at least as many of them as the original; by "value" a null alone, and it is where
-    it has more. `readings` has the rates by both.
+    where it has at least as many of them as the original, be it none; by "value" a null alone, and
+    it is where it has more. `readings` has the rates by both.
     """
 
     value: float
@@ -146,11 +146,11 @@ def null_rates(
     counts: dict[Stars, Empty] = {}
     for reading in get_args(Stars):
         was, now = (empty_cells(table, columns, reading) for table in (before, after))
+        if reading == "value":
+            blanked = now & ~was & ~gone
         now |= gone
         per_column = {c: int(row.sum()) for c, row in zip(columns, now, strict=True)}
         counts[reading] = Empty(int(was.sum()), per_column, int(now.any(axis=0).sum()))
-    # The readings end with nulls alone.
-    blanked = now & ~was & ~gone
     lost = int(blanked.sum()), int(blanked.any(axis=0).sum())
     found = null_rates_of(n, counts, int(gone.sum()), lost, stars)
     return found if detail else found.value
@@ -245,10 +245,11 @@ NULL_RATES = Measure(
         Figure("suppressed", "suppressed", "records", untouched=0,
                reading="number of records that were suppressed (SRC)"),
         Figure("contaminated", "contaminated",
-               reading="whether the quasi columns have at least as many cells that are null or * "
-               "as the original's"),
+               reading="whether no fewer cells of the quasi columns are null or * than before, as "
+               "in every release that fills in none"),
         Figure("more nulls than before", "more_nulls",
-               reading="whether they have more nulls than the original's, a * being a value"),
+               reading="whether more cells of the quasi columns are null than before: suppressed "
+               "records count, a * that generalization gave does not"),
         Figure("nulls in quasi columns", "nulls", "%",
                reading="NVIr where a * that generalization gave is a value"),
         Figure("records with a null", "null_records", "%",

@@ -12,7 +12,7 @@ import pyarrow as pa
 from discreet.errors import BadInput
 from discreet.measure import Entry, Facts, Figure, LeftOut, Measure, changed_of
 from discreet.table.classes import encode
-from discreet.table.pairs import as_table
+from discreet.table.pairs import as_tables
 from discreet.utility.compared import (
     check_rows,
     compared,
@@ -57,7 +57,7 @@ def entropy(original: Any, protected: Any, *, detail: bool = False) -> float | B
     >>> entropy([[1.0], [2.0], [3.0], [4.0]], [[1.5], [1.5], [3.5], [3.5]])
     1.0
     """
-    before, after = as_table(original), as_table(protected)
+    before, after = as_tables(original, protected)
     check_rows(before, after)
     columns = {
         name: (_bits(before[name], name), _bits(after[name], name))
