@@ -191,6 +191,10 @@ def test_the_measure_goes_by_the_order_of_the_recipe(tmp_path, engine):
             "the order of 'zip' does not list 'a'; list all of them, from one end to the other",
         ),
         (
+            lambda t: t_closeness(t, ["x"], "zip", distance="ordered", order=["a", "b", "a"]),
+            "the order of 'zip' lists a value twice; list each once",
+        ),
+        (
             lambda t: t_closeness(t, ["zip"], "x", distance="ordered", order=["1", "2"]),
             "order lists text, but column 'x' is numeric; leave order out",
         ),
