@@ -252,7 +252,9 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.check_params()
         if isinstance(X, pa.Table):
             X = X.to_pandas()
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
+        # It adds the values up, which may be more than float64 holds: then it looks at each.
+        with np.errstate(invalid="ignore"):
+            X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         columns = {str(name): X[:, i] for i, name in enumerate(names)}
         if reset:

@@ -194,7 +194,7 @@ def test_stochastic_encoding_is_unbiased():
         (OMA(5), r"column 'x0' has 4 values \(n_samples = 4\), fewer than k = 5"),
         (OMA(2, objective="l3"), "objective must be one of 'l2', 'l1', not 'l3'"),
         (OMA(2, encoding="x"), "encoding must be one of 'group', 'nearest', 'stochastic', not 'x'"),
-        (OMA(2, representative="x"), "representative must be one of 'mean', 'median', 'midpoint', not 'x'"),
+        (OMA(2, representative="x"), "representative must be one of 'mean', 'median', 'midpoint', 'resampled-mean', not 'x'"),
     ],
 )  # fmt: skip
 def test_errors(method, message):
