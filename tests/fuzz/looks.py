@@ -71,6 +71,10 @@ class Look:
         """Tell whether the released column is what this step made."""
         return self.treating(name)[-1] is step
 
+    def is_moved(self, name: str) -> bool:
+        """Tell whether a step gave a column's cells, nulls too, to other rows."""
+        return any(name in step.get("confidential", ()) for step in self.treating(name))
+
     def given(self, step: Step, name: str) -> np.ndarray | None:
         """Return the numbers that a step was given, if they can be known."""
         values = numbers(self.before[name])

@@ -76,7 +76,7 @@ def null_filled(p: Planter) -> Table | None:
     """A null holds a value."""
     found = [
         (name, row)
-        for name in p.released.columns
+        for name in p.original.columns.intersection(p.released.columns)
         if p.shown(name)
         for row, cell in enumerate(p.original[name])
         if cell is None and p.released[name][row] is None and not p.released.loc[row].isna().all()

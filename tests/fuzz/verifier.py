@@ -277,6 +277,8 @@ def _classes(look: Look, step: Step) -> Iterator[str]:
     if not step.get("promise", True) or not all(look.is_last(step, name) for name in names):
         return
     rows = np.flatnonzero(~look.gone)
+    if policy in ("suppress", "segregate") and any(map(look.is_moved, names)):
+        return  # Whose nulls these are is not known from outside.
     if policy == "suppress":
         for name in names:
             if (nulls(look.before[name]) & ~look.starred & ~look.gone).any():
