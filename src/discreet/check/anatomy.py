@@ -39,7 +39,7 @@ def anatomy(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     ]
     if given["null_policy"] == "segregate":
         nulls = np.array([table[name].is_null().to_numpy() for name in quasi])
-        problem = _mixed(given, nulls, list(codes.values()), groups, names)
+        problem = _mixed(given, nulls, groups, names)
         findings.append(finding(said[-1], problem, f"{len(names):,} groups"))
     return [*findings, _as_planned(by, of_row, frame.rows, shown, plan)]
 
@@ -95,38 +95,20 @@ def _diverse_in(
 
 
 def _mixed(
-    given: dict[str, Any],
-    nulls: np.ndarray,
-    codes: list[np.ndarray],
-    groups: np.ndarray,
-    names: np.ndarray,
+    given: dict[str, Any], nulls: np.ndarray, groups: np.ndarray, names: np.ndarray
 ) -> str | None:
-    """Say which group has records with different nulls that could be apart, if one has."""
+    """Say which group has records with nulls in different columns, if none may.
+
+    Where they may be appended because they cannot form groups among themselves, that is judged by
+    their own values, which the release has given to others: the replay of the plan does it.
+    """
     pattern = np.unique(nulls, axis=1, return_inverse=True)[1].ravel()
     first = np.zeros(len(names), np.int64)
     first[groups] = pattern
-    mixed = np.zeros(len(names), bool)
-    mixed[groups[first[groups] != pattern]] = True
-    if not mixed.any():
+    mixed = first[groups] != pattern
+    if given["small_group"] == "append" or not mixed.any():
         return None
-    if given["small_group"] == "suppress":
-        return f"group {names[np.argmax(mixed)]} has records with nulls in different columns"
-    # Appended to those without nulls, because they cannot form groups among themselves.
-    for one in np.unique(pattern[mixed[groups] & nulls.any(axis=0)]):
-        own = pattern == one
-        if _groupable([column[own] for column in codes], given["l"]):
-            at = groups[own & mixed[groups]][0]
-            return f"group {names[at]} has records with nulls that can form groups of their own"
-    return None
-
-
-def _groupable(codes: list[np.ndarray], least: int) -> bool:
-    """Tell whether no value is in more than 1 of l of the records that have one."""
-    return all(
-        (column >= 0).any()
-        and np.bincount(column[column >= 0]).max() * least <= (column >= 0).sum()
-        for column in codes
-    )
+    return f"group {names[groups[mixed].min()]} has records with nulls in different columns"
 
 
 def _as_planned(

@@ -36,7 +36,7 @@ def anatomy(
     grouped = groups[by_place] > 0
     taken[by_place[grouped]] = by_draw[grouped]
     gone = groups == 0
-    _refuse_needless(step, columns, gone)
+    _refuse_needless(step, columns, groups)
     columns.suppress(gone, gone)
     new = {}
     for name in step["columns"]:
@@ -45,24 +45,44 @@ def anatomy(
     return new
 
 
-def _refuse_needless(step: StepPlan, columns: Any, gone: np.ndarray) -> None:
-    """Refuse suppressed records that could be in a group, where one column tells.
+def _refuse_needless(step: StepPlan, columns: Any, groups: np.ndarray) -> None:
+    """Refuse records that are suppressed, or beside other nulls, though they fit into groups.
 
-    With several it is not known which records fit into groups.
+    Where there are several confidential columns, it is not known which records fit.
     """
-    joint = step["joint"]
+    joint, gone = step["joint"], groups == 0
+    quasi = [one for one in step["columns"] if one not in joint["confidential"]]
+    nulls = np.array([columns.arrow(one).is_null().to_numpy() for one in quasi])
+    pattern = np.unique(nulls, axis=1, return_inverse=True)[1].ravel()
+    if joint["null_policy"] == "segregate" and joint["small_group"] == "append":
+        for one in np.unique(pattern[_in_mixed(groups, pattern) & nulls.any(axis=0)]):
+            if _fits(joint, columns, pattern == one):
+                raise ValueError("records that fit into groups of the same nulls are beside others")
     if not gone.any() or len(joint["confidential"]) > 1:
         return
     if joint["null_policy"] == "value" or joint["small_group"] == "append":
         raise ValueError("records are suppressed, but all fit into groups")
-    (name,) = joint["confidential"]
-    quasi = [one for one in step["columns"] if one != name]
-    nulls = np.array([columns.arrow(one).is_null().to_numpy() for one in quasi])
-    pattern = np.unique(nulls, axis=1, return_inverse=True)[1].ravel()
     for one in np.unique(pattern[gone]):
-        own = columns.arrow(name).filter(pa.array(pattern == one)).drop_null()
-        counts = own.combine_chunks().value_counts().field("counts").to_numpy()
         if not nulls[:, pattern == one].any():
             raise ValueError("records without nulls in the quasi columns are suppressed")
-        if len(counts) and counts.max() * joint["l"] <= len(own):
+        if _fits(joint, columns, pattern == one):
             raise ValueError("records are suppressed that fit into groups of the same nulls")
+
+
+def _in_mixed(groups: np.ndarray, pattern: np.ndarray) -> np.ndarray:
+    """Tell which records are in a group with records of other nulls."""
+    first = np.zeros(groups.max(initial=0) + 1, np.int64)
+    first[groups] = pattern
+    mixed = np.zeros(len(first), bool)
+    mixed[groups[first[groups] != pattern]] = True
+    return mixed[groups] & (groups > 0)
+
+
+def _fits(joint: dict[str, Any], columns: Any, rows: np.ndarray) -> bool:
+    """Tell whether no value is in more than 1 of l of some records that have one."""
+    for name in joint["confidential"]:
+        own = columns.arrow(name).filter(pa.array(rows)).drop_null()
+        counts = own.combine_chunks().value_counts().field("counts").to_numpy()
+        if not len(counts) or counts.max() * joint["l"] > len(own):
+            return False
+    return True
