@@ -478,31 +478,6 @@ def test_groups_that_break_the_promise_are_found(age, ill, group, promise, said)
     assert missing[promise] == "column 'group' is missing"
 
 
-def test_nulls_that_could_be_apart_are_found():
-    ages, zips = [1, None, 3, None, 5, None], ["a"] * 6
-    table = pa.table({"age": ages, "zip": zips, "ill": list("abcabc")})
-    release = discreet.protect(table, recipe(small_group="append"))
-    assert release.check.verified
-    release.plan["steps"][0]["joint"]["groups"] = np.array([1, 1, 1, 2, 2, 2])
-    evidence = discreet.check.evidence.Evidence(release.plan, release.log, release.recipe)
-    found = broken(discreet.check_release(release.table, release.recipe, evidence, table))
-    said = "records that fit into groups of the same nulls are beside others"
-    assert any(said in detail for detail in found.values())
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_nulls_that_cannot_be_apart_may_look_as_if_they_could(seed):
-    """Those without an age all have `a`; beside others, they may get values that differ."""
-    table = pa.table({
-        "age": [1, 2, 3, 4, 5, 6, 7, None, None],
-        "zip": ["z"] * 9,
-        "ill": list("abcbcbcaa"),
-    })  # fmt: skip
-    asked = recipe(small_group="append", l=2) | {"seed": 10**20 + seed}
-    release = discreet.protect(table, asked)
-    assert release.check.verified
-
-
 def test_values_that_are_not_in_drawn_order_are_found(saved):
     """Values that are where they were would tell all, though every group keeps its l."""
     table, _, _ = saved
