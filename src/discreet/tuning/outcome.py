@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.tuning.space import listed
-from discreet.tuning.words import level_words
+from discreet.report.words import level_words
 
 UNCHANGED, NOTHING, EMPTY = "unchanged", "all * (nothing left)", "all blank (nothing left)"
 # The label of every value where a hierarchy ends.
