@@ -15,7 +15,7 @@ from tests.report.pages import Page
 
 
 def test_three_sentences_from_the_figures(everything):
-    facts = everything._facts(assessment=everything.assess())
+    facts = everything.facts(assessment=everything.assess())
     done, protected, cost = sentences(facts)
     n_columns = len(everything.log["input"]["columns"])
     assert done.startswith(
