@@ -186,9 +186,8 @@ def _cost(facts: Facts, columns: Sequence[Facts]) -> Iterator[dict[str, str]]:
     if (moved := rows.get("il1s")) is not None:
         names = list(facts["assessment"]["utility"]["il1s"].get("columns", {}))
         which = f" ({named(names, 3)})" if names else ""
-        said = (
-            f"numbers{which} move by {moved['after'] * 2**0.5:.2g} standard deviations on average"
-        )
+        moves = f"{moved['after'] * 2**0.5:.2g} standard deviations"
+        said = f"changed numbers{which} move by {moves} on average"
         yield {"what": "numbers", "said": said}
     if (tables := rows.get("contingency_loss")) is not None:
         said = f"two-way tables are off by {share(tables['after'])} of the records"
