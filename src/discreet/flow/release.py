@@ -293,7 +293,7 @@ class Release:
         write_json(internal / "log.json", log)
         del files["internal/log.json"]
         files = entries(part, files)
-        page = internal_report(self._facts(files, assessment))
+        page = internal_report(self.facts(files, assessment))
         write_private(internal / "report.html", page)
         seal.put(part, log["release"], files)
         return assessment
@@ -334,7 +334,7 @@ class Release:
         write_private(folder / "schema.arrow", schema.serialize().to_pybytes())
         write_json(folder / "assessment.json", assessment.to_dict())
 
-    def _facts(
+    def facts(
         self, files: Mapping[str, Entry] | None = None, assessment: Assessment | None = None
     ) -> dict[str, Any]:
         """Return what a report tells, with the files that were written and the assessment."""
@@ -349,7 +349,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Show notebooks what was done."""
-        return summary_html(self._facts())
+        return summary_html(self.facts())
 
     def __repr__(self) -> str:
         found = "not checked yet" if self.check is None else self.check.summary
