@@ -10,7 +10,7 @@ import discreet
 from discreet.check import leaks
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BrokenPromise
-from discreet.recipe.recipe import as_recipe
+from discreet.recipe.given import as_recipe
 
 N = 3000
 
