@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from discreet.assessment.bins import FEWEST, categories, histogram, quantiles, told
 from discreet.assessment.facts import Facts
+from discreet.assessment.reasons import EXPLAINED, drivers, reasons
 from discreet.assessment.rows import Rows
 from discreet.clock import leading
 from discreet.errors import BadInput
@@ -39,6 +40,7 @@ def figures_of(t: Facts) -> Figures:
         "correlations": _correlations(*t.correlations()),
         "class_sizes": _or_none(_class_sizes, t),
         "nulls": _nulls(t.shared, *t.seen.patterns),
+        "drivers": _or_none(drivers, t),
         "riskiest": _or_none(_riskiest, t) if drawn.num_rows == t.num_rows else None,
     }
 
@@ -246,17 +248,22 @@ def _common(*sides: Patterns) -> list[Figures]:
 
 
 def _riskiest(t: Facts) -> list[Figures]:
-    """Find the records most at risk in the release, by their row in the original, from 1."""
+    """Find the records most at risk in the release, by their row in the original, from 1.
+
+    Of the first it is told what is released of them, and why they are at risk.
+    """
     t.need_quasi()
     before, after = t.drawn.frequencies
     risk, row = risk_of(after), t.drawn.numbers
     order = np.lexsort((row, after.sample, -risk))[:MOST_RISKY]
+    why = reasons(t, order[:EXPLAINED].tolist()) + [{}] * MOST_RISKY
     return [
         {
             "row": int(row[i]) + 1,
             "risk": float(f"{risk[i]:.4g}"),
             "class": int(after.sample[i]),
             "class_before": int(before.sample[i]),
+            **more,
         }
-        for i in order
+        for i, more in zip(order, why, strict=False)
     ]

@@ -173,7 +173,7 @@ class Release:
         with timed(self.log, "check"):
             self.check = check_frames(self.finished, self.recipe, evidence, self.original)
         if not self.check.verified:
-            raise BrokenPromise(f"the release does not pass its check:\n{self.check}")
+            raise BrokenPromise(f"the release does not pass its check:\n{self.check.failures}")
         self._warn_of_weak()
 
     def _warn_of_weak(self) -> None:
@@ -287,7 +287,7 @@ class Release:
             evidence = replace(Evidence.load(internal), original=self.original)
             self.check = check_frames(released, self.recipe, evidence, self.original, public / name)
         if not self.check.verified:
-            raise BrokenPromise(f"the written release does not pass its check:\n{self.check}")
+            raise BrokenPromise(f"the written release does not pass its check:\n{self.check.failures}")
         self._warn_of_weak()
         write_json(internal / "check.json", self.check.to_dict())
         write_json(internal / "log.json", log)
