@@ -55,12 +55,15 @@ def _column(facts: Facts, log: Facts, name: str) -> dict[str, Any]:
             entry["starred"] = starred
     if entry["starred"] is None and own.get("starred"):
         entry["starred"] = own["starred"]
+    recounted = bool(words)
     if entry["blanked"]:
         words.append(f"blank for {share(entry['blanked'])}")
         how.append("some cells blank")
     if not log["changed_cells"].get(name) and not entry["blanked"]:
         words, how = [], []
-    elif how and entry["values"] and not entry["starred"] and own.get("kind") != "categorical":
+    elif (
+        recounted and entry["values"] and not entry["starred"] and own.get("kind") != "categorical"
+    ):
         before, after = entry["values"]
         if before != after:
             words.insert(0, f"{after:,} values ({before:,} before)")
@@ -212,18 +215,35 @@ def grouped(entries: Sequence[Facts], most: int) -> list[tuple[str, str]]:
     Columns that became the same are told together; where that is too long, those that were treated
     alike, and then the last ones only by number.
     """
-    order = sorted(entries, key=lambda one: _rank(one))
-    for key in ("became", "how"):
-        lines: dict[str, list[str]] = {}
+    order = sorted(entries, key=_rank)
+    keys = (lambda one: one["became"], _alike_but_levels, lambda one: one["how"])
+    for key in keys:
+        groups: dict[str, list[Facts]] = {}
         for entry in order:
-            lines.setdefault(entry[key], []).append(entry["column"])
-        if len(lines) <= most:
+            groups.setdefault(key(entry), []).append(entry)
+        if len(groups) <= most:
             break
-    said = [(named(names, 6), how) for how, names in lines.items()]
+    said = []
+    for how, members in groups.items():
+        same = {one["became"] for one in members}
+        names = [one["column"] for one in members]
+        said.append((named(names, 6), same.pop() if len(same) == 1 else _ranged(how, members)))
     if len(said) > most:
-        rest = [name for names in list(lines.values())[most - 1 :] for name in names]
+        rest = [one["column"] for some in list(groups.values())[most - 1 :] for one in some]
         said = [*said[: most - 1], (named(rest, 4), "in the report")]
     return said
+
+
+def _alike_but_levels(entry: Facts) -> str:
+    """Return how a column was treated, and of levels also which."""
+    return str(entry["how"] if entry["starred"] is None else entry["became"])
+
+
+def _ranged(how: str, members: Sequence[Facts]) -> str:
+    """Say of columns that were treated alike from which share to which they are `*`."""
+    stars = sorted(one["starred"] or 0.0 for one in members)
+    between = f"* for {share(stars[0])} to {share(stars[-1])}"
+    return how.replace("some *", between)
 
 
 def _rank(entry: Facts) -> tuple[int, bool]:

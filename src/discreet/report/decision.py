@@ -20,11 +20,16 @@ MOST_LINES, CLOSING = 25, 3
 _MARGIN = 10
 # What is shown of each part, from the most to the least, until it fits.
 _ROOM = [
-    {"columns": 9, "riskiest": 2, "warnings": 3, "lines": 3},
-    {"columns": 8, "riskiest": 2, "warnings": 2, "lines": 2},
-    {"columns": 7, "riskiest": 1, "warnings": 1, "lines": 2},
-    {"columns": 5, "riskiest": 1, "warnings": 1, "lines": 1},
-    {"columns": 3, "riskiest": 1, "warnings": 1, "lines": 1},
+    {"columns": columns, "riskiest": riskiest, "warnings": warnings, "lines": lines}
+    for lines in (3, 2, 1)
+    for columns, riskiest, warnings in (
+        (9, 2, 3),
+        (9, 2, 2),
+        (8, 2, 1),
+        (7, 1, 1),
+        (6, 1, 1),
+        (5, 1, 1),
+    )
 ]
 MOST_RISKY = 10
 _MODELS = {
@@ -122,12 +127,16 @@ def _what(promise: str) -> str:
     --------
     >>> _what("l-diversity (l = 3, column = disease, kind = distinct) over age, sex")
     '3-diversity of disease'
+    >>> _what("k = 3 over age, job (null_policy = value: a blank is one more value)")
+    'k = 3 over age and job'
     >>> _what("k = 10 per value in column 'income'")
     "k = 10 per value in column 'income'"
     """
     for pattern, words in _MODELS.items():
         if found := re.match(pattern, promise):
             return words.format(*found.groups())
+    if found := re.match(r"(k = .*?) over (.*?) \(null_policy", promise):
+        return f"{found[1]} over {named(found[2].split(', '), 3)}"
     return promise.partition(" over ")[0]
 
 
@@ -145,7 +154,7 @@ def _said(
     if passed is None:
         return "Not judged: no target is stated, and nothing was measured."
     if passed:
-        names = list(dict.fromkeys(one["what"] for one in promised if one["met"]))
+        names = _together([one["what"] for one in promised if one["met"]])
         if not names:
             return f"PASS: all {counted(len(rows), 'guide value')} are met; the recipe states none."
         held = f"PASS: {named(names, 3)} {'holds' if len(names) == 1 else 'hold'}"
@@ -158,6 +167,22 @@ def _said(
     total = len(promised) + len(rows)
     many = f"{len(found)} of {counted(total, 'target')} {'is' if len(found) == 1 else 'are'} missed"
     return f"FAIL: {many}: {'; '.join(found[:3])}{more}."
+
+
+def _together(names: Sequence[str]) -> list[str]:
+    """Tell the same promise of several columns once.
+
+    Examples
+    --------
+    >>> _together(["5-anonymity", "k = 5 per value in column 'a'", "k = 5 per value in column 'b'"])
+    ['5-anonymity', 'k = 5 per value in 2 columns']
+    """
+    found: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        found.setdefault(name.partition(" in column '")[0], []).append(name)
+    return [
+        own[0] if len(own) == 1 else f"{what} in {len(own)} columns" for what, own in found.items()
+    ]
 
 
 def _beside(rows: Sequence[Facts], facts: Facts) -> str:
@@ -185,7 +210,7 @@ def _cost(facts: Facts, columns: Sequence[Facts]) -> Iterator[dict[str, str]]:
     }
     if (moved := rows.get("il1s")) is not None:
         names = list(facts["assessment"]["utility"]["il1s"].get("columns", {}))
-        which = f" ({named(names, 3)})" if names else ""
+        which = f" ({named(names, 2)})" if names else ""
         moves = f"{moved['after'] * 2**0.5:.2g} standard deviations"
         said = f"changed numbers{which} move by {moves} on average"
         yield {"what": "numbers", "said": said}

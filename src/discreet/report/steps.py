@@ -266,9 +266,11 @@ def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
     asked = {"hierarchies": part.hierarchies}
     depth = {name: len(one["labels"]) - 1 for name, one in plan["hierarchies"].items()}
     if "recoded" in done:
+        told = []
         for name, level in done["recoded"].items():
             [(_, words, _)] = levels_of(asked, plan, done, name)
-            part.facts.append((f"recoded: {name}", f"{words}, level {level} of {depth[name]}"))
+            told.append(f"{name} to level {level} of {depth[name]}: {words}")
+        part.facts.append(("recoded", "; ".join(told)))
         _quality(part, done)
         return
     rows = [
