@@ -67,8 +67,10 @@ def _column(facts: Facts, log: Facts, name: str) -> dict[str, Any]:
         before, after = entry["values"]
         if before != after:
             words.insert(0, f"{after:,} values ({before:,} before)")
-    became, alike = (", ".join(said) or UNCHANGED for said in (words, how))
-    return entry | {"became": became, "how": alike}
+    return entry | {
+        "became": ", ".join(words) or UNCHANGED,
+        "how": ", ".join(how) or UNCHANGED,
+    }
 
 
 def blanked_share(log: Facts, name: str) -> float | None:

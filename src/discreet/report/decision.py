@@ -236,7 +236,8 @@ def _gone(log: Facts, columns: Sequence[Facts]) -> str:
     if records:
         said += f"; {counted(records, 'record')} of {log['input']['rows']:,} suppressed"
         gone = log["suppressed"]["left_out"]
-        said += f", {gone:,} of them left out" if gone else ""
+        many = "all" if gone == records else f"{gone:,}"
+        said += f", {many} of them left out" if gone else ""
     return said
 
 
@@ -265,7 +266,8 @@ def _warnings(facts: Facts) -> list[str]:
     quasi = ", ".join(((facts.get("recipe") or {}).get("roles") or {}).get("quasi", ()))
     if quasi.count(",") > 1:
         found = [text.replace(quasi, "the quasi columns") for text in found]
-    return sorted(found, key=lambda text: not text.startswith("weak:"))
+    # What is weak about the release comes first, then about a step of the recipe.
+    return sorted(found, key=lambda text: 2 * (not text.startswith("weak:")) + (" step " in text))
 
 
 # In words, for page and terminal
@@ -297,13 +299,13 @@ def record_words(record: Facts) -> str:
     'unique on age (61)'
     >>> record_words({"row": 7, "risk": 0.2, "class": 5, "values": {"age": "60-79"},
     ...               "unique_on": None, "rarest": ["age"], "among": 5})
-    '5 share age (60-79)'
+    'only 5 share age (60-79)'
     """
     values = record.get("values") or {}
     if record.get("unique_on"):
         return f"unique on {_with_values(record['unique_on'], values)}"
     if record.get("rarest"):
-        return f"{record['among']:,} share {_with_values(record['rarest'], values)}"
+        return f"only {record['among']:,} share {_with_values(record['rarest'], values)}"
     return ", ".join(f"{shortened(c)} {figure(v)}" for c, v in values.items())
 
 

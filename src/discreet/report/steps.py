@@ -278,7 +278,7 @@ def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
          share(records / max(1, group["rows"])))
         for name in depth
         for group in plan["groups"]
-        for level, words, records in levels_of(asked, plan | {"groups": [group]}, done, name)
+        for level, words, records in levels_of(asked, {**plan, "groups": [group]}, done, name)
     ]  # fmt: skip
     head = ("column", "group", "released as", "level", "records", "of the group")
     reading = "Level 0 is the value itself, the highest is *, which suppressed records have too."
