@@ -28,7 +28,7 @@ from discreet.assessment.passes import (
     touching,
     with_smallest,
 )
-from discreet.assessment.rows import Rows
+from discreet.assessment.rows import Rows, wilson
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
@@ -44,7 +44,8 @@ from discreet.table import kind_of
 from discreet.table.classes import classes_of, encode, encode_columns
 from discreet.table.pairs import numeric_names
 from discreet.utility.compared import as_text, leave_out
-from discreet.utility.contingency import contingency_loss_of
+from discreet.utility.contingency import contingency_loss
+from discreet.utility.information import InformationLoss, information_loss
 from discreet.utility.loss import Loss, il1s_of, sse_ratio_of
 from discreet.utility.moments import (
     CellChange,
@@ -518,10 +519,23 @@ class Facts:
         # They are one of the classes.
         return bits_of(sizes, repeats - (sizes == self.nulls(side)[column]))
 
+    def information_loss(self, columns: list[str]) -> InformationLoss:
+        """Measure what some columns no longer tell."""
+        before, after = self._shown("known_bits", columns)
+        return information_loss(
+            before, after, columns, hierarchies=self.recipe.hierarchies, detail=True
+        )
+
     def contingency_loss(self, columns: list[str]) -> Loss:
-        """How far the two-way tables of some columns moved."""
-        before, after = (self.tuples(i, [[c] for c in columns], "to cross") for i in (0, 1))
-        return contingency_loss_of(before, after)
+        """Count what two-way tables of some columns would get wrong."""
+        before, after = self._shown("contingency_loss", columns)
+        return contingency_loss(before, after, hierarchies=self.recipe.hierarchies, detail=True)
+
+    def _shown(self, measure: str, columns: list[str]) -> list[pa.Table]:
+        """Return some columns of the records that are in memory, and say if these are a sample."""
+        if (n := self.drawn.num_rows) < self.num_rows:
+            warnings.warn(f"{measure} is of a sample of {n:,} of {self.num_rows:,}", stacklevel=2)
+        return [side.select(columns) for side in (self.drawn.before, self.drawn.after)]
 
     def null_rates(self) -> NullRates:
         """Count nulls, and the records that were suppressed or are not there.
@@ -583,17 +597,3 @@ def _within(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
 
 def _each(columns: dict[str, dict[str, Any]], key: str) -> dict[str, Any]:
     return {name: own[key] for name, own in columns.items()}
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share that was found among n.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in wilson(0.1, 5000)]
-    [0.092, 0.1086]
-    """
-    z2 = 1.959963984540054**2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))

@@ -349,6 +349,12 @@ class Recipe(BaseModel):
         return [column for step in self.steps for column in step.build().apart]
 
     @property
+    def hierarchies(self) -> dict[str, Any]:
+        """What the labels of columns cover, where a step says so: a Hierarchy each."""
+        given = (step.parameters().get("hierarchies") or {} for step in self.steps)
+        return {column: hierarchy for one in given for column, hierarchy in one.items()}
+
+    @property
     def numeric(self) -> list[str]:
         """The columns that some step needs as numbers."""
         return [

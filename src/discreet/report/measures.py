@@ -126,7 +126,7 @@ def utility_table(assessment: Entry) -> Table | None:
 def column_table(assessment: Entry, changed: Mapping[str, int] | None, n: int | None) -> Table:
     """Lay out what each column lost: cells changed, information, nearness to the original."""
     taken = assessment["utility"] | assessment["risk"]
-    told_of = {"IL1s": "il1s", "cells near": "interval_disclosure", "bits": "entropy"}
+    told_of = {"IL1s": "il1s", "cells near": "interval_disclosure", "bits": "known_bits"}
     lost, near, bits = (taken.get(name, {}).get("columns", {}) for name in told_of.values())
     drawn = (assessment.get("figures") or {}).get("columns", {})
     rows = []
