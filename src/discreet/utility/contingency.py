@@ -70,8 +70,8 @@ def contingency_loss(
     Both tables are of the finest groups of original values that released labels tell apart, so that
     recoding all records alike moves none: what that costs is a matter of `information_loss`. A
     label that covers several groups, because others show more, is spread over them in proportion to
-    the distinct values that each has; so is `*`, over all. A null is a value like any other. Of more
-    than 1,000 groups the rarest are one.
+    the distinct values that each has; so is `*`, over all. A null is a value like any other. Of
+    more than 1,000 groups the rarest are one.
 
     Examples
     --------
