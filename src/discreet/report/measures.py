@@ -10,9 +10,10 @@ from discreet.report.page import Table, figure, share
 
 Entry = Mapping[str, Any]
 Row = Mapping[str, Any]  # A figure, as `Assessment.shown` gives it.
+_MOST_GROUPS = 10  # of an indicator
 HEAD = ("measure", "how to read it", "guide value", "kept", "before", "after")
 # What these find of each column is in tables of their own.
-_BY_COLUMN = ("il1s", "interval_disclosure", "informed_values", "columns")
+_BY_COLUMN = ("il1s", "interval_disclosure", "informed_values", "columns", "indicators")
 
 
 def measured(assessment: Entry, *families: str) -> list[Row]:
@@ -142,6 +143,31 @@ def column_table(assessment: Entry, changed: Mapping[str, int] | None, n: int | 
     ]
     dash = "A dash stands for a figure that was not taken, mostly of unchanged columns."
     return Table(head, rows, len(head) - 1, "".join(said) + dash)
+
+
+def indicator_table(assessment: Entry) -> Table | None:
+    """Lay out the recipe's own indicators, before and after; of groups those that changed most."""
+    taken = assessment["utility"].get("indicators", {}).get("columns", {})
+    rows, weighted = [], any("weighted" in one for one in taken.values())
+    for one in taken.values():
+        for group in one.get("groups", [one])[:_MOST_GROUPS]:
+            own = group.get("weighted", {})
+            sides = [group, own] if weighted else [group]
+            told = [
+                cell
+                for side in sides
+                for cell in (figure(side.get("before")), figure(side.get("after")))
+            ]
+            rows.append((one["text"], group.get("group", ""), *told, share(group["change"])))
+    head = ("indicator", "group", "before", "after")
+    head += ("weighted, before", "weighted, after") if weighted else ()
+    said = (
+        "Computed from the original and from the release; records without a value, or of no group, "
+        "are left out. Groups are those that the released labels tell apart, the ten that changed "
+        "most; a label that covers several counts for each in part, and ranges of numbers are "
+        "taken at their middle."
+    )
+    return Table((*head, "change"), rows, len(head) - 1, said) if rows else None
 
 
 def moment_table(assessment: Entry) -> Table | None:

@@ -7,10 +7,11 @@ that were released under it. Measures of recoded columns go by this and not by t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     Hierarchies = Mapping[str, Hierarchy]
 
 TOP = "*"
+_MOST_NAMED = 3
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _FORMS = {
     form: re.compile(pattern)
@@ -60,6 +62,45 @@ class Covers:
     ends: np.ndarray | None = None
     # Every record's label covers its value, or is null: nothing was put in place of it.
     truthful: bool = True
+    known: Any = ()  # the values, and the labels, in their order
+    labels: Any = ()
+
+    @property
+    def recoded(self) -> bool:
+        """Tell whether a label is none of the values."""
+        return not {*map(_written, self.labels)} <= {*map(_written, self.known)}
+
+    def names(self, group: np.ndarray, size: int) -> list[str]:
+        """Name groups of values: by the value, the label of exactly these, or the values."""
+        members: list[list[int]] = [[] for _ in range(size)]
+        for value, own in enumerate(group[:-1].tolist()):
+            members[own].append(value)
+        labels = {self._covered(i): i for i in np.flatnonzero(~self.top).tolist()}
+        return [self._name(own, labels) for own in members]
+
+    def _covered(self, label: int) -> tuple[int, ...]:
+        """Return the ends of what a label covers, or all of it."""
+        if self.start is not None and self.end is not None:
+            return int(self.start[label]), int(self.end[label])
+        assert self.values is not None
+        assert self.ends is not None
+        first = self.ends[label - 1] if label else 0
+        return tuple(self.values[first : self.ends[label]].tolist())
+
+    def _name(self, members: list[int], labels: Mapping[tuple[int, ...], int]) -> str:
+        if len(members) == 1:
+            return _written(self.known[members[0]])
+        ends = self.start is not None and members
+        held = (members[0], members[-1] + 1) if ends else tuple(members)
+        if (label := labels.get(held)) is not None:
+            return _written(self.labels[label])
+        if len(members) == len(self.known):
+            return TOP
+        if self.start is not None and members:
+            return " to ".join(_written(self.known[i]) for i in (members[0], members[-1]))
+        shown = [_written(self.known[i]) for i in members[:_MOST_NAMED]]
+        more = len(members) - len(shown)
+        return ", ".join(shown) + f" and {more} more" * (more > 0)
 
     @property
     def null(self) -> tuple[np.ndarray, np.ndarray]:
@@ -150,6 +191,8 @@ def _of_numbers(before: pa.ChunkedArray, after: pa.ChunkedArray, name: str) -> C
         end=np.maximum(start, end),
         # A null that was filled in is no longer what it was.
         truthful=truthful and not (filled & read).any(),
+        known=known,
+        labels=texts if spoken else values,
     )
 
 
@@ -201,6 +244,25 @@ def _range(text: str) -> tuple[float, float] | None:
     }[form]
 
 
+def middle_of(text: str) -> float:
+    """Return the middle of a range, as a reader takes it; NaN of what has none.
+
+    Examples
+    --------
+    >>> middle_of("30-39"), middle_of("[30, 40)"), middle_of("31"), middle_of(">=90")
+    (34.5, 35.0, 31.0, nan)
+    """
+    found = next((match for rule in _FORMS.values() if (match := rule.fullmatch(text))), None)
+    if found is None or text.startswith((">=", "<")):
+        return math.nan
+    return (float(found[1]) + float(found[found.re.groups])) / 2
+
+
+def _written(value: Any) -> str:
+    """Write a number without the decimals that it does not need."""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
 def _of_labels(
     before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, hierarchy: Hierarchy | None
 ) -> Covers:
@@ -234,6 +296,8 @@ def _of_labels(
         values=value,
         ends=np.cumsum(np.bincount(label, minlength=size)),
         truthful=bool(inside.all()) and not (filled & ~unknown & ~top).any(),
+        known=known,
+        labels=labels,
     )
 
 
