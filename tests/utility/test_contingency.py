@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet import assess
 from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
 from discreet.utility import contingency_loss
@@ -115,3 +116,13 @@ def test_one_column_is_refused():
     table = pa.table({"sex": ["f"], "age": [1]})
     with pytest.raises(BadInput, match="contingency_loss needs two columns that are not numeric"):
         contingency_loss(table, table)
+
+
+def test_weights_count_instead_of_records():
+    before = pa.table({"u": ["a", "b"], "v": ["x", "y"], "w": [3.0, 1.0]})
+    after = before.set_column(0, "u", pa.array(["a", "a"]))
+    assert contingency_loss(before, after) == 0.5
+    assert contingency_loss(before, after, weights=before["w"].to_numpy()) == 0.25
+    roles = {"quasi": ["u", "v"], "weight": "w"}
+    entry = assess(before, after, roles, measures=["contingency_loss"]).utility["contingency_loss"]
+    assert (entry["value"], entry["weighted"]) == (0.5, 0.25)

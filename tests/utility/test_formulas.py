@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadInput
 from discreet.recipe import Recipe
-from discreet.utility.formulas import Column, Number, Operation, read_formula
+from discreet.utility.formulas import FUNCTIONS, Column, Number, Operation, read_formula
 
 
 def test_products_bind_before_sums_and_from_the_left():
@@ -60,9 +60,10 @@ def test_what_is_no_indicator_is_refused_in_a_sentence(text):
 @given(st.text(alphabet="ab(),+-*/<>=.'\"`1 \n_é"))
 def test_any_text_is_read_or_refused(text):
     try:
-        read_formula(text)
-    except BadInput as error:
-        assert str(error).startswith(f"'{text}' ")
+        found = read_formula(text)
+    except BadInput:
+        return
+    assert found.function in FUNCTIONS
 
 
 def loaded(text, **roles):

@@ -526,16 +526,16 @@ class Facts:
             before, after, columns, hierarchies=self.recipe.hierarchies, detail=True
         )
 
-    def contingency_loss(self, columns: list[str]) -> Loss:
+    def contingency_loss(self, columns: list[str], weights: Any = None) -> Loss:
         """Count what two-way tables of some columns would get wrong."""
-        before, after = self._shown("contingency_loss", columns)
-        return contingency_loss(before, after, hierarchies=self.recipe.hierarchies, detail=True)
+        sides, given = self._shown("contingency_loss", columns), self.recipe.hierarchies
+        return contingency_loss(*sides, hierarchies=given, weights=weights, detail=True)
 
-    def _shown(self, measure: str, columns: list[str]) -> list[pa.Table]:
+    def _shown(self, measure: str, columns: list[str]) -> tuple[pa.Table, pa.Table]:
         """Return some columns of the records that are in memory, and say if these are a sample."""
         if (n := self.drawn.num_rows) < self.num_rows:
             warnings.warn(f"{measure} is of a sample of {n:,} of {self.num_rows:,}", stacklevel=2)
-        return [side.select(columns) for side in (self.drawn.before, self.drawn.after)]
+        return self.drawn.before.select(columns), self.drawn.after.select(columns)
 
     def null_rates(self) -> NullRates:
         """Count nulls, and the records that were suppressed or are not there.

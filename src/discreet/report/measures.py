@@ -176,8 +176,8 @@ def indicator_table(assessment: Entry) -> Table | None:
                 for cell in (figure(side.get("before")), figure(side.get("after")))
             ]
             rows.append((one["text"], group.get("group", ""), *told, share(group["change"])))
-    head = ("indicator", "group", "before", "after")
-    head += ("weighted, before", "weighted, after") if weighted else ()
+    beside = ("weighted, before", "weighted, after") if weighted else ()
+    head = ("indicator", "group", "before", "after", *beside)
     said = (
         "Computed from the original and from the release; records without a value, or of no group, "
         "are left out. Groups are those that the released labels tell apart, the ten that changed "
@@ -191,15 +191,20 @@ def moment_table(assessment: Entry) -> Table | None:
     """Lay out mean and standard deviation of the numeric columns, before and after."""
     drawn = (assessment.get("figures") or {}).get("columns", {})
     rows = []
-    for name, own in assessment["utility"].get("columns", {}).get("columns", {}).items():
+    taken = assessment["utility"].get("columns", {}).get("columns", {})
+    beside = any("weighted_mean" in own for own in taken.values())
+    for name, own in taken.items():
         dates = drawn.get(name, {}).get("kind") == "date"
         spread = max((sd for sd in own["sd"] if sd is not None), default=0.0)
         means = (_date(side, spread) if dates else figure(side) for side in own["mean"])
         spreads = (_length(side) if dates else figure(side) for side in own["sd"])
-        rows.append((name, *means, *spreads))
-    head = ("column", "mean before", "mean after", "sd before", "sd after")
+        weighted = own.get("weighted_mean", (None, None)) if beside else ()
+        weighted = [_date(side, spread) if dates else figure(side) for side in weighted]
+        rows.append((name, *means, *weighted, *spreads))
+    more = ("weighted mean before", "weighted mean after") if beside else ()
+    head = ("column", "mean before", "mean after", *more, "sd before", "sd after")
     reading = "Mean and standard deviation (sd) of the values that are there, in the column's unit."
-    return Table(head, rows, 4, reading) if rows else None
+    return Table(head, rows, len(head) - 1, reading) if rows else None
 
 
 def _date(seconds: float | None, spread: float) -> str:

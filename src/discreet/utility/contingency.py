@@ -30,7 +30,11 @@ MOST_GROUPS = 1_000
 
 @overload
 def contingency_loss(
-    original: Any, protected: Any, *, hierarchies: Hierarchies | None = ...
+    original: Any,
+    protected: Any,
+    *,
+    hierarchies: Hierarchies | None = ...,
+    weights: np.ndarray | None = ...,
 ) -> float: ...
 @overload
 def contingency_loss(
@@ -38,6 +42,7 @@ def contingency_loss(
     protected: Any,
     *,
     hierarchies: Hierarchies | None = ...,
+    weights: np.ndarray | None = ...,
     detail: Literal[True],
 ) -> Loss: ...
 def contingency_loss(
@@ -45,6 +50,7 @@ def contingency_loss(
     protected: Any,
     *,
     hierarchies: Hierarchies | None = None,
+    weights: np.ndarray | None = None,
     detail: bool = False,
 ) -> float | Loss:
     """Share of records that two-way tables made from the release count in a wrong cell.
@@ -56,6 +62,8 @@ def contingency_loss(
     hierarchies : mapping of str to Hierarchy, optional
         Of columns of text: what their labels cover. Where not given, that is what was seen under
         them.
+    weights : ndarray, optional
+        Of the records; one each where not given.
     detail : bool
         Give each column's mean over the tables it is in.
 
@@ -98,7 +106,7 @@ def contingency_loss(
     }
     moved: dict[str, list[float]] = {name: [] for name in names}
     for one, other in combinations(names, 2):
-        share = _moved(sides[one], sides[other])
+        share = _moved(sides[one], sides[other], weights)
         moved[one].append(share)
         moved[other].append(share)
     columns = {name: float(np.mean(shares)) for name, shares in moved.items()}
@@ -118,7 +126,7 @@ class Grouped:
 
     @property
     def size(self) -> int:
-        """How many groups there are."""
+        """How many groups there are, with one for labels that cover nothing."""
         return int(self.spread.shape[1])
 
 
@@ -198,17 +206,22 @@ def _pooled(group: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return number[group]
 
 
-def _moved(one: Grouped, other: Grouped) -> float:
-    n = len(one.was)
+def _moved(one: Grouped, other: Grouped, weights: np.ndarray | None) -> float:
+    weights = np.ones(len(one.was)) if weights is None else weights
     shape = one.spread.shape[0], other.spread.shape[0]
-    labels = csr_array(coo_array((np.ones(n), (one.label, other.label)), shape=shape))
+    labels = csr_array(coo_array((weights, (one.label, other.label)), shape=shape))
     now = (one.spread.T @ labels @ other.spread).toarray()
-    was = np.bincount(one.was * other.size + other.was, minlength=now.size).reshape(now.shape)
-    return float(np.abs(was - now).sum() / (2 * max(1, n)))
+    was = np.bincount(one.was * other.size + other.was, weights, minlength=now.size)
+    total = weights.sum()
+    return float(np.abs(was.reshape(now.shape) - now).sum() / (2 * total)) if total else 0.0
 
 
 def _take(t: Facts) -> Entry:
-    return asdict(t.contingency_loss([c for c in t.shared if c not in t.numeric]))
+    columns = [c for c in t.shared if c not in t.numeric]
+    entry = asdict(t.contingency_loss(columns))
+    if t.weighted:
+        entry["weighted"] = t.contingency_loss(columns, t.drawn.weights).value
+    return entry
 
 
 CONTINGENCY_LOSS = Measure(
@@ -216,6 +229,15 @@ CONTINGENCY_LOSS = Measure(
     "share of records that two-way tables of categories made from the release count in a wrong "
     "cell, at the level that was released",
     _take,
-    [Figure("two-way tables: counted wrongly", "", "%", untouched=0.0, headline=True)],
+    [
+        Figure("two-way tables: counted wrongly", "", "%", untouched=0.0, headline=True),
+        Figure(
+            "two-way tables: counted wrongly, weighted",
+            "weighted",
+            "%",
+            untouched=0.0,
+            reading="the same of weighted tables: the share of the weights",
+        ),
+    ],
     needs=["changed categories"],
 )
