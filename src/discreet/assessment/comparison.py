@@ -286,7 +286,9 @@ def axis_of(name: str, kind: str) -> Figure:
     >>> axis_of("class_sizes.smallest", "risk").better
     'more'
     """
-    known = _ANY_METHOD[kind] | axes({"risk": "risk", "loss": "utility"}[kind])
+    any_method = _ANY_METHOD[kind]
+    # Those of any method come first, and their own words stand.
+    known = any_method | axes({"risk": "risk", "loss": "utility"}[kind]) | any_method
     if name not in known:
         raise BadInput(f"'{name}' is no {kind} to rank by; choose from {', '.join(known)}")
     return known[name]
