@@ -69,9 +69,9 @@ def risk_utility(
 
 def _first(points: np.ndarray) -> np.ndarray:
     """Tell which points no other is at least as small as in both, and smaller in one."""
-    below = (points[:, None] >= points[None]).all(axis=2)
-    less = (points[:, None] > points[None]).any(axis=2)
-    return ~(below & less).any(axis=1)
+    below = np.all(points[:, None] >= points[None], axis=2)
+    less = np.any(points[:, None] > points[None], axis=2)
+    return ~np.any(below & less, axis=1)
 
 
 def _name(plot: Plot, names: Sequence[str], points: np.ndarray, front: np.ndarray) -> None:
