@@ -21,6 +21,8 @@ from discreet.table import Numbers, float_values
 from discreet.table.cells import blank, equal_cells, plain
 from discreet.table.classes import in_order
 from discreet.table.classes import plain as valued
+from discreet.table.csv import read_as
+from discreet.table.labels import is_text
 from discreet.table.summary import Tuples
 
 # Columns whose values must be shared by some records, each by itself or all together.
@@ -363,9 +365,9 @@ class _Rows:
         empty: np.ndarray | bool,
         says: str,
     ) -> None:
-        """Compare a column that is not of numbers."""
+        """Compare a column that is not of numbers, or is left at its own ones."""
         try:
-            found = plain(self.after[name]).cast(wanted.type)
+            found, wanted = _alike(plain(self.after[name]), wanted)
         except pa.ArrowException:
             kind = self.after[name].type
             self.seen.strange[name] = f"column '{name}' is {kind}, not {wanted.type}"
@@ -394,6 +396,21 @@ class _Rows:
 
     def _differing(self, bad: np.ndarray, said: str) -> Differing:
         return Differing(int(self.place[self._first(bad)]), said, int(bad.sum()))
+
+
+def _alike(
+    found: pa.ChunkedArray, wanted: pa.ChunkedArray
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return cells and what they should be in one type.
+
+    Labels of a plan are text; where all of them are values, the column may have the values' type.
+    """
+    if is_text(wanted.type) and not is_text(found.type):
+        try:
+            return found, read_as(wanted, found.type)
+        except pa.ArrowException:
+            pass  # Some cell is more than a value: as text, the first that differs is found.
+    return found.cast(wanted.type), wanted
 
 
 def _plainly(wanted: Any) -> pa.Array | pa.ChunkedArray:
