@@ -28,7 +28,8 @@ from discreet.assessment.passes import (
     touching,
     with_smallest,
 )
-from discreet.assessment.rows import Rows, wilson
+from discreet.assessment.rows import Rows
+from discreet.assessment.samples import beside, wilson
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
@@ -44,8 +45,6 @@ from discreet.table import kind_of
 from discreet.table.classes import classes_of, encode, encode_columns
 from discreet.table.pairs import numeric_names
 from discreet.utility.compared import as_text, leave_out
-from discreet.utility.contingency import contingency_loss
-from discreet.utility.information import InformationLoss, information_loss
 from discreet.utility.loss import Loss, il1s_of, sse_ratio_of
 from discreet.utility.moments import (
     CellChange,
@@ -403,9 +402,16 @@ class Facts:
     def sampled(self, share: float, n: int | None = None) -> dict[str, Any]:
         """Tell of a sample in which a share was found, with Wilson's 95 % interval."""
         n = self.to_link.num_rows if n is None else n
-        if n == self.num_rows:
-            return {}
-        return {"sample": n, "of": self.num_rows, "interval": list(wilson(share, n))}
+        drawn = self.estimated(n)
+        return drawn and drawn | {"interval": list(wilson(share, n))}
+
+    def estimated(self, n: int) -> dict[str, Any]:
+        """Tell of a sample that a figure was estimated on; nothing where it is of all records."""
+        return {} if n >= self.num_rows else {"sample": n, "of": self.num_rows}
+
+    def beside(self, columns: Sequence[str]) -> tuple[pa.Table, pa.Table]:
+        """Return all the original's rows and the released ones, or a sample; null: left out."""
+        return beside(self.before, self.after, columns, DRAWN)
 
     def rows(self) -> Rows:
         """Return all records, or leave a measure out that needs them."""
@@ -519,19 +525,7 @@ class Facts:
         # They are one of the classes.
         return bits_of(sizes, repeats - (sizes == self.nulls(side)[column]))
 
-    def information_loss(self, columns: list[str]) -> InformationLoss:
-        """Measure what some columns no longer tell."""
-        before, after = self._shown("known_bits", columns)
-        return information_loss(
-            before, after, columns, hierarchies=self.recipe.hierarchies, detail=True
-        )
-
-    def contingency_loss(self, columns: list[str], weights: Any = None) -> Loss:
-        """Count what two-way tables of some columns would get wrong."""
-        sides, given = self._shown("contingency_loss", columns), self.recipe.hierarchies
-        return contingency_loss(*sides, hierarchies=given, weights=weights, detail=True)
-
-    def _shown(self, measure: str, columns: list[str]) -> tuple[pa.Table, pa.Table]:
+    def shown(self, measure: str, columns: list[str]) -> tuple[pa.Table, pa.Table]:
         """Return some columns of the records that are in memory, and say if these are a sample."""
         if (n := self.drawn.num_rows) < self.num_rows:
             warnings.warn(f"{measure} is of a sample of {n:,} of {self.num_rows:,}", stacklevel=2)

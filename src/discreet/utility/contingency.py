@@ -218,9 +218,12 @@ def _moved(one: Grouped, other: Grouped, weights: np.ndarray | None) -> float:
 
 def _take(t: Facts) -> Entry:
     columns = [c for c in t.shared if c not in t.numeric]
-    entry = asdict(t.contingency_loss(columns))
+    before, after = t.shown("contingency_loss", columns)
+    known = t.recipe.hierarchies
+    entry = asdict(contingency_loss(before, after, hierarchies=known, detail=True))
     if t.weighted:
-        entry["weighted"] = t.contingency_loss(columns, t.drawn.weights).value
+        weights = t.drawn.weights
+        entry["weighted"] = contingency_loss(before, after, hierarchies=known, weights=weights)
     return entry
 
 

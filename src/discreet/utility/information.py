@@ -7,7 +7,7 @@ in the same unit, and a release that is coarser, cell by cell, never counts as h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -225,12 +225,13 @@ def _plain_entropy(codes: np.ndarray) -> float:
 
 
 def _take_known(t: Facts) -> Entry:
-    lost = t.information_loss(changed_of(t))
+    before, after = t.shown("known_bits", changed_of(t))
+    lost = information_loss(before, after, hierarchies=t.recipe.hierarchies, detail=True)
     columns = {
         name: [bits, (1 - lost.columns[name]) * bits + 0.0] for name, bits in lost.bits.items()
     }
-    before, after = (float(sum(pair[side] for pair in columns.values())) for side in (0, 1))
-    return {"before": before, "after": after, "columns": columns}
+    was, known = (float(sum(pair[side] for pair in columns.values())) for side in (0, 1))
+    return {"before": was, "after": known, "columns": columns}
 
 
 KNOWN_BITS = Measure(
@@ -240,4 +241,25 @@ KNOWN_BITS = Measure(
     _take_known,
     [Figure("bits still known of changed columns", "", "bits", "more", headline=True)],
     needs=["changed columns"],
+)
+
+
+def _take(t: Facts) -> Entry:
+    """Take it over the columns of both tables; a record that was left out has lost all of them."""
+    before, after = t.beside(t.shared)
+    known = t.recipe.hierarchies
+    found = asdict(information_loss(before, after, t.shared, hierarchies=known, detail=True))
+    drawn = len(before) < t.before.num_rows
+    return found | ({"sample": len(before), "of": t.before.num_rows} if drawn else {})
+
+
+INFORMATION_LOSS = Measure(
+    "information_loss",
+    "share of what the columns told of each record that the release no longer tells",
+    _take,
+    [
+        Figure("information lost", "", "%", untouched=0.0),
+        Figure("information lost", "", "%", untouched=0.0, each=True),
+    ],
+    on_request="it takes another pass over all records",
 )
