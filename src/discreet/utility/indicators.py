@@ -47,6 +47,7 @@ class Side:
     weight: np.ndarray
     group: np.ndarray
     row: np.ndarray  # of the table, for each weight and group
+    rows: int  # that there are
 
 
 def indicators(
@@ -113,7 +114,9 @@ def _taken(
         values, known = _values(formula, side)
         used = known & (side.group >= 0)
         results.append(_computed(formula, values, side.weight, side.group, used, len(names)))
-        lost.append(len(np.unique(side.row)) - len(np.unique(side.row[used])))
+        counted = np.zeros(len(original), bool)
+        counted[side.row[used]] = True
+        lost.append(side.rows - int(np.count_nonzero(counted)))
     entry["nulls"] = lost
     weighted = None
     if weight is not None and weight not in formula.used:
@@ -191,14 +194,26 @@ def _sides(
         spread = np.repeat(spread, many)
         spread = np.where((spread >= 0) & (into != null), spread * size + into, -1)
         # As many as occur, before the next column multiplies them.
-        occur, both = np.unique(np.concatenate([codes, spread]), return_inverse=True)
-        if occur[0] < 0:
-            occur, both = occur[1:], both - 1
-        codes, spread = both[:n], both[n:]
+        occur = np.union1d(_distinct(codes), _distinct(spread))
+        codes, spread = (_places(side, occur) for side in (codes, spread))
         names = [", ".join(filter(None, (names[i // size], own[i % size]))) for i in occur.tolist()]
     everything = np.arange(n)
-    before = Side(original, original, np.ones(n), codes, everything)
-    return [before, Side(protected, original, share, spread, row)], names
+    before = Side(original, original, np.ones(n), codes, everything, n)
+    here = int(np.count_nonzero(there))
+    return [before, Side(protected, original, share, spread, row, here)], names
+
+
+def _distinct(codes: np.ndarray) -> np.ndarray:
+    """Return the codes that occur, without -1; few are counted and many sorted."""
+    if codes.max(initial=0) < 4 * len(codes):
+        return np.flatnonzero(np.bincount(codes + 1)[1:])
+    found = np.unique(codes)
+    return found[found >= 0]
+
+
+def _places(codes: np.ndarray, occur: np.ndarray) -> np.ndarray:
+    """Return the place of each code among those that occur, and -1 as it is."""
+    return np.where(codes < 0, -1, np.searchsorted(occur, codes))
 
 
 # Values
