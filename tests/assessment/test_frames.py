@@ -16,7 +16,7 @@ from pyarrow import parquet
 from discreet import Recipe, assess, protect
 from discreet.assessment.assessment import assess_frames
 from discreet.assessment.catalogue import measures
-from discreet.assessment.facts import wilson
+from discreet.assessment.samples import wilson
 from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.engines.memory import MemoryFrame

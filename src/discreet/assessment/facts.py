@@ -29,6 +29,7 @@ from discreet.assessment.passes import (
     with_smallest,
 )
 from discreet.assessment.rows import Rows
+from discreet.assessment.samples import beside, wilson
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
@@ -402,9 +403,16 @@ class Facts:
     def sampled(self, share: float, n: int | None = None) -> dict[str, Any]:
         """Tell of a sample in which a share was found, with Wilson's 95 % interval."""
         n = self.to_link.num_rows if n is None else n
-        if n == self.num_rows:
-            return {}
-        return {"sample": n, "of": self.num_rows, "interval": list(wilson(share, n))}
+        drawn = self.estimated(n)
+        return drawn and drawn | {"interval": list(wilson(share, n))}
+
+    def estimated(self, n: int) -> dict[str, Any]:
+        """Tell of a sample that a figure was estimated on; nothing where it is of all records."""
+        return {} if n >= self.num_rows else {"sample": n, "of": self.num_rows}
+
+    def beside(self, columns: Sequence[str]) -> tuple[pa.Table, pa.Table]:
+        """Return all the original's rows and the released ones, or a sample; null: left out."""
+        return beside(self.before, self.after, columns, DRAWN)
 
     def rows(self) -> Rows:
         """Return all records, or leave a measure out that needs them."""
@@ -583,17 +591,3 @@ def _within(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
 
 def _each(columns: dict[str, dict[str, Any]], key: str) -> dict[str, Any]:
     return {name: own[key] for name, own in columns.items()}
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share that was found among n.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in wilson(0.1, 5000)]
-    [0.092, 0.1086]
-    """
-    z2 = 1.959963984540054**2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))

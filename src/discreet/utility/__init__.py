@@ -20,4 +20,6 @@ from discreet.utility.structure import entropy as entropy
 from discreet.utility.structure import mean_absolute_correlation as mean_absolute_correlation
 
 # What `assess` takes, in the order in which it is shown.
-MEASURES = measures_in(__name__, "moments", "loss", "structure", "contingency", "nulls", "models")
+MEASURES = measures_in(
+    __name__, "moments", "loss", "structure", "contingency", "nulls", "information", "models"
+)

@@ -7,7 +7,7 @@ in the same unit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
+from discreet.measure import Entry, Facts, Figure, Measure
 from discreet.table.classes import check_columns
 from discreet.table.columns import float_values, kind_of
 from discreet.table.pairs import as_tables
@@ -169,3 +170,23 @@ def _entropy(codes: np.ndarray) -> float:
     counts = counts[counts > 0]
     n = len(codes)
     return float(np.log(n) - (counts * np.log(counts)).sum() / n + (len(counts) - 1) / (2 * n))
+
+
+def _take(t: Facts) -> Entry:
+    """Take it over the columns of both tables; a record that was left out has lost all of them."""
+    before, after = t.beside(t.shared)
+    found = asdict(information_loss(before, after, t.shared, detail=True))
+    drawn = len(before) < t.before.num_rows
+    return found | ({"sample": len(before), "of": t.before.num_rows} if drawn else {})
+
+
+INFORMATION_LOSS = Measure(
+    "information_loss",
+    "share of what the columns told of each record that the release no longer tells",
+    _take,
+    [
+        Figure("information lost", "", "%", untouched=0.0),
+        Figure("information lost", "", "%", untouched=0.0, each=True),
+    ],
+    on_request="it takes another pass over all records",
+)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.measure import Facts, Figure, Measure, target_of
+from discreet.measure import Entry, Facts, Figure, Measure, target_of
 from discreet.parameters import number, whole
 from discreet.table.pairs import as_table
 from discreet.utility.compared import (
@@ -351,31 +351,34 @@ def _class_problem(
 
 
 def _sides(t: Facts) -> tuple[pa.Table, pa.Table]:
-    rows = t.rows()
-    return rows.before.select(t.shared), rows.after.select(t.shared)
+    """Return the records to train on: all that are in memory, or a sample."""
+    return t.drawn.before.select(t.shared), t.drawn.after.select(t.shared)
+
+
+def _trained(t: Facts, found: Entry) -> Entry:
+    return found | t.estimated(t.drawn.num_rows)
 
 
 PROPENSITY_MSE = Measure(
     "propensity_mse",
     "how well a model tells released from original records: 0 not at all, 0.25 always",
-    lambda t: {"value": propensity_mse(*_sides(t))},
+    lambda t: _trained(t, {"value": propensity_mse(*_sides(t))}),
     [Figure("propensity score error", untouched=0.0)],
-    needs=["all rows"],
     on_request="it trains a model",
 )
 REGRESSION_UTILITY = Measure(
     "regression_utility",
     "R squared on original records of a linear model trained on the release",
-    lambda t: asdict(regression_utility(*_sides(t), target_of(t), detail=True)),
+    lambda t: _trained(t, asdict(regression_utility(*_sides(t), target_of(t), detail=True))),
     [Figure("R squared of a model", better="more")],
-    needs=["a target", "all rows"],
+    needs=["a target"],
     on_request="it trains a model",
 )
 CLASSIFICATION_UTILITY = Measure(
     "classification_utility",
     "accuracy on original records of a decision tree grown on the release",
-    lambda t: asdict(classification_utility(*_sides(t), target_of(t), detail=True)),
+    lambda t: _trained(t, asdict(classification_utility(*_sides(t), target_of(t), detail=True))),
     [Figure("accuracy of a tree", "", "%", "more")],
-    needs=["a target", "all rows"],
+    needs=["a target"],
     on_request="it trains a model",
 )
