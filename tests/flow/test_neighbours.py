@@ -10,7 +10,7 @@ from discreet import protect
 from discreet.datasets import make_households
 from discreet.engines.memory import MemoryFrame
 from discreet.flow import neighbours as module
-from discreet.flow.neighbours import Aim, Change, Tried, _best, changed, next_steps
+from discreet.flow.neighbours import Aim, Change, Neighbour, Tried, _best, changed, next_steps
 from discreet.risk import class_sizes, informed_linkage
 from discreet.utility import information_loss
 
@@ -161,6 +161,20 @@ def test_what_fails_is_counted_and_not_told(people, monkeypatch):
     assert found == {"next": [], "next_tried": {"tried": 1, "failed": 1}}
 
 
+def test_what_does_not_pass_its_check_is_not_told_but_the_next_best(people, monkeypatch):
+    release = protect(people, recipe(generalize()))
+    best, *others = told(release)["next"]
+    verdict = module._passes
+    monkeypatch.setattr(module, "_passes", lambda run, frame: (
+        changed(release.recipe, **{"step": 1, "new": best["recipe"]["set"]}).steps
+        != run[0].recipe.steps and verdict(run, frame)
+    ))  # fmt: skip
+    found = told(release)
+    assert best not in found["next"]
+    assert all(one in found["next"] for one in others)
+    assert found["next_tried"]["failed"] == 1
+
+
 @pytest.mark.parametrize(
     ("steps", "roles", "why"),
     [
@@ -206,8 +220,8 @@ AIM = Aim("prosecutor, largest", 0.2, [])
 
 
 def chosen(now, *found):
-    pairs = [(Change(str(i), 1, {}), tried(*one)) for i, one in enumerate(found)]
-    return [int(change.words) for change, _ in _best(AIM, tried(*now), pairs)]
+    given = [Neighbour(Change(str(i), 1, {}), tried(*one), None) for i, one in enumerate(found)]
+    return [int(one.change.words) for one in _best(AIM, tried(*now), given)]
 
 
 def test_above_the_target_the_cheapest_that_meets_it_comes_first():

@@ -2,7 +2,7 @@
 
 Which are tried follows from the recipe, its plan and its figures, and never from the clock. Each
 runs as `protect` runs it, on all rows of a small table and else on a sample, on which the recipe
-itself is run again beside them; nothing of them is written or checked.
+itself is run again beside them. Those that are told have passed the check; none is written.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from discreet.check.evidence import Evidence
+from discreet.check.frames import check_frames
 from discreet.engines import Frame
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, BrokenPromise
 from discreet.flow.applying import LEFT_OUT
-from discreet.flow.finishing import Finish
+from discreet.flow.deciding import Decided, applied
+from discreet.flow.finishing import Finish, count_changes
 from discreet.flow.treating import treat
 from discreet.measure import AVERAGE
 from discreet.recipe.recipe import Recipe, Step
@@ -71,6 +74,18 @@ class Tried(NamedTuple):
     columns: dict[str, float]
 
 
+Run = tuple[Decided, Frame, Finish]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbour:
+    """A recipe that was tried: what was changed, what it gives, and the run."""
+
+    change: Change
+    gives: Tried
+    run: Run
+
+
 def next_steps(
     recipe: Recipe,
     plan: Mapping[str, Any],
@@ -111,7 +126,7 @@ def _tried(
         now = _measured(recipe, aim, original.table, released, gone)
     else:
         sampled = {"sample": frame.num_rows}
-        now = _run(recipe, aim, frame)
+        now = _of_run(treat(frame, recipe, "memory", _quietly), aim, frame)
     order = [one["column"] for one in drivers or ()]
     changes = list(_changes(recipe, plan, aim, now, order))[:MOST_TRIED]
     if not changes:
@@ -119,12 +134,33 @@ def _tried(
     found = []
     for change in changes:
         with suppress(BadInput, BrokenPromise):
-            found.append((change, _run(changed(recipe, change.step, change.set), aim, frame)))
-    told = [_told(change, aim, now, one) | sampled for change, one in _best(aim, now, found)]
-    return {
-        "next": told,
-        "next_tried": {"tried": len(changes), "failed": len(changes) - len(found)},
-    }
+            run = treat(frame, changed(recipe, change.step, change.set), "memory", _quietly)
+            found.append(Neighbour(change, _of_run(run, aim, frame), run))
+    best = _holding(aim, now, found, frame)
+    told = [_told(one, aim, now) | sampled for one in best]
+    tried = {"tried": len(changes), "failed": len(changes) - len(found)}
+    return {"next": told, "next_tried": tried}
+
+
+def _holding(aim: Aim, now: Tried, found: list[Neighbour], frame: MemoryFrame) -> list[Neighbour]:
+    """Choose the best that pass the check; those that do not are taken out of what was found."""
+    passed: list[Neighbour] = []
+    while True:
+        best = _best(aim, now, found)
+        broken = [one for one in best if one not in passed and not _passes(one.run, frame)]
+        if not broken:
+            return best
+        passed += [one for one in best if one not in broken]
+        found[:] = [one for one in found if one not in broken]
+
+
+def _passes(run: Run, frame: MemoryFrame) -> bool:
+    """Tell whether what a recipe gives passes the check, as `protect` demands it."""
+    decided, treated, finish = run
+    count_changes(decided, frame, treated, finish)
+    finished = applied(treated, treated.schema.names, finish)
+    evidence = Evidence(decided.plan, decided.log, decided.recipe, original=frame)
+    return check_frames(finished, decided.recipe, evidence, frame).verified
 
 
 def changed(recipe: Recipe, step: int, new: Mapping[str, Any]) -> Recipe:
@@ -147,7 +183,8 @@ def changed(recipe: Recipe, step: int, new: Mapping[str, Any]) -> Recipe:
     return Recipe.from_dict(content | {"steps": steps})
 
 
-def _told(change: Change, aim: Aim, now: Tried, then: Tried) -> dict[str, Any]:
+def _told(one: Neighbour, aim: Aim, now: Tried) -> dict[str, Any]:
+    change, then = one.change, one.gives
     told: dict[str, Any] = {
         "change": change.words,
         "recipe": {"step": change.step, "set": change.set},
@@ -160,18 +197,24 @@ def _told(change: Change, aim: Aim, now: Tried, then: Tried) -> dict[str, Any]:
     return told
 
 
-def _best(aim: Aim, now: Tried, found: list[tuple[Change, Tried]]) -> list[tuple[Change, Tried]]:
+def _best(aim: Aim, now: Tried, found: list[Neighbour]) -> list[Neighbour]:
     """Choose at most three, the best first; none that is no better."""
     target = aim.target + 1e-9
-    safer = [one for one in found if one[1].risk < now.risk - LEAST / 10]
-    safer.sort(key=lambda one: -(now.risk - one[1].risk) / max(one[1].loss - now.loss, LEAST))
+    safer = [one for one in found if one.gives.risk < now.risk - LEAST / 10]
+    safer.sort(key=lambda one: -(now.risk - one.gives.risk) / max(one.gives.loss - now.loss, LEAST))
     if now.risk > target:
-        meeting = sorted((one for one in safer if one[1].risk <= target), key=lambda o: o[1].loss)
+        meeting = [one for one in safer if one.gives.risk <= target]
+        meeting.sort(key=lambda one: one.gives.loss)
         return [*meeting, *(one for one in safer if one not in meeting)][:MOST_TOLD]
-    richer = [one for one in found if one[1].risk <= target and one[1].loss < now.loss - LEAST]
-    richer.sort(key=lambda one: (one[1].loss, one[1].risk))
+    within = [one for one in found if one.gives.risk <= target]
+    richer = [one for one in within if one.gives.loss < now.loss - LEAST]
+    richer.sort(key=lambda one: (one.gives.loss, one.gives.risk))
     chosen = richer[: MOST_TOLD - 1]
     return [*chosen, *[one for one in safer if one not in chosen][:1]]
+
+
+def _quietly(what: str) -> None:
+    """Tell nobody what is under way."""
 
 
 # What is compared
@@ -204,9 +247,9 @@ def _promised(step: Step, quasi: Sequence[str]) -> int:
     return k if of_tuples and isinstance(k, int) else 0
 
 
-def _run(recipe: Recipe, aim: Aim, frame: MemoryFrame) -> Tried:
-    """Run a recipe on a table, and measure it."""
-    decided, treated, finish = treat(frame, recipe, "memory", lambda what: None)
+def _of_run(run: Run, aim: Aim, frame: MemoryFrame) -> Tried:
+    """Measure what a recipe gives."""
+    decided, treated, finish = run
     assert isinstance(treated, MemoryFrame)
     gone = treated.table[LEFT_OUT].to_numpy()
     return _measured(decided.recipe, aim, frame.table, finish(treated.table, treated.rows), gone)

@@ -98,7 +98,7 @@ def _first(records: Sequence[Facts]) -> Table | None:
         for one in records
     ]
     reason = ["what gives it away"] if told else []
-    head = ("row of the original", *reason, "risk", "in its class", "before")
+    head = ("row", *reason, "risk", "class", "before")
     return Table(head, rows, 3) if rows else None
 
 
