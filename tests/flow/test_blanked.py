@@ -46,7 +46,9 @@ def recipe(*steps, quasi=("height", "weight")):
 @pytest.mark.parametrize("step", APART, ids=lambda step: step["method"])
 def test_what_an_earlier_step_blanks_is_missing_like_the_nulls_of_the_original(step):
     release = discreet.protect(PEOPLE, recipe(GROUPS, step))
-    counts = Counter(zip(*(release.table[name].to_pylist() for name in GROUPS["columns"])))
+    counts = Counter(
+        zip(*(release.table[name].to_pylist() for name in GROUPS["columns"]), strict=True)
+    )
     assert counts[None, None] >= K
     assert min(counts.values()) >= K
     said = "k-anonymity (k = 3) over height, weight, within each group by nulls"

@@ -78,7 +78,7 @@ def test_a_report_tells_the_alternatives(content):
           "Of risk, the larger figure is the better.")),
         ("individual_risk.expected", "il1s",
          (" people)", "expected finds (people)", " × 1.41 sd)", "IL1s (× 1.41 sd)")),
-        ("individual_risk.mean", "entropy", (" %), ", " bits).", "The axis of loss is turned")),
+        ("individual_risk.mean", "known_bits", (" %), ", " bits).", "The axis of loss is turned")),
     ],
 )  # fmt: skip
 def test_figures_have_their_unit_and_their_direction(releases, risk, loss, said):

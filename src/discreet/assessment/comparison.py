@@ -274,7 +274,8 @@ def _measured(
     assessment = source.assess(like, measures)
     at_risk, by = _risk(assessment, risk)
     before, after = source.beside(columns)
-    lost = information_loss(before, after, columns, detail=True)
+    known = source.recipe.hierarchies
+    lost = information_loss(before, after, columns, hierarchies=known, detail=True)
     secret = [name for name in like.roles.confidential if name in columns]
     learned = _learned(assessment, values_learned(before, after, secret))
     return Compared(

@@ -45,7 +45,6 @@ from discreet.table import kind_of
 from discreet.table.classes import classes_of, encode, encode_columns
 from discreet.table.pairs import numeric_names
 from discreet.utility.compared import as_text, leave_out
-from discreet.utility.contingency import contingency_loss_of
 from discreet.utility.loss import Loss, il1s_of, sse_ratio_of
 from discreet.utility.moments import (
     CellChange,
@@ -526,10 +525,11 @@ class Facts:
         # They are one of the classes.
         return bits_of(sizes, repeats - (sizes == self.nulls(side)[column]))
 
-    def contingency_loss(self, columns: list[str]) -> Loss:
-        """How far the two-way tables of some columns moved."""
-        before, after = (self.tuples(i, [[c] for c in columns], "to cross") for i in (0, 1))
-        return contingency_loss_of(before, after)
+    def shown(self, measure: str, columns: list[str]) -> tuple[pa.Table, pa.Table]:
+        """Return some columns of the records that are in memory, and say if these are a sample."""
+        if (n := self.drawn.num_rows) < self.num_rows:
+            warnings.warn(f"{measure} is of a sample of {n:,} of {self.num_rows:,}", stacklevel=2)
+        return self.drawn.before.select(columns), self.drawn.after.select(columns)
 
     def null_rates(self) -> NullRates:
         """Count nulls, and the records that were suppressed or are not there.

@@ -46,7 +46,9 @@ class Opened:
     ) -> Assessment:
         """Measure risk and utility, by the roles of another recipe and what it counts if given."""
         like = like or self.recipe
-        recipe = self.recipe.model_copy(update={"roles": like.roles, "counts": like.counts})
+        recipe = self.recipe.model_copy(
+            update={name: getattr(like, name) for name in ("roles", "counts", "indicators")}
+        )
         return assess_frames(
             self.before, self.after, recipe, suppressed=self.suppressed, measures=measures
         )

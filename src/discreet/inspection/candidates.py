@@ -30,8 +30,9 @@ from discreet.utility import information_loss
 _ROWS, _QUERIES = 10_000, 2_000
 # Labels that a column has at most before cells are blanked.
 _MOST_LABELS = 20
-# Moves that look for fewer blanks.
-_MOVES = 1_000
+# Nodes that each round of local recoding looks at, and moves that look for fewer blanks: most of
+# what can be gained, in a few seconds.
+_NODES, _MOVES = 500, 1_000
 # Diversity is demanded where the loss is at most this many times what it is without.
 _BORNE = 1.2
 # Labels that mean the same in all records are worth so much more loss.
@@ -58,7 +59,8 @@ class Tried:
         """Say what it did in one line."""
         if self.problem is not None:
             return f"not possible ({self.problem})"
-        said = f"risk {self.risk:.1%}, loss {self.loss:.1%}, {self.starred:.1%} of cells starred"
+        said = f"risk {_percent(self.risk)}, loss {_percent(self.loss)}"
+        said += f", {_percent(self.starred)} of cells *"
         return said + "".join(f", nothing left of {name}" for name in self.gone)
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,7 +142,9 @@ class _Trial:
         names = [name for name in dict.fromkeys(released) if name is not None]
         self.columns = seen.encoded
         self.table = pa.table({name: _cells(seen.encoded[name], self.rows) for name in names})
+        self.who, self.all_rows = proposal.who, seen.rows
         self.sampled = len(self.rows) < seen.rows
+        self._known: dict[str, Tried] = {}
 
     def privacy(self) -> tuple[list[dict[str, Any]], list[str]]:
         """Return what is demanded, and what is to be said about it."""
@@ -153,13 +157,21 @@ class _Trial:
         )
         named = " and ".join(self.secrets)
         if with_l.problem is None and with_l.loss <= _BORNE * without.loss and not with_l.gone:
-            return [*plain, *diverse], [f"They have {L} or more values of {named}."]
-        cost = with_l.figures if with_l.problem else f"loss {with_l.loss:.1%}"
-        said = f"That they have {L} values of {named} is not demanded: {cost}, and "
-        return plain, [f"{said}{without.loss:.1%} without."]
+            return [*plain, *diverse], [f"All who share one have {L} or more values of {named}."]
+        cost = "that is not possible"
+        if with_l.problem is None:
+            cost = f"the loss would be {_percent(with_l.loss)} instead of {_percent(without.loss)}"
+        said = f"That those who share one have {L} or more values of {named} is not demanded:"
+        return plain, [said, f"{cost}."]
 
     def of(self, way: Tried) -> Tried:
-        """Protect the table in some way, and measure what came of it."""
+        """Protect the table in some way, once, and measure what came of it."""
+        key = repr(way.steps)
+        if key not in self._known:
+            self._known[key] = self._measured(way)
+        return self._known[key]
+
+    def _measured(self, way: Tried) -> Tried:
         roles = self.content["roles"] | {"identifiers": []}
         recipe = self.content | {"roles": roles, "steps": [*way.steps, *self.others]} | _SEEDED
         try:
@@ -198,37 +210,38 @@ class _Trial:
 def _ways(trial: _Trial, privacy: list[dict[str, Any]]) -> Iterator[Tried]:
     """Return what can be done to the keys; the first also tells what diversity costs."""
     levels = {"method": "generalize", "columns": trial.keys, "hierarchies": trial.trees}
-    local = levels | {"privacy": privacy, "local": True}
-    yield Tried("levels that differ by record, labels as narrow as can be",
+    local = levels | {"privacy": privacy, "local": True, "evaluations": _NODES}
+    yield Tried("each record as fine as can be, by the width of labels",
                 (local | {"aggregate": "sum"},))  # fmt: skip
-    yield Tried("levels that differ by record, as much as can be told of each value",
+    yield Tried("each record as fine as can be, by the information kept",
                 (local | {"quality": "nnue"},))  # fmt: skip
     blanks = {"method": "local-suppression", "columns": trial.keys, "improve_moves": _MOVES}
     blanks |= {"privacy": privacy} if len(privacy) > 1 else {"k": K, "null_policy": "value"}
     recoded = levels | {"levels": trial.levels()}
-    yield Tried("the same levels for all, then single cells blanked", (recoded, blanks))
+    yield Tried("one level for each column, then single cells blanked", (recoded, blanks))
     text = {name: spec for name, spec in trial.trees.items() if trial.columns[name].kind == "text"}
     ranges: dict[str, Any] = {"method": "mondrian", "columns": trial.keys, "privacy": privacy}
     ranges |= {"hierarchies": text} if text else {}
-    yield Tried("ranges and groups that differ by class, and overlap", (ranges,), clear=False)
+    yield Tried("ranges and groups that overlap (Mondrian)", (ranges,), clear=False)
 
 
 def _said(
     tried: Sequence[Tried], taken: Tried, trial: _Trial, told: Sequence[str]
 ) -> Iterator[str]:
-    where = f", on {len(trial.rows):,} of the records" if trial.sampled else ""
-    yield f"{len(tried)} ways to have {K} or more share each combination were tried{where}:"
+    where = f" on {len(trial.rows):,} of the {trial.all_rows:,} records" if trial.sampled else ""
+    yield f"Ways to have {K} or more {trial.who} share each combination, tried{where}:"
     for one in tried:
-        mark = "taken: " if one is taken else ""
-        yield f"- {mark}{one.words}: {one.figures}"
-    yield f"Risk: share of the records found by who knows {_listed(trial.keys)} and this recipe;"
-    yield f"no single one is found with a chance above {1 / K:.0%}. Loss: share of the information"
-    yield "that is lost, as a mean over the columns."
+        yield f"- {one.words}: {one.figures}{' <- taken' if one is taken else ''}"
+    yield "Risk: the share of the records that someone is expected to find who knows all the quasi"
+    yield f"columns and this recipe; k = {K} keeps the chance for each at {100 / K:g} % or less."
+    yield "Loss: the share of the information that is lost, as a mean over the columns."
+    if taken.clear and any(o.problem is None and o.loss < taken.loss for o in tried):
+        yield "What overlaps loses less, but its labels do not mean the same in all records."
     yield from told
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _not_possible(way: Tried, why: str) -> Tried:

@@ -43,6 +43,7 @@ class _Head:
     guesses: dict[str, Guess]
     leaks: Leaks
     counted: str
+    who: str  # what k counts
     paths: dict[str, str]  # of the files that hierarchies are written to
 
     def text(
@@ -70,6 +71,11 @@ class Proposal:
     def guesses(self) -> Mapping[str, Guess]:
         """The role of each column, with its reason."""
         return self._head.guesses
+
+    @property
+    def who(self) -> str:
+        """What k counts: records, people or households."""
+        return self._head.who
 
     def to_search(self) -> dict[str, Any]:
         """Return what a search may choose within: roles, hierarchies, its bound, k for the keys.
@@ -138,7 +144,7 @@ def propose(
     guesses |= {name: Guess("drop", reason) for name, reason in leaks.dropped.items()}
     files = file_names(seen) if folder is not None else {}
     paths = {name: f"{folder}/{file}" for name, file in files.items()}
-    head = _Head([*_opening(seen), *_markers(seen)], guesses, leaks, counted, paths)
+    head = _Head([*_opening(seen), *_markers(seen)], guesses, leaks, counted, who, paths)
     lines = head.text(guesses, [*hierarchies, *averaged])
     if hierarchies:
         lines += _generalize(hierarchies, secrets_of(seen, guesses), paths, who)
@@ -159,8 +165,8 @@ def propose(
 
 def proposed_hierarchy(seen: Inspection, name: str) -> Hierarchy:
     """Return what a column may become."""
-    column = seen.encoded[name]
     seen.column(name)  # Says so if there is none.
+    column = seen.encoded[name]
     return Hierarchy.auto().settle(column.levels(), name, column.counts)
 
 
