@@ -29,6 +29,8 @@ _MEASURES = ["class_sizes", "attackers", "individual_risk", "composition", "dive
 MOST_FOR_SUDA = 100_000_000
 # Combinations that are kept, and those that are shown.
 _KEPT, _COMBINATIONS = 10, 3
+# Pairs that a third column is added to, where counting takes a query.
+_EXTENDED = 3
 
 
 @dataclass(frozen=True)
@@ -280,21 +282,31 @@ def _before(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _combinations(facts: Facts) -> list[Key]:
     """Find the combinations of a few columns that single out most records.
 
-    Of up to three columns in memory, of up to two elsewhere, where each takes a count of its own.
+    Of up to three columns; elsewhere than in memory each takes a count of its own, so that a third
+    is added to the riskiest pairs only.
     """
     if facts.whole:
         table = facts.rows().before
         encoded = [encode_column(name, table[name], Labels()) for name in facts.quasi]
         found = find_keys(encoded, dict.fromkeys(facts.quasi, 1.0)).riskiest
         return [key for key in found if key.singled_out][:_KEPT]
-    keys = []
-    for size in (1, 2):
-        for columns in combinations(facts.quasi, size):
-            sizes, repeats = facts.sizes(0, list(columns))
-            share = int(repeats[sizes == 1].sum()) / facts.num_rows
-            keys.append(Key(columns, share, share))
-    ordered = sorted(keys, key=lambda key: (-key.singled_out, len(key.columns)))
-    return [key for key in ordered if key.singled_out][:_KEPT]
+    sets = [(name,) for name in facts.quasi] + list(combinations(facts.quasi, 2))
+    counted = {columns: _counted(facts, columns) for columns in sets}
+    pairs = sorted((c for c in sets if len(c) == 2), key=counted.__getitem__, reverse=True)
+    for pair in pairs[:_EXTENDED]:
+        for third in facts.quasi:
+            columns = tuple(name for name in facts.quasi if name in (*pair, third))
+            if columns not in counted:
+                counted[columns] = _counted(facts, columns)
+    ordered = sorted(counted, key=lambda columns: (-counted[columns][0], len(columns)))
+    shares = [(columns, counted[columns][0] / facts.num_rows) for columns in ordered[:_KEPT]]
+    return [Key(columns, share, share) for columns, share in shares if share]
+
+
+def _counted(facts: Facts, columns: tuple[str, ...]) -> tuple[int, int]:
+    """Count the records that some columns single out, and the classes by them."""
+    sizes, repeats = facts.sizes(0, list(columns))
+    return int(repeats[sizes == 1].sum()), int(repeats.sum())
 
 
 def _plain(key: Key) -> dict[str, Any]:
