@@ -290,7 +290,8 @@ def _combinations(facts: Facts) -> list[Key]:
         encoded = [encode_column(name, table[name], Labels()) for name in facts.quasi]
         found = find_keys(encoded, dict.fromkeys(facts.quasi, 1.0)).riskiest
         return [key for key in found if key.singled_out][:_KEPT]
-    sets = [(name,) for name in facts.quasi] + list(combinations(facts.quasi, 2))
+    sets: list[tuple[str, ...]] = [(name,) for name in facts.quasi]
+    sets += combinations(facts.quasi, 2)
     counted = {columns: _counted(facts, columns) for columns in sets}
     pairs = sorted((c for c in sets if len(c) == 2), key=counted.__getitem__, reverse=True)
     for pair in pairs[:_EXTENDED]:
