@@ -31,6 +31,7 @@ from discreet.flow.codebook import codebook
 from discreet.flow.deciding import applied
 from discreet.flow.finishing import Finish, seen
 from discreet.flow.log import timed
+from discreet.flow.neighbours import next_steps
 from discreet.flow.output import written_whole
 from discreet.flow.pseudonyms import kept_recipe, save_key
 from discreet.flow.publication import blanked_cells, internal_facts, public_facts
@@ -277,6 +278,13 @@ class Release:
             self.tell("assessing")
             with timed(log, "assess"):
                 assessment = self._assess(released)
+        self.tell("trying what could be changed")
+        with timed(log, "next"):
+            drivers = (assessment.figures or {}).get("drivers")
+            found = next_steps(
+                self.recipe, self.plan, self.original, self.treated, self.finish, drivers
+            )
+        log.update(found)  # type: ignore[typeddict-item]
         self._save_internal(internal, schema, assessment)
         log["output"] = {"format": format_of(Path(name)), "rows": rows, "csv_safe": csv_safe}
         log |= {"usage": used} if (used := self.engine.usage()) else {}

@@ -73,6 +73,7 @@ def internal_report(facts: Facts) -> str:
         utility=measures.utility_table(assessment) if assessment else None,
         columns=_columns(assessment, log) if assessment else None,
         moments=measures.moment_table(assessment) if assessment else None,
+        indicators=measures.indicator_table(assessment) if assessment else None,
         check=facts.get("check"),
         warnings=_warnings(facts),
         left_out=(assessment or {}).get("left_out", {}),
