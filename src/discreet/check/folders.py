@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from discreet.check.evidence import UNFINISHED
-from discreet.check.manifest import belongs_to
+from discreet.check.manifest import belongs_to, is_internal
 from discreet.errors import BadInput
 from discreet.table.signatures import FORMATS, READ_ONLY, suffix_of
 
@@ -21,12 +21,22 @@ def is_file_target(target: Path) -> bool:
 
 
 def internal_of(target: Path) -> Path:
-    """Return the internal folder of a release folder, or of a released file."""
-    return (
-        target.with_name(f"{target.name[: -len(suffix_of(target))]}.internal")
-        if is_file_target(target)
-        else target / "internal"
-    )
+    """Return the internal folder of a release folder, or of a released file.
+
+    That of `a.xlsx` is `a.internal`; or `a.xlsx.internal` where the former is that of another file,
+    such as `a.dta`, or was when `a.xlsx` was written.
+    """
+    if not is_file_target(target):
+        return target / "internal"
+    plain = _by_stem(target)
+    if belongs_to(plain, target, unchanged=False):
+        return plain
+    own = target.with_name(f"{target.name}.internal")
+    return own if is_internal(plain) or belongs_to(own, target, unchanged=False) else plain
+
+
+def _by_stem(target: Path) -> Path:
+    return target.with_name(f"{target.name[: -len(suffix_of(target))]}.internal")
 
 
 def is_release(folder: Path) -> bool:
@@ -48,8 +58,11 @@ def find_release(target: str | Path) -> tuple[Path, Path]:
     if not target.exists():
         raise BadInput(f"{target} does not exist")
     if is_file_target(target):
-        inside = target.parent.name == "public"
-        return target, target.parent.parent / "internal" if inside else internal_of(target)
+        if target.parent.name == "public":
+            return target, target.parent.parent / "internal"
+        internal = internal_of(target)
+        # A file that was renamed with its folder is still looked at, and found to be another.
+        return target, internal if internal.is_dir() else _by_stem(target)
     alone = not (target / "public").exists()
     tables = sorted((target if alone else target / "public").glob("table.*"))
     if alone and tables:

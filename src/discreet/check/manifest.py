@@ -208,6 +208,15 @@ def belongs_to(internal: Path, table: Path, unchanged: bool = True) -> bool:
         return False
 
 
+def is_internal(folder: Path) -> bool:
+    """Tell whether a folder is the internal one of some release, by its manifest."""
+    try:
+        Manifest.read(folder)
+    except ValueError:
+        return False
+    return True
+
+
 def sha256(path: Path) -> str:
     """Hash a file."""
     with path.open("rb") as file:

@@ -21,6 +21,8 @@ from discreet.table import Numbers, float_values
 from discreet.table.cells import blank, equal_cells, plain
 from discreet.table.classes import in_order
 from discreet.table.classes import plain as valued
+from discreet.table.csv import read_as
+from discreet.table.labels import is_text
 from discreet.table.summary import Tuples
 
 # Columns whose values must be shared by some records, each by itself or all together.
@@ -94,6 +96,9 @@ class Seen:
     # By the number of a step that blanks cells: its columns before it, and with weights after.
     before: dict[int, Tuples] = field(default_factory=dict)
     weighed: dict[int, Tuples] = field(default_factory=dict)
+    # By the number of a step that treats nulls apart and a column, the rows in which earlier steps
+    # have made it null, or filled it.
+    moved: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
     # By column of households or pseudonyms, old and new ids.
     renamed: dict[str, Tuples] = field(default_factory=dict)
 
@@ -118,6 +123,7 @@ class Seen:
             spreads=_merged(self.spreads, other.spreads, Tuples.joined),
             before=_merged(self.before, other.before, Tuples.joined),
             weighed=_merged(self.weighed, other.weighed, Tuples.joined),
+            moved=_merged(self.moved, other.moved, np.append),
             renamed=_merged(self.renamed, other.renamed, Tuples.joined),
         )
 
@@ -242,7 +248,8 @@ class _Rows:
                 for name in plan["joint"].get("confidential", {}):
                     if name not in seen.spreads and name not in columns.unknown:
                         seen.spreads[name] = self._spread(name, plain(columns.arrow(name)))
-
+        for number, found in columns.moved.items():
+            seen.moved |= {(number, name): self.rows[mask] for name, mask in found.items()}
         self._note_before(columns)
 
     def _note_before(self, columns: Columns) -> None:
@@ -363,9 +370,9 @@ class _Rows:
         empty: np.ndarray | bool,
         says: str,
     ) -> None:
-        """Compare a column that is not of numbers."""
+        """Compare a column that is not of numbers, or is left at its own ones."""
         try:
-            found = plain(self.after[name]).cast(wanted.type)
+            found, wanted = _alike(plain(self.after[name]), wanted)
         except pa.ArrowException:
             kind = self.after[name].type
             self.seen.strange[name] = f"column '{name}' is {kind}, not {wanted.type}"
@@ -394,6 +401,21 @@ class _Rows:
 
     def _differing(self, bad: np.ndarray, said: str) -> Differing:
         return Differing(int(self.place[self._first(bad)]), said, int(bad.sum()))
+
+
+def _alike(
+    found: pa.ChunkedArray, wanted: pa.ChunkedArray
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return cells and what they should be in one type.
+
+    Labels of a plan are text; where all of them are values, the column may have the values' type.
+    """
+    if is_text(wanted.type) and not is_text(found.type):
+        try:
+            return found, read_as(wanted, found.type)
+        except pa.ArrowException:
+            pass  # Some cell is more than a value: as text, the first that differs is found.
+    return found.cast(wanted.type), wanted
 
 
 def _plainly(wanted: Any) -> pa.Array | pa.ChunkedArray:

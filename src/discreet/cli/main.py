@@ -17,6 +17,7 @@ from discreet.cli.demo import demo
 from discreet.cli.inspect import inspect
 from discreet.cli.report import report
 from discreet.cli.reproduce import reproduce
+from discreet.cli.risk import risk
 from discreet.cli.search import search
 from discreet.cli.sweep import sweep
 from discreet.errors import BadInput, BrokenPromise
@@ -104,6 +105,9 @@ def protect(
     sign: Annotated[
         Path | None, typer.Option(help="Ed25519 private key (PEM) to sign the release with.")
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print every step, finding and figure.")
+    ] = False,
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
@@ -126,11 +130,14 @@ def protect(
             dialect=dialect,
             tell=tell,
         )
-    _print_release(*found, as_json)
+    _print_release(*found, as_json, verbose)
 
 
-def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) -> None:
+def _print_release(
+    release: Any, assessment: Any, written: Path, as_json: bool, verbose: bool
+) -> None:
     if as_json:
+        from discreet.report.decision import decision
         from discreet.report.measures import guided
         from discreet.table.two_tables import SECOND, second_of
 
@@ -140,6 +147,7 @@ def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) 
             {
                 "table": str(written),
                 **second,
+                "decision": decision(release.facts(assessment=assessment)),
                 "log": release.log,
                 "check": release.check.to_dict(),
                 "assessment": assessment.to_dict(),
@@ -147,7 +155,7 @@ def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) 
             }
         )
     else:
-        show.release(release, assessment, written)
+        show.release(release, assessment, written, verbose)
 
 
 @app.command()
@@ -221,7 +229,7 @@ def _is_foreign(found: CheckReport) -> bool:
     return own_key() is not None and (signed is None or signed.status != "verified")
 
 
-for command in (search, sweep, assess, compare, report):
+for command in (risk, search, sweep, assess, compare, report):
     app.command()(command)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,8 @@ from discreet.flow.refusals import looked_at
 from discreet.recipe.recipe import Recipe
 from discreet.table.cells import blank, differing, plain
 from discreet.table.classes import classes_of, encode_columns
-from discreet.table.labels import released_labels
+from discreet.table.csv import read_as
+from discreet.table.labels import is_text, released_labels
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class Finish:
     schema: pa.Schema  # names, types and labels of the released columns
     # Tuples of some columns that too few records are left to hold, and that are blanked.
     rare: tuple[pa.Table, ...] = ()
+    # Columns that steps made text of and left as they were, which are read as what they were; of
+    # those of categories, these.
+    unchanged: Mapping[str, pa.Array | None] = field(default_factory=dict)
 
     def __call__(self, piece: pa.Table, rows: np.ndarray) -> pa.Table:
         """Return a piece of the released table."""
@@ -46,6 +50,8 @@ class Finish:
             found = _among(pa.table({n: plain(columns[n]) for n in tuples.column_names}), tuples)
             for name in tuples.column_names:
                 columns[name] = blank(columns[name], found)
+        for name, categories in self.unchanged.items():
+            columns[name] = _read_again(columns[name], self.schema.field(name).type, categories)
         return columns
 
     def kept(self, piece: pa.Table, rows: np.ndarray) -> tuple[pa.Table, np.ndarray]:
@@ -83,15 +89,28 @@ def _among(rows: pa.Table, tuples: pa.Table) -> np.ndarray:
     return wanted[numbers[len(tuples) :]]
 
 
+def _read_again(
+    text: pa.ChunkedArray, kind: pa.DataType, categories: pa.Array | None
+) -> pa.ChunkedArray:
+    """Read text as the type that it had; categories are numbered by their place."""
+    if categories is None:
+        return read_as(text, kind)
+    place = pc.index_in(read_as(text, kind.value_type), value_set=categories)
+    codes = place.combine_chunks().cast(kind.index_type)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, categories, None, kind.ordered)])
+
+
 def finish(decided: Decided, original: Frame, treated: Frame) -> Finish:
     """Settle what is blanked for want of records, and what types are released.
 
     Notes in plan and log how many records and cells that concerns.
     """
-    made = Finish(pa.schema([treated.schema.field(name) for name in decided.shown]))
-    rare = _rare_after_suppression(decided, original, treated)
-    made = Finish(made.schema, rare)
-    return Finish(_public(decided, original, treated, made), rare)
+    unchanged = _unchanged(decided, original, treated)
+    shown = [treated.schema.field(name) for name in decided.shown]
+    schema = pa.schema([unchanged.get(one.name, one) for one in shown])
+    categories = _categories(unchanged, original, treated)
+    made = Finish(schema, _rare_after_suppression(decided, original, treated), categories)
+    return replace(made, schema=_public(decided, original, treated, made))
 
 
 # Suppression
@@ -161,6 +180,79 @@ def _shown(
 # Types
 
 
+def _unchanged(decided: Decided, original: Frame, treated: Frame) -> dict[str, pa.Field]:
+    """Find the columns that steps made text of though every cell says what it said before.
+
+    So does a column that generalization leaves at level 0. Returns them as they were, by name.
+    """
+    coarser = {
+        name
+        for step in decided.plan["steps"]
+        for name, plan in step["columns"].items()
+        if any(plan.get("levels", ()))
+    }
+    before, after = original.schema, treated.schema
+    names = tuple(
+        name
+        for name in decided.released
+        if name not in coarser | decided.recipe.roles.renamed
+        and before.field(name).type != after.field(name).type
+        and pa.types.is_string(after.field(name).type)
+        and (not is_text(before.field(name).type) or pa.types.is_dictionary(before.field(name).type))
+    )
+    if not names:
+        return {}
+    same = original.fold_pairs(treated, partial(_same, names), _both, names, names)
+    return {name: pa.field(name, _own_type(before.field(name).type, treated)) for name in same}
+
+
+def _own_type(kind: pa.DataType, treated: Frame) -> pa.DataType:
+    if not pa.types.is_dictionary(kind) or not isinstance(treated, MemoryFrame):
+        return plain_type(kind)
+    return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+
+
+def _same(
+    names: Sequence[str], before: pa.Table, rows: Any, there: np.ndarray, after: pa.Table
+) -> tuple[str, ...]:
+    """Name the columns of text that is what was there before, but for cells that are blank."""
+    found = []
+    for name in names:
+        was = plain(before[name])
+        was = was if there.all() else was.filter(pa.array(there))
+        try:
+            now = read_as(after[name], was.type)
+        except pa.ArrowException:
+            continue
+        same = pc.or_(now.is_null(), pc.fill_null(pc.equal(was, now), False))
+        if pc.all(same).as_py() is not False:
+            found.append(name)
+    return tuple(found)
+
+
+def _both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in one if name in other)
+
+
+def _categories(
+    unchanged: Mapping[str, pa.Field], original: Frame, treated: Frame
+) -> dict[str, pa.Array | None]:
+    """Return the categories that are still there, in their order if that means something."""
+    found: dict[str, pa.Array | None] = dict.fromkeys(unchanged)
+    for name, own in unchanged.items():
+        if not pa.types.is_dictionary(own.type):
+            continue
+        assert isinstance(original, MemoryFrame)
+        assert isinstance(treated, MemoryFrame)
+        used = pc.unique(read_as(treated.table[name], own.type.value_type).drop_null())
+        known = used.take(pc.sort_indices(used))
+        if own.type.ordered:
+            known = original.table[name].unify_dictionaries().chunk(0).dictionary
+            known = known.filter(pc.is_in(known, value_set=used))
+        found[name] = known
+    return found
+
+
 def _public(decided: Decided, original: Frame, treated: Frame, made: Finish) -> pa.Schema:
     """Return the types that are released: those of the input, or wider decimals if need be.
 
@@ -171,12 +263,13 @@ def _public(decided: Decided, original: Frame, treated: Frame, made: Finish) -> 
         gone = np.flatnonzero(treated.table[LEFT_OUT].to_numpy())
         shown = pa.table(made.columns(treated.table))
         known = shown.select(decided.released)
-        labelled = released_labels(original.table, known, seen(decided.recipe), gone).schema
+        looked_at = seen(decided.recipe)
+        labelled = released_labels(original.table, known, looked_at, gone, made.unchanged).schema
         return pa.schema([*labelled, *(shown.schema.field(name) for name in decided.recipe.added)])
     fields = []
     for name in decided.released:
-        kind, own = treated.schema.field(name).type, original.schema.field(name).type
-        if pa.types.is_decimal(kind):
+        kind, own = made.schema.field(name).type, original.schema.field(name).type
+        if pa.types.is_decimal(kind) and name not in made.unchanged:
             digits = treated.fold(partial(_digits, name), max, [name])
             kind = pa.decimal128(max(own.precision, digits), own.scale)
         fields.append(pa.field(name, plain_type(kind)))

@@ -15,15 +15,16 @@ from discreet.check.folders import is_file_target
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
 from discreet.errors import BadInput
-from discreet.flow.deciding import Tell, decide
-from discreet.flow.finishing import count_changes, finish
+from discreet.flow.deciding import Tell
+from discreet.flow.finishing import count_changes
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_name, seal_for
-from discreet.flow.remaining import decide_without, to_leave_out
+from discreet.flow.treating import treat
 from discreet.flow.two_tables import refuse_alone
-from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
+from discreet.recipe.given import Given, as_recipe
+from discreet.recipe.recipe import Recipe, needed_columns
 
 _INDEX_KEPT = (
     "release.table keeps the index of the input, which may say who the records are; the written "
@@ -33,7 +34,7 @@ _INDEX_KEPT = (
 
 def protect(
     table: Any,
-    recipe: Recipe | Mapping[str, Any] | str | Path,
+    recipe: Given,
     engine: str = "auto",
     *,
     memory: str | None = None,
@@ -47,7 +48,7 @@ def protect(
     table : pandas, polars or pyarrow table, or path
         About people or companies, one row each. With an engine also a DuckDB relation or a Spark
         DataFrame.
-    recipe : Recipe, dict or path of a TOML file
+    recipe : Recipe, Roles, dict or path of a TOML file
         Roles of the columns, and the steps.
     engine : {"auto", "memory", "duckdb", "spark"}
         Where the work is done. `"auto"`: in memory where the file fits in a third of what is free,
@@ -168,22 +169,10 @@ def prepare(
 
 
 def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Tell) -> Release:
-    """Decide, apply what was decided to all rows, and see what becomes of rare values."""
+    """Treat the rows, and count what changed."""
     source = Path(table) if isinstance(table, str | Path) else None
-    decided = decide(original, recipe, worker.name, tell)
-    while True:
-        log = decided.log
-        tell("treating the rows")
-        with timed(log, "apply"):
-            treated = decided.treated()
-        tell("looking for rare values")
-        with timed(log, "rare"):
-            finished = finish(decided, original, treated)
-        gone = to_leave_out(decided, treated, finished)
-        if gone is None:
-            break
-        treated.remove()
-        decided = decide_without(decided, gone, tell)
+    decided, treated, finished = treat(original, recipe, worker.name, tell)
+    log = decided.log
     tell("counting the cells that changed")
     with timed(log, "compare"):
         count_changes(decided, original, treated, finished)

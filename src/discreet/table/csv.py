@@ -224,7 +224,7 @@ def parse_text(column: pa.ChunkedArray, kind: pa.DataType, comma: bool) -> pa.Ch
     if not pa.types.is_floating(kind):
         return column.cast(kind)
     parsed = pc.utf8_trim_whitespace(column).cast(kind)
-    return pc.if_else(pc.is_nan(parsed), None, parsed)
+    return _without_negative_zeros(pc.if_else(pc.is_nan(parsed), None, parsed))
 
 
 def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> None:
@@ -276,13 +276,27 @@ def cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
         try:
-            columns[name] = _as_kind(table[name], kind)
+            columns[name] = as_kind(table[name], kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise BadInput(f"{path}: column '{name}' does not hold {kind}: {error}") from None
     return pa.table({name: _short_text(column) for name, column in columns.items()})
 
 
-def _as_kind(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def read_as(text: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Read text as another type, each distinct one once.
+
+    Examples
+    --------
+    >>> read_as(pa.chunked_array([["7", None, "7"]]), pa.int8()).to_pylist()
+    [7, None, 7]
+    """
+    encoded = text.combine_chunks().dictionary_encode()
+    values = as_kind(pa.chunked_array([encoded.dictionary]), kind)
+    return values.take(encoded.indices)
+
+
+def as_kind(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Cast a column to a type that is no dictionary; raises `pa.ArrowException` where it cannot."""
     own = column.type
     if own == kind:
         return column
@@ -325,7 +339,7 @@ def _typed(column: pa.ChunkedArray, decimal: str, strict: bool) -> pa.ChunkedArr
     parsed = _as_dates(text) if parsed is None else parsed
     if parsed is None or (strict and _merges(text, parsed)):
         return column
-    return parsed
+    return _without_negative_zeros(parsed)
 
 
 def _merges(text: pa.ChunkedArray, parsed: pa.ChunkedArray) -> bool:
@@ -364,6 +378,13 @@ def _as_floats(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         if pc.any(digits).as_py():
             return None
     return pc.if_else(pc.is_nan(parsed), None, parsed)
+
+
+def _without_negative_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Turn -0.0, which is another value to what counts bits or writes text, into 0.0."""
+    if not pa.types.is_floating(column.type):
+        return column
+    return pc.add(column, pa.scalar(0.0, column.type))
 
 
 def _as_dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

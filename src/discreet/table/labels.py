@@ -157,7 +157,11 @@ def take_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:
 
 
 def released_labels(
-    original: pa.Table, protected: pa.Table, seen: Collection[str], left_out: np.ndarray
+    original: pa.Table,
+    protected: pa.Table,
+    seen: Collection[str],
+    left_out: np.ndarray,
+    unchanged: Collection[str] = (),
 ) -> pa.Table:
     """Label a protected table like the original, as far as labels may be shared and still apply.
 
@@ -167,8 +171,8 @@ def released_labels(
 
     A value or missing-value code that no released record holds has no label, because a list
     of labels may have been made from the records. A treated column of numbers keeps its value
-    labels only if all its values still have one; in a text column, a code means what it meant
-    before. The display format of a text column, and of one that a step treats or reads, is left
+    labels only if all its values still have one, or if they are what they were (`unchanged`); in a
+    text column, a code means what it meant before. The display format of a text column, and of one that a step treats or reads, is left
     out: its width is that of the longest original value.
     """
     fields = []
@@ -190,7 +194,8 @@ def released_labels(
         missing = tuple(one for one in labels.missing if any(_means(one, c) for c in used))
         if labels.values:
             used |= set(column.unique().to_pylist()) - {None}
-        applies = text or own.name not in seen or used <= set(labels.values)
+        same = own.name not in seen or own.name in unchanged
+        applies = text or same or used <= set(labels.values)
         values = {v: text for v, text in labels.values.items() if applies and v in used}
         named = with_labels(own, replace(labels, values=values, missing=missing))
         fields.append(with_null_codes(named, column, codes))

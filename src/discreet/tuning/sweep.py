@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadInput
+from discreet.recipe.given import Given
 from discreet.recipe.recipe import Recipe
-from discreet.tuning.asked import Asked, content_given, read_asked
+from discreet.tuning.asked import Asked, content_without_secrets, read_asked
 from discreet.tuning.confirm import (
     BROKEN,
     REFUSED,
@@ -31,7 +32,7 @@ from discreet.tuning.vary import Varied, combinations, read_varied
 
 def sweep(
     table: Any,
-    recipe: Recipe | Mapping[str, Any] | str | Path,
+    recipe: Given,
     vary: Mapping[str, Iterable[Any] | str] | None = None,
     *,
     best: str | None = None,
@@ -47,7 +48,8 @@ def sweep(
 ) -> Sweep:
     """Try every combination of some values of a recipe's parameters.
 
-    Each is run through the whole flow with its check, on all records, and measured. One that is
+    Each is run through the whole flow with its check, on all records, and measured: on about 20,000
+    of them where they do not fit in memory. One that is
     refused, or does not pass its check, is a row with the reason. Where full-domain `generalize`
     goes by k-anonymity alone, the nodes of its lattice are evaluated once for all k, quality models
     and suppression limits; what it finds is what it would find by itself.
@@ -55,7 +57,7 @@ def sweep(
     Parameters
     ----------
     table : pandas, polars or pyarrow table, or path
-    recipe : Recipe, dict or path of a TOML file
+    recipe : Recipe, Roles, dict or path of a TOML file
         Lists of values in its steps, such as ``k = [3, 5, 10]``, are varied too. Columns without a
         step are kept as they are.
     vary : mapping of str to list or str
@@ -102,7 +104,7 @@ def sweep(
     if target is not None:
         check_folder(target, force, KIND)
     started = time.perf_counter()
-    content = content_given(recipe)
+    content = content_without_secrets(recipe)
     steps, varied = read_varied(content.get("steps", []), vary or {})
     tries = _tries(read_asked({**content, "steps": []}, {}), steps, varied)
     first = next(one.steps for one in tries if one.recipe is not None)
