@@ -55,7 +55,9 @@ def rerun(table, release, one):
 
 
 def loss(table, release, quasi=("age", "zip", "job", "pay")):
-    return information_loss(table, release.table, list(quasi))
+    return information_loss(
+        table, release.table, list(quasi), hierarchies=release.recipe.hierarchies
+    )
 
 
 def test_each_change_gives_the_figures_that_the_log_names(people):

@@ -251,7 +251,8 @@ def _measured(
 ) -> Tried:
     data = [c for c in before.column_names if c in after.column_names]
     data = [c for c in data if c not in recipe.roles.renamed]
-    lost = information_loss(before.select(data), after.select(data), data, detail=True)
+    sides = before.select(data), after.select(data)
+    lost = information_loss(*sides, data, hierarchies=recipe.hierarchies, detail=True)
     if gone.any():
         before, after = (side.filter(pa.array(~gone)) for side in (before, after))
     if aim.measure == _LINKAGE:

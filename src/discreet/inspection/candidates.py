@@ -192,7 +192,12 @@ class _Trial:
             way.steps,
             way.clear,
             risk,
-            information_loss(self.table, after, _varying(self.table, self.judged)),
+            information_loss(
+                self.table,
+                after,
+                _varying(self.table, self.judged),
+                hierarchies=recipe.hierarchies,
+            ),
             float(np.mean(list(starred.values()))),
             tuple(name for name, share in starred.items() if share == 1),
         )
