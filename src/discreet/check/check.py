@@ -16,7 +16,7 @@ from discreet.check.signatures import signatures
 from discreet.check.two_tables import read_joined, read_released
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import free_memory, memory_needed, open_engine
-from discreet.engines.memory import placed
+from discreet.engines.memory import placed, starred
 from discreet.errors import BadInput, nearest
 from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
 from discreet.table import normalise, to_arrow
@@ -135,7 +135,7 @@ def _released(
         yield protected
     elif isinstance(protected, str | Path):
         if evidence is None or evidence.schema is None:
-            found = session.read(protected, list, (), recipe.numeric)
+            found = starred(session.read(protected, list, (), recipe.numeric))
             if recipe.apart:
                 read = partial(session.read, needed=list)
                 found = read_joined(found, Path(protected), recipe, read)
