@@ -89,11 +89,13 @@ def test_a_table_in_memory_keeps_its_types(method):
         kept = {key: asked["steps"][0][key] for key in ("columns", "privacy")}
         asked["steps"] = [{"method": "mondrian", **kept}]
     found = protect(frame, asked).table
-    assert found["code"].dtype == "int64" and found["code"].tolist() == frame["code"].tolist()
+    assert found["code"].dtype == "int64"
+    assert found["code"].tolist() == frame["code"].tolist()
     assert found["some"].tolist() == frame["some"].tolist()
     assert found["day"].tolist() == frame["day"].tolist()
     # Nobody is in the middle, so the category is not told.
-    assert found["grade"].cat.categories.tolist() == ["low", "high"] and found["grade"].cat.ordered
+    assert found["grade"].cat.categories.tolist() == ["low", "high"]
+    assert found["grade"].cat.ordered
     assert found["grade"].tolist() == frame["grade"].tolist()
 
 

@@ -180,8 +180,8 @@ def released_labels(
     A value or missing-value code that no released record holds has no label, because a list
     of labels may have been made from the records. A treated column of numbers keeps its value
     labels only if all its values still have one, or if they are what they were (`unchanged`); in a
-    text column, a code means what it meant before. The display format of a text column, and of one that a step treats or reads, is left
-    out: its width is that of the longest original value.
+    text column, a code means what it meant before. The display format of a text column, and of one
+    that a step treats or reads, is left out: its width is that of the longest original value.
     """
     fields = []
     for own in protected.schema:
@@ -213,7 +213,7 @@ def released_labels(
 
 
 def _codes_of(column: pa.ChunkedArray) -> dict[str, int]:
-    """Number the text that codes became: what is still a code stays it, and groups come after.
+    """Give numbers to the text that codes became: codes stay what they are, groups come after.
 
     They begin at 101, or after the next power of ten. A star is the last.
 
