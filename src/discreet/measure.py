@@ -27,6 +27,9 @@ class Guide:
 
     value: float
     source: str
+    # Who says so: this program for a first look, the recipe, or a policy that it names.
+    by: Literal["guide value", "recipe", "policy"] = "guide value"
+    excluded: bool = False  # the value itself is not good enough either
 
 
 # What a review usually asks for.
@@ -38,6 +41,11 @@ LARGEST = Guide(
 AVERAGE = Guide(0.05, "5 % on average and for linkage is one in twenty.")
 # Of a value that k records share, to be near the original is what it is for.
 INTERVALS = Guide(0.5, "50 % of the cells of a perturbed column is every second one.")
+SHARED = Guide(
+    1.0,
+    "Where all of a class share one confidential value, 100 %, whoever finds the class knows it.",
+    excluded=True,
+)
 NOBODY = Guide(0, "A class under 2, 3 or 5 should have no records.")
 
 

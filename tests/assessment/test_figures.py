@@ -30,7 +30,9 @@ def found(tables):
 
 def test_they_are_plain_data(found):
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert set(found) == {"sampled", "columns", "correlations", "class_sizes", "nulls", "riskiest"}
+    assert set(found) == {
+        "sampled", "columns", "correlations", "class_sizes", "nulls", "drivers", "riskiest"
+    }  # fmt: skip
     assert found["sampled"] is None
 
 

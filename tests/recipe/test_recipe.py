@@ -32,6 +32,7 @@ def roles(**changes):
 SECOND = {"method": "top-bottom", "columns": ["salary"], "upper": 9}
 MESSAGES = [
     (lambda c: c.update(rolse={}), "unknown key 'rolse'; did you mean 'roles'?"),
+    (lambda c: c.update(quasi=["a"]), "'quasi' belongs under [roles]"),
     (roles(quasy=["a"]), "unknown key 'roles.quasy'; did you mean 'quasi'?"),
     (step(kk=3), "step 1 (oma): unknown key 'kk'; did you mean 'k'?"),
     (step(colums=["a"]), "step 1 (oma): unknown key 'colums'; did you mean 'columns'?"),

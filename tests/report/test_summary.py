@@ -15,7 +15,7 @@ from tests.report.pages import Page
 
 
 def test_three_sentences_from_the_figures(everything):
-    facts = everything._facts(assessment=everything.assess())
+    facts = everything.facts(assessment=everything.assess())
     done, protected, cost = sentences(facts)
     n_columns = len(everything.log["input"]["columns"])
     assert done.startswith(
@@ -42,10 +42,13 @@ def test_key_figures_beside_their_guide_values(everything):
     found = key_figures({"assessment": everything.assess().to_dict()})
     rows = {row["name"]: row for row in found}
     assert rows["class_sizes.unique"]["guide"]["value"] == 0
-    assert rows["individual_risk.largest"]["guide"]["value"] == 0.09
+    # The recipe asks for k = 5.
+    assert rows["individual_risk.largest"]["guide"]["value"] == 0.2
+    assert rows["individual_risk.largest"]["guide"]["by"] == "recipe"
     for row in rows.values():
-        expected = None if row["guide"] is None else row["after"] <= row["guide"]["value"]
-        assert met(row) is expected
+        sign = -1 if row["better"] == "more" else 1
+        over = row["guide"] and sign * (row["after"] - row["guide"]["value"])
+        assert met(row) is (None if row["guide"] is None else over <= 1e-12)
 
 
 def measured(diversity=None, **risk):

@@ -12,17 +12,17 @@ import numpy as np
 from discreet.assessment.assessment import Assessment, assess_frames
 from discreet.assessment.opened import check_lengths, opened
 from discreet.engines.memory import Memory, MemoryFrame
-from discreet.recipe.recipe import Recipe, as_recipe
-from discreet.recipe.roles import Roles
+from discreet.recipe.given import Given, as_roles
+from discreet.recipe.recipe import Recipe
 from discreet.table import normalise, to_arrow
 
 
 def assess(
     original: Any,
     protected: Any,
-    roles: Roles | Mapping[str, Any],
+    roles: Given,
     *,
-    recipe: Recipe | Mapping[str, Any] | str | Path | None = None,
+    recipe: Given | None = None,
     rows: np.ndarray | None = None,
     suppressed: np.ndarray | None = None,
     measures: Sequence[str] | None = None,
@@ -37,10 +37,11 @@ def assess(
     original, protected : pandas, polars or pyarrow table, or path
         A path of the protected one may be a release folder: its internal folder then says which
         rows belong together, and what was done if there is no recipe.
-    roles : Roles or dict
+    roles : Roles, Recipe, dict or path of a TOML file
+        A recipe, in any of these forms, also says what was done.
     recipe : Recipe, dict or path, optional
-        What was done: its null markers are read as nulls, and risk by frequencies is left out
-        where a step perturbed a quasi column.
+        What was done, if roles are given alone: its null markers are read as nulls, and risk by
+        frequencies is left out where a step perturbed a quasi column.
     rows : ndarray of int, optional
         For each protected row the position of its original; in order where not given.
     suppressed : ndarray of int, optional
@@ -76,8 +77,8 @@ def assess(
     class_sizes.under_5        4      4
     class_sizes.classes        4      2
     """
-    recipe = None if recipe is None else as_recipe(recipe)
-    roles = roles if isinstance(roles, Roles) else Roles.from_dict(roles)
+    roles, own = as_roles(roles)
+    recipe = own if recipe is None else _done(recipe)
     if isinstance(protected, str | Path):
         files = opened(
             original,
@@ -100,3 +101,9 @@ def assess(
     gone = 0 if suppressed is None else len(suppressed)
     after = MemoryFrame(table, rows)
     return assess_frames(before, after, rules, suppressed=gone, measures=measures)
+
+
+def _done(given: Given) -> Recipe:
+    """Return the recipe of what was done; by roles alone, nothing is known to have been."""
+    roles, recipe = as_roles(given)
+    return Recipe.model_construct(roles=roles) if recipe is None else recipe

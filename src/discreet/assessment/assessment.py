@@ -6,7 +6,7 @@ import json
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ import pyarrow as pa
 from discreet.assessment import catalogue
 from discreet.assessment.facts import Facts
 from discreet.assessment.figures import figures_of
+from discreet.assessment.targets import targets_of
 from discreet.check.two_tables import parted
 from discreet.engines import Frame
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, nearest
-from discreet.measure import NEEDS, Entry, Figure, LeftOut, Measure, in_units
+from discreet.measure import NEEDS, Entry, Figure, Guide, LeftOut, Measure, in_units
 from discreet.private import write_private
 from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles
@@ -49,6 +50,8 @@ class Assessment:
     figures : dict or None
         What a report's pictures show: counts in bins and the like. None where measures were asked
         for by name.
+    targets : dict of str to Guide or None
+        Guide values that the recipe sets in the place of the built-in ones, by figure.
     """
 
     risk: dict[str, Any]
@@ -56,6 +59,7 @@ class Assessment:
     score: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
     figures: dict[str, Any] | None = field(default=None, repr=False)
+    targets: dict[str, Guide | None] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment as plain data."""
@@ -88,6 +92,10 @@ class Assessment:
         found = [*catalogue.shown("risk", self.risk), *catalogue.shown("utility", self.utility)]
         if self.score is not None:
             found.append(catalogue.told("utility", "score", SCORE, None, self.score))
+        for row in found:
+            if row["name"] in self.targets:
+                target = self.targets[row["name"]]
+                row["guide"] = None if target is None else asdict(target)
         return found
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
@@ -191,7 +199,8 @@ def _taken(tables: Facts, asked: Sequence[str] | None) -> Assessment:
                 score = _score(tables, found["risk"] | found["utility"])
             except (LeftOut, BadInput) as error:
                 left_out["score"] = str(error)
-    return Assessment(found["risk"], found["utility"], score, left_out, figures)
+    targets = targets_of(tables.recipe)
+    return Assessment(found["risk"], found["utility"], score, left_out, figures, targets)
 
 
 def _score(t: Facts, taken: dict[str, Entry]) -> float:

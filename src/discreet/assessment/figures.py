@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from discreet.assessment.bins import FEWEST, categories, histogram, quantiles, told
 from discreet.assessment.facts import Facts
+from discreet.assessment.reasons import EXPLAINED, drivers, reasons
 from discreet.assessment.rows import Rows
 from discreet.clock import leading
 from discreet.errors import BadInput
@@ -33,10 +34,13 @@ def figures_of(t: Facts) -> Figures:
     used = _sample(drawn.num_rows)
     return {
         "sampled": _said(drawn.num_rows if used is None else len(used), t.num_rows),
-        "columns": {name: _column(t, drawn, name, used) for name in t.shared},
+        "columns": {
+            name: _column(t, drawn, name, used) | _left(t, drawn, name) for name in t.shared
+        },
         "correlations": _correlations(*t.correlations()),
         "class_sizes": _or_none(_class_sizes, t),
         "nulls": _nulls(t.shared, *t.seen.patterns),
+        "drivers": _or_none(drivers, t),
         "riskiest": _or_none(_riskiest, t) if drawn.num_rows == t.num_rows else None,
     }
 
@@ -117,6 +121,30 @@ def _column(t: Facts, drawn: Rows, name: str, used: np.ndarray | None) -> Figure
     return entry
 
 
+def _left(t: Facts, drawn: Rows, name: str) -> Figures:
+    """Count what is left of a column: the share of cells that are *, and its values if all count.
+
+    In a sample, rare values are missing, and so there is no number of them.
+    """
+    before, after = (_plain(table[name]) for table in (drawn.before, drawn.after))
+    stars = 0
+    if pa.types.is_string(after.type) or pa.types.is_large_string(after.type):
+        stars = pc.sum(pc.equal(after, "*")).as_py() or 0
+    found: Figures = {"starred": stars / max(1, drawn.num_rows)}
+    if drawn.num_rows == t.num_rows:
+        try:
+            values = [pc.count_distinct(side).as_py() for side in (before, after)]
+        except pa.ArrowNotImplementedError:
+            return found
+        found["values"] = [values[0], values[1] - (stars > 0)]
+    return found
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
 def _kind(kind: pa.DataType) -> Figures:
     if pa.types.is_duration(kind):
         return {"kind": "numeric", "unit": "seconds"}
@@ -137,10 +165,8 @@ def _bins(found: tuple[np.ndarray, ...] | None, dates: bool, names: tuple[str, .
 
 def _label_counts(column: pa.ChunkedArray) -> dict[str, int] | None:
     """Count the labels of a column, as text; None where its values cannot be counted."""
-    kind = column.type
-    plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
     try:
-        found = pc.value_counts(plain.cast(pa.large_string()).drop_null())
+        found = pc.value_counts(_plain(column).cast(pa.large_string()).drop_null())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return None
     return dict(
@@ -222,17 +248,22 @@ def _common(*sides: Patterns) -> list[Figures]:
 
 
 def _riskiest(t: Facts) -> list[Figures]:
-    """Find the records most at risk in the release, by their row in the original, from 1."""
+    """Find the records most at risk in the release, by their row in the original, from 1.
+
+    Of the first it is told what is released of them, and why they are at risk.
+    """
     t.need_quasi()
     before, after = t.drawn.frequencies
     risk, row = risk_of(after), t.drawn.numbers
     order = np.lexsort((row, after.sample, -risk))[:MOST_RISKY]
+    why = reasons(t, order[:EXPLAINED].tolist()) + [{}] * MOST_RISKY
     return [
         {
             "row": int(row[i]) + 1,
             "risk": float(f"{risk[i]:.4g}"),
             "class": int(after.sample[i]),
             "class_before": int(before.sample[i]),
+            **more,
         }
-        for i in order
+        for i, more in zip(order, why, strict=False)
     ]

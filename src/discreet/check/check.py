@@ -18,7 +18,8 @@ from discreet.engines import Engine, Frame
 from discreet.engines.choice import free_memory, memory_needed, open_engine
 from discreet.engines.memory import placed, starred
 from discreet.errors import BadInput, nearest
-from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
+from discreet.recipe.given import Given, as_recipe
+from discreet.recipe.recipe import Recipe, needed_columns
 from discreet.table import normalise, to_arrow
 from discreet.table.files import format_of
 from discreet.table.two_tables import Misfit
@@ -29,7 +30,7 @@ CHECKING = ("auto", "memory", "duckdb")
 
 def check_release(
     protected: Any,
-    recipe: Recipe | Mapping[str, Any] | str | Path,
+    recipe: Given,
     internal: Evidence | str | Path | None = None,
     original: Any = None,
     *,
@@ -45,7 +46,7 @@ def check_release(
     ----------
     protected : table, Frame, or path of the released file or folder of files
         A table may be in the original's order, as `Release.table` is, or in the written file's.
-    recipe : Recipe, dict or path
+    recipe : Recipe, Roles, dict or path
     internal : path of the internal folder, optional
         Adds: the files' hashes and the manifest's code, the plan's figures.
     original : table, Frame or path, optional

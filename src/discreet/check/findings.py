@@ -54,6 +54,15 @@ class CheckReport:
         statuses: tuple[Status, ...] = ("verified", "broken", "not verifiable", "weak")
         return ", ".join(f"{len(self.having(s))} {s}" for s in statuses if self.having(s))
 
+    @property
+    def failures(self) -> str:
+        """Say what is not verified, a line each, and how many promises are."""
+        lines = [
+            f"  {f.status}: {f.promise} ({f.detail})"
+            for f in (*self.having("broken"), *self.having("not verifiable"))
+        ]
+        return "\n".join([*lines, f"  verified: {counted(len(self.having('verified')), 'other')}"])
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data."""
         return {"ok": self.ok, "summary": self.summary} | asdict(self)

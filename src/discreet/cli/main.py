@@ -104,6 +104,9 @@ def protect(
     sign: Annotated[
         Path | None, typer.Option(help="Ed25519 private key (PEM) to sign the release with.")
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print every step, finding and figure.")
+    ] = False,
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
@@ -126,11 +129,14 @@ def protect(
             dialect=dialect,
             tell=tell,
         )
-    _print_release(*found, as_json)
+    _print_release(*found, as_json, verbose)
 
 
-def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) -> None:
+def _print_release(
+    release: Any, assessment: Any, written: Path, as_json: bool, verbose: bool
+) -> None:
     if as_json:
+        from discreet.report.decision import decision
         from discreet.report.measures import guided
         from discreet.table.two_tables import SECOND, second_of
 
@@ -140,6 +146,7 @@ def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) 
             {
                 "table": str(written),
                 **second,
+                "decision": decision(release.facts(assessment=assessment)),
                 "log": release.log,
                 "check": release.check.to_dict(),
                 "assessment": assessment.to_dict(),
@@ -147,7 +154,7 @@ def _print_release(release: Any, assessment: Any, written: Path, as_json: bool) 
             }
         )
     else:
-        show.release(release, assessment, written)
+        show.release(release, assessment, written, verbose)
 
 
 @app.command()

@@ -64,12 +64,41 @@ def stages() -> Iterator[Callable[[str], None]]:
         yield tell
 
 
-def release(release: Release, assessment: Assessment, written: Path) -> None:
-    """Print what was done, what was verified, and the first figures."""
-    from discreet.check.findings import counted
+def release(release: Release, assessment: Assessment, written: Path, verbose: bool = False) -> None:
+    """Print what to decide by, in 25 lines at most; with `verbose` all that is known."""
     from discreet.check.folders import find_release
-    from discreet.report.measures import guide_line
+    from discreet.report.decision import decision
     from discreet.table.two_tables import second_of
+
+    decide_by(decision(release.facts(assessment=assessment)))
+    if verbose:
+        _everything(release, assessment)
+    second = f" and {second_of(written).name}" if release.recipe.apart else ""
+    out.print(f"[bold]Share:[/bold] {escape(str(written))}{second}", soft_wrap=True)
+    internal = find_release(written)[1]
+    out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
+    out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)
+
+
+def decide_by(found: dict[str, Any]) -> None:
+    """Print the decision page."""
+    from discreet.report.decision import decision_lines
+
+    colour = {True: "bold green", False: "bold red", None: "bold"}[found["verdict"]["passed"]]
+    for line in decision_lines(found, out.width):
+        name, text = line[:10], line[10:]
+        if name.strip() == "Verdict":
+            first, colon, rest = text.partition(":")
+            text = f"[{colour}]{first}[/]{colon}{escape(rest)}"
+        else:
+            text = escape(text)
+        out.print(f"[bold]{name}[/bold]{text}", soft_wrap=True)
+
+
+def _everything(release: Release, assessment: Assessment) -> None:
+    """Print what was done, what was verified, and all figures."""
+    from discreet.check.findings import counted
+    from discreet.report.measures import guide_line
 
     log = release.log
     rows, columns = log["input"]["rows"], len(log["changed_cells"])
@@ -101,11 +130,6 @@ def release(release: Release, assessment: Assessment, written: Path) -> None:
     assessment_table(assessment)
     if said := guide_line(assessment.to_dict()):
         out.print(escape(f"{said[0].upper()}{said[1:]}."))
-    second = f" and {second_of(written).name}" if release.recipe.apart else ""
-    out.print(f"[bold]Share:[/bold] {escape(str(written))}{second}", soft_wrap=True)
-    internal = find_release(written)[1]
-    out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
-    out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)
 
 
 def _figures(step: dict[str, Any], counts: str) -> Iterator[str]:

@@ -23,7 +23,8 @@ from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_name, seal_for
 from discreet.flow.remaining import decide_without, to_leave_out
 from discreet.flow.two_tables import refuse_alone
-from discreet.recipe.recipe import Recipe, as_recipe, needed_columns
+from discreet.recipe.given import Given, as_recipe
+from discreet.recipe.recipe import Recipe, needed_columns
 
 _INDEX_KEPT = (
     "release.table keeps the index of the input, which may say who the records are; the written "
@@ -33,7 +34,7 @@ _INDEX_KEPT = (
 
 def protect(
     table: Any,
-    recipe: Recipe | Mapping[str, Any] | str | Path,
+    recipe: Given,
     engine: str = "auto",
     *,
     memory: str | None = None,
@@ -47,7 +48,7 @@ def protect(
     table : pandas, polars or pyarrow table, or path
         About people or companies, one row each. With an engine also a DuckDB relation or a Spark
         DataFrame.
-    recipe : Recipe, dict or path of a TOML file
+    recipe : Recipe, Roles, dict or path of a TOML file
         Roles of the columns, and the steps.
     engine : {"auto", "memory", "duckdb", "spark"}
         Where the work is done. `"auto"`: in memory where the file fits in a third of what is free,

@@ -173,7 +173,7 @@ class Release:
         with timed(self.log, "check"):
             self.check = check_frames(self.finished, self.recipe, evidence, self.original)
         if not self.check.verified:
-            raise BrokenPromise(f"the release does not pass its check:\n{self.check}")
+            raise BrokenPromise(f"the release does not pass its check:\n{self.check.failures}")
         self._warn_of_weak()
 
     def _warn_of_weak(self) -> None:
@@ -287,13 +287,13 @@ class Release:
             evidence = replace(Evidence.load(internal), original=self.original)
             self.check = check_frames(released, self.recipe, evidence, self.original, public / name)
         if not self.check.verified:
-            raise BrokenPromise(f"the written release does not pass its check:\n{self.check}")
+            raise BrokenPromise(f"the written release does not pass its check:\n{self.check.failures}")
         self._warn_of_weak()
         write_json(internal / "check.json", self.check.to_dict())
         write_json(internal / "log.json", log)
         del files["internal/log.json"]
         files = entries(part, files)
-        page = internal_report(self._facts(files, assessment))
+        page = internal_report(self.facts(files, assessment))
         write_private(internal / "report.html", page)
         seal.put(part, log["release"], files)
         return assessment
@@ -334,7 +334,7 @@ class Release:
         write_private(folder / "schema.arrow", schema.serialize().to_pybytes())
         write_json(folder / "assessment.json", assessment.to_dict())
 
-    def _facts(
+    def facts(
         self, files: Mapping[str, Entry] | None = None, assessment: Assessment | None = None
     ) -> dict[str, Any]:
         """Return what a report tells, with the files that were written and the assessment."""
@@ -349,7 +349,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Show notebooks what was done."""
-        return summary_html(self._facts())
+        return summary_html(self.facts())
 
     def __repr__(self) -> str:
         found = "not checked yet" if self.check is None else self.check.summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,12 +10,29 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.errors import BadInput, nearest
-from discreet.generalization._distinct import Distinct
+from discreet.generalization._distinct import Distinct, as_text
 from discreet.generalization._rules import Rule, by_key
 
 DEFAULT = ("month", "quarter", "year", "decade")
+_MARKS = {"%d", "%m", "%b", "%Y", "%y", "%H", "%M", "%S"}
+# How dates are written, and the formats that this may be. Four digits of a year are told from two.
+FORMATS = {
+    r"\d{4}-\d\d-\d\d([T ].*)?": [""],
+    r"\d{4}-\d{1,2}-\d{1,2}": ["%Y-%m-%d"],
+    r"\d{1,2}\.\d{1,2}\.\d{4}": ["%d.%m.%Y"],
+    r"\d{1,2}\.\d{1,2}\.\d{2}": ["%d.%m.%y"],
+    r"\d{1,2}/\d{1,2}/\d{4}": ["%d/%m/%Y", "%m/%d/%Y"],
+    r"\d{1,2}/\d{1,2}/\d{2}": ["%d/%m/%y", "%m/%d/%y"],
+    r"\d{1,2}-\d{1,2}-\d{4}": ["%d-%m-%Y", "%m-%d-%Y"],
+    r"\d{4}/\d{1,2}/\d{1,2}": ["%Y/%m/%d"],
+    r"\d{8}": ["%Y%m%d"],
+    r"(?i)\d{1,2} [a-z]{3} \d{4}": ["%d %b %Y"],
+    r"(?i)\d{1,2}-[a-z]{3}-\d{4}": ["%d-%b-%Y"],
+    r"(?i)\d{1,2}-[a-z]{3}-\d{2}": ["%d-%b-%y"],
+}
 
 
 def _months(days: np.ndarray) -> np.ndarray:
@@ -54,10 +72,15 @@ class Dates:
     """Days merged into calendar periods."""
 
     periods: tuple[str, ...]
+    format: str = ""  # how text is written; ISO 8601 where empty
 
     @classmethod
-    def make(cls, levels: Any) -> Dates:
+    def make(cls, levels: Any, format: Any = None) -> Dates:
         """Check the parameters."""
+        if format is not None and (not isinstance(format, str) or not _is_format(format)):
+            raise BadInput(
+                f"format must say where day, month and year stand, as '%d.%m.%Y', not {format!r}"
+            )
         if isinstance(levels, str) or not isinstance(levels, Sequence) or not len(levels):
             raise BadInput(f"levels must be a list such as ['month', 'year'], not {levels!r}")
         for level in levels:
@@ -75,15 +98,16 @@ class Dates:
                     f"levels 'week' and '{above}' do not nest: a week can lie in two "
                     f"{above}s; leave one of them out"
                 )
-        return cls(tuple(levels))
+        return cls(tuple(levels), format or "")
 
     def spec(self) -> dict[str, Any]:
         """Return it as a recipe has it."""
-        return {"kind": "dates", "levels": list(self.periods)}
+        spec: dict[str, Any] = {"kind": "dates", "levels": list(self.periods)}
+        return spec | ({"format": self.format} if self.format else {})
 
     def levels(self, found: Distinct, name: str) -> list[pa.Array]:
         """Find the period of each value."""
-        days = days_of(found.values, name)
+        days = days_of(found.values, name, self.format)
         levels = []
         for period in self.periods:
             key, label = PERIODS[period]
@@ -95,9 +119,12 @@ class Dates:
         return self
 
 
-def days_of(values: pa.Array, name: str) -> np.ndarray:
-    """Return dates, datetimes (in their own zone) and ISO 8601 text as days since 1970."""
+def days_of(values: pa.Array, name: str, format: str = "") -> np.ndarray:
+    """Return dates, datetimes (in their own zone) and text as days since 1970."""
     kind, types = values.type, pa.types
+    if format and not (types.is_timestamp(kind) or types.is_date(kind)):
+        values = _read(values, name, format)
+        kind = values.type
     if types.is_string(kind) or types.is_large_string(kind):
         values = _parsed(values, name)
         kind = values.type
@@ -105,6 +132,37 @@ def days_of(values: pa.Array, name: str) -> np.ndarray:
         raise BadInput(f"column '{name}' holds {kind}, not dates; convert it to dates first")
     # The cast takes a datetime with a zone in that zone.
     return values.cast(pa.date32(), safe=False).cast(pa.int32()).to_numpy().astype(np.int64)
+
+
+def parsed(texts: pa.Array, format: str) -> pa.Array:
+    """Return text as datetimes, null where it is not written so.
+
+    Examples
+    --------
+    >>> parsed(pa.array(["24.12.1999", "1999-12-24"]), "%d.%m.%Y").is_valid().to_pylist()
+    [True, False]
+    """
+    return pc.strptime(texts, format=format, unit="s", error_is_null=True)
+
+
+def _read(values: pa.Array, name: str, format: str) -> pa.Array:
+    """Read dates that are written in a format, as numbers too."""
+    texts = as_text(values)
+    found = parsed(texts, format)
+    bad = pc.filter(texts, pc.is_null(found))
+    if len(bad):
+        raise BadInput(
+            f"column '{name}': '{bad[0]}' is not a date written as '{format}'; correct the format, "
+            "or list it in null_markers if it marks a missing value"
+        )
+    return found
+
+
+def _is_format(format: str) -> bool:
+    """Tell whether a format says day, month and year, each once, and nothing unknown."""
+    marks = re.findall(r"%.?", format)
+    known = all(len(set(marks) & set(some)) == 1 for some in (("%d",), ("%m", "%b"), ("%Y", "%y")))
+    return known and len(marks) == len(set(marks)) and set(marks) <= _MARKS
 
 
 def _parsed(values: pa.Array, name: str) -> pa.Array:

@@ -74,10 +74,18 @@ class Prefix:
 
     stars: tuple[int, ...] | None
     side: str
+    keep: tuple[int, ...] = ()  # instead of stars: the characters that are left
 
     @classmethod
-    def make(cls, stars: Any, side: Any) -> Prefix:
+    def make(cls, stars: Any, side: Any, keep: Any = None) -> Prefix:
         """Check the parameters."""
+        if keep is not None:
+            if stars is not None or side != "right":
+                raise BadInput("keep says how many characters stay; leave out stars and side")
+            fewest_first = list(keep)[::-1] if isinstance(keep, Sequence) else keep
+            if isinstance(keep, str) or not fewest_first:
+                raise BadInput(f"keep must be a list such as [3, 1], not {keep!r}")
+            return cls(None, "right", whole_numbers(fewest_first, "keep, read backwards,")[::-1])
         if side not in ("right", "left"):
             raise BadInput(f"side must be 'right' or 'left', not {side!r}")
         return cls(None if stars is None else whole_numbers(stars, "stars"), side)
@@ -85,6 +93,8 @@ class Prefix:
     def spec(self) -> dict[str, Any]:
         """Return it as a recipe has it."""
         spec: dict[str, Any] = {"kind": "prefix"}
+        if self.keep:
+            return spec | {"keep": list(self.keep)}
         if self.stars is not None:
             spec["stars"] = list(self.stars)
         return spec | ({"side": self.side} if self.side != "right" else {})
@@ -92,6 +102,8 @@ class Prefix:
     def levels(self, found: Distinct, name: str) -> list[pa.Array]:
         """Hide characters; those of a value that has fewer are all hidden."""
         text = as_text(found.values)
+        if self.keep:
+            return [self._kept(text, characters) for characters in self.keep]
         length = pc.utf8_length(text)
         labels = []
         for hidden in self._stars(text):
@@ -104,6 +116,11 @@ class Prefix:
                 labels.append(pc.binary_join_element_wise(stars, kept, ""))
         return labels
 
+    def _kept(self, text: pa.Array, characters: int) -> pa.Array:
+        """Return the first characters, and one star for the others; a shorter value is its own."""
+        start = pc.utf8_slice_codeunits(text, 0, characters)
+        return pc.binary_join_element_wise(start, "*", "")
+
     def _stars(self, text: pa.Array) -> tuple[int, ...]:
         if self.stars is not None:
             return self.stars
@@ -111,6 +128,8 @@ class Prefix:
 
     def settle(self, found: Distinct, name: str) -> Rule:
         """Fix the levels by the longest value."""
+        if self.keep:
+            return self
         return Prefix(self._stars(as_text(found.values)), self.side)
 
 

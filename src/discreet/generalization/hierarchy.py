@@ -147,7 +147,12 @@ class Hierarchy:
         return cls(Intervals.make(widths, cuts, origin, lower, upper, whole))
 
     @classmethod
-    def prefix(cls, stars: Sequence[int] | None = None, side: str = "right") -> Hierarchy:
+    def prefix(
+        cls,
+        stars: Sequence[int] | None = None,
+        side: str = "right",
+        keep: Sequence[int] | None = None,
+    ) -> Hierarchy:
         """Hide characters of codes by stars: `1011*`, `101**`.
 
         Parameters
@@ -157,12 +162,15 @@ class Hierarchy:
             than the longest value of the column has.
         side : {"right", "left"}
             Where the stars begin.
+        keep : list of int, optional
+            Instead of stars: the number of first characters that each level shows, the most
+            first. For codes of different lengths: `E11.9` is `E11*`, and then `E*`.
         """
-        return cls(Prefix.make(stars, side))
+        return cls(Prefix.make(stars, side, keep))
 
     @classmethod
-    def dates(cls, levels: Sequence[str] = DEFAULT) -> Hierarchy:
-        """Merge dates, datetimes or ISO 8601 text into calendar periods.
+    def dates(cls, levels: Sequence[str] = DEFAULT, format: str | None = None) -> Hierarchy:
+        """Merge dates, datetimes or text into calendar periods.
 
         Parameters
         ----------
@@ -170,8 +178,12 @@ class Hierarchy:
             The finest first, of day (`2019-04-05`), week (ISO: `2019-W14`), month (`2019-04`),
             quarter (`2019-Q2`), year (`2019`) and decade (`2010s`). Weeks do not nest in what is
             coarser. Datetimes with a zone are taken in that zone.
+        format : str, optional
+            How text (or a number such as 20191231) is written, such as `%d.%m.%Y`: `%d` is the
+            day, `%m` or `%b` the month, `%Y` or `%y` the year, and `%H`, `%M` and `%S` the time.
+            Left out: ISO 8601, `2019-12-31`.
         """
-        return cls(Dates.make(levels))
+        return cls(Dates.make(levels, format))
 
     @classmethod
     def order(cls, sizes: Sequence[int], values: Sequence[Any] | None = None) -> Hierarchy:
@@ -205,9 +217,10 @@ class Hierarchy:
     def auto(cls) -> Hierarchy:
         """Propose a hierarchy from the column; `settle` tells which.
 
-        Numbers become intervals of round widths, dates calendar periods, ordered categories are
-        merged with their neighbours, codes of one length with digits in them lose characters from
-        the right. Four values or fewer, and all others, are flat.
+        Numbers become intervals of round widths; dates, written in any usual way, calendar periods;
+        ordered categories are merged with their neighbours; codes with digits in them lose
+        characters from the right. Names that begin or end alike are a group, and at coarser
+        levels all but the commonest are one. Four values or fewer are flat.
 
         Examples
         --------

@@ -413,17 +413,6 @@ class Recipe(BaseModel):
         return whole.model_json_schema()
 
 
-def as_recipe(recipe: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
-    """Return a recipe that is given as an object, a dict or a TOML file."""
-    if isinstance(recipe, Recipe):
-        return recipe
-    if isinstance(recipe, Mapping):
-        return Recipe.from_dict(recipe)
-    if isinstance(recipe, str | Path):
-        return Recipe.load(recipe)
-    raise BadInput(f"a recipe must be a Recipe, a dict or a path, not {type(recipe).__name__}")
-
-
 def content_of(path: str | Path) -> dict[str, Any]:
     """Read what a TOML file holds, with paths relative to its folder; nothing is validated."""
     path = Path(path)

@@ -23,6 +23,10 @@ def say(error: ValidationError, model: type[BaseModel]) -> str:
     for part in path[:-1]:
         inner = _model_of(inner, part) or inner
     if first["type"] == "extra_forbidden":
+        for field in model.model_fields if len(path) == 1 else ():
+            below = _model_of(model, field)
+            if below is not None and path[0] in below.model_fields:
+                return f"'{path[0]}' belongs under [{field}]"
         return f"unknown key '{'.'.join(path)}'; {nearest(path[-1], inner.model_fields)}"
     if first["type"] == "missing":
         return f"'{'.'.join(path)}' is missing"

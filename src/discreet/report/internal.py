@@ -6,13 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.report import measures, pictures
+from discreet.report.became import grouped
 from discreet.report.compare import alternatives
-from discreet.report.page import MOST_DRAWN, Table, figure, named, render
+from discreet.report.decision import decision, next_words, record_words
+from discreet.report.page import MOST_DRAWN, Table, counted, figure, named, render, share
 from discreet.report.pictures import Picture
 from discreet.report.steps import step_parts
 from discreet.report.summary import key_figures, sentences, title_of
 
 Facts = Mapping[str, Any]
+# Lines on what columns became that leave the decision on the first page.
+MOST_BECAME = 12
 _BECOMES = {
     "identifiers": "dropped",
     "quasi": "could identify someone together with other columns",
@@ -42,9 +46,16 @@ def internal_report(facts: Facts) -> str:
     """
     log, assessment = facts.get("log"), facts.get("assessment")
     drawn = (assessment or {}).get("figures") or {}
+    decided = decision(facts)
     return render(
         "internal.html",
         title=title_of(facts),
+        decision=decided,
+        became=grouped(decided["columns"], MOST_BECAME),
+        riskiest_first=_first(decided["riskiest"]),
+        next=next_words(decided),
+        size=_size(log) if log else "",
+        targets=_targets(decided["verdict"]["targets"]),
         sentences=sentences(facts),
         key=[measures.cells(row) for row in key_figures(facts)],
         released=_identity(log, facts.get("recipe")) if log else None,
@@ -70,6 +81,33 @@ def internal_report(facts: Facts) -> str:
         undrawn=max(0, len(_changed(drawn.get("columns", {}))) - MOST_DRAWN),
         **_pictures(drawn),
     )
+
+
+def _first(records: Sequence[Facts]) -> Table | None:
+    """Lay out the riskiest records with what gives them away, without how to look them up."""
+    rows = [
+        (f"{one['row']:,}", record_words(one) or "–", share(one["risk"]), f"{one['class']:,}")
+        for one in records
+    ]
+    return Table(("row", "reason", "risk", "class"), rows, 2) if rows else None
+
+
+def _size(log: Facts) -> str:
+    """Say how much is released of what was given."""
+    given, dropped = log["input"], len(log["dropped"])
+    rows = log.get("output", {}).get("rows", given["rows"])
+    columns = len(given["columns"])
+    return (
+        f"{rows:,} of {counted(given['rows'], 'record')} and {columns - dropped} of "
+        f"{counted(columns, 'column')} are released, {log['started'][:10]}."
+    )
+
+
+def _targets(found: Sequence[Facts]) -> Table | None:
+    verdict = {True: "met", False: "not met", None: "not verifiable"}
+    rows = [(one["what"], one["source"], verdict[one["met"]], one["said"]) for one in found]
+    reading = "Where a target comes from, and what was found by the check or measured."
+    return Table(("target", "from", "kept", "found"), rows, 0, reading) if rows else None
 
 
 def _identity(log: Facts, recipe: Facts | None) -> list[tuple[str, str]]:

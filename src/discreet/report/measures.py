@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +31,11 @@ def met(row: Row) -> bool | None:
     if row["guide"] is None or row["after"] is None:
         return None
     over = row["after"] - row["guide"]["value"]
+    if over == 0 and row["guide"].get("excluded"):
+        return False
+    # A chance of one in five is one of 1/5, however that was computed.
+    if math.isclose(row["after"], row["guide"]["value"], rel_tol=1e-9):
+        return True
     return bool(over >= 0 if row["better"] == "more" else over <= 0)
 
 
@@ -48,12 +54,19 @@ def guide_line(assessment: Entry) -> str:
         return f"all {len(rows)} guide values are met" if rows else ""
     said = []
     for row in failed[:3]:
-        most = "at least" if row["better"] == "more" else "at most"
-        guide = f"(guide: {most} {told(row, row['guide']['value'])})"
-        said.append(f"{label(row)} {told(row, row['after'])} {guide}")
+        said.append(f"{label(row)} {told(row, row['after'])} ({asked(row)})")
     more = [f"and {len(failed) - 3} more"] if len(failed) > 3 else []
     are = "is" if len(failed) == 1 else "are"
     return f"{len(failed)} of {len(rows)} guide values {are} not met: {', '.join(said + more)}"
+
+
+def asked(row: Row) -> str:
+    """Say what a guide value asks for, and who does: `recipe: at most 20 %`."""
+    guide = row["guide"]
+    most = "at least" if row["better"] == "more" else "at most"
+    most = "below" if guide.get("excluded") else most
+    by = guide.get("by", "guide value").removesuffix(" value")
+    return f"{by}: {most} {told(row, guide['value'])}"
 
 
 def label(row: Row) -> str:
@@ -82,6 +95,7 @@ def cells(row: Row) -> tuple[str, ...]:
     above = "above it in a sample" if row.get("sampled") else "not met"
     verdict = {None: "", True: "met", False: above}[met(row)]
     sign = "≥" if row["better"] == "more" else "≤"
+    sign = "<" if row["guide"] and row["guide"].get("excluded") else sign
     guide = "" if row["guide"] is None else f"{sign} {told(row, row['guide']['value'])}"
     sides = (told(row, row["before"]), told(row, row["after"]))
     return (label(row), row["reading"], guide, verdict, *sides)
@@ -91,7 +105,10 @@ def risk_table(assessment: Entry) -> Table | None:
     """Lay out the risk, before and after, beside the guide values."""
     rows = measured(assessment, "risk")
     sources = dict.fromkeys(row["guide"]["source"] for row in rows if row["guide"])
-    own = "Guide values are this report's, for a first look; the board sets its own."
+    own = (
+        "Guide values are the recipe's where it states a target, and else this report's, for a "
+        "first look; the board sets its own."
+    )
     reading = " ".join([own, *sources])
     return Table(HEAD, [cells(row) for row in rows], 2, reading) if rows else None
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.measure import Entry, Facts, Figure, Measure, confidential_of
+from discreet.measure import SHARED, Entry, Facts, Figure, Measure, confidential_of
 from discreet.risk.closeness import equal_distance, ordered_distance
 from discreet.risk.frequency import frequencies
 from discreet.risk.within import Pairs, count_pairs, counted, ranks
@@ -211,7 +211,7 @@ DIVERSITY = Measure(
     [
         Figure("l", "l", "values", "more", each=True, reading="fewest distinct values in a class"),
         Figure("t", "t", each=True, reading="largest distance of a class from the whole table"),
-        Figure("alpha", "alpha", "%", each=True, headline=True,
+        Figure("alpha", "alpha", "%", each=True, guide=SHARED, headline=True,
                reading="largest share of one value in a class"),
     ],
     needs=["quasi columns", "confidential columns"],

@@ -227,7 +227,7 @@ def parse_text(column: pa.ChunkedArray, kind: pa.DataType, comma: bool) -> pa.Ch
     if not pa.types.is_floating(kind):
         return column.cast(kind)
     parsed = pc.utf8_trim_whitespace(column).cast(kind)
-    return pc.if_else(pc.is_nan(parsed), None, parsed)
+    return _without_negative_zeros(pc.if_else(pc.is_nan(parsed), None, parsed))
 
 
 def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> None:
@@ -336,7 +336,7 @@ def _typed(column: pa.ChunkedArray, decimal: str, strict: bool) -> pa.ChunkedArr
     parsed = _as_dates(text) if parsed is None else parsed
     if parsed is None or (strict and _merges(text, parsed)):
         return column
-    return parsed
+    return _without_negative_zeros(parsed)
 
 
 def _merges(text: pa.ChunkedArray, parsed: pa.ChunkedArray) -> bool:
@@ -375,6 +375,13 @@ def _as_floats(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         if pc.any(digits).as_py():
             return None
     return pc.if_else(pc.is_nan(parsed), None, parsed)
+
+
+def _without_negative_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Turn -0.0, which is another value to what counts bits or writes text, into 0.0."""
+    if not pa.types.is_floating(column.type):
+        return column
+    return pc.add(column, pa.scalar(0.0, column.type))
 
 
 def _as_dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadInput, nearest
 from discreet.generalization import Hierarchy
 from discreet.generalization.privacy import read_models
-from discreet.recipe.recipe import Recipe, content_of
+from discreet.recipe.given import Given, content_given
+from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles
 from discreet.tuning.given import given_parts
 from discreet.tuning.space import Part
@@ -71,9 +71,7 @@ class Asked:
         return [plain_model(model) for model in (read_models(given) if given else [])]
 
 
-def read_asked(
-    recipe: Recipe | Mapping[str, Any] | str | Path, arguments: Mapping[str, Any]
-) -> Asked:
+def read_asked(recipe: Given, arguments: Mapping[str, Any]) -> Asked:
     """Read a search recipe; arguments that are not None override what it says under `search`.
 
     Examples
@@ -82,7 +80,7 @@ def read_asked(
     >>> asked.names("keep")
     ['age']
     """
-    content = content_given(recipe)
+    content = content_without_secrets(recipe)
     search = _table(content, "search")
     for key in search:
         if key not in _SEARCH:
@@ -101,18 +99,9 @@ def read_asked(
     return asked
 
 
-def content_given(recipe: Any) -> dict[str, Any]:
+def content_without_secrets(recipe: Given) -> dict[str, Any]:
     """Return what a recipe says, without the seeds of another run."""
-    if isinstance(recipe, Recipe):
-        content = recipe.model_dump(exclude_unset=True)
-    elif isinstance(recipe, Mapping):
-        content = dict(recipe)
-    elif isinstance(recipe, str | Path):
-        content = content_of(recipe)
-    else:
-        kind = type(recipe).__name__
-        raise BadInput(f"a recipe must be a Recipe, a dict or a path, not {kind}")
-    return {key: value for key, value in content.items() if key not in _SECRETS}
+    return {key: value for key, value in content_given(recipe).items() if key not in _SECRETS}
 
 
 def _table(content: dict[str, Any], key: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from discreet.errors import BadInput, nearest
 from discreet.recipe.recipe import Step, read_step
 from discreet.registry import find_method, parameters
+from discreet.report.words import steps_words
 from discreet.tuning.space import Option, Part, listed
-from discreet.tuning.words import steps_words
 
 # Combinations that are taken of one step, or of steps that share columns.
 MOST = 200

@@ -11,10 +11,10 @@ import pyarrow as pa
 from discreet.generalization import Hierarchy
 from discreet.perturbation.pram import MOST_CATEGORIES
 from discreet.perturbation.rank_swap import FEW as FEW_RANKS
+from discreet.report.words import level_words, steps_words
 from discreet.table.classes import encode
 from discreet.table.columns import float_values, kind_of
 from discreet.tuning.space import Option
-from discreet.tuning.words import level_words, steps_words
 
 KEPT = Option()
 REMOVED = Option(words="removed", released=False)

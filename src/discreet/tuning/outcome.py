@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.report.words import level_words
 from discreet.tuning.space import listed
-from discreet.tuning.words import level_words
 
 UNCHANGED, NOTHING, EMPTY = "unchanged", "all * (nothing left)", "all blank (nothing left)"
 # The label of every value where a hierarchy ends.

@@ -14,7 +14,7 @@ import pyarrow as pa
 from discreet import __version__
 from discreet.errors import BadInput
 from discreet.private import make_private_folder
-from discreet.recipe.recipe import Recipe
+from discreet.recipe.given import Given
 from discreet.tuning.bounds import SCORES
 from discreet.tuning.confirm import confirmed_front
 from discreet.tuning.front import Front, check_front
@@ -33,7 +33,7 @@ _SEARCHING = 0.75
 
 def search(
     table: Any,
-    recipe: Recipe | Mapping[str, Any] | str | Path,
+    recipe: Given,
     *,
     risk: Any = None,
     loss: Any = None,
@@ -62,7 +62,7 @@ def search(
     table : pandas, polars or pyarrow table, or path
         What is to be released. Of more than 20,000 rows a sample is searched, and the points of
         the front are confirmed on all.
-    recipe : Recipe, dict or path of a TOML file
+    recipe : Recipe, Roles, dict or path of a TOML file
         With roles. Steps may be left out, given, or have lists of values to choose from, such as
         ``k = [3, 5, 10]``. It may have `hierarchies` by column, and under `search` what the
         arguments here override.

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadInput
+from discreet.recipe.given import Given
 from discreet.recipe.recipe import Recipe
-from discreet.tuning.asked import Asked, content_given, read_asked
+from discreet.tuning.asked import Asked, content_without_secrets, read_asked
 from discreet.tuning.confirm import (
     BROKEN,
     REFUSED,
@@ -31,7 +32,7 @@ from discreet.tuning.vary import Varied, combinations, read_varied
 
 def sweep(
     table: Any,
-    recipe: Recipe | Mapping[str, Any] | str | Path,
+    recipe: Given,
     vary: Mapping[str, Iterable[Any] | str] | None = None,
     *,
     best: str | None = None,
@@ -55,7 +56,7 @@ def sweep(
     Parameters
     ----------
     table : pandas, polars or pyarrow table, or path
-    recipe : Recipe, dict or path of a TOML file
+    recipe : Recipe, Roles, dict or path of a TOML file
         Lists of values in its steps, such as ``k = [3, 5, 10]``, are varied too. Columns without a
         step are kept as they are.
     vary : mapping of str to list or str
@@ -102,7 +103,7 @@ def sweep(
     if target is not None:
         check_folder(target, force, KIND)
     started = time.perf_counter()
-    content = content_given(recipe)
+    content = content_without_secrets(recipe)
     steps, varied = read_varied(content.get("steps", []), vary or {})
     tries = _tries(read_asked({**content, "steps": []}, {}), steps, varied)
     first = next(one.steps for one in tries if one.recipe is not None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from discreet.errors import BadInput, nearest
 from discreet.flow.identifiers import refuse_identifiers
 from discreet.generalization import Hierarchy
 from discreet.generalization.privacy import confidential_columns, read_models
+from discreet.recipe.given import Given
 from discreet.recipe.recipe import Recipe
 from discreet.registry import find_method
 from discreet.table.columns import kind_of
@@ -77,7 +77,7 @@ class Task:
 
 def read_task(
     table: Any,
-    recipe: Recipe | Mapping[str, Any] | str | Path,
+    recipe: Given,
     *,
     risk: Any = None,
     loss: Any = None,
@@ -94,7 +94,7 @@ def read_task(
     Parameters
     ----------
     table : pandas, polars or pyarrow table, or path
-    recipe : Recipe, dict or path of a TOML file
+    recipe : Recipe, Roles, dict or path of a TOML file
         With roles; steps may be left out, given, or have lists of values to choose from. It may
         have `hierarchies` by column, and under `search` what the arguments here override.
     risk, loss : str, float or callable, optional

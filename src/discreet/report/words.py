@@ -18,6 +18,14 @@ _SAID: dict[str, tuple[str, tuple[str, ...]]] = {
         ("k",),
     ),
     "shuffle": ("shuffled", ()),
+    "base": ("rounded to multiples of {base:g}", ("base",)),
+    "mdav": ("averaged in groups of {k} or more", ("k",)),
+    "porop": ("replaced by a smooth curve with noise", ()),
+    "lirop": ("replaced by straight lines with noise", ()),
+    "ipso": ("replaced by random values that fit the other columns", ()),
+    "date-shift": ("moved by up to {days} days", ("days",)),
+    "anatomy": ("in a table of its own, by groups with {l} or more values", ("l",)),
+    "generalize-items": ("with items made coarser or left out", ()),
 }
 _NOISE = {
     "additive": "noise of {} of the standard deviation",
@@ -71,6 +79,24 @@ def step_words(step: Mapping[str, Any]) -> str:
         if key not in (*said, *_UNSAID) and not isinstance(value, Mapping)
     ]
     return f"{words} ({', '.join(more)})" if more else words
+
+
+def step_in_short(step: Mapping[str, Any]) -> str:
+    """Say what a step makes of a column, without its finer parameters.
+
+    Examples
+    --------
+    >>> step_in_short({"method": "microaggregation", "k": 5, "algorithm": "mdav"})
+    'averaged together over groups of 5 or more records'
+    >>> step_in_short({"method": "top-bottom", "upper": 5000.0})
+    'with values above 5000 set to it'
+    """
+    if step["method"] == "top-bottom":
+        ends = {"below": step.get("lower"), "above": step.get("upper")}
+        said = [f"{side} {end:.12g}" for side, end in ends.items() if isinstance(end, int | float)]
+        if said:
+            return f"with values {' or '.join(said)} set to it"
+    return _in_short(step)[0]
 
 
 def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:

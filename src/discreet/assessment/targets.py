@@ -1,0 +1,81 @@
+"""What the figures of an assessment are held against, where the recipe states it.
+
+A recipe that asks for k = 5 accepts a chance of one in five, and a class of five: its own figures
+are the guide values then, and the built-in ones are for recipes that state none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.assessment.catalogue import measures
+from discreet.measure import AVERAGE, LARGEST, Guide
+from discreet.recipe.recipe import Recipe, Step
+
+# What is found of whole households is nothing that k says.
+_BEYOND_K = ("household",)
+
+
+def targets_of(recipe: Recipe) -> dict[str, Guide | None]:
+    """Return the guide values of figures by name that a recipe sets; None where it accepts all.
+
+    Examples
+    --------
+    >>> model = {"model": "k-anonymity", "k": 4}
+    >>> step = {"method": "mondrian", "columns": ["age"], "privacy": [model]}
+    >>> found = targets_of(Recipe.from_dict({"roles": {"quasi": ["age"]}, "steps": [step]}))
+    >>> found["attackers.prosecutor"].value, found["class_sizes.smallest"].value
+    (0.25, 4)
+    >>> found["class_sizes.under_5"] is None
+    True
+    """
+    found: dict[str, Guide | None] = {}
+    k = max((k for step in recipe.steps if (k := _class_size(step, recipe))), default=1)
+    if k > 1:
+        counts = recipe.counted_as
+        found["class_sizes.smallest"] = Guide(k, f"The recipe asks for k = {k}.", "recipe")
+        for least, key in ((2, "unique"), (3, "under_3"), (5, "under_5")):
+            said = f"With k = {k}, a class has {k} {counts} or more."
+            found[f"class_sizes.{key}"] = Guide(0, said, "recipe") if least <= k else None
+        share = Guide(1 / k, f"With k = {k}, nobody is found with a chance above 1/{k}.", "recipe")
+        found |= dict.fromkeys(_chances(), share)
+    for step in recipe.steps:
+        for model in _models(step):
+            if model.model == "l-diversity" and model.kind == "distinct":
+                said = f"The recipe asks for l = {model.l} in '{model.column}'."
+                found[f"l of {model.column}"] = Guide(model.l, said, "recipe")
+            if model.model == "alpha-k-anonymity":
+                said = f"The recipe asks for alpha = {model.alpha:g} in '{model.column}'."
+                found[f"alpha of {model.column}"] = Guide(model.alpha, said, "recipe")
+    return found
+
+
+def _chances() -> Iterator[str]:
+    """Name the figures that are a chance to find somebody."""
+    for measure in measures("risk").values():
+        for figure in measure.figures:
+            if figure.guide in (LARGEST, AVERAGE) and figure.key not in _BEYOND_K:
+                yield f"{measure.name}.{figure.key}" if figure.key else measure.name
+
+
+def _models(step: Step) -> list[Any]:
+    method = step.build()
+    return method.models if step.promise and method.promise == "privacy-models" else []
+
+
+def _class_size(step: Step, recipe: Recipe) -> int | None:
+    """Return the k that a step promises of classes by all quasi columns, a null being a value."""
+    # Columns that are not released nobody can look for.
+    if not step.promise or not {*recipe.roles.quasi} <= {*step.columns}:
+        return None
+    method = step.build()
+    if method.promise == "privacy-models":
+        return max([model.k for model in method.models if hasattr(model, "k")], default=None)
+    alone = not (getattr(method, "combinations", None) or getattr(method, "subsets", None))
+    if method.promise == "k-per-tuple" or (
+        method.promise == "local-suppression" and method.null_policy == "value" and alone
+    ):
+        k = getattr(method, "k", None)
+        return k if isinstance(k, int) else None
+    return None

@@ -1,0 +1,248 @@
+"""What each column became, in words: its levels with their labels, its values, what is gone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.report.page import named, share, shortened
+from discreet.report.words import level_words, step_in_short
+
+Facts = Mapping[str, Any]
+_NAMES = {"household": "replaced by random numbers", "pseudonyms": "replaced by pseudonyms"}
+UNCHANGED, DROPPED, STAR = "unchanged", "dropped", "*"
+# Labels of a level that are listed; more are counted.
+MOST_LABELS = 4
+# A share of cells from which a column is told to be removed.
+MOST = 0.5
+
+
+def columns_of(facts: Facts) -> list[dict[str, Any]]:
+    """Say of each column of the input what it became.
+
+    Returns one entry a column: `column`, `role`, `became` (in words, with its figures), `how` (the
+    same without figures, by which columns can be told together), `starred` and `blanked` (shares
+    of the released cells, or None) and `values` (how many there were and are, or None).
+    """
+    log = facts.get("log")
+    if not log:
+        return []
+    return [_column(facts, log, name) for name in log["input"]["columns"]]
+
+
+def _column(facts: Facts, log: Facts, name: str) -> dict[str, Any]:
+    role = log["roles"].get(name, "insensitive")
+    entry: dict[str, Any] = {"column": name, "role": role, "starred": None, "blanked": None}
+    entry["values"] = None
+    if name in log["dropped"]:
+        return entry | {"became": DROPPED, "how": DROPPED}
+    if role in _NAMES:
+        return entry | {"became": _NAMES[role], "how": _NAMES[role]}
+    figures = ((facts.get("assessment") or {}).get("figures") or {}).get("columns", {})
+    own = figures.get(name, {})
+    entry["values"] = own.get("values")
+    entry["blanked"] = blanked_share(log, name)
+    words: list[str] = []
+    how: list[str] = []
+    for asked, decided, done in _steps(facts, log, name):
+        told, alike, starred = _step(asked, decided, done, name)
+        words += told
+        how += alike
+        if starred is not None:
+            entry["starred"] = starred
+    if entry["starred"] is None and own.get("starred"):
+        entry["starred"] = own["starred"]
+    if entry["blanked"]:
+        words.append(f"blank for {share(entry['blanked'])}")
+        how.append("some cells blank")
+    if not log["changed_cells"].get(name) and not entry["blanked"]:
+        words, how = [], []
+    elif how and entry["values"] and not entry["starred"] and own.get("kind") != "categorical":
+        before, after = entry["values"]
+        if before != after:
+            words.insert(0, f"{after:,} values ({before:,} before)")
+    became, alike = (", ".join(said) or UNCHANGED for said in (words, how))
+    return entry | {"became": became, "how": alike}
+
+
+def blanked_share(log: Facts, name: str) -> float | None:
+    """Return the share of a column's cells that were emptied, of records or one by one."""
+    cells = (log.get("suppressed") or {}).get("blanked_cells", {}).get(name, 0)
+    cells += sum(step.get("blanked", {}).get(name, 0) for step in log["steps"])
+    return cells / max(1, log["input"]["rows"]) if cells else None
+
+
+def gone_share(entry: Facts) -> float:
+    """Return the share of a column's cells of which nothing is left."""
+    return min(1.0, (entry["starred"] or 0.0) + (entry["blanked"] or 0.0))
+
+
+def _steps(facts: Facts, log: Facts, name: str) -> Iterator[tuple[Facts, Facts, Facts]]:
+    recipe, plan = facts.get("recipe"), facts.get("plan")
+    if recipe and plan:
+        for step in zip(recipe["steps"], plan["steps"], log["steps"], strict=True):
+            if name in step[0]["columns"]:
+                yield step
+
+
+def _step(
+    asked: Facts, decided: Facts, done: Facts, name: str
+) -> tuple[list[str], list[str], float | None]:
+    """Say what a step made of a column, with and without figures, and the share that is `*`."""
+    joint = decided.get("joint", {})
+    if joint.get("kind") == "generalize":
+        parts, starred = _levels(asked, joint, done, name)
+        return [_shares(parts, starred)], [_alike(parts, starred)], starred
+    if joint.get("kind") == "mondrian":
+        return _ranges(joint, name)
+    if joint.get("kind") == "local-suppression":
+        return [], [], None
+    words = step_in_short(asked)
+    return [words], [words], None
+
+
+def levels_of(asked: Facts, joint: Facts, done: Facts, name: str) -> list[tuple[str, float]]:
+    """Return the levels of a column in words with their share of the records, the finest first.
+
+    What is `*` is the last; records that are left out of the file do not count.
+    """
+    parts, starred = _levels(asked, joint, done, name)
+    return [*parts, *([(STAR, starred)] if starred else [])]
+
+
+def _levels(
+    asked: Facts, joint: Facts, done: Facts, name: str
+) -> tuple[list[tuple[str, float]], float]:
+    labels = joint["hierarchies"][name]["labels"]
+    top = len(labels) - 1
+    records: Counter[int] = Counter()
+    used: dict[int, set[int]] = {}
+    if "recoded" in done:
+        level = done["recoded"][name]
+        records[level] = 1
+        used[level] = set(range(len(labels[level])))
+    for group in joint["groups"] if "recoded" not in done else ():
+        if group["treatment"] == "append":
+            records[0] += group["rows"]
+        elif not group["left_out"]:
+            records[top] += group["suppressed"]
+        for one in group["rounds"]:
+            level = one["levels"][name]
+            records[level] += int(np.sum(one["sizes"]))
+            used.setdefault(level, set()).update(np.unique(one["classes"][name]).tolist())
+    total = max(1, sum(records.values()))
+    spec = (asked.get("hierarchies") or {}).get(name)
+    spec = spec if isinstance(spec, Mapping) else {"kind": "table"}
+    parts = [
+        (
+            level_said(
+                spec, level, [str(labels[level][i]) for i in sorted(used[level]) if i >= 0], name
+            ),
+            records[level] / total,
+        )
+        for level in sorted(records)
+        if level < top and records[level]
+    ]
+    return parts, records[top] / total
+
+
+def level_said(spec: Facts, level: int, labels: Sequence[str], name: str) -> str:
+    """Say a level of a hierarchy with the labels that are in use there.
+
+    Examples
+    --------
+    >>> level_said({"kind": "table"}, 1, ["0-19", "20-39"], "age")
+    '20-year groups (0-19 and 20-39)'
+    >>> level_said({"kind": "table"}, 1, ["coast", "plain", "hills"], "region")
+    '3 groups (coast, plain and hills)'
+    """
+    if not level:
+        return UNCHANGED
+    words = level_words(spec, level, labels, name).removeprefix("in ").replace(" broader", "")
+    most = len(labels) if len(labels) <= MOST_LABELS + 1 else MOST_LABELS
+    return f"{words} ({named(labels, most)})" if labels else words
+
+
+def _shares(parts: Sequence[tuple[str, float]], starred: float) -> str:
+    """Say levels with their shares; a single one without."""
+    if not parts:
+        return "removed (* for everyone)"
+    star = f"* for {share(starred)}"
+    if len(parts) == 1:
+        said = parts[0][0]
+        if starred >= MOST:
+            return f"removed (*) for {share(starred)}, else {said}"
+        return f"{said}, {star}" if starred else said
+    # The labels of several levels would be a table.
+    told = [f"{_short(said)} for {share(part)}" for said, part in parts]
+    if starred >= MOST:
+        return ", ".join([f"removed (*) for {share(starred)}", *told])
+    return ", ".join([*told, *([star] if starred else [])])
+
+
+def _alike(parts: Sequence[tuple[str, float]], starred: float) -> str:
+    said = [_short(one) for one, _ in parts]
+    return ", ".join([*said, *(["some *"] if starred and parts else [])]) or "removed (*)"
+
+
+def _short(said: str) -> str:
+    said = said.partition(" (")[0]
+    return "as it was" if said == UNCHANGED else said
+
+
+def _ranges(joint: Facts, name: str) -> tuple[list[str], list[str], float | None]:
+    """Say how many ranges or sets of values there are, and how many records have `*`."""
+    own = joint["labels"][name]
+    texts = np.asarray(own["labels"], dtype=object)
+    label, sizes = np.asarray(own["label"]), np.asarray(joint["sizes"], dtype=np.float64)
+    suppressed = sum(group["suppressed"] for group in joint["groups"] if not group["left_out"])
+    total = max(1.0, float(sizes.sum()) + suppressed)
+    shown = [i for i in np.unique(label[label >= 0]) if texts[i] != STAR]
+    there = np.isin(label, shown) | (label < 0)
+    starred = (float(sizes[~there].sum()) + suppressed) / total
+    if not shown:
+        return ["removed (* for everyone)"], ["removed (*)"], starred
+    what = "ranges" if "lower" in own else "sets of values"
+    several = sum(any(mark in str(texts[i]) for mark in ("-", " to ", ", ")) for i in shown)
+    single = len(shown) - several
+    said = (
+        f"{several:,} {what}" if not single else f"{several:,} {what} and {single:,} single values"
+    )
+    said = UNCHANGED if not several else said
+    star = [f"* for {share(starred)}"] if starred else []
+    return [", ".join([said, *star])], [what], starred
+
+
+def grouped(entries: Sequence[Facts], most: int) -> list[tuple[str, str]]:
+    """Lay columns out in at most some lines: the columns, and what they became.
+
+    Columns that became the same are told together; where that is too long, those that were treated
+    alike, and then the last ones only by number.
+    """
+    order = sorted(entries, key=lambda one: _rank(one))
+    for key in ("became", "how"):
+        lines: dict[str, list[str]] = {}
+        for entry in order:
+            lines.setdefault(entry[key], []).append(entry["column"])
+        if len(lines) <= most:
+            break
+    said = [(named(names, 6), how) for how, names in lines.items()]
+    if len(said) > most:
+        rest = [name for names in list(lines.values())[most - 1 :] for name in names]
+        said = [*said[: most - 1], (named(rest, 4), "in the report")]
+    return said
+
+
+def _rank(entry: Facts) -> tuple[int, bool]:
+    """Treated columns come first, then what is as it was, then what is not there."""
+    rank = {UNCHANGED: 1, DROPPED: 2}.get(entry["became"], 0)
+    return rank, not rank and entry["role"] != "quasi"
+
+
+def most_gone(entries: Sequence[Facts]) -> list[tuple[str, float]]:
+    """Return the columns of which most cells are gone, with that share, the worst first."""
+    gone = [(shortened(one["column"]), gone_share(one)) for one in entries]
+    return sorted(((c, part) for c, part in gone if part >= MOST), key=lambda one: -one[1])

@@ -1,0 +1,374 @@
+"""The decision page: whether the target is met, what became of the columns, and what to do next.
+
+Made from the facts of the internal report alone: at the top of the page and in the terminal.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from discreet.report.became import columns_of, gone_share, grouped, most_gone
+from discreet.report.measures import asked, guided, label, measured, met, told
+from discreet.report.page import counted, figure, named, share, shortened
+
+Facts = Mapping[str, Any]
+# Lines of the terminal, with those on where the files are.
+MOST_LINES, CLOSING = 25, 3
+_MARGIN = 10
+# What is shown of each part, from the most to the least, until it fits.
+_ROOM = [
+    {"columns": 9, "riskiest": 2, "warnings": 3, "lines": 3},
+    {"columns": 8, "riskiest": 2, "warnings": 2, "lines": 2},
+    {"columns": 7, "riskiest": 1, "warnings": 1, "lines": 2},
+    {"columns": 5, "riskiest": 1, "warnings": 1, "lines": 1},
+    {"columns": 3, "riskiest": 1, "warnings": 1, "lines": 1},
+]
+MOST_RISKY = 10
+_MODELS = {
+    r"k-anonymity \(k = (\S+)\)": "{0}-anonymity",
+    r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?\)": "{0}-diversity of {1}",
+    r"t-closeness \(t = ([^,)]+), column = ([^,)]*).*\)": "{0}-closeness of {1}",
+}
+_PROMISE = re.compile(
+    r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness)\b.* over |k = .*? per |"
+    r"k = .*? over |a risk of .* over "
+)
+
+
+def decision(facts: Facts) -> dict[str, Any]:
+    """Gather what a board decides by.
+
+    Parameters
+    ----------
+    facts : dict
+        As `internal_report` takes them; whatever is missing is not told.
+
+    Returns
+    -------
+    dict
+        `verdict` (`passed`, `said`, `targets`), `columns`, `drivers`, `riskiest`, `cost`, `next`,
+        `next_not_tried` and `warnings`, as plain data.
+
+    Examples
+    --------
+    >>> decision({"check": {"findings": []}})["verdict"]["said"]
+    'Not judged: no target is stated, and nothing was measured.'
+    """
+    figures = (facts.get("assessment") or {}).get("figures") or {}
+    log = facts.get("log") or {}
+    columns = columns_of(facts)
+    return {
+        "verdict": _verdict(facts),
+        "columns": columns,
+        "drivers": [one for one in figures.get("drivers") or () if one.get("after") is not None],
+        "riskiest": list(figures.get("riskiest") or ())[:MOST_RISKY],
+        "cost": list(_cost(facts, columns))[:3],
+        "next": log.get("next"),
+        "next_not_tried": log.get("next_not_tried"),
+        "warnings": _warnings(facts),
+    }
+
+
+# The verdict
+
+
+def _verdict(facts: Facts) -> dict[str, Any]:
+    promised = list(_promised(facts.get("check") or {"findings": []}))
+    rows, failed = guided(facts.get("assessment") or {})
+    sources = [row["guide"].get("by", "guide value") for row in rows]
+    measured_ = [
+        {"what": label(row), "source": by, "met": bool(met(row)), "said": _reached(row)}
+        for row, by in zip(rows, sources, strict=True)
+    ]
+    # What the recipe or its policy asks of all quasi columns decides; this report's own guide
+    # values do where nobody stated a target.
+    stated = any(by != "guide value" for by in sources)
+    missed = [one for one in promised if one["met"] is False]
+    beyond = [row for row in failed if not stated or row["guide"].get("by") != "guide value"]
+    beside = [row for row in failed if row not in beyond]
+    passed = None if not promised and not rows else not (missed or beyond)
+    said = _said(passed, promised, missed, rows, beyond)
+    return {
+        "passed": passed,
+        "said": said + _beside(beside, facts),
+        "targets": promised + measured_,
+    }
+
+
+def _promised(check: Facts) -> Iterator[dict[str, Any]]:
+    """Return what the recipe promises of people, as the check found it."""
+    seen = set()
+    for finding in check["findings"]:
+        promise = finding["promise"].removesuffix(", within each group by nulls")
+        if finding["status"] == "weak" or promise in seen or not _PROMISE.match(promise):
+            continue
+        seen.add(promise)
+        met_ = {"verified": True, "broken": False}.get(finding["status"])
+        yield {
+            "what": _what(promise),
+            "source": "recipe",
+            "met": met_,
+            "said": finding["detail"],
+        }
+
+
+def _what(promise: str) -> str:
+    """Name a target: 5-anonymity, 3-diversity of disease.
+
+    Examples
+    --------
+    >>> _what("l-diversity (l = 3, column = disease, kind = distinct) over age, sex")
+    '3-diversity of disease'
+    >>> _what("k = 10 per value in column 'income'")
+    "k = 10 per value in column 'income'"
+    """
+    for pattern, words in _MODELS.items():
+        if found := re.match(pattern, promise):
+            return words.format(*found.groups())
+    return promise.partition(" over ")[0]
+
+
+def _reached(row: Facts) -> str:
+    return f"{told(row, row['after'])} ({asked(row)})"
+
+
+def _said(
+    passed: bool | None,
+    promised: Sequence[Facts],
+    missed: Sequence[Facts],
+    rows: Sequence[Facts],
+    beyond: Sequence[Facts],
+) -> str:
+    if passed is None:
+        return "Not judged: no target is stated, and nothing was measured."
+    if passed:
+        names = list(dict.fromkeys(one["what"] for one in promised if one["met"]))
+        if not names:
+            return f"PASS: all {counted(len(rows), 'guide value')} are met; the recipe states none."
+        held = f"PASS: {named(names, 3)} {'holds' if len(names) == 1 else 'hold'}"
+        largest = next((r for r in rows if r["name"] == "attackers.prosecutor"), None)
+        reached = f"; largest risk of a record {told(largest, largest['after'])}" if largest else ""
+        return f"{held}, as the recipe asks{reached}."
+    found = [f"{one['what']} ({one['said']})" for one in missed]
+    found += [f"{label(row)} {_reached(row)}" for row in beyond]
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    total = len(promised) + len(rows)
+    many = f"{len(found)} of {counted(total, 'target')} {'is' if len(found) == 1 else 'are'} missed"
+    return f"FAIL: {many}: {'; '.join(found[:3])}{more}."
+
+
+def _beside(rows: Sequence[Facts], facts: Facts) -> str:
+    """Say what is beyond a guide value though the recipe's own target is met."""
+    found = [f"{label(row)} {_reached(row)}" for row in rows]
+    if not found:
+        return ""
+    more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+    return f" But look at {'; '.join(found[:2])}{more}."
+
+
+# The cost
+
+
+def _cost(facts: Facts, columns: Sequence[Facts]) -> Iterator[dict[str, str]]:
+    """Say what it cost, the most telling figures first."""
+    log = facts.get("log")
+    if log:
+        yield {"what": "gone", "said": _gone(log, columns)}
+        yield from _losses(log)
+    rows = {
+        row["name"]: row
+        for row in measured(facts.get("assessment") or {}, "utility")
+        if row["after"] is not None
+    }
+    if (moved := rows.get("il1s")) is not None:
+        names = list(facts["assessment"]["utility"]["il1s"].get("columns", {}))
+        which = f" ({named(names, 3)})" if names else ""
+        said = (
+            f"numbers{which} move by {moved['after'] * 2**0.5:.2g} standard deviations on average"
+        )
+        yield {"what": "numbers", "said": said}
+    if (tables := rows.get("contingency_loss")) is not None:
+        said = f"two-way tables are off by {share(tables['after'])} of the records"
+        yield {"what": "tables", "said": said}
+    if (r := rows.get("mean_absolute_correlation")) is not None:
+        said = f"correlations average {r['before']:.2f} before and {r['after']:.2f} after"
+        yield {"what": "correlations", "said": said}
+    if log:
+        cells = sum(log["changed_cells"].values())
+        total = max(1, len(log["changed_cells"]) * log["input"]["rows"])
+        yield {"what": "cells", "said": f"{share(cells / total)} of the released cells differ"}
+
+
+def _gone(log: Facts, columns: Sequence[Facts]) -> str:
+    treated = [one for one in columns if one["column"] in log["changed_cells"]]
+    part = sum(map(gone_share, treated)) / max(1, len(treated))
+    said = f"{share(part)} of the released cells are * or blank"
+    if worst := most_gone(treated):
+        said += f" ({', '.join(f'{name} {share(one)}' for name, one in worst[:3])})"
+    records = (log.get("suppressed") or {}).get("records", 0)
+    if records:
+        said += f"; {counted(records, 'record')} of {log['input']['rows']:,} suppressed"
+        gone = log["suppressed"]["left_out"]
+        said += f", {gone:,} of them left out" if gone else ""
+    return said
+
+
+def _losses(log: Facts) -> Iterator[dict[str, str]]:
+    for step in log["steps"]:
+        if "quality" in step:
+            quality = step["quality"]
+            said = f"{quality['model']} {figure(quality['value'])} by generalization"
+            searches = step.get("searches", ())
+            # Of local recoding each round is the best, and not all of them together.
+            if searches and all(
+                one["gap"] == 0 and one["round"] == 1 and "drawn" not in one for one in searches
+            ):
+                said += ", proven the least that keeps the target"
+            yield {"what": "generalization", "said": said}
+
+
+def _warnings(facts: Facts) -> list[str]:
+    """Return warnings, what is weak first."""
+    log, check = facts.get("log") or {}, facts.get("check") or {}
+    found = list(dict.fromkeys(log.get("warnings", ())))
+    known = " ".join(found)
+    for one in check.get("findings", ()):
+        if one["status"] == "weak" and one["detail"] not in known:
+            found.append(f"weak: {one['promise']}: {one['detail']}")
+    quasi = ", ".join(((facts.get("recipe") or {}).get("roles") or {}).get("quasi", ()))
+    if quasi.count(",") > 1:
+        found = [text.replace(quasi, "the quasi columns") for text in found]
+    return sorted(found, key=lambda text: not text.startswith("weak:"))
+
+
+# In words, for page and terminal
+
+
+def driver_words(drivers: Sequence[Facts], most: int = 4) -> str:
+    """Say which columns drive the risk.
+
+    Examples
+    --------
+    >>> driver_words([{"column": "job", "before": 0.41, "after": 0.38},
+    ...               {"column": "age", "before": 0.2, "after": 0.3}])
+    'job 38 % (41 % before), age 30 % (20 % before)'
+    """
+    return ", ".join(
+        f"{shortened(one['column'])} {share(one['after'])}"
+        + (f" ({share(one['before'])} before)" if one.get("before") is not None else "")
+        for one in drivers[:most]
+    )
+
+
+def record_words(record: Facts) -> str:
+    """Say why a record is at risk: its values, and the smallest set of them that tells.
+
+    Examples
+    --------
+    >>> record_words({"row": 7, "risk": 1.0, "class": 1, "values": {"age": "61", "sex": "f"},
+    ...               "unique_on": ["age"], "rarest": ["age"], "among": 1})
+    'unique on age (61)'
+    >>> record_words({"row": 7, "risk": 0.2, "class": 5, "values": {"age": "60-79"},
+    ...               "unique_on": None, "rarest": ["age"], "among": 5})
+    '5 share age (60-79)'
+    """
+    values = record.get("values") or {}
+    if record.get("unique_on"):
+        return f"unique on {_with_values(record['unique_on'], values)}"
+    if record.get("rarest"):
+        return f"{record['among']:,} share {_with_values(record['rarest'], values)}"
+    return ", ".join(f"{shortened(c)} {figure(v)}" for c, v in values.items())
+
+
+def _with_values(names: Sequence[str], values: Facts) -> str:
+    said = [
+        f"{shortened(name)} ({shortened(str(values[name]))})"
+        if values.get(name) is not None
+        else shortened(name)
+        for name in names
+    ]
+    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+
+
+def next_words(found: Mapping[str, Any]) -> list[str]:
+    """Say what to do next, by what was tried; nothing where nothing is known."""
+    if found.get("next") is None:
+        why = found.get("next_not_tried")
+        return [f"not tried: {why}"] if why else []
+    if not found["next"]:
+        return ["no single change that was tried is better"]
+    return [_change(one) for one in found["next"]]
+
+
+def _change(one: Facts) -> str:
+    (risk, then), (loss, after) = one["risk"], one["loss"]
+    gain = after - loss
+    sample = f", in a sample of {one['sample']:,}" if one.get("sample") else ""
+    return (
+        f"{one['change']}: {one['measure']} {share(risk)} -> {share(then)}, "
+        f"loss {gain:+.2g}{sample}"
+    )
+
+
+# The terminal
+
+
+def decision_lines(
+    found: Mapping[str, Any], width: int = 100, most: int = MOST_LINES - CLOSING
+) -> list[str]:
+    r"""Lay the page out for a terminal, in at most so many lines of at most this width.
+
+    Examples
+    --------
+    >>> print(*decision_lines(decision({"check": {"findings": []}})), sep="\n")
+    Verdict   Not judged: no target is stated, and nothing was measured.
+    """
+    width = max(60, min(width, 120))
+    for room in _ROOM:
+        lines = [line for part in _parts(found, room) for line in _wrapped(*part, width, room)]
+        if len(lines) <= most:
+            return lines
+    return [*lines[: most - 1], f"{'':{_MARGIN}}more with --verbose"]
+
+
+def _parts(found: Mapping[str, Any], room: Facts) -> Iterator[tuple[str, list[str]]]:
+    yield "Verdict", [found["verdict"]["said"]]
+    columns = grouped(found["columns"], room["columns"])
+    yield "Columns", [f"{names}: {how}" for names, how in columns]
+    if found["drivers"]:
+        yield "Risk from", [driver_words(found["drivers"])]
+    yield "Riskiest", list(_riskiest(found["riskiest"], room["riskiest"]))
+    yield "Cost", [one["said"] for one in found["cost"]]
+    yield "Next", next_words(found)[:1]
+    warnings = found["warnings"]
+    shown = warnings[: room["warnings"]]
+    more = len(warnings) - len(shown)
+    yield "Warnings", [*shown, *([f"{more} more with --verbose"] if more else [])]
+
+
+def _riskiest(records: Sequence[Facts], most: int) -> Iterator[str]:
+    told_ = [one for one in records if record_words(one)][:most]
+    for one in told_:
+        yield f"row {one['row']:,}, {share(one['risk'])}: {record_words(one)}"
+    more = len(records) - len(told_)
+    if told_ and more:
+        yield f"{more} more in the report"
+
+
+def _wrapped(name: str, texts: Sequence[str], width: int, room: Facts) -> Iterator[str]:
+    """Write a part with its name in the margin; a long text ends in dots."""
+    first = name
+    for text in texts:
+        lines = textwrap.wrap(
+            text.replace(" %", "\xa0%"),  # a figure stays with its sign
+            width - _MARGIN,
+            max_lines=4 if name == "Verdict" else room["lines"],
+            placeholder=" …",
+            break_on_hyphens=False,
+        )
+        for line in lines:
+            yield f"{first:<{_MARGIN}}{line}".replace("\xa0", " ")
+            first = ""

@@ -1,0 +1,3 @@
+from tests.friction.run import write_pages
+
+write_pages()
