@@ -89,7 +89,10 @@ def protect(
     ],
     format: Annotated[
         str | None,
-        typer.Option(help="csv, parquet, xlsx, sav, dta, ... (parquet for Parquet, else csv)."),
+        typer.Option(
+            help="csv, parquet, xlsx, sav, dta, ... (parquet for Parquet, else csv); several with "
+            "commas."
+        ),
     ] = None,
     force: options.Force = False,
     csv_safe: Annotated[
@@ -146,6 +149,7 @@ def _print_release(
             {
                 "table": str(written),
                 **second,
+                "tables": [str(path) for path in show.tables(release, written)],
                 "decision": decision(release.facts(assessment=assessment)),
                 "log": release.log,
                 "check": release.check.to_dict(),

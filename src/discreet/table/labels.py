@@ -244,7 +244,8 @@ def coded(own: pa.Field, column: pa.ChunkedArray, program: str) -> tuple[pa.Fiel
     number = pa.array(list(labels.codes.values()), pa.int64())
     numbers = pc.if_else(star, None, pa.chunked_array([number.take(place.combine_chunks())]))
     values: dict[Any, str] = {n: labels.values.get(t, t) for t, n in labels.codes.items()}
-    nulls, missing = None, ()
+    nulls: pa.Array | None = None
+    missing: tuple[Any, ...] = ()
     if STAR in labels.codes:
         code: Any = float(labels.codes[STAR]) if program == "sav" else _LETTER
         del values[labels.codes[STAR]]
