@@ -13,6 +13,7 @@ from pyarrow import parquet
 from discreet import check_release, protect
 from discreet.check.findings import Finding
 from discreet.check.original import APPLIED
+from discreet.errors import BadInput
 from discreet.table.labels import Labels, labels_of, with_labels
 
 SEX = {1: "Male", 2: "Female"}
@@ -214,3 +215,20 @@ def test_numbers_without_labels_are_no_codes(tmp_path):
     release = protect(table, recipe(["age"], {"age": 0}, suppression_limit=0.2))
     frame, _ = pyreadstat.read_sav(str(release.save(tmp_path / "out", format="sav")))
     assert sorted(set(frame["age"])) == ["*", "30", "40"]
+
+
+# Hierarchies of labels
+
+
+def test_a_hierarchy_of_labels_says_which_codes_to_write(coded):
+    asked = recipe(["sex"], {"sex": 1})
+    tree = {"people": ["Male", "Female"]}
+    asked["steps"][0]["hierarchies"] = {"sex": {"kind": "groups", "tree": tree}}
+    said = (
+        r"step 1 \(generalize\): the hierarchy of 'sex' lists 'Male', which is the label of the code "
+        "1; write 1, which the column holds"
+    )
+    with pytest.raises(BadInput, match=said):
+        protect(coded, asked)
+    asked["steps"][0]["hierarchies"]["sex"]["tree"] = {"people": ["1", "2"]}
+    assert set(protect(coded, asked).table["sex"].to_pylist()) == {"people"}
