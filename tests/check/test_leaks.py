@@ -10,7 +10,7 @@ import discreet
 from discreet.check import leaks
 from discreet.engines.memory import MemoryFrame
 from discreet.errors import BrokenPromise
-from discreet.recipe.recipe import as_recipe
+from discreet.recipe.given import as_recipe
 
 N = 3000
 
@@ -87,9 +87,7 @@ def test_a_weight_gives_the_region_back():
         "'weight' tells the original value of 3,000 of 3,000 records; drop or round it, generalize "
         "it together with 'region', or accept it with allow_leaks = ['region']"
     )
-    assert refused(table, rules) == [
-        f"        broken: nothing released gives 'region' away ({said})"
-    ]
+    assert refused(table, rules) == [f"  broken: nothing released gives 'region' away ({said})"]
     # What is accepted is told all the same.
     found = of_leaks(release.check)
     assert [f.status for f in found] == ["verified", "verified"]

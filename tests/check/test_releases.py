@@ -13,7 +13,7 @@ import discreet
 from discreet import check_release, read_table, write_table
 from discreet.check.evidence import Evidence
 from discreet.check.rows import comparing_of
-from discreet.recipe.recipe import as_recipe
+from discreet.recipe.given import as_recipe
 
 
 def table(nulls=2, alone=2, n=240):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def _people(n: int, seed: int) -> pd.DataFrame:
         {
             "sex": draw.choice([1, 2], n),
             "age": age,
-            "region": draw.choice(sum(REGIONS.values(), []), n, p=_falling(8)),
+            "region": draw.choice([*chain(*REGIONS.values())], n, p=_falling(8)),
             "school": np.clip(draw.poisson(1.5, n) + 1, 1, 4),
             "income": np.round(draw.lognormal(7.5, 0.6, n), 2),
             "weight": np.round(draw.uniform(20, 90, n), 1),
@@ -258,7 +259,10 @@ CASES: dict[str, Case] = {
     "companies": Case(
         _csv(_companies),
         {
-            "roles": {"quasi": ["employees", "turnover", "exports"], "confidential": ["investment"]},
+            "roles": {
+                "quasi": ["employees", "turnover", "exports"],
+                "confidential": ["investment"],
+            },
             "steps": [
                 {"method": "rank-swap", "columns": ["employees", "turnover", "exports"], "p": 8},
                 {"method": "noise", "columns": ["investment"], "scale": 0.2},
@@ -276,9 +280,7 @@ CASES: dict[str, Case] = {
                 "weight": "weight",
             },
             "steps": [
-                _generalize(
-                    [_K5], {"sex": _AUTO, "age": _AGE, "region": _REGION, "school": _AUTO}
-                ),
+                _generalize([_K5], {"sex": _AUTO, "age": _AGE, "region": _REGION, "school": _AUTO}),
                 {"method": "oma", "columns": ["income"], "k": 5},
             ],
         },
