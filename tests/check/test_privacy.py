@@ -200,7 +200,7 @@ def test_too_few_suppressed_records_left_in_are_found_out():
     table, rules = suppressing()
     release = discreet.protect(table, rules)
     rows = release.table.to_pylist()
-    stars = {name: [r[name] for r in rows[:20]] + ["*", "*"] for name in ("age", "zip")}
+    stars = {n: [str(r[n]) for r in rows[:20]] + ["*", "*"] for n in ("age", "zip")}
     report = check_release(pa.table({**stars, "ill": table["ill"]}), rules)
     assert [f.promise for f in report.having("broken")] == ["k-anonymity (k = 3) over age, zip"]
 
