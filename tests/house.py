@@ -25,7 +25,7 @@ LAYERS = [
     ["engines", "parameters"],
     ["table", "datasets"],
     ["draws"],
-    ["kernels", "clock", "errors", "private", "threads", "trace", "_estimator"],
+    ["kernels", "cgroups", "clock", "errors", "private", "threads", "trace", "_estimator"],
 ]
 Graph = Mapping[str, Mapping[str, set[str]]]
 

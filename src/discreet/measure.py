@@ -147,6 +147,11 @@ def _linked(t: Facts) -> None:
         )
 
 
+def _indicators(t: Facts) -> None:
+    if not t.recipe.indicators:
+        raise LeftOut("the recipe has no indicators")
+
+
 def _changed_categories(t: Facts) -> None:
     if not t.changed_categories:
         raise LeftOut("no column of categories differs")
@@ -168,5 +173,6 @@ NEEDS: dict[str, Callable[[Facts], object]] = {
     "a target": target_of,
     "households": _households,
     "linked rows": _linked,
+    "indicators": _indicators,
     "all rows": lambda t: t.rows(),
 }

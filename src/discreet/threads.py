@@ -5,11 +5,16 @@ Plain threads, not numba's own, which end the process after a fork or with a sec
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeVar
+
+from discreet import cgroups
 
 Result = TypeVar("Result")
 
@@ -62,7 +67,14 @@ def spread(function: Callable[..., Result], items: Iterable[tuple[Any, ...]]) ->
 
 
 def cores() -> int:
-    """Count the cores that this process may use; only Linux tells."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
+    """Count the cores that this process may use, or a container's share of them."""
+    if hasattr(os, "sched_getaffinity"):  # On Linux.
+        return min(len(os.sched_getaffinity(0)), quota())
     return os.cpu_count() or 1
+
+
+@cache
+def quota() -> int:
+    """Return the number of threads that a control group leaves time for; read once."""
+    allowed = cgroups.processors()
+    return sys.maxsize if allowed is None else max(1, math.ceil(allowed))

@@ -217,9 +217,10 @@ def test_every_measure_can_be_asked_for_by_name():
         "household": "home", "target": "ill",
     }  # fmt: skip
     result = assess(before, after, roles, measures=list(names))
-    # No number is predicted, no released column shows which rows belong together, and no step is
-    # known of whose values could be guessed.
-    assert set(result.left_out) == {"regression_utility", "linked_rows", "informed_values"}
+    # No number is predicted, no released column shows which rows belong together, and no recipe
+    # is known: neither a step whose values could be guessed, nor indicators.
+    needing = {"regression_utility", "linked_rows", "informed_values", "indicators"}
+    assert set(result.left_out) == needing
     assert set(result.risk) | set(result.utility) == names - set(result.left_out)
     assert result.risk["individual_risk"]["basis"] == "sampling weights"
     assert result.risk["individual_risk"]["after"]["household"] > 0
@@ -378,3 +379,12 @@ def test_columns_without_a_seed_are_known_exactly():
     entry = protect(table, Recipe.from_dict(recipe)).assess().risk["informed_linkage"]
     assert entry["bits"]["age"] == pytest.approx(np.log2(10), abs=0.3)
     assert entry["after"] >= 1 / 6 - 0.05
+
+
+def test_weighted_means_stand_beside_the_plain_ones():
+    before = pa.table({"pay": [10.0, 20.0, None], "w": [1.0, 3.0, 1.0]})
+    after = before.set_column(0, "pay", pa.array([20.0, 20.0, None]))
+    found = assess(before, after, {"confidential": ["pay"], "weight": "w"}, measures=["columns"])
+    own = found.utility["columns"]["columns"]["pay"]
+    assert (own["mean"], own["weighted_mean"]) == ([15.0, 20.0], [17.5, 20.0])
+    assert "weighted mean" in found.to_html()

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -44,13 +45,16 @@ def releases(people):
     }
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12))
-def test_dominated_against_the_definition(points):
+@given(st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=12), st.booleans())
+def test_dominated_against_the_definition(points, two_sided):
     nothing = Assessment({}, {})
     given_ = [
-        Compared(str(i), [], 1, 0, nothing, float(r), None, float(c))
-        for i, (r, c) in enumerate(points)
-    ]
+        Compared(
+            str(i), [], 1, 0, nothing, float(r), None, float(c),
+            attribute=float(a) if two_sided else None,
+        )
+        for i, (r, c, a) in enumerate(points)
+    ]  # fmt: skip
     falling, rising = Figure("falling"), Figure("rising", better="more")
     # The other way round, the figures negated rank alike.
     turned = [Compared(**(vars(one) | {"risk": -one.risk})) for one in given_]
@@ -58,11 +62,13 @@ def test_dominated_against_the_definition(points):
         one.dominated for one in _ranked(given_, falling, falling)
     ]
     for i, one in enumerate(_ranked(given_, falling, falling)):
-        beaten = False
-        for j, (r, c) in enumerate(points):
-            as_good = r <= points[i][0] and c <= points[i][1]
-            better = r < points[i][0] or c < points[i][1]
-            beaten = beaten or (j != i and as_good and better)
+        mine = points[i][: 2 + two_sided]
+        others = [point[: 2 + two_sided] for j, point in enumerate(points) if j != i]
+        beaten = any(
+            all(x <= y for x, y in zip(other, mine, strict=True))
+            and any(x < y for x, y in zip(other, mine, strict=True))
+            for other in others
+        )
         assert one.dominated is beaten
 
 
@@ -130,7 +136,10 @@ def test_loss_of_what_does_not_fit_is_that_of_a_sample(tmp_path, people, release
     found = compare(tmp_path / "in.parquet", paths, engine="duckdb")
     n = found.releases[0].sampled
     assert 60 <= n < 400
-    assert f"information_loss is that of a sample of {n} of 400 records" in found.notes
+    assert (
+        f"attribute risk and information_loss are those of a sample of {n} of 400 records"
+        in found.notes
+    )
     for one in found.releases:
         assert one.loss == pytest.approx(_whole_loss(releases[one.name], people), abs=0.15)
 
@@ -191,7 +200,7 @@ def test_where_more_is_better_the_larger_figure_ranks_first():
     people = make_households(400, seed=2).select(["age", "income"])
     roles = {"quasi": ["age"], "confidential": ["income"]}
     two = {f"k{k}": protect(people, recipe(k=k, roles=roles)) for k in (3, 30)}
-    found = compare(people, two, risk="class_sizes.smallest", loss="entropy")
+    found = compare(people, two, risk="class_sizes.smallest", loss="known_bits")
     fine, coarse = found.releases
     assert fine.risk < 30 <= coarse.risk
     assert fine.loss > coarse.loss
@@ -297,3 +306,65 @@ def test_a_release_with_suppressed_records_loses_them():
     suppressed, whole = found.releases
     assert (suppressed.rows, suppressed.suppressed, whole.rows) == (100, 2, 102)
     assert whole.loss == 0 < suppressed.loss
+
+
+# Risk has two sides
+
+
+def test_what_protects_the_values_is_not_beaten_by_what_keeps_them():
+    """The quasi columns are treated alike, so that identity risk cannot tell the releases apart."""
+    rng = np.random.default_rng(5)
+    pay = rng.gamma(3, 900, 400).round(2)
+    people = pa.table({"age": rng.integers(20, 80, 400), "pay": pay})
+
+    def made(*steps):
+        ages = {"method": "oma", "columns": ["age"], "k": 20}
+        roles = {"quasi": ["age"], "confidential": ["pay"]}
+        return protect(people, {"roles": roles, "steps": [ages, *steps]})
+
+    found = compare(
+        people,
+        {
+            "near raw": made({"method": "oma", "columns": ["pay"], "k": 2}),
+            "noise": made({"method": "noise", "columns": ["pay"], "scale": 0.5}),
+            "swapped": made({"method": "rank-swap", "columns": ["pay"], "p": 10}),
+            "kept": made(),
+            "kept again": made(),
+        },
+    )
+    raw, noise, swapped, kept, _ = found.releases
+    assert len({one.risk for one in found.releases}) == 1
+    assert kept.loss < raw.loss < min(noise.loss, swapped.loss)
+    assert kept.attribute == 1 == kept.learned["pay"]
+    assert max(noise.attribute, swapped.attribute) < raw.attribute > 0.9
+    assert noise.dominated is swapped.dominated is False
+    content = found.to_dict()
+    assert content["attribute"]["measure"] == "values_learned"
+    assert [one["attribute"] for one in content["releases"]] == [
+        one.attribute for one in found.releases
+    ]
+    assert str(found).splitlines()[0] == "release: identity risk, attribute risk, loss"
+
+
+def test_without_confidential_columns_risk_has_one_side(people):
+    step = {"method": "oma", "columns": ["age"], "k": 3}
+    table = people.select(["age"])
+    one = {"roles": {"quasi": ["age"]}, "steps": [step]}
+    found = compare(table, {"a": protect(table, one), "b": protect(table, one)})
+    assert found.to_dict()["attribute"] is None
+    assert str(found).splitlines()[0] == "release: risk, loss"
+    assert [one.attribute for one in found.releases] == [None, None]
+
+
+def test_only_the_names_of_files_are_told(tmp_path):
+    (tmp_path / "towns.csv").write_text("Ulm;south;*\nKiel;north;*\n")
+    table = pa.table({"town": ["Ulm", "Kiel"] * 5})
+    for number, spec in enumerate(
+        [str(tmp_path / "towns.csv"), {"kind": "csv", "path": str(tmp_path / "towns.csv")}]
+    ):
+        step = {"method": "generalize", "columns": ["town"], "hierarchies": {"town": spec},
+                "privacy": [{"model": "k-anonymity", "k": 2 + number}]}  # fmt: skip
+        asked = {"roles": {"quasi": ["town"]}, "steps": [step]}
+        found = compare(table, {"a": protect(table, asked), "b": protect(table, asked)})
+        assert "towns.csv" in found.to_json()
+        assert str(tmp_path) not in found.to_json()

@@ -16,7 +16,7 @@ from pyarrow import parquet
 from discreet import Recipe, assess, protect
 from discreet.assessment.assessment import assess_frames
 from discreet.assessment.catalogue import measures
-from discreet.assessment.facts import wilson
+from discreet.assessment.samples import wilson
 from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.engines.memory import MemoryFrame
@@ -361,9 +361,7 @@ def test_too_many_tuples_are_told_of(session, monkeypatch):
     before, after = frame(session, table), frame(session, after)
     result = assess_frames(before, after, recipe)
     assert result.risk["diversity"]["columns"].keys() == {"region", "works"}
-    assert result.left_out["contingency_loss"] == (
-        "to cross classes of sex, region, works it needs them in memory, and there are some 16"
-    )
+    assert "contingency_loss" in result.utility
     weighted = recipe_of(["region", "works", "age"], [], weight="w")
     assert (
         assess_frames(before, after, weighted)

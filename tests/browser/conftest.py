@@ -96,6 +96,8 @@ def name(request) -> str:
 @pytest.fixture
 def page(browser, pages, name):
     found = browser.load(pages[name].as_uri())
+    # All but the decision is folded; what is in it has no size until someone opens it.
+    found.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     yield found
     found.close()
 

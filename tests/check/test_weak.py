@@ -415,7 +415,7 @@ def test_the_commands_tell_it(saved, run):
     code, out, _ = run(
         "protect", saved / "in.csv", "--recipe", saved / "r.toml", "--out", saved / "b"
     )
-    assert (code, "warning: weak: classes of region, sex give" in " ".join(out.split())) == (
+    assert (code, "weak: classes of region, sex give" in " ".join(out.split())) == (
         0,
         True,
     )

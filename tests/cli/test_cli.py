@@ -34,15 +34,32 @@ def release(place, released):
 PROTECT = ("protect", "in.csv", "--recipe", "recipe.toml", "--out", "out")
 
 
-def test_protect_tells_which_guide_values_are_not_met(place, run):
+def test_protect_prints_a_page_of_25_lines_at_most(place, run, households):
     code, out, _ = run(*PROTECT)
+    assert code == 0
+    lines = out.splitlines()
+    assert len(lines) <= 25
+    assert lines[0].startswith("Verdict   ")
+    for name in ("Columns", "Cost", "Share:", "Keep, never share:", "Report:"):
+        assert sum(line.startswith(name) for line in lines) == 1, name
+    code, out, _ = run(*PROTECT, "--force", "--verbose")
+    assert out.splitlines()[0] == lines[0]
+    assert "Risk and utility" in out
+    assert "no identifier is released" in out
+    found = json.loads(run(*PROTECT, "--force", "--json")[1])["decision"]
+    assert " ".join(lines[0].split()[1:]) in found["verdict"]["said"]
+    assert {one["column"] for one in found["columns"]} == set(households.column_names)
+
+
+def test_protect_tells_which_guide_values_are_not_met(place, run):
+    code, out, _ = run(*PROTECT, "--verbose")
     assert code == 0
     said = re.search(
         r"(\d+) of (\d+) guide values (?:is|are) not met: (.*?)\. Share:", " ".join(out.split())
     )
     assert said is not None
     failed, of = int(said[1]), int(said[2])
-    assert said[3].count("(guide: at ") == min(3, failed)
+    assert len(re.findall(r"\((guide|recipe): (at|below) ", said[3])) == min(3, failed)
     assert (f"and {failed - 3} more" in said[3]) == (failed > 3)
     code, out, _ = run(*PROTECT, "--force", "--json")
     printed = json.loads(out)
@@ -55,7 +72,7 @@ def test_protect_tells_which_guide_values_are_not_met(place, run):
 
 
 def test_protect_check_assess(place, run):
-    code, out, err = run(*PROTECT)
+    code, out, err = run(*PROTECT, "--verbose")
     assert (code, err) == (0, "")
     assert "Share: out/public/table.csv" in out
     assert "k counts households, by 'household_id', not rows" in out
@@ -344,8 +361,8 @@ def test_demo(tmp_path, monkeypatch, run):
     code, out, _ = run("demo", "--rows", 2000)
     assert code == 0
     said = " ".join(out.split())
-    assert "0 of 2,000 records (0 %) are unique" in said
-    assert "9 of 9 guide values are met" in said
+    assert "PASS: 15-anonymity, 3-diversity of disease and k = 10 per tuple" in said
+    assert "14 of 14 guide values are met" in said
     assert said.count("18 verified") == 1
     places = [line.strip().partition(": ")[0] for line in out.splitlines()[-3:]]
     assert [Path(place).name for place in places] == ["table.csv", "report.html", "report.html"]

@@ -116,6 +116,25 @@ def test_a_null_does_not_make_noise_differ_within_a_household(people, engine):
         discreet.protect(holed, recipe(swap))
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("moved", [False, True], ids=["one home each", "several homes"])
+def test_what_a_household_shares_but_for_a_person_without_it_is_drawn_by_household(engine, moved):
+    # Two homes of two persons with two rows each; person 0 does not tell the income.
+    homes, persons = [1, 1, 1, 1, 2, 2, 2, 2], [0, 0, 1, 1, 2, 2, 3, 3]
+    incomes = [None, None, 50.5, 50.5, 80.5, 80.5, 80.5, 80.5]
+    if moved:
+        homes, incomes = [1, 2, 1, 2, 1, 2, 1, 2], [None, None, *[50.5] * 6]
+    table = pa.table({"household": homes, "person": persons, "income": incomes})
+    step = {"method": "noise", "columns": ["income"], "scale": 0.5, "kind": "multiplicative"}
+    given = recipe(step, roles={"unit": "person"}, allow_leaks=["income"])
+    release = discreet.protect(table, given, engine=engine)
+    assert release.check.ok
+    shown = columns_of(release)["income"]
+    held = by_household(table, shown)
+    assert [len(held[home] - {None}) for home in (1, 2)] == [1, 1]
+    assert sum(value is None for value in shown) == 2
+
+
 def test_the_check_finds_noise_that_was_drawn_by_person(people, monkeypatch):
     from discreet.flow import deciding
 

@@ -75,6 +75,12 @@ class Look:
         """Tell whether a step gave a column's cells, nulls too, to other rows."""
         return any(name in step.get("confidential", ()) for step in self.treating(name))
 
+    def is_blanked(self, step: Step, name: str) -> bool:
+        """Tell whether an earlier step may have turned a column's values into nulls."""
+        steps = self.treating(name)
+        before = steps[: next(place for place, one in enumerate(steps) if one is step)]
+        return any(groups_records(one) or one["method"] == BLANKING for one in before)
+
     def given(self, step: Step, name: str) -> np.ndarray | None:
         """Return the numbers that a step was given, if they can be known."""
         values = numbers(self.before[name])

@@ -244,8 +244,12 @@ def _domain(cells: pd.Series) -> list[str]:
 
 
 def _groups(look: Look, step: Step) -> list[Hashable]:
-    """Within what classes are counted: records with, and without nulls, where these are apart."""
-    if step.get("null_policy", "segregate") != "segregate":
+    """Within what classes are counted: records with, and without nulls, where these are apart.
+
+    Where an earlier step blanks cells, it is not known from outside which nulls the step was given.
+    """
+    given = any(look.is_blanked(step, name) for name in step["columns"])
+    if given or step.get("null_policy", "segregate") != "segregate":
         return [False] * len(look.before)
     return np.any([nulls(look.before[name]) for name in step["columns"]], axis=0).tolist()
 

@@ -92,7 +92,7 @@ def test_the_terminal(tmp_path):
     lines = ["[roles]", 'quasi = ["age", "job"]', 'insensitive = ["pay"]', "[[steps]]",
              'method = "local-suppression"', 'columns = ["age", "job"]', "k = 3"]  # fmt: skip
     (tmp_path / "recipe.toml").write_text("\n".join(lines))
-    asked = ["protect", "in.csv", "--recipe", "recipe.toml", "--out", "out"]
+    asked = ["protect", "in.csv", "--recipe", "recipe.toml", "--out", "out", "--verbose"]
     asked = [str(tmp_path / one) if "." in one or one == "out" else one for one in asked]
     result = CliRunner().invoke(app, asked)
     assert result.exit_code == 0, result.output

@@ -36,7 +36,7 @@ def content(releases):
 def test_every_release_and_measure_is_there(content):
     page = comparison_page(content)
     assert "<script" not in page
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2
     for one in content["releases"]:
         assert len(
             re.findall(re.escape(f"oma of age and income (k = {one['steps'][0]['k']})"), page)
@@ -55,7 +55,7 @@ def test_what_no_release_has_is_said(content):
         for one in content["releases"]
     ]  # fmt: skip
     page = comparison_page(content | {"releases": bare, "front": []})
-    for said in ("No release has both figures.", "No measure of risk was taken.", "no step",
+    for said in ("No release has all figures.", "No measure of risk was taken.", "no step",
                  "not on the map", "Not measured."):  # fmt: skip
         assert said in page
 
@@ -64,7 +64,7 @@ def test_a_report_tells_the_alternatives(content):
     part = alternatives(content)
     assert "<html" not in part
     assert "The releases that were compared" in part
-    assert part.count("<svg") == 1
+    assert part.count("<svg") == 2
     assert "&lt;script&gt;" in part
 
 
@@ -78,7 +78,7 @@ def test_a_report_tells_the_alternatives(content):
           "Of risk, the larger figure is the better.")),
         ("individual_risk.expected", "il1s",
          (" people)", "expected finds (people)", " × 1.41 sd)", "IL1s (× 1.41 sd)")),
-        ("individual_risk.mean", "entropy", (" %), ", " bits).", "The axis of loss is turned")),
+        ("individual_risk.mean", "known_bits", (" %), ", " bits).", "The axis of loss is turned")),
     ],
 )  # fmt: skip
 def test_figures_have_their_unit_and_their_direction(releases, risk, loss, said):
@@ -165,3 +165,58 @@ def test_every_measure_has_its_sentence_and_the_score_is_there(content):
             assert words in html
         for one in content["releases"]:
             assert f">{share(one['assessment']['score'] / 100)}<" in html
+
+
+def test_both_sides_of_risk_are_told(content):
+    page = comparison_page(content)
+    for said in (
+        "identity risk (share of records that the best of the intruders measured finds)",
+        "attribute risk (share of the confidential values that one who has found a record learns",
+        "none is better in one and as good in the others",
+        "has the least attribute risk (",
+        "attribute risk: share of confidential values learned",
+    ):
+        assert said in page
+    # A comparison that was written before there were two sides still makes a page.
+    old = {k: v for k, v in content.items() if k != "attribute"}
+    page = comparison_page(old)
+    assert "attribute risk" not in page
+    assert page.count("<svg") == 1
+
+
+def released(name, rows, before, columns=("age",)):
+    row = {"family": "risk", "measure": "m", "name": "m", "column": None, "title": "m", "unit": "",
+           "reading": "read", "before": before, "after": 1, "guide": None, "better": "less"}  # fmt: skip
+    return {"name": name, "rows": rows, "suppressed": 0, "columns": {}, "risk": 0.1, "loss": 0.2,
+            "risk_by": None, "dominated": False, "release": "",
+            "steps": [{"method": "oma", "columns": list(columns)}],
+            "assessment": {"shown": [row], "left_out": {}}}  # fmt: skip
+
+
+LEFT_OUT = "Before differs since b leaves records out, which do not count before either."
+CHANGED = (
+    "differs if a measure looks at the columns that a release changed: then it is not the same "
+    "measure."
+)
+
+
+@pytest.mark.parametrize(
+    ("some", "said", "unsaid"),
+    [
+        ([released("a", 9, 4), released("b", 8, 5)], [LEFT_OUT], ["looks at the columns"]),
+        ([released("a", 9, 4), released("b", 9, 5, ("pay",))], [f"Before {CHANGED}"], ["leave"]),
+        (
+            [released("a", 9, 4), released("b", 8, 5, ("pay",))],
+            [f"{LEFT_OUT} It also {CHANGED}"],
+            [],
+        ),
+        ([released("a", 9, 4), released("b", 8, 4)], [], ["differs"]),
+    ],
+)
+def test_why_before_differs(content, some, said, unsaid):
+    axes = {axis: content[axis] for axis in ("risk", "loss")}
+    page = comparison_page(axes | {"front": ["a"], "notes": [], "releases": some})
+    for words in said:
+        assert words in page
+    for words in unsaid:
+        assert words not in page

@@ -10,9 +10,10 @@ from discreet import assess, protect
 from discreet.datasets import make_households
 from discreet.flow.reports import saved_report
 from discreet.report import internal_report
+from discreet.report.steps import _traces
 from tests.report.pages import is_self_contained
 
-SECTIONS = ["summary", "contents", "release", "roles", "nulls", "recipe", "steps", "risk", "attacks",
+SECTIONS = ["summary", "contents", "key", "release", "roles", "nulls", "recipe", "steps", "risk", "attacks",
             "utility", "distributions", "checks", "warnings", "alternatives", "decision"]  # fmt: skip
 
 
@@ -80,8 +81,11 @@ def test_each_step_tells_what_it_decided(page, everything):
     above = plans[9]["columns"]["x9"]["above"]
     assert f"bounds of x9 {above} values above 5,000" in page.text
     assert "proven optimal: found" in page.text
-    levels = plans[10]["joint"]["groups"][0]["rounds"][0]["levels"]
-    assert f"without nulls 1 {levels['age']} of 3 {levels['sex']} of 1" in page.text
+    group = plans[10]["joint"]["groups"][0]
+    level = group["rounds"][0]["levels"]["age"]
+    said = {1: "10-year groups", 2: "20-year groups", 3: "*"}[level]
+    assert f"age without nulls {said}" in page.text
+    assert f"{level} of 3 {sum(group['rounds'][0]['sizes']):,}" in page.text
 
 
 def test_dates_are_told_as_dates(page, everything):
@@ -123,8 +127,7 @@ def test_checks_warnings_and_what_was_left_out(page, everything, assessment):
 def test_pictures_and_their_captions(page):
     titles = ["Rounding set of income", "Polynomials fitted", "Distribution of x2 before and after",
               "Quantiles of x2 before and after", "Categories of disease before and after",
-              "Correlations before, after", "Households by the size of their class", "Nulls before",
-              "Loss in % against time"]  # fmt: skip
+              "Correlations before, after", "Households by the size of their class", "Nulls before"]  # fmt: skip
     for title in titles:
         assert title in page.text, title
 
@@ -235,3 +238,18 @@ def test_chosen_degrees_are_told(tmp_path):
     first, often = min(degrees), degrees.count(min(degrees))
     assert f"degrees chosen {first} for {often} chunk" in text
     assert f"; mean loss {loss:.4g} and risk {risk:.4g}" in text
+
+
+def test_a_search_that_took_no_time_is_not_drawn_against_time():
+    trace = {"seconds": [0.0, 0.4], "evaluations": [1, 9], "quality": [0.9, 0.2]}
+    long = trace | {"seconds": [0.0, 1.4]}
+    found = {
+        "searches": [{"trace": trace}, {"trace": long}, {}],
+        "trace": trace | {"moves": [0, 1]},
+    }
+    assert list(_traces(found)) == [(long, "loss")]
+
+
+def test_everything_but_the_decision_is_folded(page):
+    folded = [i for i in SECTIONS if i not in ("summary", "contents", "decision")]
+    assert page.count("details") == page.count("summary") == len(folded)

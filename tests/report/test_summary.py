@@ -35,7 +35,9 @@ def test_three_sentences_from_the_figures(everything):
     changed = sum(n for c, n in cells.items() if c != "household_id") / (17 * 800)
     told, _, rest = cost.partition(" % of the released columns' cells differ")
     assert float(told) == pytest.approx(100 * changed, abs=0.051)
-    assert rest.startswith("; a changed column's cell moves by ")
+    assert rest.startswith(
+        "; age is * or blank for 100 % of the records; the changed numbers (birth_date, income, "
+    )
 
 
 def test_key_figures_beside_their_guide_values(everything):

@@ -96,7 +96,9 @@ def test_a_line_of_8_mb_and_a_cell_of_more(tmp_path, engine):
     with pytest.raises(BadInput, match="line 1048578 is longer than 8 MB"):
         protect_text(write(tmp_path, f"{before}3,{'x' * (8 * MB - 1)}\n4,5\n"), engine)
     cell = "x" * (MB - 1) + "\n"
-    with pytest.raises(BadInput, match="a cell in quotes is longer than 8 MB"):
+    with pytest.raises(
+        BadInput, match="a cell in quotes that begins in line 1048578 is longer than 8 MB"
+    ):
         protect_text(write(tmp_path, f'{before}3,"{cell * 9}"\n4,5\n'), engine)
 
 

@@ -243,3 +243,21 @@ def test_progress_is_told(people):
     told = []
     sweep(people, recipe([3, 10], 5.0), progress=told.append)
     assert [one.doing for one in told] == ["1 of 2: k = 3", "2 of 2: k = 10"]
+
+
+def test_the_loss_is_that_of_compare():
+    people = make_households(300, seed=4).select(["age", "region", "sex"])
+    step = {
+        "method": "generalize",
+        "columns": ["age", "region"],
+        "privacy": [{"model": "k-anonymity", "k": 3}],
+        "hierarchies": {"age": {"kind": "auto"}, "region": {"kind": "flat"}},
+        "local": True,
+    }
+    recipe = {"roles": {"quasi": ["age", "region"], "insensitive": ["sex"]}, "steps": [step]}
+    tried = sweep(people, recipe, vary={"k": [3, 6]})
+    made = [discreet.protect(people, row.recipe) for row in tried.rows]
+    found = discreet.compare(people, made, measures=["class_sizes"])
+    assert [row.figures["loss"] for row in tried.rows] == pytest.approx(
+        [one.loss for one in found.releases]
+    )

@@ -180,3 +180,24 @@ def test_an_unknown_target_is_named():
         classification_utility(table, table, "x")
     with pytest.raises(BadInput, match="there is no column to predict 'age' from"):
         classification_utility(table.select(["age"]), table.select(["age"]), "age")
+
+
+@pytest.mark.filterwarnings("ignore:column 'age' is not compared as numbers")
+def test_other_names_for_the_same_groups_tell_nothing_apart():
+    rng = np.random.default_rng(5)
+    cities = rng.choice(["oslo", "hamar", "bergen"], 300)
+    before = pa.table({"city": cities, "age": rng.integers(0, 60, 300)})
+    east = np.isin(cities, ["oslo", "hamar"])
+    ages = [f"{a // 20 * 20}-{a // 20 * 20 + 19}" for a in before["age"].to_pylist()]
+    after = pa.table({"city": np.where(east, "east", "west"), "age": ages})
+    assert propensity_mse(before, after) == pytest.approx(0, abs=1e-12)
+    moved = after.set_column(0, "city", pa.array(np.where(rng.random(300) < 0.5, "oslo", cities)))
+    assert propensity_mse(before, moved) > 0.005
+
+
+def test_a_tree_grown_on_labels_is_asked_about_the_same_groups():
+    cities = np.array(["oslo", "hamar", "bergen", "voss"] * 50)
+    east = np.isin(cities, ["oslo", "hamar"])
+    before = pa.table({"city": cities, "votes": np.where(east, "left", "right")})
+    after = before.set_column(0, "city", pa.array(np.where(east, "east", "west")))
+    assert classification_utility(before, after, "votes") == 1

@@ -250,16 +250,23 @@ def _take(measure: Measure, tables: Facts) -> Entry:
         means = in_units(means, found["counts"])
     entry: Entry = {"means": means, **found}
     if "sample" in entry:
-        entry["means"] += (
-            f" (an upper estimate), looked for among a sample of {entry['sample']:,} of "
-            f"{entry['of']:,}: there an intruder finds at least as many as in the whole, having "
-            "fewer to confuse a record with"
-        )
+        entry["means"] += _sampled(entry)
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     notes += [f"{where} is not a finite number" for where in endless]
     if notes:
         entry["notes"] = list(dict.fromkeys(notes))
     return entry
+
+
+def _sampled(entry: Entry) -> str:
+    """Say of which sample a figure is; where records were looked for, that it is no lower."""
+    of = f"a sample of {entry['sample']:,} of {entry['of']:,}"
+    if "interval" not in entry:
+        return f", estimated on {of} records"
+    return (
+        f" (an upper estimate), looked for among {of}: there an intruder finds at least as many "
+        "as in the whole, having fewer to confuse a record with"
+    )
 
 
 def _finite(value: Any, where: str, endless: list[str]) -> Any:

@@ -71,7 +71,8 @@ def shown(family: str, taken: Mapping[str, Entry]) -> Iterator[dict[str, Any]]:
                     unit, reading = (in_units(said, counts) for said in (read.unit, read.reading))
                     read = replace(read, unit=unit, reading=reading)
                 if "sample" in entry and figure.reading:
-                    read = replace(read, reading=f"{read.reading}, in a sample: an upper estimate")
+                    said = ": an upper estimate" * ("interval" in entry)
+                    read = replace(read, reading=f"{read.reading}, in a sample{said}")
                 known = {"counts": entry.get("counts", "records"), "sampled": "sample" in entry}
                 yield told(family, name, read, *sides, column) | known
 

@@ -1,4 +1,9 @@
-"""Compare releases of one table: risk and loss side by side, and which are not dominated."""
+"""Compare releases of one table: both sides of risk, and loss, and which are not dominated.
+
+Risk has two sides: that a record is found (identity), and that one who has found it learns its
+confidential values (attribute). A release that protects the one is not beaten by one that protects
+the other.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +15,17 @@ from typing import Any
 
 from discreet.assessment.assessment import Assessment, show
 from discreet.assessment.catalogue import axes
+from discreet.assessment.learned import values_learned
 from discreet.assessment.opened import Opened, opened
 from discreet.check.folders import find_release
 from discreet.errors import BadInput
 from discreet.measure import Figure
 from discreet.private import write_private
 from discreet.recipe.recipe import Recipe
-from discreet.report.compare import VERDICTS
+from discreet.report.compare import VERDICTS, axis_names
 from discreet.utility import information_loss
 
-LINKAGE, INFORMATION = "linkage", "information_loss"
+LINKAGE, LEARNED, INFORMATION = "linkage", "values_learned", "information_loss"
 # What releases by any methods can be ranked by, beside the figures of the measures taken.
 _ANY_METHOD = {
     "risk": {LINKAGE: Figure(
@@ -31,17 +37,22 @@ _ANY_METHOD = {
         reading="share of what the columns told that the release no longer tells",
     )},
 }  # fmt: skip
+# The other side of risk, where the roles name a confidential column.
+_ATTRIBUTE = Figure(
+    "share of confidential values learned", unit="%",
+    reading="share of the confidential values that one who has found a record learns from it",
+)  # fmt: skip
 # Parameters of a step that say nothing of how strongly it protects.
 _NOT_SHOWN = {"method", "columns", "promise", "precision"}
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One release of a comparison; risk and loss are the axes of the map, None where not taken.
+    """One release of a comparison: its identity risk, attribute risk and loss; None if not taken.
 
     A step has its method, its columns, and the parameters that one of the releases sets other than
-    by default. A release is dominated where another is at least as good in both axes and better in
-    one.
+    by default; of a file, its name. A release is dominated where another is at least as good in
+    all three, or in both where no column is confidential, and better in one.
     """
 
     name: str
@@ -49,13 +60,15 @@ class Compared:
     rows: int  # records in the released file
     suppressed: int  # records, in the file as stars or not at all
     assessment: Assessment
-    risk: float | None
-    risk_by: str | None  # the measure that the risk is of
+    risk: float | None  # of identity
+    risk_by: str | None  # the measure that it is of
     loss: float | None
     columns: dict[str, float] = field(default_factory=dict)
     dominated: bool | None = None
     release: str = ""  # the number that its log and its report have
-    sampled: int | None = None  # records that information loss was measured on; None: all
+    sampled: int | None = None  # records that attribute risk and loss are of; None: all
+    attribute: float | None = None  # None where no column is confidential
+    learned: dict[str, float] = field(default_factory=dict)  # by confidential column
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain data, without the figures of its pictures."""
@@ -72,7 +85,7 @@ class Comparison:
     releases : list of Compared
         In the order given.
     risk, loss : str
-        The measures that releases are ranked by.
+        The measures that releases are ranked by, with `values_learned`, the attribute risk.
     notes : list of str
         What to know before trusting the comparison.
     """
@@ -87,10 +100,16 @@ class Comparison:
         """The releases that no other dominates, by name."""
         return [one.name for one in self.releases if one.dominated is False]
 
+    @property
+    def two_sided(self) -> bool:
+        """Whether there are confidential columns, and so an attribute risk."""
+        return any(one.attribute is not None for one in self.releases)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data."""
         return {
             "risk": {"measure": self.risk, **asdict(axis_of(self.risk, "risk"))},
+            "attribute": {"measure": LEARNED, **asdict(_ATTRIBUTE)} if self.two_sided else None,
             "loss": {"measure": self.loss, **asdict(axis_of(self.loss, "loss"))},
             "front": self.front,
             "notes": self.notes,
@@ -119,9 +138,11 @@ class Comparison:
             yield name, [table.get(name, "-") for table in tables]
 
     def __str__(self) -> str:
-        lines = ["release: risk, loss"]
+        axes = axis_names(self.risk, self.two_sided)
+        lines = [f"release: {', '.join(axes.values())}"]
         for one in self.releases:
-            figures = ", ".join("-" if v is None else f"{v:.4f}" for v in (one.risk, one.loss))
+            values = [getattr(one, axis) for axis in axes]
+            figures = ", ".join("-" if v is None else f"{v:.4f}" for v in values)
             lines.append(f"{one.name}: {figures} ({VERDICTS[one.dominated]})")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -139,6 +160,9 @@ def compare(
 ) -> Comparison:
     """Measure several releases of a table alike, and find those that no other dominates.
 
+    One dominates another if it is at least as good in identity risk, attribute risk and loss, and
+    better in one of them.
+
     Parameters
     ----------
     original : pandas, polars or pyarrow table, or path
@@ -146,15 +170,16 @@ def compare(
         Release folders, released files with their internal folder beside them, or what `protect`
         gave. Nothing is written into them.
     risk, loss : str
-        What to rank by: `"linkage"`, the share of records found by the best of the intruders that
-        were measured, and `"information_loss"`, which all methods can be compared by; or a measure
-        of `assess` by its name, with the figure's after a dot (`"individual_risk.mean"`). Where
-        more is better, as of `"class_sizes.smallest"`, the larger figure ranks first.
+        What to rank by, beside the attribute risk: `"linkage"`, the share of records found by the
+        best of the intruders that were measured, and `"information_loss"`, which all methods can
+        be compared by; or a measure of `assess` by its name, with the figure's after a dot
+        (`"individual_risk.mean"`). Where more is better, as of `"class_sizes.smallest"`, the
+        larger figure ranks first.
     measures : sequence of str, optional
         Measures of `assess` to take, and no others.
     engine : {"auto", "memory", "duckdb"}
         Where to measure all of them: on DuckDB where an engine made one, or the original does not
-        fit in memory. Information loss is there that of a sample.
+        fit in memory. Attribute risk and information loss are there those of a sample.
     memory : str, optional
         DuckDB's limit, such as "4GB".
     **dialect
@@ -166,6 +191,11 @@ def compare(
 
     Notes
     -----
+    Attribute risk is the share of the confidential values that one who has found a record learns
+    from it, as a mean over the columns: of a number, that the released one is within 0.05 standard
+    deviations; of a label, that it is the commonest among the records released with the same one;
+    and in both cases what `informed_values` guesses, if that is more.
+
     All are measured by the roles of the first, and by what it counts: a release whose recipe calls
     fewer columns quasi, or counts records, would look safer than it is.
 
@@ -244,12 +274,15 @@ def _measured(
     assessment = source.assess(like, measures)
     at_risk, by = _risk(assessment, risk)
     before, after = source.beside(columns)
-    lost = information_loss(before, after, columns, detail=True)
+    known = source.recipe.hierarchies
+    lost = information_loss(before, after, columns, hierarchies=known, detail=True)
+    secret = [name for name in like.roles.confidential if name in columns]
+    learned = _learned(assessment, values_learned(before, after, secret))
     return Compared(
         name=name,
         steps=[
             {
-                name: value
+                name: _without_folders(value)
                 for name, value in step.model_dump(exclude_none=True).items()
                 if (step.method, name) in shown
             }
@@ -265,7 +298,30 @@ def _measured(
         columns=lost.columns,
         release=source.release,
         sampled=len(before) if len(before) < source.before.num_rows else None,
+        attribute=sum(learned.values()) / len(learned) if learned else None,
+        learned=learned,
     )
+
+
+def _learned(assessment: Assessment, shares: dict[str, float]) -> dict[str, float]:
+    """Return what is learned of each column by whoever learns more: also one knowing the method."""
+    guesses = assessment.risk.get("informed_values", {}).get("columns", {})
+    return {
+        name: max(share, guesses.get(name, {}).get("guessed", 0.0))
+        for name, share in shares.items()
+    }
+
+
+def _without_folders(value: Any) -> Any:
+    """Return what a step sets, with the names of its files alone: where they are tells nothing."""
+    if isinstance(value, Mapping):
+        named = {key: _without_folders(own) for key, own in value.items()}
+        if value.get("kind") == "csv" and isinstance(value.get("path"), str | Path):
+            named["path"] = Path(value["path"]).name
+        return named
+    if isinstance(value, list | tuple):
+        return [_without_folders(own) for own in value]
+    return value
 
 
 def _set_by_any(sources: Iterable[Opened]) -> set[tuple[str, str]]:
@@ -286,7 +342,9 @@ def axis_of(name: str, kind: str) -> Figure:
     >>> axis_of("class_sizes.smallest", "risk").better
     'more'
     """
-    known = _ANY_METHOD[kind] | axes({"risk": "risk", "loss": "utility"}[kind])
+    any_method = _ANY_METHOD[kind]
+    # Those of any method come first, and their own words stand.
+    known = any_method | axes({"risk": "risk", "loss": "utility"}[kind]) | any_method
     if name not in known:
         raise BadInput(f"'{name}' is no {kind} to rank by; choose from {', '.join(known)}")
     return known[name]
@@ -314,7 +372,9 @@ def _ranked(compared: list[Compared], risk: Figure, loss: Figure) -> list[Compar
     """Mark the releases that another dominates."""
     signs = [-1 if axis.better == "more" else 1 for axis in (risk, loss)]
     points = [
-        None if one.risk is None or one.loss is None else (signs[0] * one.risk, signs[1] * one.loss)
+        None
+        if one.risk is None or one.loss is None
+        else (signs[0] * one.risk, signs[1] * one.loss, one.attribute or 0.0)
         for one in compared
     ]
     known = [point for point in points if point is not None]
@@ -322,8 +382,10 @@ def _ranked(compared: list[Compared], risk: Figure, loss: Figure) -> list[Compar
     for one, point in zip(compared, points, strict=True):
         dominated = None
         if point is not None:
-            r, c = point
-            dominated = any(a <= r and b <= c and (a, b) != (r, c) for a, b in known)
+            dominated = any(
+                other != point and all(a <= b for a, b in zip(other, point, strict=True))
+                for other in known
+            )
         ranked.append(Compared(**(vars(one) | {"dominated": dominated})))
     return ranked
 
@@ -358,7 +420,12 @@ def _notes(
                 )
     if (n := compared[0].sampled) is not None:
         of = first[1].before.num_rows
-        notes.append(f"information_loss is that of a sample of {n:,} of {of:,} records")
+        both = (
+            "attribute risk and information_loss are those"
+            if compared[0].learned
+            else ("information_loss is that")
+        )
+        notes.append(f"{both} of a sample of {n:,} of {of:,} records")
     by = {one.risk_by for one in compared if one.risk_by}
     if len(by) > 1:
         told = "; ".join(f"{one.name}: {one.risk_by}" for one in compared)

@@ -29,6 +29,7 @@ from discreet.assessment.passes import (
     with_smallest,
 )
 from discreet.assessment.rows import Rows
+from discreet.assessment.samples import beside, wilson
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
@@ -44,7 +45,6 @@ from discreet.table import kind_of
 from discreet.table.classes import classes_of, encode, encode_columns
 from discreet.table.pairs import numeric_names
 from discreet.utility.compared import as_text, leave_out
-from discreet.utility.contingency import contingency_loss_of
 from discreet.utility.loss import Loss, il1s_of, sse_ratio_of
 from discreet.utility.moments import (
     CellChange,
@@ -402,9 +402,16 @@ class Facts:
     def sampled(self, share: float, n: int | None = None) -> dict[str, Any]:
         """Tell of a sample in which a share was found, with Wilson's 95 % interval."""
         n = self.to_link.num_rows if n is None else n
-        if n == self.num_rows:
-            return {}
-        return {"sample": n, "of": self.num_rows, "interval": list(wilson(share, n))}
+        drawn = self.estimated(n)
+        return drawn and drawn | {"interval": list(wilson(share, n))}
+
+    def estimated(self, n: int) -> dict[str, Any]:
+        """Tell of a sample that a figure was estimated on; nothing where it is of all records."""
+        return {} if n >= self.num_rows else {"sample": n, "of": self.num_rows}
+
+    def beside(self, columns: Sequence[str]) -> tuple[pa.Table, pa.Table]:
+        """Return all the original's rows and the released ones, or a sample; null: left out."""
+        return beside(self.before, self.after, columns, DRAWN)
 
     def rows(self) -> Rows:
         """Return all records, or leave a measure out that needs them."""
@@ -518,10 +525,11 @@ class Facts:
         # They are one of the classes.
         return bits_of(sizes, repeats - (sizes == self.nulls(side)[column]))
 
-    def contingency_loss(self, columns: list[str]) -> Loss:
-        """How far the two-way tables of some columns moved."""
-        before, after = (self.tuples(i, [[c] for c in columns], "to cross") for i in (0, 1))
-        return contingency_loss_of(before, after)
+    def shown(self, measure: str, columns: list[str]) -> tuple[pa.Table, pa.Table]:
+        """Return some columns of the records that are in memory, and say if these are a sample."""
+        if (n := self.drawn.num_rows) < self.num_rows:
+            warnings.warn(f"{measure} is of a sample of {n:,} of {self.num_rows:,}", stacklevel=2)
+        return self.drawn.before.select(columns), self.drawn.after.select(columns)
 
     def null_rates(self) -> NullRates:
         """Count nulls, and the records that were suppressed or are not there.
@@ -583,17 +591,3 @@ def _within(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
 
 def _each(columns: dict[str, dict[str, Any]], key: str) -> dict[str, Any]:
     return {name: own[key] for name, own in columns.items()}
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share that was found among n.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in wilson(0.1, 5000)]
-    [0.092, 0.1086]
-    """
-    z2 = 1.959963984540054**2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))

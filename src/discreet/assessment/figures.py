@@ -122,10 +122,12 @@ def _column(t: Facts, drawn: Rows, name: str, used: np.ndarray | None) -> Figure
 
 
 def _left(t: Facts, drawn: Rows, name: str) -> Figures:
-    """Count what is left of a column: the share of cells that are *, and its values if all count.
+    """Count what is left of a changed column: the share of cells that are *, and its values.
 
     In a sample, rare values are missing, and so there is no number of them.
     """
+    if name not in t.changed_numeric and name not in t.changed_categories:
+        return {}
     before, after = (_plain(table[name]) for table in (drawn.before, drawn.after))
     stars = 0
     if pa.types.is_string(after.type) or pa.types.is_large_string(after.type):

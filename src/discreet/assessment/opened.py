@@ -9,21 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from discreet.assessment.assessment import Assessment, assess_frames
 from discreet.assessment.facts import DRAWN
-from discreet.assessment.passes import share_below
+from discreet.assessment.samples import beside
 from discreet.check.evidence import Evidence, Plan
 from discreet.check.folders import find_release
 from discreet.check.frames import same_input
 from discreet.check.kept import refuse_changed
 from discreet.check.two_tables import read_joined, read_released
-from discreet.draws import Draws
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
-from discreet.engines.frame import in_rows
 from discreet.engines.memory import starred
 from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe, needed_columns
@@ -50,23 +47,16 @@ class Opened:
     ) -> Assessment:
         """Measure risk and utility, by the roles of another recipe and what it counts if given."""
         like = like or self.recipe
-        recipe = self.recipe.model_copy(update={"roles": like.roles, "counts": like.counts})
+        recipe = self.recipe.model_copy(
+            update={name: getattr(like, name) for name in ("roles", "counts", "indicators")}
+        )
         return assess_frames(
             self.before, self.after, recipe, suppressed=self.suppressed, measures=measures
         )
 
     def beside(self, columns: Sequence[str]) -> tuple[pa.Table, pa.Table]:
-        """Return the original's rows and the released ones in its order, null where there are none.
-
-        All rows where they are in memory, and otherwise a sample of about 100,000: the same of an
-        original for all its releases.
-        """
-        names = self.after.schema.names
-        # One at least, so that there are rows.
-        shared = [name for name in columns if name in names] or names[:1]
-        draws = None if self.before.whole else Draws(0, "sample")
-        function = partial(_beside, draws, share_below(DRAWN, self.before.num_rows))
-        return self.before.fold_pairs(self.after, function, _stacked, columns, shared)
+        """Return the rows of both, or a sample; see `samples.beside`."""
+        return beside(self.before, self.after, columns, DRAWN)
 
 
 @contextmanager
@@ -210,25 +200,3 @@ def check_lengths(before: int, after: int) -> None:
             f"the original has {before:,} rows, the protected table {after:,}; "
             "give the release folder, whose row map says which belong together"
         )
-
-
-def _beside(
-    draws: Draws | None,
-    below: int,
-    before: pa.Table,
-    rows: np.ndarray,
-    there: np.ndarray,
-    after: pa.Table,
-) -> tuple[pa.Table, pa.Table]:
-    laid = pa.table(in_rows(after, there), names=after.column_names)
-    if draws is None:
-        return before, laid
-    chosen = pa.array(draws.words(rows) <= np.uint64(below))
-    return before.filter(chosen), laid.filter(chosen)
-
-
-def _stacked(
-    one: tuple[pa.Table, pa.Table], other: tuple[pa.Table, pa.Table]
-) -> tuple[pa.Table, pa.Table]:
-    before, after = (pa.concat_tables(sides) for sides in zip(one, other, strict=True))
-    return before, after

@@ -25,8 +25,8 @@ from discreet.table.classes import classes_of, encode_columns, first_rows, in_or
 MOST_TUPLES = 20_000
 # Columns up to which all orders are tried; of more, so many of them, and their reverses.
 MOST_EXACT, ORDERS = 8, 16
-# Sets of columns times records up to which special uniques are looked for.
-MOST_FOR_SUDA = 2_000_000
+# Columns, and sets of them times records, up to which special uniques are looked for.
+MOST_WITH_SUDA, MOST_FOR_SUDA = 8, 1_000_000
 # Distinct tuples of a release, times its keys squared, up to which each key is left out.
 MOST_WITHOUT = 100_000_000
 # Columns up to which all sets of them are tried for one that singles out a record; of more, all
@@ -66,7 +66,8 @@ def drivers(t: Facts) -> list[dict[str, Any]]:
 
 def _by_uniques(t: Facts, rows: Rows) -> list[list[float | None]] | None:
     """Return the columns' shares of the scores of special uniques, where the release has any."""
-    small = rows.num_rows * 2 ** len(t.quasi) <= MOST_FOR_SUDA
+    m = len(t.quasi)
+    small = m <= MOST_WITH_SUDA and rows.num_rows << m <= MOST_FOR_SUDA
     if not small or rows.num_rows < t.num_rows or t.recipe.counted is not None:
         return None
     if (rows.frequencies[1].sample > 1).all():
@@ -101,15 +102,14 @@ def _normalised(parts: Sequence[float]) -> list[float | None]:
 def _exact(codes: np.ndarray, sizes: np.ndarray) -> list[float]:
     """Return the Shapley values of all columns from the classes of all sets of them."""
     m, n = codes.shape
-    start: tuple[np.ndarray, int] = np.zeros(n, np.int64), 1
-    known = {(): start}
+    known: dict[tuple[int, ...], tuple[np.ndarray, int]] = {(): (np.zeros(n, np.int64), 1)}
     worth: dict[tuple[int, ...], int] = {(): 1}
     for size in range(1, m + 1):
-        weight = {}
-        for chosen in combinations(range(m), size):
-            weight[chosen] = _finer(known[chosen[:-1]], codes[chosen[-1]], sizes[chosen[-1]])
-            worth[chosen] = weight[chosen][1]
-        known = weight
+        known = {
+            chosen: _finer(known[chosen[:-1]], codes[chosen[-1]], sizes[chosen[-1]])
+            for chosen in combinations(range(m), size)
+        }
+        worth |= {chosen: count for chosen, (_, count) in known.items()}
     values = [0.0] * m
     for chosen, classes in worth.items():
         share = math.factorial(len(chosen) - 1) * math.factorial(m - len(chosen)) if chosen else 0
@@ -134,9 +134,7 @@ def _by_orders(codes: np.ndarray, sizes: np.ndarray) -> list[float]:
     return added.tolist()
 
 
-def _finer(
-    classes: tuple[np.ndarray, int], codes: np.ndarray, size: int
-) -> tuple[np.ndarray, int]:
+def _finer(classes: tuple[np.ndarray, int], codes: np.ndarray, size: int) -> tuple[np.ndarray, int]:
     """Split classes by one more column; those of one tuple each cannot be split."""
     ids, count = classes
     if count == len(ids):
@@ -199,7 +197,9 @@ def reasons(t: Facts, places: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def _values(after: pa.Table, place: int) -> dict[str, Any]:
-    return {"values": {name: _shown(after[name][int(place)].as_py()) for name in after.column_names}}
+    return {
+        "values": {name: _shown(after[name][int(place)].as_py()) for name in after.column_names}
+    }
 
 
 def _shown(value: Any) -> Any:

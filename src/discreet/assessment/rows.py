@@ -47,11 +47,15 @@ class Rows:
         return Rows(before, after, self.numbers[at], self.numeric)
 
     @cached_property
+    def weights(self) -> np.ndarray | None:
+        """The weight of each record, as the original has it, where there are weights."""
+        return record_weights(self.before, self.of.roles.weight)
+
+    @cached_property
     def frequencies(self) -> tuple[Frequencies, Frequencies]:
         """Of the quasi columns, record by record; weights are the original's."""
-        weights = record_weights(self.before, self.of.roles.weight)
         before, after = (
-            frequencies(side, self.of.quasi, weight=weights, units=self.units)
+            frequencies(side, self.of.quasi, weight=self.weights, units=self.units)
             for side in (self.before, self.after)
         )
         return before, after

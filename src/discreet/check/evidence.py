@@ -86,6 +86,9 @@ class Log(TypedDict):
     engine: NotRequired[str]
     output: NotRequired[dict[str, Any]]
     usage: NotRequired[dict[str, Any]]
+    next: NotRequired[list[dict[str, Any]]]
+    next_tried: NotRequired[dict[str, int]]
+    next_not_tried: NotRequired[str]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Privacy models within groups of records by which values the original lacks."""
+"""Privacy models within groups of records by which values they lacked before a step."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,12 +19,14 @@ from discreet.table.cells import plain
 from discreet.table.classes import encode, in_order
 from discreet.table.summary import Tuples
 
+# By column, the rows in which steps before have made it null, or filled it.
+_Moved = Mapping[str, np.ndarray]
 _PATTERN, _RAW = "\0pattern", "\0raw"
 
 
 @dataclass(frozen=True)
 class _Nulls:
-    """Which of a step's columns are null in the original: patterns, and how many have each."""
+    """Which of a step's columns are null before it: patterns, and how many have each."""
 
     codes: np.ndarray  # patterns as numbers, in order
     patterns: np.ndarray  # of bool, by column and pattern
@@ -45,15 +47,17 @@ class _Nulls:
 def models_within_groups(
     shown: Shown, original: Frame, left_out: RowNumbers, step: Step, plan: StepPlan
 ) -> list[Finding]:
-    """Verify the models among the records with, and among those without nulls in the original.
+    """Verify the models among the records with, and among those without nulls before a step.
 
     What is true of a class as a whole need not be so for someone who knows which values are
-    missing; where the two kinds were treated apart, it must be.
+    missing; where the two kinds were treated apart, it must be. Cells that earlier steps have
+    blanked are missing like those of the original: nobody sees which is which.
     """
     unit = None if shown.units is None else shown.units.column
     raw = tuple(disclosed(step, plan).tolist())
     sized = raw or step.parameters().get("segregate") == "pattern"
-    nulls = _nulls(original, raw, step, unit if sized else None)
+    moved = {name: rows for (at, name), rows in shown.moved.items() if at == plan["step"]}
+    nulls = _nulls(original, moved, raw, step, unit if sized else None)
     groups, mixed = _groups(nulls, step, plan, shown.noun)
     findings = [] if mixed is None else [Finding("groups by nulls", "broken", mixed)]
     if raw:
@@ -64,7 +68,7 @@ def models_within_groups(
         return findings + models(shown, shown.without(raw).over, step, plan, where)
     # Counted where the rows are: tuples may be millions, and in every piece others.
     columns = judged_columns(step, shown.column_names)
-    group = partial(_group, tuple(step.columns), nulls.codes, groups)
+    group = partial(_group, tuple(step.columns), moved, nulls.codes, groups)
     made = beside(original, shown.frame, columns, raw + left_out, unit, group, step.columns)
     findings += models(shown, partial(_within, made, unit), step, plan, where)
     made.remove()
@@ -117,11 +121,11 @@ def _only_small(groups: np.ndarray, nulls: _Nulls, step: Step, noun: str) -> Fin
 # Counted where the rows are
 
 
-def _nulls(original: Frame, raw: RowNumbers, step: Step, unit: str | None) -> _Nulls:
-    """Count the records with each pattern of nulls in the original, and note their units."""
+def _nulls(original: Frame, moved: _Moved, raw: RowNumbers, step: Step, unit: str | None) -> _Nulls:
+    """Count the records with each pattern of nulls before a step, and note their units."""
     names = tuple(step.columns)
     taken = list(dict.fromkeys([*names, *([] if unit is None else [unit])]))
-    found = original.fold(partial(_of_piece, names, unit, raw), Tuples.joined, taken)
+    found = original.fold(partial(_of_piece, names, moved, unit, raw), Tuples.joined, taken)
     tuples, counts = found.result()
     codes, pattern = np.unique(tuples[_PATTERN].to_numpy(), return_inverse=True)
     bits = np.array([(codes >> place) & 1 == 1 for place in range(len(names))])
@@ -131,25 +135,37 @@ def _nulls(original: Frame, raw: RowNumbers, step: Step, unit: str | None) -> _N
 
 
 def _of_piece(
-    names: tuple[str, ...], unit: str | None, raw: RowNumbers, before: pa.Table, rows: np.ndarray
+    names: tuple[str, ...],
+    moved: _Moved,
+    unit: str | None,
+    raw: RowNumbers,
+    before: pa.Table,
+    rows: np.ndarray,
 ) -> Tuples:
-    found = {_PATTERN: pa.chunked_array([_codes(names, before)])}
+    found = {_PATTERN: pa.chunked_array([_codes(names, moved, before, rows)])}
     found[_RAW] = pa.chunked_array([np.isin(rows, raw) if raw else np.zeros(len(rows), bool)])
     if unit is not None:
         found[UNIT] = plain(before[unit])
     return Tuples.of(pa.table(found))
 
 
-def _codes(names: tuple[str, ...], before: pa.Table) -> np.ndarray:
+def _codes(names: tuple[str, ...], moved: _Moved, before: pa.Table, rows: np.ndarray) -> np.ndarray:
     """Return the pattern of nulls of each record as one number."""
     codes = np.zeros(before.num_rows, np.int64)
     for place, name in enumerate(names):
         null = before[name].is_null(nan_is_null=True).to_numpy()
+        if name in moved:
+            null = null ^ np.isin(rows, moved[name])
         codes |= null.astype(np.int64) << place
     return codes
 
 
 def _group(
-    names: tuple[str, ...], codes: np.ndarray, groups: np.ndarray, before: pa.Table
+    names: tuple[str, ...],
+    moved: _Moved,
+    codes: np.ndarray,
+    groups: np.ndarray,
+    before: pa.Table,
+    rows: np.ndarray,
 ) -> np.ndarray:
-    return groups[np.searchsorted(codes, _codes(names, before))]
+    return groups[np.searchsorted(codes, _codes(names, moved, before, rows))]

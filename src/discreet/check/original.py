@@ -57,7 +57,7 @@ def against_original(
         broken = [Finding(name, "broken", problem) for name in (APPLIED, UNTOUCHED)]
         return broken, np.empty(0, np.int64) if pairs else None, shown
     comparing, seen = _compared(released, recipe, evidence, original)
-    shown = replace(shown, before=seen.before, weighed=seen.weighed)
+    shown = replace(shown, before=seen.before, weighed=seen.weighed, moved=seen.moved)
     return _concluded(comparing, seen, shown), seen.hidden, shown
 
 

@@ -96,6 +96,9 @@ class Seen:
     # By the number of a step that blanks cells: its columns before it, and with weights after.
     before: dict[int, Tuples] = field(default_factory=dict)
     weighed: dict[int, Tuples] = field(default_factory=dict)
+    # By the number of a step that treats nulls apart and a column, the rows in which earlier steps
+    # have made it null, or filled it.
+    moved: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
     # By column of households or pseudonyms, old and new ids.
     renamed: dict[str, Tuples] = field(default_factory=dict)
 
@@ -120,6 +123,7 @@ class Seen:
             spreads=_merged(self.spreads, other.spreads, Tuples.joined),
             before=_merged(self.before, other.before, Tuples.joined),
             weighed=_merged(self.weighed, other.weighed, Tuples.joined),
+            moved=_merged(self.moved, other.moved, np.append),
             renamed=_merged(self.renamed, other.renamed, Tuples.joined),
         )
 
@@ -244,7 +248,8 @@ class _Rows:
                 for name in plan["joint"].get("confidential", {}):
                     if name not in seen.spreads and name not in columns.unknown:
                         seen.spreads[name] = self._spread(name, plain(columns.arrow(name)))
-
+        for number, found in columns.moved.items():
+            seen.moved |= {(number, name): self.rows[mask] for name, mask in found.items()}
         self._note_before(columns)
 
     def _note_before(self, columns: Columns) -> None:

@@ -82,6 +82,9 @@ class Shown:
     # were before it, and as they are with the weights of records.
     before: Mapping[int, Tuples] = field(default_factory=dict)
     weighed: Mapping[int, Tuples] = field(default_factory=dict)
+    # By the number of a step that treats nulls apart and a column, the rows in which earlier steps
+    # have made it null, or filled it.
+    moved: Mapping[tuple[int, str], np.ndarray] = field(default_factory=dict)
     # Of a release in two tables, the number of each row's group.
     groups: pa.ChunkedArray | None = None
     # By the rows that are not shown, a frame with units beside.
@@ -251,7 +254,7 @@ def beside(
     columns: Sequence[str],
     hidden: RowNumbers,
     unit: str | None,
-    group: Callable[[pa.Table], np.ndarray] | None = None,
+    group: Callable[[pa.Table, np.ndarray], np.ndarray] | None = None,
     looked_at: Sequence[str] = (),
 ) -> Frame:
     """Put units beside what is shown of records, and whether each is to be judged.
@@ -283,7 +286,7 @@ def _schema(
 
 def _beside(
     unit: str | None,
-    group: Callable[[pa.Table], np.ndarray] | None,
+    group: Callable[[pa.Table, np.ndarray], np.ndarray] | None,
     hidden: np.ndarray,
     schema: pa.Schema,
     before: pa.Table,
@@ -293,7 +296,7 @@ def _beside(
 ) -> pa.Table:
     cells = after.columns if there.all() else in_rows(after, there)
     cells = [plain(column) for column in cells]
-    cells += [] if group is None else [pa.array(group(before))]
+    cells += [] if group is None else [pa.array(group(before, rows))]
     cells += [] if unit is None else [plain(before[unit])]
     shown = there & ~np.isin(rows, hidden)
     return pa.table([*cells, pa.array(shown)], schema=schema)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from discreet.cli import options, show
 from discreet.errors import BadInput
@@ -27,7 +26,7 @@ def demo(
     from discreet.flow.protection import protect_to
     from discreet.flow.reports import saved_facts
     from discreet.recipe import Recipe
-    from discreet.report import sentences
+    from discreet.report.decision import decision
     from discreet.report.measures import guided
     from discreet.table import write_table
 
@@ -50,7 +49,8 @@ def demo(
         *_, written = protect_to(table, Recipe.load(recipe), target, tell=tell)
     internal = target / "internal"
     facts = saved_facts(target)
-    show.out.print("[bold]3. What came out.[/bold]", *map(escape, sentences(facts)))
+    show.out.print("[bold]3. What came out.[/bold]")
+    show.decide_by(decision(facts))
     judged, failed = guided(facts["assessment"])
     report = check_release(written, internal / "recipe.toml", internal, table)
     show.out.print(

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli import options, show
-from discreet.cli.proposed import searched
+from discreet.cli.proposed import searched, tried
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -41,19 +41,20 @@ def inspect(
         typer.Option(help="Write the proposed hierarchies to this folder, as CSV files to edit."),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(help="How long to search for the recipe's steps; 0: no search.", min=0)
-    ] = 20,
+        float | None,
+        typer.Option(help="Search so long for the recipe's steps; 0: do not try any.", min=0),
+    ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option(help="How many recipes to try instead; a rerun gives the same.", min=1),
+        typer.Option(help="Search among so many recipes; a rerun gives the same.", min=1),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing recipe.")] = False,
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
     """Take a first look at a table: column kinds, likely identifiers, risky keys, a recipe."""
-    from discreet.generalization import Hierarchy
     from discreet.inspection import inspect as look_at
+    from discreet.inspection.proposal import proposed_hierarchy
 
     if write_recipe is not None:
         _check_recipe(write_recipe, file, force)
@@ -61,7 +62,10 @@ def inspect(
         raise BadInput("--interactive asks for roles, so it needs --write-recipe")
     with show.progress(f"looking at {file.name}"):
         seen = look_at(file, **dialect)
-    trees = {name: Hierarchy.auto().show(seen.column(name), name) for name in hierarchy or ()}
+    trees = {
+        name: proposed_hierarchy(seen, name).show(seen.column(name), name)
+        for name in hierarchy or ()
+    }
     if not as_json:
         if trees:
             _trees(trees)
@@ -71,8 +75,12 @@ def inspect(
     if write_recipe is not None or write_hierarchies is not None:
         proposal = _proposal(seen, write_hierarchies, write_recipe, interactive)
         if write_recipe is not None and (seconds or evaluations):
-            minutes = seconds / 60 if evaluations is None else None
+            minutes = seconds / 60 if seconds and evaluations is None else None
             proposal, written = searched(proposal, file, dialect, minutes, evaluations)
+            _say(written.pop("said"), as_json)
+        elif write_recipe is not None and seconds is None:
+            with show.progress("trying ways to treat the keys"):
+                proposal, written = tried(proposal, seen)
             _say(written.pop("said"), as_json)
         written |= _write(seen, proposal, write_recipe, write_hierarchies, trees, as_json)
     if as_json:
@@ -100,12 +108,11 @@ def _write(
     quiet: bool,
 ) -> dict[str, str]:
     """Write the recipe, and the hierarchies of it and of the columns shown; return where."""
-    from discreet.generalization import Hierarchy
-    from discreet.inspection.proposal import write_hierarchies
+    from discreet.inspection.proposal import proposed_hierarchy, write_hierarchies
 
     written = {}
     if folder is not None:
-        more = {n: Hierarchy.auto().settle(seen.column(n), n) for n in shown}
+        more = {name: proposed_hierarchy(seen, name) for name in shown}
         write_hierarchies(seen, more | proposal.hierarchies, folder)
         written["hierarchies_folder"] = str(folder)
         _say(

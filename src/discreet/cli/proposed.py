@@ -1,4 +1,4 @@
-"""The first seconds of a search, for the recipe that `inspect` proposes."""
+"""What `inspect` tries before it proposes a recipe: a few ways to treat the keys, or a search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,19 @@ from discreet.cli.fronts import alternatives, axes, differences, figures, progre
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
+    from discreet.inspection import Inspection
     from discreet.inspection.proposal import Proposal
+
+
+def tried(proposal: Proposal, seen: Inspection) -> tuple[Proposal, dict[str, Any]]:
+    """Try a few ways to treat the keys; return also what is to be told."""
+    from discreet.inspection.candidates import try_out
+
+    proposal, choice = try_out(proposal, seen)
+    if choice is None:
+        return proposal, {"said": "Nothing was tried: the recipe has no keys to treat."}
+    ways = [one.to_dict() | {"taken": one is choice.taken} for one in choice.tried]
+    return proposal, {"tried": ways, "said": "\n".join(choice.said)}
 
 
 def searched(

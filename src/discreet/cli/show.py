@@ -296,7 +296,8 @@ def comparison(found: Comparison) -> None:
 
 def _compared(found: Comparison, some: slice, names: int, width: int) -> Table:
     """Make a table of some of the releases."""
-    from discreet.report.compare import VERDICTS, done
+    from discreet.assessment.comparison import LEARNED
+    from discreet.report.compare import VERDICTS, axis_names, done
 
     marks = VERDICTS | {False: f"[green]{VERDICTS[False]}[/green]"}
     releases = found.releases[some]
@@ -307,10 +308,11 @@ def _compared(found: Comparison, some: slice, names: int, width: int) -> Table:
     table.add_row("steps", *(escape("\n".join(done(one.steps))) for one in releases))
     table.add_row("records", *(f"{one.rows:,}" for one in releases))
     table.add_row("suppressed", *(f"{one.suppressed:,}" for one in releases))
-    for axis in ("risk", "loss"):
+    measures = {"risk": found.risk, "attribute": LEARNED, "loss": found.loss}
+    for axis, name in axis_names(found.risk, found.two_sided).items():
         figures = [getattr(one, axis) for one in releases]
         table.add_row(
-            f"[bold]{axis}[/bold]: {escape(getattr(found, axis))}",
+            f"[bold]{name}[/bold]: {escape(measures[axis])}",
             *("-" if value is None else f"{value:.4g}" for value in figures),
         )
     table.add_row("", *(marks[one.dominated] for one in releases), end_section=True)

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from discreet import cgroups
 from discreet.engines.frame import Engine
 from discreet.errors import BadInput, nearest
 from discreet.table.signatures import check_path
@@ -141,7 +142,15 @@ def _parquet_size(path: Path) -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes of memory that are available without harming other processes."""
+    """Return the bytes of memory that are available without harming other processes.
+
+    The least of what the machine has and of what a container, or another control group, has left.
+    """
+    left = cgroups.memory_left()
+    return _machine_free() if left is None else min(left, _machine_free())
+
+
+def _machine_free() -> int:
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
@@ -149,11 +158,17 @@ def free_memory() -> int:
                     return int(line.split()[1]) * 1024
     except OSError:
         pass
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return _machine_memory() // 2
+
+
+def _machine_memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def megabytes(memory: str | None) -> int:
-    """Parse a memory size, in powers of 1000 or 1024; 40 % of the machine's memory by default.
+    """Parse a memory size, in powers of 1000 or 1024; 40 % of all memory by default.
+
+    That is the machine's, or the container's where it is limited.
 
     Examples
     --------
@@ -161,7 +176,8 @@ def megabytes(memory: str | None) -> int:
     (4096, 488)
     """
     if memory is None:
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.4) >> 20
+        whole = min(cgroups.memory_limit() or _machine_memory(), _machine_memory())
+        return max(LEAST_MEMORY, int(whole * 0.4) >> 20)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", memory, re.IGNORECASE)
     if not found:
         raise BadInput(f"'{memory}' is not a memory size; give one such as 4GB")

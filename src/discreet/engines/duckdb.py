@@ -158,10 +158,12 @@ class DuckDBFrame(PieceFrame):
         self.session, self.files, self.markers = session, list(files), list(markers)
         self.own, self.in_order, self.stretch = schema is not None, in_order, stretch
         self._in_order: DuckDBFrame | None = None
-        self.metadata = [open_parquet(path).metadata for path in self.files]
+        # One file after the other: all at once may be more than a process may open.
+        opened = ((found.metadata, found.schema_arrow) for found in map(open_parquet, self.files))
+        self.metadata, self.kinds = map(list, zip(*opened, strict=True))
         self.starts = np.cumsum([0, *(found.num_rows for found in self.metadata)])
         self.num_rows = int(self.starts[-1])
-        stored = open_parquet(self.files[0]).schema_arrow
+        stored = self.kinds[0]
         self.stored = [field.name for field in stored]
         # Otherwise a row's number is its place.
         self.numbered = self.own and _ROW in self.stored
@@ -169,8 +171,8 @@ class DuckDBFrame(PieceFrame):
 
     def check_alike(self, what: str) -> None:
         """Refuse files with other columns or types than the first."""
-        for file in self.files[1:]:
-            if DuckDBFrame(self.session, [file]).schema != self.schema:
+        for file, kind in zip(self.files, self.kinds, strict=True):
+            if kind != self.kinds[0] and schema_of(kind) != self.schema:
                 raise BadInput(
                     f"{file} does not have the columns and types of {self.files[0].name}; {what} "
                     "must have the same"
@@ -308,21 +310,21 @@ class DuckDBFrame(PieceFrame):
         stored = [self._stored(name) for name in columns]
         schema = pa.schema([self.schema.field(name) for name in columns])
         size = max(1, min(PIECE, CELLS // max(1, len(columns))))
-        for path, start in zip(self.files, self.starts, strict=False):
-            wanted = [*stored, _ROW] if self.numbered else stored
-            for batch in _batches(path, size, wanted or None, self.own):
-                table = pa.table(batch)
-                if self.numbered:
-                    rows = table[_ROW].to_numpy()
-                else:
-                    rows = np.arange(start, start + len(table))
-                    start += len(table)
-                # A name such as a.b reads a's parts as well.
-                table = table.select([table.column_names.index(name) for name in stored])
-                table = table.rename_columns(list(columns))
-                if not self.own:
-                    table = normalise(table.replace_schema_metadata(None), self.markers)
-                yield as_schema(table, schema), rows
+        wanted = [*stored, _ROW] if self.numbered else stored
+        batches = (_batches(path, size, wanted or None, self.own) for path in self.files)
+        start = 0
+        for table in _full(chain.from_iterable(batches), size):
+            if self.numbered:
+                rows = table[_ROW].to_numpy()
+            else:
+                rows = np.arange(start, start + len(table))
+                start += len(table)
+            # A name such as a.b reads a's parts as well.
+            table = table.select([table.column_names.index(name) for name in stored])
+            table = table.rename_columns(list(columns))
+            if not self.own:
+                table = normalise(table.replace_schema_metadata(None), self.markers)
+            yield as_schema(table, schema), rows
 
     def _beside(
         self, after: DuckDBFrame, columns: Sequence[str], columns_after: Sequence[str]
@@ -444,6 +446,24 @@ def _batches(
             # A damaged page may say that text ends where there is no memory.
             batch.validate(full=not own)
             yield batch
+
+
+def _full(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+    """Join the batches of small files, which cost as much each as large ones."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if held and (rows + len(batch) > size or batch.schema != held[0].schema):
+            yield pa.Table.from_batches(held).combine_chunks()
+            held, rows = [], 0
+        held.append(batch)
+        rows += len(batch)
+        if rows == size:
+            # At once, and not when one more is in memory.
+            yield pa.Table.from_batches(held).combine_chunks()
+            held, rows = [], 0
+    if held:
+        yield pa.Table.from_batches(held).combine_chunks()
 
 
 def _side_by_side(

@@ -24,6 +24,10 @@ from discreet.table.signatures import check_content, check_path
 
 # Distinct cells of a CSV's column that its type is found by.
 MOST_CELLS = 4_000_000
+# DuckDB plans each file anew in each query, in the time that it takes to read so many bytes. So
+# many files below this mean size are copied into one, and larger ones are read where they are.
+FEW = 16
+SMALL = 1 << 23
 
 
 def duckdb_frame(session: Session, table: Any, how: Reading) -> DuckDBFrame:
@@ -63,10 +67,14 @@ def _of_parquet(
     frame = DuckDBFrame(session, files, null_markers)
     if frame.num_rows == 0:
         raise BadInput(f"{path} has no rows")
-    if takes_duckdbs_name(frame.schema.names):
-        return frame.map(lambda piece, _: piece, frame.schema)
     frame.check_alike("the files of a folder")
+    if takes_duckdbs_name(frame.schema.names) or _many_small(files):
+        return frame.map(lambda piece, _: piece, frame.schema)
     return frame
+
+
+def _many_small(files: Sequence[Path]) -> bool:
+    return len(files) > FEW and sum(f.stat().st_size for f in files) < SMALL * len(files)
 
 
 def _of_relation(

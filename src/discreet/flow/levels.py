@@ -7,7 +7,7 @@ and all its rows get what that one gets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -42,6 +42,8 @@ def find_levels(frame: Frame, recipe: Recipe) -> dict[str, str]:
     """Return the columns that are the same in all rows of a household or person.
 
     They come with the column of these. Only those count that steps look at which treat them once.
+    What gets noise and is the same in a household but for nulls is not a person's: drawn for every
+    member, the noise would be averaged away. `find_shared` finds it.
     """
     roles, found = recipe.roles, {}
     treated = []
@@ -54,8 +56,10 @@ def find_levels(frame: Frame, recipe: Recipe) -> dict[str, str]:
         is_constant = _is_constant(frame, level)
         if is_constant is None:
             continue
+        home = roles.household if level == roles.unit else None
+        wider = _but_for_nulls(frame, recipe, home, found)
         for column in dict.fromkeys(treated):
-            if column not in found and is_constant(column):
+            if column not in found and column not in wider and is_constant(column):
                 found[column] = level
         for column in roles.household_level if level == roles.household else ():
             if column not in found and not is_constant(column):
@@ -82,18 +86,27 @@ def find_links(frame: Frame, recipe: Recipe, released: Sequence[str]) -> list[st
     return found
 
 
-def find_shared(frame: Frame, recipe: Recipe, levels: Mapping[str, str]) -> dict[str, str]:
+def find_shared(frame: Frame, recipe: Recipe, levels: dict[str, str]) -> dict[str, str]:
     """Return the other columns that get noise and are the same in a household but for nulls."""
-    noisy = [c for s in recipe.steps if _adds_noise(s.build()) for c in s.columns]
     found: dict[str, str] = {}
-    for level in filter(None, (recipe.roles.household, recipe.roles.unit)):
-        if not noisy or frame.nulls(level) or _how_many(frame, level) == frame.num_rows:
-            continue
-        for column in dict.fromkeys(noisy):
-            apart = column not in levels and column not in found and frame.nulls(column)
-            if apart and frame.counts([level], of=column)[1].max() <= 1:
-                found[column] = level
+    for level in (recipe.roles.household, recipe.roles.unit):
+        for column in _but_for_nulls(frame, recipe, level, levels | found):
+            assert level is not None
+            found[column] = level
     return found
+
+
+def _but_for_nulls(
+    frame: Frame, recipe: Recipe, level: str | None, known: Collection[str]
+) -> list[str]:
+    """Name the other columns that get noise, hold nulls and are else the same in a household."""
+    noisy = dict.fromkeys(c for s in recipe.steps if _adds_noise(s.build()) for c in s.columns)
+    if level is None or not noisy.keys() - set(known) or frame.nulls(level):
+        return []
+    lacking = [c for c in noisy if c not in known and frame.nulls(c)]
+    if not lacking or _how_many(frame, level) == frame.num_rows:
+        return []
+    return [c for c in lacking if frame.counts([level], of=c)[1].max() <= 1]
 
 
 def drawn_by(recipe: Recipe, method: Method) -> str | None:

@@ -15,13 +15,13 @@ from discreet.check.folders import is_file_target
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
 from discreet.errors import BadInput
-from discreet.flow.deciding import Tell, decide
-from discreet.flow.finishing import count_changes, finish
+from discreet.flow.deciding import Tell
+from discreet.flow.finishing import count_changes
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_names, seal_for
-from discreet.flow.remaining import decide_without, to_leave_out
+from discreet.flow.treating import treat
 from discreet.flow.two_tables import refuse_alone
 from discreet.recipe.given import Given, as_recipe
 from discreet.recipe.recipe import Recipe, needed_columns
@@ -169,22 +169,10 @@ def prepare(
 
 
 def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Tell) -> Release:
-    """Decide, apply what was decided to all rows, and see what becomes of rare values."""
+    """Treat the rows, and count what changed."""
     source = Path(table) if isinstance(table, str | Path) else None
-    decided = decide(original, recipe, worker.name, tell)
-    while True:
-        log = decided.log
-        tell("treating the rows")
-        with timed(log, "apply"):
-            treated = decided.treated()
-        tell("looking for rare values")
-        with timed(log, "rare"):
-            finished = finish(decided, original, treated)
-        gone = to_leave_out(decided, treated, finished)
-        if gone is None:
-            break
-        treated.remove()
-        decided = decide_without(decided, gone, tell)
+    decided, treated, finished = treat(original, recipe, worker.name, tell)
+    log = decided.log
     tell("counting the cells that changed")
     with timed(log, "compare"):
         count_changes(decided, original, treated, finished)

@@ -33,6 +33,7 @@ from discreet.flow.codebook import codebook
 from discreet.flow.deciding import applied
 from discreet.flow.finishing import Finish, seen
 from discreet.flow.log import timed
+from discreet.flow.neighbours import next_steps
 from discreet.flow.output import written_whole
 from discreet.flow.pseudonyms import kept_recipe, save_key
 from discreet.flow.publication import blanked_cells, internal_facts, public_facts
@@ -283,6 +284,13 @@ class Release:
             self.tell("assessing")
             with timed(log, "assess"):
                 assessment = self._assess(released)
+        self.tell("trying what could be changed")
+        with timed(log, "next"):
+            drivers = (assessment.figures or {}).get("drivers")
+            found = next_steps(
+                self.recipe, self.plan, self.original, self.treated, self.finish, drivers
+            )
+        log.update(found)  # type: ignore[typeddict-item]
         self._save_internal(internal, schema, assessment)
         log["output"] = {"format": formats[0], "rows": rows, "csv_safe": csv_safe}
         log["output"] |= {"formats": formats} if len(formats) > 1 else {}
@@ -293,8 +301,8 @@ class Release:
         with timed(log, "check"):
             evidence = replace(Evidence.load(internal), original=self.original)
             same = same_in_all(self.engine, public / name, released, self.recipe, evidence)
-            found = check_frames(released, self.recipe, evidence, self.original, public / name)
-            self.check = replace(found, findings=(*found.findings, *same))
+            report = check_frames(released, self.recipe, evidence, self.original, public / name)
+            self.check = replace(report, findings=(*report.findings, *same))
         if not self.check.verified:
             raise BrokenPromise(
                 f"the written release does not pass its check:\n{self.check.failures}"

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import BadInput
-from discreet.generalization._dates import DEFAULT, FORMATS, Dates, parsed
+from discreet.generalization._dates import DEFAULT, FORMATS, Dates, are_dates
 from discreet.generalization._distinct import Distinct, as_text
 from discreet.generalization._intervals import Intervals, floats_of
 from discreet.generalization._names import propose_tree
@@ -196,19 +196,19 @@ def date_format(values: pa.Array) -> str | None:
         if not re.fullmatch(pattern, first):
             continue
         if pc.all(pc.match_substring_regex(texts, f"^({pattern})$")).as_py():
-            for written in formats:
-                if not pc.any(pc.is_null(parsed(texts, written))).as_py():
-                    return written
+            found = next((one for one in formats if are_dates(texts, one)), None)
+            if found is not None:
+                return found
     return None
 
 
 def _periods(found: Distinct, name: str, written: str) -> Rule:
     """Leave out the periods that are no coarser than the values, or hold them all."""
-    periods = ("day", *DEFAULT)
+    periods: tuple[str, ...] = ("day", *DEFAULT)
     # 03/04 may be April or March: then only the year is sure.
     swapped = written.replace("%d", "#").replace("%m", "%d").replace("#", "%m")
-    if "/" in written and not written.startswith("%Y"):
-        if not pc.any(pc.is_null(parsed(as_text(found.values), swapped))).as_py():
+    if ("/" in written or "-" in written) and "%m" in written and not written.startswith("%Y"):
+        if are_dates(as_text(found.values), swapped):
             periods = ("year", "decade")
     counts = [len(level.dictionary) for level in Dates(periods, written).levels(found, name)]
     kept = []

@@ -206,7 +206,8 @@ def _by_values(column: Encoded, name: list[str]) -> Guess:
     texts = _texts(column)
     if texts and len(column.values) <= 6 and {t.strip().lower() for t in texts} <= words.SEXES:
         return Guess("quasi", "its values are sexes", exposure=1.0)
-    if pa.types.is_date(column.values.type) or pa.types.is_timestamp(column.values.type):
+    kind = column.values.type
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or dates_as_text(column):
         return Guess("quasi", "dates of events are known to others", sure=False, exposure=0.8)
     if column.kind == "boolean" or (len(column.values) <= 1000 and column.kind != "numeric"):
         return Guess("quasi", f"{len(column.values):,} categories, which others may know", False)

@@ -28,8 +28,10 @@ ANSWERS = ("identifiers", "quasi", "confidential", "insensitive", "drop", *_SING
 # Over more columns k-anonymity leaves nothing but stars.
 MOST_QUASI = 10
 _LISTED = ("identifiers", "quasi", "confidential", "insensitive")
-# The share of records that an intruder who knows the recipe may find: the guide value.
-_RISK = 0.05
+# Values of a confidential category that records who share a key have, where that costs little.
+L = 3
+# What k = 5 promises: nobody is found with a greater chance.
+_RISK = 1 / K
 _LEFT_OUT = "what it would tell is worth less than what the rest loses with it"
 
 
@@ -41,6 +43,7 @@ class _Head:
     guesses: dict[str, Guess]
     leaks: Leaks
     counted: str
+    who: str  # what k counts
     paths: dict[str, str]  # of the files that hierarchies are written to
 
     def text(
@@ -63,6 +66,16 @@ class Proposal:
     recipe: Recipe
     hierarchies: dict[str, Hierarchy]  # of the columns that are generalized
     _head: _Head = field(repr=False)
+
+    @property
+    def guesses(self) -> Mapping[str, Guess]:
+        """The role of each column, with its reason."""
+        return self._head.guesses
+
+    @property
+    def who(self) -> str:
+        """What k counts: records, people or households."""
+        return self._head.who
 
     def to_search(self) -> dict[str, Any]:
         """Return what a search may choose within: roles, hierarchies, its bound, k for the keys.
@@ -124,20 +137,17 @@ def propose(
     problem = _problem(seen, guesses)
     if problem:
         raise BadInput(problem)
-    hierarchies = {
-        name: Hierarchy.auto().settle(seen.encoded[name].levels(), name)
-        for name in _of(guesses, "quasi")
-    }
+    hierarchies = {name: proposed_hierarchy(seen, name) for name in _of(guesses, "quasi")}
     averaged = [name for name in _of(guesses, "confidential") if _numeric(seen, name)]
     counted, who = _counted(seen, guesses)
     leaks = _leaks(seen, guesses, averaged, answers or {})
     guesses |= {name: Guess("drop", reason) for name, reason in leaks.dropped.items()}
     files = file_names(seen) if folder is not None else {}
     paths = {name: f"{folder}/{file}" for name, file in files.items()}
-    head = _Head([*_opening(seen), *_markers(seen)], guesses, leaks, counted, paths)
+    head = _Head([*_opening(seen), *_markers(seen)], guesses, leaks, counted, who, paths)
     lines = head.text(guesses, [*hierarchies, *averaged])
     if hierarchies:
-        lines += _generalize(hierarchies, _secrets(seen, guesses), paths, who)
+        lines += _generalize(hierarchies, secrets_of(seen, guesses), paths, who)
     if averaged:
         lines += [
             "",
@@ -151,6 +161,13 @@ def propose(
     text = _joined(lines)
     # A path is not looked up before the recipe is run.
     return Proposal(text, Recipe.from_toml(text), hierarchies, head)
+
+
+def proposed_hierarchy(seen: Inspection, name: str) -> Hierarchy:
+    """Return what a column may become."""
+    seen.column(name)  # Says so if there is none.
+    column = seen.encoded[name]
+    return Hierarchy.auto().settle(column.levels(), name, column.counts)
 
 
 def _joined(lines: Sequence[str]) -> str:
@@ -357,11 +374,11 @@ def _generalize(
 ) -> list[str]:
     lines = [
         "",
-        f"# Values become coarser until k {who} or more share each combination; at most 5 % of",
-        "# the records are suppressed.",
+        f"# Values become coarser until k {who} or more share each combination, each record as",
+        "# little as can be; at most 5 % of the records are suppressed.",
     ]
     for name, values in secrets.items():
-        model = f'{{ model = "l-diversity", l = {min(values, 3)}, column = {_toml(name)} }}'
+        model = f'{{ model = "l-diversity", l = {min(values, L)}, column = {_toml(name)} }}'
         lines.append(
             f"# Records that share one may share a secret too; to prevent that, add {model}."
         )
@@ -370,13 +387,10 @@ def _generalize(
         'method = "generalize"',
         f"columns = {_toml(list(hierarchies))}",
         f'privacy = [{{ model = "k-anonymity", k = {K} }}]',
-        "suppression_limit = 0.05",
-        "",
-        "[steps.hierarchies]",
+        'aggregate = "sum"',
+        "local = true",
     ]
-    for name, hierarchy in hierarchies.items():
-        lines.append(f"{_key(name)} = {_toml(paths.get(name, hierarchy.spec))}")
-    return lines
+    return lines + _trees_text({name: one.spec for name, one in hierarchies.items()}, paths)
 
 
 def _step_text(step: Step, paths: Mapping[str, str]) -> list[str]:
@@ -390,13 +404,36 @@ def _step_text(step: Step, paths: Mapping[str, str]) -> list[str]:
         for key, value in content.items()
         if key in ("method", "columns") or getattr(step, key) != usual[key]
     ]
-    if trees:
-        lines += ["", "[steps.hierarchies]"]
-        lines += [f"{_key(name)} = {_toml(paths.get(name, trees[name]))}" for name in trees]
+    return lines + _trees_text(trees, paths)
+
+
+def _trees_text(trees: Mapping[str, Any], paths: Mapping[str, str]) -> list[str]:
+    """Write hierarchies: a line each, but a line for each group of those that have groups."""
+    if not trees:
+        return []
+    lines = ["", "[steps.hierarchies]"]
+    grouped = [n for n, one in trees.items() if n not in paths and one.get("kind") == "groups"]
+    for name, spec in trees.items():
+        if name not in grouped:
+            lines.append(f"{_key(name)} = {_toml(paths.get(name, spec))}")
+    for name in grouped:
+        lines += ["", f"[steps.hierarchies.{_key(name)}]", 'kind = "groups"']
+        lines += _groups_text(trees[name]["tree"], "tree")
     return lines
 
 
-def _secrets(seen: Inspection, guesses: Mapping[str, Guess]) -> dict[str, int]:
+def _groups_text(tree: Mapping[str, Any], under: str) -> list[str]:
+    lines = []
+    for name, inside in tree.items():
+        path = f"{under}.{_key(name)}"
+        if isinstance(inside, Mapping):
+            lines += _groups_text(inside, path)
+        else:
+            lines.append(f"{path} = {_toml(inside)}")
+    return lines
+
+
+def secrets_of(seen: Inspection, guesses: Mapping[str, Guess]) -> dict[str, int]:
     """Return the confidential categories, with the number of their values."""
     return {
         name: len(seen.encoded[name].values)

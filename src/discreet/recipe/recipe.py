@@ -29,6 +29,7 @@ from discreet.private import write_private
 from discreet.recipe.roles import Roles
 from discreet.recipe.wording import say
 from discreet.registry import find_method, methods, parameters
+from discreet.utility.formulas import read_formula
 
 
 class Step(BaseModel):
@@ -143,6 +144,8 @@ class Recipe(BaseModel):
         number, or its household is suppressed along with it.
     allow_leaks : list of str
         Treated columns that other released columns may give away.
+    indicators : list of str
+        What is computed from the table before and after, such as "mean(income) by region".
     null_markers : list of str
         Cells of the input that stand for a missing value, besides the empty cell.
     seed : int
@@ -195,6 +198,7 @@ class Recipe(BaseModel):
     known_rows: Annotated[int, Field(ge=1)] | None = None
     household_suppression: Literal["unlink", "whole"] = "unlink"
     allow_leaks: list[str] = Field(default_factory=list)
+    indicators: list[str] | None = None
     roles: Roles
     steps: list[SerializeAsAny[Step]] = Field(default_factory=list)
 
@@ -247,6 +251,8 @@ class Recipe(BaseModel):
                     "seed out (a secret one is drawn and kept with the release), or set "
                     "allow_predictable_seed = true"
                 )
+        for text in self.indicators or ():
+            self._refuse_indicator(text, named)
         if len(self.added) > 1:
             raise ValueError("there is one second table: put all of it into one step anatomy")
         for column in self.roles.quasi:
@@ -333,6 +339,24 @@ class Recipe(BaseModel):
                 "release_household = false"
             )
 
+    def _refuse_indicator(self, text: str, named: Mapping[str, str]) -> None:
+        """Refuse an indicator that cannot be read, or of a column that is not released."""
+        try:
+            formula = read_formula(text)
+        except BadInput as error:
+            raise ValueError(f"indicators: {error}") from None
+        for column in formula.columns:
+            role = named.get(column, "drop" if self.roles.rest == "drop" else None)
+            kept = ("quasi", "confidential", "insensitive", "weight")
+            if role is None and self.roles.rest is None:
+                raise ValueError(
+                    f"indicators: '{text}' names '{column}', which has no role; "
+                    + nearest(column, [name for name, own in named.items() if own in kept])
+                )
+            if role is not None and role not in kept:
+                fate = "is replaced" if role in ("pseudonyms", "household") else "is dropped"
+                raise ValueError(f"indicators: '{text}' names '{column}', which {fate} ({role})")
+
     @property
     def treated(self) -> list[str]:
         """The columns that steps treat, in order."""
@@ -347,6 +371,12 @@ class Recipe(BaseModel):
     def apart(self) -> list[str]:
         """The columns that are written to a second table; what is added joins it with the first."""
         return [column for step in self.steps for column in step.build().apart]
+
+    @property
+    def hierarchies(self) -> dict[str, Any]:
+        """What the labels of columns cover, where a step says so: a Hierarchy each."""
+        given = (step.parameters().get("hierarchies") or {} for step in self.steps)
+        return {column: hierarchy for one in given for column, hierarchy in one.items()}
 
     @property
     def numeric(self) -> list[str]:

@@ -55,17 +55,22 @@ def _column(facts: Facts, log: Facts, name: str) -> dict[str, Any]:
             entry["starred"] = starred
     if entry["starred"] is None and own.get("starred"):
         entry["starred"] = own["starred"]
+    recounted = bool(words)
     if entry["blanked"]:
         words.append(f"blank for {share(entry['blanked'])}")
         how.append("some cells blank")
     if not log["changed_cells"].get(name) and not entry["blanked"]:
         words, how = [], []
-    elif how and entry["values"] and not entry["starred"] and own.get("kind") != "categorical":
+    elif (
+        recounted and entry["values"] and not entry["starred"] and own.get("kind") != "categorical"
+    ):
         before, after = entry["values"]
         if before != after:
             words.insert(0, f"{after:,} values ({before:,} before)")
-    became, alike = (", ".join(said) or UNCHANGED for said in (words, how))
-    return entry | {"became": became, "how": alike}
+    return entry | {
+        "became": ", ".join(words) or UNCHANGED,
+        "how": ", ".join(how) or UNCHANGED,
+    }
 
 
 def blanked_share(log: Facts, name: str) -> float | None:
@@ -94,36 +99,31 @@ def _step(
     """Say what a step made of a column, with and without figures, and the share that is `*`."""
     joint = decided.get("joint", {})
     if joint.get("kind") == "generalize":
-        parts, starred = _levels(asked, joint, done, name)
+        found = levels_of(asked, joint, done, name)
+        total = max(1, sum(records for *_, records in found))
+        parts = [(words, records / total) for _, words, records in found if words != STAR]
+        starred = sum(records for _, words, records in found if words == STAR) / total
         return [_shares(parts, starred)], [_alike(parts, starred)], starred
     if joint.get("kind") == "mondrian":
-        return _ranges(joint, name)
+        return _ranges(joint, done, name)
     if joint.get("kind") == "local-suppression":
         return [], [], None
     words = step_in_short(asked)
     return [words], [words], None
 
 
-def levels_of(asked: Facts, joint: Facts, done: Facts, name: str) -> list[tuple[str, float]]:
-    """Return the levels of a column in words with their share of the records, the finest first.
+def levels_of(asked: Facts, joint: Facts, done: Facts, name: str) -> list[tuple[int, str, int]]:
+    """Return the levels of a column, the finest first: number, words with labels, records.
 
-    What is `*` is the last; records that are left out of the file do not count.
+    The last is the top, where all is `*`: what is suppressed is there too, unless it is left out.
     """
-    parts, starred = _levels(asked, joint, done, name)
-    return [*parts, *([(STAR, starred)] if starred else [])]
-
-
-def _levels(
-    asked: Facts, joint: Facts, done: Facts, name: str
-) -> tuple[list[tuple[str, float]], float]:
     labels = joint["hierarchies"][name]["labels"]
     top = len(labels) - 1
     records: Counter[int] = Counter()
     used: dict[int, set[int]] = {}
     if "recoded" in done:
         level = done["recoded"][name]
-        records[level] = 1
-        used[level] = set(range(len(labels[level])))
+        records[level], used[level] = 1, set(range(len(labels[level])))
     for group in joint["groups"] if "recoded" not in done else ():
         if group["treatment"] == "append":
             records[0] += group["rows"]
@@ -133,20 +133,14 @@ def _levels(
             level = one["levels"][name]
             records[level] += int(np.sum(one["sizes"]))
             used.setdefault(level, set()).update(np.unique(one["classes"][name]).tolist())
-    total = max(1, sum(records.values()))
     spec = (asked.get("hierarchies") or {}).get(name)
     spec = spec if isinstance(spec, Mapping) else {"kind": "table"}
-    parts = [
-        (
-            level_said(
-                spec, level, [str(labels[level][i]) for i in sorted(used[level]) if i >= 0], name
-            ),
-            records[level] / total,
-        )
-        for level in sorted(records)
-        if level < top and records[level]
-    ]
-    return parts, records[top] / total
+    found = []
+    for level in sorted(level for level, n in records.items() if n):
+        shown = [str(labels[level][i]) for i in sorted(used.get(level, ())) if i >= 0]
+        words = STAR if level == top else level_said(spec, level, shown, name)
+        found.append((level, words, records[level]))
+    return found
 
 
 def level_said(spec: Facts, level: int, labels: Sequence[str], name: str) -> str:
@@ -193,12 +187,13 @@ def _short(said: str) -> str:
     return "as it was" if said == UNCHANGED else said
 
 
-def _ranges(joint: Facts, name: str) -> tuple[list[str], list[str], float | None]:
+def _ranges(joint: Facts, done: Facts, name: str) -> tuple[list[str], list[str], float | None]:
     """Say how many ranges or sets of values there are, and how many records have `*`."""
     own = joint["labels"][name]
     texts = np.asarray(own["labels"], dtype=object)
     label, sizes = np.asarray(own["label"]), np.asarray(joint["sizes"], dtype=np.float64)
-    suppressed = sum(group["suppressed"] for group in joint["groups"] if not group["left_out"])
+    left_out = any(group["left_out"] for group in joint["groups"])
+    suppressed = 0 if left_out else done.get("suppressed", 0)
     total = max(1.0, float(sizes.sum()) + suppressed)
     shown = [i for i in np.unique(label[label >= 0]) if texts[i] != STAR]
     there = np.isin(label, shown) | (label < 0)
@@ -222,18 +217,35 @@ def grouped(entries: Sequence[Facts], most: int) -> list[tuple[str, str]]:
     Columns that became the same are told together; where that is too long, those that were treated
     alike, and then the last ones only by number.
     """
-    order = sorted(entries, key=lambda one: _rank(one))
-    for key in ("became", "how"):
-        lines: dict[str, list[str]] = {}
+    order = sorted(entries, key=_rank)
+    keys = (lambda one: one["became"], _alike_but_levels, lambda one: one["how"])
+    for key in keys:
+        groups: dict[str, list[Facts]] = {}
         for entry in order:
-            lines.setdefault(entry[key], []).append(entry["column"])
-        if len(lines) <= most:
+            groups.setdefault(key(entry), []).append(entry)
+        if len(groups) <= most:
             break
-    said = [(named(names, 6), how) for how, names in lines.items()]
+    said = []
+    for how, members in groups.items():
+        same = {one["became"] for one in members}
+        names = [one["column"] for one in members]
+        said.append((named(names, 6), same.pop() if len(same) == 1 else _ranged(how, members)))
     if len(said) > most:
-        rest = [name for names in list(lines.values())[most - 1 :] for name in names]
+        rest = [one["column"] for some in list(groups.values())[most - 1 :] for one in some]
         said = [*said[: most - 1], (named(rest, 4), "in the report")]
     return said
+
+
+def _alike_but_levels(entry: Facts) -> str:
+    """Return how a column was treated, and of levels also which."""
+    return str(entry["how"] if entry["starred"] is None else entry["became"])
+
+
+def _ranged(how: str, members: Sequence[Facts]) -> str:
+    """Say of columns that were treated alike from which share to which they are `*`."""
+    stars = sorted(one["starred"] or 0.0 for one in members)
+    between = f"* for {share(stars[0])} to {share(stars[-1])}"
+    return how.replace("some *", between)
 
 
 def _rank(entry: Facts) -> tuple[int, bool]:

@@ -38,11 +38,10 @@ def _parts(comparison: Facts) -> dict[str, Any]:
     """Lay out the map, the releases and their measures."""
     releases = comparison["releases"]
     shown = [one for one in releases if one["dominated"] is not None]
-    axes = {axis: comparison[axis] for axis in ("risk", "loss")}
-    risk, loss = (f"{name}: {axis['title']}{_unit(axis)}" for name, axis in axes.items())
-    turned = [name for name, axis in axes.items() if axis["better"] == "more"]
     return {
-        "map": pictures.risk_utility(shown, risk, loss, turned) if shown else None,
+        "maps": [
+            _map(comparison, shown, side) for side in _axes(comparison) if shown and side != "loss"
+        ],
         "releases": _releases(comparison),
         "risk": _side_by_side(releases, "risk"),
         "utility": _side_by_side(releases, "utility"),
@@ -51,11 +50,49 @@ def _parts(comparison: Facts) -> dict[str, Any]:
     }
 
 
+def axis_names(risk: str, two_sided: bool) -> dict[str, str]:
+    """Return what releases are ranked by, in words; `risk` is the measure that was chosen.
+
+    Examples
+    --------
+    >>> axis_names("linkage", True)
+    {'risk': 'identity risk', 'attribute': 'attribute risk', 'loss': 'loss'}
+    >>> axis_names("individual_risk.mean", False)
+    {'risk': 'risk', 'loss': 'loss'}
+    """
+    found = two_sided and risk == "linkage"
+    sides = {"attribute": "attribute risk"} if two_sided else {}
+    return {"risk": "identity risk" if found else "risk", **sides, "loss": "loss"}
+
+
+def _axes(comparison: Facts) -> dict[str, str]:
+    """Name the axes of a comparison; one of before there were two sides of risk has one."""
+    return axis_names(comparison["risk"]["measure"], bool(comparison.get("attribute")))
+
+
+def _map(comparison: Facts, releases: Sequence[Facts], side: str) -> pictures.Picture:
+    """Draw one side of risk against loss."""
+    names = _axes(comparison)
+    risk, loss = (
+        f"{names[axis]}: {comparison[axis]['title']}{_unit(comparison[axis])}"
+        for axis in (side, "loss")
+    )
+    turned = [
+        name
+        for name, axis in (("risk", side), ("loss", "loss"))
+        if comparison[axis]["better"] == "more"
+    ]
+    drawn = [one | {"risk": one[side]} for one in map(dict, releases)]
+    return pictures.risk_utility(drawn, risk, loss, turned)
+
+
 def _sentences(comparison: Facts) -> list[str]:
     releases, front = comparison["releases"], comparison["front"]
+    axes = _axes(comparison)
+    by = [f"{name} ({comparison[axis]['reading']})" for axis, name in axes.items()]
     said = [
-        f"{counted(len(releases), 'release')} of one table were measured alike, by risk "
-        f"({comparison['risk']['reading']}) and loss ({comparison['loss']['reading']})."
+        f"{counted(len(releases), 'release')} of one table were measured alike, by "
+        f"{', '.join(by[:-1])} and {by[-1]}."
     ]
     own = [one["name"] for one in releases if _reported(one, comparison)]
     if own:
@@ -63,23 +100,24 @@ def _sentences(comparison: Facts) -> list[str]:
     beaten = [one["name"] for one in releases if one["dominated"]]
     if front:
         verb = "is" if len(front) == 1 else "are"
+        others = "the others" if len(axes) > 2 else "the other"
         said.append(
-            f"{named(front)} {verb} not dominated: none is better in one and as good in the other."
+            f"{named(front)} {verb} not dominated: none is better in one and as good in {others}."
         )
     if beaten:
         said.append(f"Dominated, and so hard to defend: {named(beaten)}.")
     known = [one for one in releases if one["dominated"] is not None]
     if known:
-        best = {}
-        for name, other in (("risk", "loss"), ("loss", "risk")):
-            signs = {n: -1 if comparison[n]["better"] == "more" else 1 for n in (name, other)}
-            best[name] = min(known, key=lambda one: [sign * one[n] for n, sign in signs.items()])
-        safest, nearest = best["risk"], best["loss"]
-        said.append(
-            f"{named([safest['name']])} has the least risk "
-            f"({_told(safest['risk'], comparison['risk'])}), {named([nearest['name']])} loses "
-            f"least ({_told(nearest['loss'], comparison['loss'])})."
-        )
+        signs = {axis: -1 if comparison[axis]["better"] == "more" else 1 for axis in axes}
+        best = []
+        for axis, name in axes.items():
+            # Of those that are equal in it, the one that is best in the others.
+            order = [axis, *(other for other in axes if other != axis)]
+            one = min(known, key=lambda one: [signs[n] * one[n] for n in order])
+            is_best = "loses least" if axis == "loss" else f"has the least {name}"
+            told_as = _told(one[axis], comparison[axis])
+            best.append(f"{named([one['name']])} {is_best} ({told_as})")
+        said.append(f"{', '.join(best)}.")
     return said
 
 
@@ -153,6 +191,7 @@ def _releases(comparison: Facts) -> Table:
         for one in comparison["releases"]
         for row in measured(one["assessment"], "risk")
     }
+    axes = _axes(comparison)
     rows = [
         (
             one["name"] + " (this release)" * _reported(one, comparison),
@@ -161,33 +200,37 @@ def _releases(comparison: Facts) -> Table:
             titles.get(one["risk_by"], one["risk_by"] or "–"),
             f"{one['rows']:,}",
             f"{one['suppressed']:,}",
-            _told(one["risk"], comparison["risk"]),
-            _told(one["loss"], comparison["loss"]),
+            *(_told(one[axis], comparison[axis]) for axis in axes),
         )
         for one in comparison["releases"]
     ]
-    head = ("release", "what was done", "", "risk by", "records", "suppressed", "risk", "loss")
+    head = ("release", "what was done", "", "found by", "records", "suppressed", *axes.values())
     over = "; over the columns of all the releases, so that one not released counts as lost"
+    told = [
+        f"{name[:1].upper()}{name[1:]}: {comparison[axis]['reading']}"
+        for axis, name in axes.items()
+    ]
     reading = (
-        f"Risk: {comparison['risk']['reading']}. Loss: {comparison['loss']['reading']}"
+        ". ".join(told)
         + over * (comparison["loss"]["measure"] == "information_loss")
         + "."
         + "".join(
-            f" Of {axis}, the larger figure is the better." * (comparison[axis]["better"] == "more")
-            for axis in ("risk", "loss")
+            f" Of {name}, the larger figure is the better." * (comparison[axis]["better"] == "more")
+            for axis, name in axes.items()
         )
     )
-    return Table(head, rows, 4, reading)
+    return Table(head, rows, 2 + len(axes), reading)
 
 
 def _side_by_side(releases: list[Facts], family: str) -> Table | None:
     """Lay out every measure that a release has, after, beside the others'."""
     found = [{row["name"]: row for row in measured(one["assessment"], family)} for one in releases]
-    rows = []
+    rows, differs = [], False
     for name in dict.fromkeys(name for table in found for name in table):
         sides = [table.get(name) for table in found]
         first = next(row for row in sides if row is not None)
         before = {told(row, row["before"]) for row in sides if row is not None}
+        differs = differs or len(before) > 1
         rows.append(
             (
                 label(first),
@@ -199,11 +242,31 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
     names = [one["name"] for one in releases]
     if not rows:
         return None
-    reading = (
-        "Before, and after in each release; – if it was left out. Before differs if a "
-        "measure looks at the columns that a release changed: then it is not the same measure."
-    )
+    reading = "Before, and after in each release; – if it was left out."
+    if differs:
+        reading += f" {_why_before_differs(releases)}"
     return Table(("measure", "how to read it", "before", *names), rows, 1 + len(names), reading)
+
+
+def _why_before_differs(releases: Sequence[Facts]) -> str:
+    """Say what makes the figures of one original differ: other records, or other columns."""
+    fewer = max(one["rows"] for one in releases)
+    short = [one["name"] for one in releases if one["rows"] < fewer]
+    treated = {frozenset(c for step in one["steps"] for c in step["columns"]) for one in releases}
+    said = []
+    if short:
+        verb = "leaves" if len(short) == 1 else "leave"
+        said.append(
+            f"Before differs since {named(short)} {verb} records out, which do not count before "
+            "either."
+        )
+    if len(treated) > 1 or not short:
+        also = "It also differs" if short else "Before differs"
+        said.append(
+            f"{also} if a measure looks at the columns that a release changed: then it is not the "
+            "same measure."
+        )
+    return " ".join(said)
 
 
 def _columns(releases: list[Facts]) -> Table | None:

@@ -20,11 +20,16 @@ MOST_LINES, CLOSING = 25, 3
 _MARGIN = 10
 # What is shown of each part, from the most to the least, until it fits.
 _ROOM = [
-    {"columns": 9, "riskiest": 2, "warnings": 3, "lines": 3},
-    {"columns": 8, "riskiest": 2, "warnings": 2, "lines": 2},
-    {"columns": 7, "riskiest": 1, "warnings": 1, "lines": 2},
-    {"columns": 5, "riskiest": 1, "warnings": 1, "lines": 1},
-    {"columns": 3, "riskiest": 1, "warnings": 1, "lines": 1},
+    {"columns": columns, "riskiest": riskiest, "warnings": warnings, "lines": lines}
+    for lines in (3, 2, 1)
+    for columns, riskiest, warnings in (
+        (9, 2, 3),
+        (9, 2, 2),
+        (8, 2, 1),
+        (7, 1, 1),
+        (6, 1, 1),
+        (5, 1, 1),
+    )
 ]
 MOST_RISKY = 10
 _MODELS = {
@@ -122,12 +127,16 @@ def _what(promise: str) -> str:
     --------
     >>> _what("l-diversity (l = 3, column = disease, kind = distinct) over age, sex")
     '3-diversity of disease'
+    >>> _what("k = 3 over age, job (null_policy = value: a blank is one more value)")
+    'k = 3 over age and job'
     >>> _what("k = 10 per value in column 'income'")
     "k = 10 per value in column 'income'"
     """
     for pattern, words in _MODELS.items():
         if found := re.match(pattern, promise):
             return words.format(*found.groups())
+    if found := re.match(r"(k = .*?) over (.*?) \(null_policy", promise):
+        return f"{found[1]} over {named(found[2].split(', '), 3)}"
     return promise.partition(" over ")[0]
 
 
@@ -145,7 +154,7 @@ def _said(
     if passed is None:
         return "Not judged: no target is stated, and nothing was measured."
     if passed:
-        names = list(dict.fromkeys(one["what"] for one in promised if one["met"]))
+        names = _together([one["what"] for one in promised if one["met"]])
         if not names:
             return f"PASS: all {counted(len(rows), 'guide value')} are met; the recipe states none."
         held = f"PASS: {named(names, 3)} {'holds' if len(names) == 1 else 'hold'}"
@@ -158,6 +167,22 @@ def _said(
     total = len(promised) + len(rows)
     many = f"{len(found)} of {counted(total, 'target')} {'is' if len(found) == 1 else 'are'} missed"
     return f"FAIL: {many}: {'; '.join(found[:3])}{more}."
+
+
+def _together(names: Sequence[str]) -> list[str]:
+    """Tell the same promise of several columns once.
+
+    Examples
+    --------
+    >>> _together(["5-anonymity", "k = 5 per value in column 'a'", "k = 5 per value in column 'b'"])
+    ['5-anonymity', 'k = 5 per value in 2 columns']
+    """
+    found: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        found.setdefault(name.partition(" in column '")[0], []).append(name)
+    return [
+        own[0] if len(own) == 1 else f"{what} in {len(own)} columns" for what, own in found.items()
+    ]
 
 
 def _beside(rows: Sequence[Facts], facts: Facts) -> str:
@@ -185,10 +210,9 @@ def _cost(facts: Facts, columns: Sequence[Facts]) -> Iterator[dict[str, str]]:
     }
     if (moved := rows.get("il1s")) is not None:
         names = list(facts["assessment"]["utility"]["il1s"].get("columns", {}))
-        which = f" ({named(names, 3)})" if names else ""
-        said = (
-            f"numbers{which} move by {moved['after'] * 2**0.5:.2g} standard deviations on average"
-        )
+        which = f" ({named(names, 2)})" if names else ""
+        moves = f"{moved['after'] * 2**0.5:.2g} standard deviations"
+        said = f"changed numbers{which} move by {moves} on average"
         yield {"what": "numbers", "said": said}
     if (tables := rows.get("contingency_loss")) is not None:
         said = f"two-way tables are off by {share(tables['after'])} of the records"
@@ -212,7 +236,8 @@ def _gone(log: Facts, columns: Sequence[Facts]) -> str:
     if records:
         said += f"; {counted(records, 'record')} of {log['input']['rows']:,} suppressed"
         gone = log["suppressed"]["left_out"]
-        said += f", {gone:,} of them left out" if gone else ""
+        many = "all" if gone == records else f"{gone:,}"
+        said += f", {many} of them left out" if gone else ""
     return said
 
 
@@ -241,7 +266,8 @@ def _warnings(facts: Facts) -> list[str]:
     quasi = ", ".join(((facts.get("recipe") or {}).get("roles") or {}).get("quasi", ()))
     if quasi.count(",") > 1:
         found = [text.replace(quasi, "the quasi columns") for text in found]
-    return sorted(found, key=lambda text: not text.startswith("weak:"))
+    # What is weak about the release comes first, then about a step of the recipe.
+    return sorted(found, key=lambda text: 2 * (not text.startswith("weak:")) + (" step " in text))
 
 
 # In words, for page and terminal
@@ -273,13 +299,13 @@ def record_words(record: Facts) -> str:
     'unique on age (61)'
     >>> record_words({"row": 7, "risk": 0.2, "class": 5, "values": {"age": "60-79"},
     ...               "unique_on": None, "rarest": ["age"], "among": 5})
-    '5 share age (60-79)'
+    'only 5 share age (60-79)'
     """
     values = record.get("values") or {}
     if record.get("unique_on"):
         return f"unique on {_with_values(record['unique_on'], values)}"
     if record.get("rarest"):
-        return f"{record['among']:,} share {_with_values(record['rarest'], values)}"
+        return f"only {record['among']:,} share {_with_values(record['rarest'], values)}"
     return ", ".join(f"{shortened(c)} {figure(v)}" for c, v in values.items())
 
 

@@ -73,6 +73,7 @@ def internal_report(facts: Facts) -> str:
         utility=measures.utility_table(assessment) if assessment else None,
         columns=_columns(assessment, log) if assessment else None,
         moments=measures.moment_table(assessment) if assessment else None,
+        indicators=measures.indicator_table(assessment) if assessment else None,
         check=facts.get("check"),
         warnings=_warnings(facts),
         left_out=(assessment or {}).get("left_out", {}),
@@ -85,11 +86,20 @@ def internal_report(facts: Facts) -> str:
 
 def _first(records: Sequence[Facts]) -> Table | None:
     """Lay out the riskiest records with what gives them away, without how to look them up."""
+    told = any(record_words(one) for one in records)
     rows = [
-        (f"{one['row']:,}", record_words(one) or "–", share(one["risk"]), f"{one['class']:,}")
+        (
+            f"{one['row']:,}",
+            *([record_words(one) or "–"] if told else []),
+            share(one["risk"]),
+            f"{one['class']:,}",
+            f"{one['class_before']:,}",
+        )
         for one in records
     ]
-    return Table(("row", "reason", "risk", "class"), rows, 2) if rows else None
+    reason = ["what gives it away"] if told else []
+    head = ("row", *reason, "risk", "class", "before")
+    return Table(head, rows, 3) if rows else None
 
 
 def _size(log: Facts) -> str:

@@ -11,9 +11,10 @@ from discreet.report.page import Table, figure, share
 
 Entry = Mapping[str, Any]
 Row = Mapping[str, Any]  # A figure, as `Assessment.shown` gives it.
+_MOST_GROUPS = 10  # of an indicator
 HEAD = ("measure", "how to read it", "guide value", "kept", "before", "after")
 # What these find of each column is in tables of their own.
-_BY_COLUMN = ("il1s", "interval_disclosure", "informed_values", "columns")
+_BY_COLUMN = ("il1s", "interval_disclosure", "informed_values", "columns", "indicators")
 
 
 def measured(assessment: Entry, *families: str) -> list[Row]:
@@ -143,7 +144,7 @@ def utility_table(assessment: Entry) -> Table | None:
 def column_table(assessment: Entry, changed: Mapping[str, int] | None, n: int | None) -> Table:
     """Lay out what each column lost: cells changed, information, nearness to the original."""
     taken = assessment["utility"] | assessment["risk"]
-    told_of = {"IL1s": "il1s", "cells near": "interval_disclosure", "bits": "entropy"}
+    told_of = {"IL1s": "il1s", "cells near": "interval_disclosure", "bits": "known_bits"}
     lost, near, bits = (taken.get(name, {}).get("columns", {}) for name in told_of.values())
     drawn = (assessment.get("figures") or {}).get("columns", {})
     rows = []
@@ -161,19 +162,49 @@ def column_table(assessment: Entry, changed: Mapping[str, int] | None, n: int | 
     return Table(head, rows, len(head) - 1, "".join(said) + dash)
 
 
+def indicator_table(assessment: Entry) -> Table | None:
+    """Lay out the recipe's own indicators, before and after; of groups those that changed most."""
+    taken = assessment["utility"].get("indicators", {}).get("columns", {})
+    rows, weighted = [], any("weighted" in one for one in taken.values())
+    for one in taken.values():
+        for group in one.get("groups", [one])[:_MOST_GROUPS]:
+            own = group.get("weighted", {})
+            sides = [group, own] if weighted else [group]
+            told = [
+                cell
+                for side in sides
+                for cell in (figure(side.get("before")), figure(side.get("after")))
+            ]
+            rows.append((one["text"], group.get("group", ""), *told, share(group["change"])))
+    beside = ("weighted, before", "weighted, after") if weighted else ()
+    head = ("indicator", "group", "before", "after", *beside)
+    said = (
+        "Computed from the original and from the release; records without a value, or of no group, "
+        "are left out. Groups are those that the released labels tell apart, the ten that changed "
+        "most; a label that covers several counts for each in part, and ranges of numbers are "
+        "taken at their middle."
+    )
+    return Table((*head, "change"), rows, len(head) - 1, said) if rows else None
+
+
 def moment_table(assessment: Entry) -> Table | None:
     """Lay out mean and standard deviation of the numeric columns, before and after."""
     drawn = (assessment.get("figures") or {}).get("columns", {})
     rows = []
-    for name, own in assessment["utility"].get("columns", {}).get("columns", {}).items():
+    taken = assessment["utility"].get("columns", {}).get("columns", {})
+    beside = any("weighted_mean" in own for own in taken.values())
+    for name, own in taken.items():
         dates = drawn.get(name, {}).get("kind") == "date"
         spread = max((sd for sd in own["sd"] if sd is not None), default=0.0)
         means = (_date(side, spread) if dates else figure(side) for side in own["mean"])
         spreads = (_length(side) if dates else figure(side) for side in own["sd"])
-        rows.append((name, *means, *spreads))
-    head = ("column", "mean before", "mean after", "sd before", "sd after")
+        weighted = own.get("weighted_mean", (None, None)) if beside else ()
+        weighted = [_date(side, spread) if dates else figure(side) for side in weighted]
+        rows.append((name, *means, *weighted, *spreads))
+    more = ("weighted mean before", "weighted mean after") if beside else ()
+    head = ("column", "mean before", "mean after", *more, "sd before", "sd after")
     reading = "Mean and standard deviation (sd) of the values that are there, in the column's unit."
-    return Table(head, rows, 4, reading) if rows else None
+    return Table(head, rows, len(head) - 1, reading) if rows else None
 
 
 def _date(seconds: float | None, spread: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.report import pictures
+from discreet.report.became import levels_of
 from discreet.report.blanks import READINGS, blank_facts, blank_tables
 from discreet.report.page import Table, counted, figure, named, share
 from discreet.report.pictures import Picture
@@ -36,6 +37,7 @@ class StepPart:
     tables: list[tuple[str, Table]] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     counts: str = "records"
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)  # as the recipe has them
 
 
 def step_parts(
@@ -59,6 +61,7 @@ def _step(asked: Plan, decided: Plan, done: Plan, drawn: Plan, counts: str) -> S
         given = {key: given[key] for key in _OF_RECODING if key in given}
     part.asked = [(key, figure(value)) for key, value in given.items()]
     part.counts = counts
+    part.hierarchies = asked.get("hierarchies") or {}
     if counts != "records" and not given.keys().isdisjoint(COUNTED):
         part.asked.append(("which counts", counts))
     for column, spec in (asked.get("hierarchies") or {}).items():
@@ -91,13 +94,16 @@ def _hierarchy(spec: Any) -> str:
 MOST_TRACES = 4
 
 
+# What is over sooner had no time that anybody could have given it more of.
+SHORTEST = 1.0
+
+
 def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
-    """Return how a step's searches improved over time, if that was kept."""
-    if done.get("trace"):
-        yield done["trace"], "loss in %"
-    kept = [search["trace"] for search in done.get("searches", ()) if search.get("trace")]
-    for trace in kept[:MOST_TRACES]:
-        yield trace, "loss"
+    """Return how a step's searches improved over time, if that was kept and took any."""
+    found = [(done.get("trace"), "loss in %")]
+    found += [(search.get("trace"), "loss") for search in done.get("searches", ())]
+    long = [(trace, what) for trace, what in found if trace and trace["seconds"][-1] >= SHORTEST]
+    yield from long[:MOST_TRACES]
 
 
 # Plans of one column, by their kind
@@ -257,23 +263,34 @@ def _ipso(part: StepPart, plan: Plan, done: Plan) -> None:
 
 
 def _generalize(part: StepPart, plan: Plan, done: Plan) -> None:
+    asked = {"hierarchies": part.hierarchies}
     depth = {name: len(one["labels"]) - 1 for name, one in plan["hierarchies"].items()}
     if "recoded" in done:
-        levels = (f"{c} to level {n} of {depth[c]}" for c, n in done["recoded"].items())
-        part.facts.append(("recoded", ", ".join(levels)))
+        told = []
+        for name, level in done["recoded"].items():
+            [(_, words, _)] = levels_of(asked, plan, done, name)
+            told.append(f"{name} to level {level} of {depth[name]}: {words}")
+        part.facts.append(("recoded", "; ".join(told)))
         _quality(part, done)
         return
-    rows = []
-    for group in plan["groups"]:
-        for i, one in enumerate(group["rounds"], start=1):
-            levels = (f"{one['levels'][name]} of {depth[name]}" for name in depth)
-            sizes = np.asarray(one["sizes"])
-            smallest = f"{int(sizes.min()):,}" if len(sizes) else "–"
-            records = (f"{one['rows']:,}", f"{len(sizes):,}", smallest)
-            rows.append((group["group"], str(i), *levels, *records))
-    head = ("group", "round", *depth, "records", "classes", "smallest")
-    reading = "Level 0 is the value itself, the highest is * for every value."
-    part.tables.append(("Levels", Table(head, rows, len(head) - 1, reading)))
+    rows = [
+        (name, group["group"], words, f"{level} of {depth[name]}", f"{records:,}",
+         share(records / max(1, group["rows"])))
+        for name in depth
+        for group in plan["groups"]
+        for level, words, records in levels_of(asked, {**plan, "groups": [group]}, done, name)
+    ]  # fmt: skip
+    head = ("column", "group", "released as", "level", "records", "of the group")
+    reading = "Level 0 is the value itself, the highest is *, which suppressed records have too."
+    part.tables.append(("Levels", Table(head, rows, 3, reading)))
+    sizes = [np.concatenate([[], *(one["sizes"] for one in g["rounds"])]) for g in plan["groups"]]
+    groups = [
+        (group["group"], f"{group['rows']:,}", f"{len(group['rounds']):,}",
+         f"{group['suppressed']:,}", f"{len(own):,}", f"{int(own.min()):,}" if len(own) else "–")
+        for group, own in zip(plan["groups"], sizes, strict=True)
+    ]  # fmt: skip
+    head = ("group", "records", "rounds", "suppressed", "classes", "smallest")
+    part.tables.append(("Groups by nulls", Table(head, groups, 5)))
     _quality(part, done)
     for search in done.get("searches", ()):
         gap = search["gap"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from discreet.report.became import columns_of, most_gone
 from discreet.report.measures import Row, cells, measured
 from discreet.report.page import counted, named, render, share
 from discreet.report.steps import in_one_line
@@ -101,10 +102,17 @@ def _cost(facts: Facts) -> str:
         changed = {c: n for c, n in log["changed_cells"].items() if roles[c] not in names}
         cells, total = sum(changed.values()), len(changed) * log["input"]["rows"]
         parts.append(f"{share(cells / max(1, total))} of the released columns' cells differ")
+        if gone := most_gone(columns_of(facts)):
+            (first, most), *others = gone
+            said = [f"{first} is * or blank for {share(most)} of the records"]
+            said += [f"{name} for {share(part)}" for name, part in others[:2]]
+            more = [f"{len(others) - 2} more columns for most"] if len(others) > 2 else []
+            parts.append(", ".join([*said, *more]))
     rows = {row["name"]: row for row in key_figures(facts) if row["after"] is not None}
     if (lost := rows.get("il1s")) is not None:
+        which = named(list(facts["assessment"]["utility"]["il1s"]["columns"]), 3)
         parts.append(
-            f"a changed column's cell moves by {lost['after'] * 2**0.5:.2g} standard "
+            f"the changed numbers ({which}) move by {lost['after'] * 2**0.5:.2g} standard "
             "deviations on average"
         )
     if (r := rows.get("mean_absolute_correlation")) is not None:

@@ -349,6 +349,7 @@ def _take(t: Facts) -> Entry:
         **({"perturbed": max(perturbed)} if perturbed else {}),
         **({"members": max(members)} if members else {}),
         "columns": {name: asdict(one) for name, one in found.items()},
+        **t.estimated(rows.num_rows),
     }
 
 

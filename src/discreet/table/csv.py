@@ -6,8 +6,6 @@ postcodes and codes survive.
 
 from __future__ import annotations
 
-import csv as python_csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +19,7 @@ from discreet.errors import BadInput, one_line
 from discreet.table.columns import LARGEST_EXACT_INTEGER
 from discreet.table.dialect import LONGEST_LINE, Dialect, Marks, find_dialect, open_bytes
 from discreet.table.formulas import unguarded
+from discreet.table.quotes import line_ends, long_cell, numbered_rows, refuse_open_quotes
 from discreet.threads import over_ranges
 
 _TEXT = pa.large_string()
@@ -82,7 +81,8 @@ def _read(
     if table.num_rows == 0:
         raise BadInput(f"{path} has a header but no rows")
     for column in table.columns:
-        _refuse_long_cells(path, column.chunks)
+        _refuse_long_cells(path, dialect, column.chunks)
+    refuse_open_quotes(path, dialect, table.num_rows)
     return table, dialect
 
 
@@ -127,7 +127,7 @@ def _parse(
             read_options=arrow_csv.ReadOptions(encoding=dialect.encoding, block_size=LONGEST_LINE),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=dialect.separator,
-                quote_char=dialect.quote,
+                quote_char=dialect.quote or False,
                 newlines_in_values=True,
                 invalid_row_handler=note,
                 # A blank line is a row with a null in a one-column file, and nothing elsewhere.
@@ -142,28 +142,20 @@ def _parse(
         )
     except (pa.ArrowException, UnicodeError) as error:
         if "straddling" in str(error) or "block" in str(error):
-            raise _long_cell(path) from None
+            raise long_cell(path, dialect) from None
         raise BadInput(f"{path} cannot be read as CSV: {one_line(error)}") from None
     if ragged:
         raise BadInput(_say_ragged(path, dialect))
     return parsed
 
 
-def _refuse_long_cells(path: Path, arrays: Iterable[pa.Array]) -> None:
+def _refuse_long_cells(path: Path, dialect: Dialect, arrays: Iterable[pa.Array]) -> None:
     """Refuse cells longer than a line may be; Arrow does so only where they fill a whole block."""
     for array in arrays:
         if array.nbytes > LONGEST_LINE:
             texts = array.dictionary if pa.types.is_dictionary(array.type) else array
             if (pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST_LINE:
-                raise _long_cell(path)
-
-
-def _long_cell(path: Path) -> BadInput:
-    """Say what is wrong where all lines are short enough."""
-    return BadInput(
-        f"{path}: a cell in quotes is longer than {LONGEST_LINE >> 20} MB; a closing quote is "
-        "missing, or the file uses another quote character"
-    )
+                raise long_cell(path, dialect)
 
 
 def stream_text(
@@ -178,13 +170,15 @@ def stream_text(
     def read(file: Any, **options: Any) -> int:
         rows = 0
         for batch in arrow_csv.open_csv(file, **options):
-            _refuse_long_cells(path, batch.columns)
+            _refuse_long_cells(path, dialect, batch.columns)
             write(batch)
             rows += len(batch)
         return rows
 
-    if _parse(read, path, dialect, null_markers, pa.string(), columns) == 0:
+    rows = _parse(read, path, dialect, null_markers, pa.string(), columns)
+    if rows == 0:
         raise BadInput(f"{path} has a header but no rows")
+    refuse_open_quotes(path, dialect, rows)
 
 
 def header_of(path: Path, known: Marks) -> Dialect:
@@ -254,14 +248,19 @@ def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> No
 def _say_ragged(path: Path, dialect: Dialect) -> str:
     """Find the first ragged row again, slowly, to give its number."""
     width = len(dialect.header)
-    with io.TextIOWrapper(open_bytes(path), dialect.encoding, newline="") as file:
-        rows = python_csv.reader(file, delimiter=dialect.separator, quotechar=dialect.quote)
-        for number, row in enumerate(rows):
-            if row and len(row) != width:
-                return (
-                    f"{path}: row {number} has {len(row)} cells, but the header has {width} "
-                    f"(separator {dialect.separator!r}, quote {dialect.quote!r})"
-                )
+    for number, line, cells in numbered_rows(path, dialect):
+        if cells and len(cells) != width:
+            broken = next((i for i, cell in enumerate(cells) if line_ends(cell)), None)
+            said = (
+                f"{path}: row {number} has {len(cells)} cells, but the header has {width} "
+                f"(line {line}, separator {dialect.separator!r}, quote {dialect.quote or 'none'!r})"
+            )
+            if broken is None:
+                return said
+            return (
+                f"{said}; a quote that opens in line {line} is closed in another line, or not at "
+                "all"
+            )
     return f"{path}: some rows do not have the header's {width} cells"
 
 

@@ -8,9 +8,10 @@ import io
 import re
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -21,6 +22,7 @@ _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 1000
 # In bytes, of UTF-8 where it is decoded on the way: readers hold a whole line in memory.
 LONGEST_LINE = 1 << 23
+_ENDS = (b"\n", b"\r")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -37,7 +39,10 @@ _CP1252 = frozenset(
 
 @dataclass(frozen=True)
 class Marks:
-    """What the caller knows of how a CSV file is written; None is detected."""
+    """What the caller knows of how a CSV file is written; None is detected.
+
+    The quote may be "none": then quotes are letters like all others.
+    """
 
     separator: str | None = None
     decimal: str | None = None
@@ -51,10 +56,16 @@ class Dialect:
 
     encoding: str
     separator: str
+    # Empty if there is none.
     quote: str
     header: tuple[str, ...]
     # None if the caller does not know.
     decimal: str | None
+    # Line ends in the file, and its last line, with its end if it has one.
+    lines: int
+    last: bytes
+    # The caller says what the quote is.
+    sure: bool
 
 
 def packing(path: Path) -> str | None:
@@ -82,10 +93,12 @@ def find_dialect(path: Path, known: Marks) -> Dialect:
     """Detect how a file that exists is written, as far as the caller does not know."""
     if known.decimal not in (None, ".", ","):
         raise BadInput(f"the decimal mark must be a point or a comma, not {known.decimal!r}")
-    for name, mark in (("separator", known.separator), ("quote", known.quote)):
+    sure, known = known.quote is not None, replace(known, quote=_mark(known.quote))
+    for name, mark in (("separator", known.separator), ("quote", known.quote or None)):
         if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in "\r\n"):
-            raise BadInput(f"the {name} must be one character, not {mark!r}")
-    encoding = _find_encoding(path, known.encoding)
+            other = " or none" if name == "quote" else ""
+            raise BadInput(f"the {name} must be one character{other}, not {mark!r}")
+    encoding, lines = _find_encoding(path, known.encoding)
     # Cells may be as long as they like.
     csv.field_size_limit(1 << 31)
     try:
@@ -107,7 +120,23 @@ def find_dialect(path: Path, known: Marks) -> Dialect:
             f"{path} cannot be read as CSV: {error}; does it lack a closing quote, or end its "
             "lines with a carriage return alone?"
         ) from None
-    return Dialect(encoding, separator, quote, tuple(header), known.decimal)
+    return Dialect(
+        encoding,
+        separator,
+        quote,
+        tuple(header),
+        known.decimal,
+        lines.ends,
+        lines.last,
+        sure,
+    )
+
+
+def _mark(quote: str | None) -> str | None:
+    """Return a quote as it is used within: empty if there is none."""
+    if quote == "":
+        raise BadInput("the quote must be one character or none, not ''")
+    return "" if quote == "none" else quote
 
 
 def _sample(path: Path, encoding: str, known: Marks) -> tuple[str, bool]:
@@ -135,29 +164,56 @@ def _sample(path: Path, encoding: str, known: Marks) -> tuple[str, bool]:
 def _header_ends(text: str, known: Marks) -> bool:
     """Tell whether a second row begins in a text, whatever its marks are."""
     separators = [known.separator] if known.separator else SEPARATORS
-    quotes = [known.quote] if known.quote else ['"', "'"]
+    quotes = ['"', "'"] if known.quote is None else [known.quote]
     return all(
         sum(1 for _ in islice(_rows(text, separator, quote), 2)) == 2
         for separator, quote in product(separators, quotes)
     )
 
 
-def _short_lines(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
-    """Read a file in pieces, and refuse a line that is longer than a piece."""
-    decoder, like_ascii = _decoder(encoding), _like_ascii(encoding)
-    held, line = 0, 1
-    for piece in pieces(path):
-        if not like_ascii:
-            piece = _decode(path, piece, encoding, decoder).encode("utf-8", "surrogatepass")
+@dataclass
+class _Lines:
+    """What was seen of a file's lines: how many have ended, and the last one, with its end."""
+
+    ends: int = 0
+    last: bytes = b""
+
+    def held(self) -> int:
+        """Return how long the line is that goes on in the next piece."""
+        return 0 if self.last.endswith(_ENDS) else len(self.last)
+
+    def add(self, piece: bytes) -> None:
+        """Look at the next piece."""
+        returns = piece.count(b"\r")
+        pairs = piece.count(b"\r\n") if returns else 0
+        # A line end may be half in one piece and half in the next.
+        halved = self.last.endswith(b"\r") and piece.startswith(b"\n")
+        self.ends += piece.count(b"\n") + returns - pairs - halved
+        stop = len(piece) - len(piece[-2:]) + len(piece[-2:].rstrip(b"\r\n"))
+        start = max(piece.rfind(b"\n", 0, stop), piece.rfind(b"\r", 0, stop)) + 1
+        goes_on = start == 0 and (self.held() or (halved and len(piece) == 1))
+        self.last = (self.last if goes_on else b"") + piece[start:]
+
+
+def _short_lines(path: Path, lines: _Lines, encoding: str = "utf-8") -> Iterator[bytes]:
+    """Read a file in pieces, count its lines, and refuse one that is longer than a piece."""
+    for piece in pieces(path) if _like_ascii(encoding) else utf8_pieces(path, encoding):
         ends = [end for end in (piece.find(b"\n"), piece.find(b"\r")) if end >= 0]
-        if held + min(ends, default=len(piece)) > LONGEST_LINE:
+        if lines.held() + min(ends, default=len(piece)) > LONGEST_LINE:
             raise BadInput(
-                f"{path}: line {line} is longer than {LONGEST_LINE >> 20} MB; are its line ends "
-                "missing, or is it not a CSV?"
+                f"{path}: line {lines.ends + 1} is longer than {LONGEST_LINE >> 20} MB; are its "
+                "line ends missing, or is it not a CSV?"
             )
-        line += piece.count(b"\n")
-        last = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
-        held = len(piece) - last - 1 + (held if last < 0 else 0)
+        lines.add(piece)
+        yield piece
+
+
+def utf8_pieces(path: Path, encoding: str) -> Iterator[bytes]:
+    """Read a file in pieces of UTF-8, whatever its encoding is."""
+    decoder = _decoder(encoding)
+    for piece in pieces(path):
+        if encoding != "utf-8":
+            piece = _decode(path, piece, encoding, decoder).encode("utf-8", "surrogatepass")
         yield piece
 
 
@@ -189,7 +245,14 @@ def _decode(path: Path, raw: bytes, encoding: str, decoder: codecs.IncrementalDe
 
 
 def _rows(text: str, separator: str, quote: str) -> Iterator[list[str]]:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, quotechar=quote)
+    return rows_of(io.StringIO(text, newline=""), separator, quote)
+
+
+def rows_of(lines: Iterable[str], separator: str, quote: str) -> Any:
+    """Return a reader of the rows in some lines, with or without a quote."""
+    if not quote:
+        return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=separator, quotechar=quote)
 
 
 def _quotes_with_apostrophes(text: str, separator: str | None, whole: bool) -> bool:
@@ -222,23 +285,25 @@ def _fit(text: str, separator: str, quote: str, whole: bool) -> tuple[float, int
     return (sum(length == columns for length in rows) / len(rows), columns)
 
 
-def _find_encoding(path: Path, known: str | None) -> str:
+def _find_encoding(path: Path, known: str | None) -> tuple[str, _Lines]:
     """Choose UTF-8, or what a byte-order mark says, or cp1252 if all high bytes fit it.
 
-    On the way the whole file is read, and refused if a line is too long.
+    On the way the whole file is read, its lines are counted, and it is refused if one is too long.
     """
+    lines = _Lines()
     start = next(pieces(path), b"")
     known = known or next((code for mark, code in _MARKS if start.startswith(mark)), None)
     if known is not None:
-        for _ in _short_lines(path, known):
+        for _ in _short_lines(path, lines, known):
             pass
-        return known
-    broken = _broken_utf8(_short_lines(path))
+        return known, lines
+    broken = _broken_utf8(_short_lines(path, lines))
     if broken is None:
-        return "utf-8"
+        return "utf-8", lines
     if _looks_like_cp1252(path):
         warnings.warn(f"{path} is not UTF-8 and was read as cp1252", stacklevel=2)
-        return "cp1252"
+        # The lines behind the first byte that is not UTF-8 have not been counted.
+        return _find_encoding(path, "cp1252")
     raise BadInput(
         f"{path} is not valid UTF-8: {broken}; if it has another encoding, name it (for example "
         "cp1252)"

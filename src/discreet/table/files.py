@@ -28,6 +28,9 @@ from discreet.table.signatures import (
     suffix_of,
 )
 
+# Rows that a chunk of a table should have.
+_CHUNK = 1 << 14
+
 
 def format_of(path: Path, write: bool = False) -> str:
     """Name the format of a file by its suffix."""
@@ -177,7 +180,8 @@ def _read_folder(folder: Path) -> pa.Table:
         files = dataset.dataset([str(p) for p in paths], format="parquet", partitioning="hive")
         table = files.to_table()
         table.validate(full=True)
-    return table
+    # Each column of each file is a chunk, and work on a chunk takes a while however short it is.
+    return table.combine_chunks() if len(table) < _CHUNK * len(paths) else table
 
 
 def write_table(table: Any, path: str | Path) -> None:

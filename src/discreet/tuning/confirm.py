@@ -173,7 +173,7 @@ def run_on_fresh_seeds(
         drawn = {c for step in recipe.steps if step.build().is_random for c in step.columns}
         fresh = [derived(seed, "fresh", str(run)) for run in range(_seeds(recipe, seeds))]
         runs = [_run(task, recipe, one) for one in fresh]
-        taken = _taken(task, runs, drawn, slow, more)
+        taken = _taken(task, recipe, runs, drawn, slow, more)
     except BadInput as error:
         raise NotConfirmed(REFUSED, str(error)) from None
     figures = means([found for found, _ in taken])
@@ -184,7 +184,12 @@ def run_on_fresh_seeds(
 
 
 def _taken(
-    task: Task, runs: Sequence[Run], drawn: Collection[str], slow: bool, more: bool
+    task: Task,
+    recipe: Recipe,
+    runs: Sequence[Run],
+    drawn: Collection[str],
+    slow: bool,
+    more: bool,
 ) -> Taken:
     """Take the measures of each run; the intruder learns from the others."""
     taken = []
@@ -192,7 +197,9 @@ def _taken(
         others = [one.after for one in runs if one is not run and one.whole]
         # Slow measures hardly scatter: those of one run do.
         once = slow and run is runs[0]
-        found, columns = measured(task, run.before, run.after, others, drawn, slow=once, more=more)
+        found, columns = measured(
+            task, run.before, run.after, others, drawn, recipe.hierarchies, slow=once, more=more
+        )
         taken.append((found | run.figures, columns))
     return taken
 

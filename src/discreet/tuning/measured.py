@@ -37,6 +37,7 @@ def measured(
     run: pa.Table,
     others: Sequence[pa.Table],
     drawn: Collection[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
     *,
     slow: bool = True,
     more: bool = True,
@@ -51,7 +52,7 @@ def measured(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Columns that a measure leaves out.
-        columns = lost_columns(task, before, run)
+        columns = lost_columns(task, before, run, hierarchies)
         found = _informed(task, before, run, others, drawn)
         found["information_loss"] = float(np.mean([*columns.values()])) if columns else 0.0
         some = _some(before, run)
@@ -78,10 +79,13 @@ def looked_for(rows: int) -> int:
     return rows if rows <= _ALL else _SOME
 
 
-def lost_columns(task: Task, before: pa.Table, run: pa.Table) -> dict[str, float]:
-    """Return the loss of each column that counts."""
+def lost_columns(
+    task: Task, before: pa.Table, run: pa.Table, hierarchies: Mapping[str, Any] | None = None
+) -> dict[str, float]:
+    """Return the loss of each column that counts, by hierarchies as `compare` takes them."""
+    given, columns = hierarchies or {}, list(task.counted)
     try:
-        return information_loss(before, run, list(task.counted), detail=True).columns
+        return information_loss(before, run, columns, hierarchies=given, detail=True).columns
     except BadInput:  # None that varies.
         return {}
 

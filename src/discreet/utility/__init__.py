@@ -2,6 +2,7 @@
 
 from discreet.measure import measures_in
 from discreet.utility.contingency import contingency_loss as contingency_loss
+from discreet.utility.indicators import indicators as indicators
 from discreet.utility.information import information_loss as information_loss
 from discreet.utility.loss import il1s as il1s
 from discreet.utility.loss import sse_ratio as sse_ratio
@@ -20,4 +21,14 @@ from discreet.utility.structure import entropy as entropy
 from discreet.utility.structure import mean_absolute_correlation as mean_absolute_correlation
 
 # What `assess` takes, in the order in which it is shown.
-MEASURES = measures_in(__name__, "moments", "loss", "structure", "contingency", "nulls", "models")
+MEASURES = measures_in(
+    __name__,
+    "moments",
+    "loss",
+    "information",
+    "structure",
+    "contingency",
+    "nulls",
+    "models",
+    "indicators",
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,10 @@ def complete_rows(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     return x[whole], y[whole]
 
 
-def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
-    """Return the categorical columns of both tables as numbers: equal for equal values, 0 for null.
+def shared_codes(
+    original: Any, protected: Any, wanted: Sequence[str]
+) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
+    """Return categorical columns of both tables as numbers: equal for equal values, 0 for null.
 
     Categorical is what is not numeric in both tables: a column of numbers that became intervals
     is one, by the text of its values.
@@ -82,6 +85,7 @@ def shared_codes(original: Any, protected: Any) -> dict[str, tuple[np.ndarray, n
         name
         for name in after.column_names
         if name in before.column_names
+        and name in wanted
         and not kind_of(before[name].type) == kind_of(after[name].type) == "numeric"
     ]
     found = {}

@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.measure import Facts, Figure, Measure, target_of
+from discreet.measure import Entry, Facts, Figure, Measure, target_of
 from discreet.parameters import number, whole
+from discreet.table.columns import kind_of
+from discreet.table.native import to_arrow
 from discreet.table.pairs import as_table
 from discreet.utility.compared import (
     Pairs,
@@ -21,6 +23,8 @@ from discreet.utility.compared import (
     leave_out,
     shared_codes,
 )
+from discreet.utility.contingency import grouped
+from discreet.utility.covers import covers_of
 
 _FOLDS = 10
 # A 0/1 column each: more would fill memory, and names of single records teach a model nothing.
@@ -61,8 +65,9 @@ def propensity_mse(original: Any, protected: Any) -> float:
         part for name, (x, y) in numeric.items() for part in _standard(np.concatenate([x, y]), name)
     ]
     if not isinstance(original, np.ndarray | list | tuple):
-        for x, y, size in _categories(original, protected, "propensity_mse").values():
-            features.append(_dummies(np.concatenate([x, y]), size))
+        for sides in _memberships(original, protected, "propensity_mse").values():
+            shares = np.concatenate(sides)
+            features.append(shares[:, shares.any(axis=0)])
     if not features:
         return 0.0
     design = np.column_stack(features)
@@ -77,15 +82,27 @@ def propensity_mse(original: Any, protected: Any) -> float:
     return float(np.mean((model.predict_proba(design)[:, 1] - 0.5) ** 2))
 
 
-def _categories(
+def _memberships(
     original: Any, protected: Any, measure: str, target: str | None = None
-) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
-    """Return the columns of categories as numbers, without those with too many but for a target."""
-    codes = shared_codes(original, protected)
-    for name in [c for c, (_, _, size) in codes.items() if size > _MOST_CATEGORIES and c != target]:
-        leave_out(measure, name, f"which has more than {_MOST_CATEGORIES} categories")
-        del codes[name]
-    return codes
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the columns of categories, but a target, as a 0/1 column for each group of values.
+
+    Groups are those that released labels tell apart, so that a model does not learn the names of
+    labels; one that covers several groups is in each in part. Columns with too many are left out.
+    """
+    before, after = to_arrow(original), to_arrow(protected)
+    found = {}
+    for name in after.column_names:
+        if name == target or name not in before.column_names:
+            continue
+        if kind_of(before[name].type) == kind_of(after[name].type) == "numeric":
+            continue
+        own = grouped(covers_of(before[name], after[name], name))
+        if own.size > _MOST_CATEGORIES:
+            leave_out(measure, name, f"which has more than {_MOST_CATEGORIES} categories")
+            continue
+        found[name] = np.eye(own.size)[own.was], own.spread[own.label].toarray()
+    return found
 
 
 def _standard(x: np.ndarray, name: str) -> list[np.ndarray]:
@@ -99,10 +116,6 @@ def _standard(x: np.ndarray, name: str) -> list[np.ndarray]:
     z = (x - np.nanmean(x)) / np.nanstd(x)
     z = np.where(null, 0.0, z)
     return [*parts, z, z * z]
-
-
-def _dummies(codes: np.ndarray, size: int) -> np.ndarray:
-    return np.eye(size)[codes][:, np.bincount(codes, minlength=size) > 0]
 
 
 @dataclass(frozen=True)
@@ -329,10 +342,11 @@ def _class_problem(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the features of both tables, and the classes of both."""
     numeric = finite_pairs(original, protected)
-    codes = _categories(original, protected, "classification_utility", target)
-    check_target(target, [*numeric, *codes])
+    groups = _memberships(original, protected, "classification_utility", target)
+    codes = shared_codes(original, protected, [target])
+    check_target(target, [*numeric, *groups, *codes])
     if target in codes:
-        a, b, _ = codes.pop(target)
+        a, b, _ = codes[target]
         kept = (a > 0) & (b > 0)
     else:
         a, b = numeric.pop(target)
@@ -343,7 +357,7 @@ def _class_problem(
     sides = []
     for side in (0, 1):
         parts = [pair[side][:, None] for pair in numeric.values()]
-        parts += [np.eye(triple[2])[triple[side]] for triple in codes.values()]
+        parts += [pair[side] for pair in groups.values()]
         if not parts:
             raise BadInput(f"there is no column to predict '{target}' from")
         sides.append(np.column_stack(parts)[kept])
@@ -351,31 +365,34 @@ def _class_problem(
 
 
 def _sides(t: Facts) -> tuple[pa.Table, pa.Table]:
-    rows = t.rows()
-    return rows.before.select(t.shared), rows.after.select(t.shared)
+    """Return the records to train on: all that are in memory, or a sample."""
+    return t.drawn.before.select(t.shared), t.drawn.after.select(t.shared)
+
+
+def _trained(t: Facts, found: Entry) -> Entry:
+    return found | t.estimated(t.drawn.num_rows)
 
 
 PROPENSITY_MSE = Measure(
     "propensity_mse",
     "how well a model tells released from original records: 0 not at all, 0.25 always",
-    lambda t: {"value": propensity_mse(*_sides(t))},
+    lambda t: _trained(t, {"value": propensity_mse(*_sides(t))}),
     [Figure("propensity score error", untouched=0.0)],
-    needs=["all rows"],
     on_request="it trains a model",
 )
 REGRESSION_UTILITY = Measure(
     "regression_utility",
     "R squared on original records of a linear model trained on the release",
-    lambda t: asdict(regression_utility(*_sides(t), target_of(t), detail=True)),
+    lambda t: _trained(t, asdict(regression_utility(*_sides(t), target_of(t), detail=True))),
     [Figure("R squared of a model", better="more")],
-    needs=["a target", "all rows"],
+    needs=["a target"],
     on_request="it trains a model",
 )
 CLASSIFICATION_UTILITY = Measure(
     "classification_utility",
     "accuracy on original records of a decision tree grown on the release",
-    lambda t: asdict(classification_utility(*_sides(t), target_of(t), detail=True)),
+    lambda t: _trained(t, asdict(classification_utility(*_sides(t), target_of(t), detail=True))),
     [Figure("accuracy of a tree", "", "%", "more")],
-    needs=["a target", "all rows"],
+    needs=["a target"],
     on_request="it trains a model",
 )

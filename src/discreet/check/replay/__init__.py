@@ -166,6 +166,7 @@ def replay(
         if piece is not None and new is None and is_unknown(step, columns.unknown):
             columns.unknown |= set(step["columns"])
             continue
+        columns.note_nulls(step, original, set(treated))
         if new is None:
             new = _at_levels(step, columns, partial(_draws, seed, step["step"], rows))
         for name, values in new.items():
@@ -320,6 +321,9 @@ class Columns(Mapping[str, Any]):
         self.tally: Tally = {}
         # By the number of a step that blanks cells, its columns before it.
         self.before: dict[int, dict[str, pa.ChunkedArray]] = {}
+        # By the number of a step that treats nulls apart, the cells of a column that earlier steps
+        # have made null, or filled.
+        self.moved: dict[int, dict[str, np.ndarray]] = {}
         # Columns of a piece that only the whole table tells.
         self.unknown: set[str] = set()
 
@@ -380,6 +384,18 @@ class Columns(Mapping[str, Any]):
         """Note which records a step suppresses, and which of them may not stay."""
         self.suppressed |= suppressed
         self.left_out |= left_out
+
+    def note_nulls(self, step: StepPlan, original: pa.Table, treated: set[str]) -> None:
+        """Note which cells are null before a step and were not in the original, or the reverse."""
+        if step.get("joint", {}).get("null_policy") != "segregate":
+            return
+        for name in treated & set(step["columns"]):
+            was, now = (
+                column.is_null(nan_is_null=True).to_numpy()
+                for column in (original[name], self.arrow(name))
+            )
+            if (was != now).any():
+                self.moved.setdefault(step["step"], {})[name] = was != now
 
     def put_numbers(self, name: str, values: np.ndarray, precision: str) -> None:
         """Take what a step made of a numeric column."""

@@ -22,7 +22,7 @@ def risk_utility(
     loss: str = "loss",
     turned: Sequence[str] = (),
 ) -> Picture:
-    """Draw releases by risk and loss, those that no other beats in both marked.
+    """Draw releases by risk and loss, those that no other beats marked.
 
     `risk` and `loss` say what the two are, with their units; `turned` names those where a larger
     figure is better, and whose axis runs the other way.
@@ -43,12 +43,14 @@ def risk_utility(
     plot = Plot(canvas, x, y, (loss, risk))
     points = np.column_stack([plot.across(places[:, 0]), plot.down(places[:, 1])])
     front = points[~beaten][np.lexsort(places[~beaten].T[::-1])]
-    if len(front) > 1:
-        canvas.line(*front.T, stroke=DARK, stroke_width=0.8, stroke_dasharray="3 1.3")
+    # One that is not beaten for what is not on this map may lie behind others here.
+    edge = front[_first(front * np.array([1.0, -1.0]))] if len(front) else front
+    if len(edge) > 1:
+        canvas.line(*edge.T, stroke=DARK, stroke_width=0.8, stroke_dasharray="3 1.3")
     canvas.dots(*front.T, **_FRONT)
     a, b = points[beaten].T
     canvas.boxes(a - 3, a + 3, b - 3, b + 3, **_BEATEN)
-    _name(plot, [clipped(r["name"]) for r in releases], points, front)
+    _name(plot, [clipped(r["name"]) for r in releases], points, edge)
     looks = {"not dominated": _FRONT} if len(front) else {}
     canvas.legend(looks | ({"dominated": _BEATEN} if beaten.any() else {}))
     told = [
@@ -60,9 +62,16 @@ def risk_utility(
         "Risk and loss of the compared releases",
         f"{loss} and {risk} of {len(releases)} releases: {'; '.join(told)}.",
         "Lower is safer, further left keeps more information; a hollow square is dominated: "
-        "another release is at least as good in both and better in one."
+        "another release is at least as good in all that they are ranked by, and better in one."
         + "".join(f" The axis of {axis} is turned, since more is better." for axis in turned),
     )
+
+
+def _first(points: np.ndarray) -> np.ndarray:
+    """Tell which points no other is at least as small as in both, and smaller in one."""
+    below = np.all(points[:, None] >= points[None], axis=2)
+    less = np.any(points[:, None] > points[None], axis=2)
+    return ~np.any(below & less, axis=1)
 
 
 def _name(plot: Plot, names: Sequence[str], points: np.ndarray, front: np.ndarray) -> None:

@@ -1,0 +1,275 @@
+"""A few ways to treat the keys of a table, tried on it, and the best of them.
+
+All keep the same promise, so that what they lose can be compared: k records or more share each
+combination of keys, with l values of a confidential category where that costs little.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.errors import BadInput, BrokenPromise
+from discreet.flow.protection import protect
+from discreet.generalization import Hierarchy
+from discreet.inspection.encoded import Encoded
+from discreet.inspection.guesses import K
+from discreet.inspection.inspection import Inspection
+from discreet.inspection.proposal import L, Proposal, secrets_of
+from discreet.recipe.recipe import Recipe
+from discreet.risk import informed_linkage
+from discreet.utility import information_loss
+
+# Records that candidates are tried on, and that the intruder looks for.
+_ROWS, _QUERIES = 10_000, 2_000
+# Labels that a column has at most before cells are blanked.
+_MOST_LABELS = 20
+# Nodes that each round of local recoding looks at, and moves that look for fewer blanks: most of
+# what can be gained, in a few seconds.
+_NODES, _MOVES = 500, 1_000
+# Diversity is demanded where the loss is at most this many times what it is without.
+_BORNE = 1.2
+# Labels that mean the same in all records are worth so much more loss.
+_CLEARER = 1.2
+# Ties are broken by a seed, which must not change what is proposed.
+_SEEDED = {"seed": 0, "allow_predictable_seed": True}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What one way to treat the keys did to a table, or why it could not."""
+
+    words: str
+    steps: tuple[dict[str, Any], ...]
+    clear: bool = True  # a label means the same wherever it stands
+    risk: float = 1.0  # share of the records that an informed intruder finds
+    loss: float = 1.0  # mean `information_loss` of the columns
+    starred: float = 1.0  # share of the keys' cells that are `*` or blank
+    gone: tuple[str, ...] = ()  # keys of which nothing is left
+    problem: str | None = None
+
+    @property
+    def figures(self) -> str:
+        """Say what it did in one line."""
+        if self.problem is not None:
+            return f"not possible ({self.problem})"
+        said = f"risk {_percent(self.risk)}, loss {_percent(self.loss)}"
+        said += f", {_percent(self.starred)} of cells *"
+        return said + "".join(f", nothing left of {name}" for name in self.gone)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        names = ("words", "risk", "loss", "starred", "problem")
+        return {name: getattr(self, name) for name in names} | {"gone": list(self.gone)}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The ways that were tried, which was taken, and what is to be said about it."""
+
+    tried: tuple[Tried, ...]
+    taken: Tried
+    said: tuple[str, ...]
+
+
+def try_out(proposal: Proposal, seen: Inspection) -> tuple[Proposal, Choice | None]:
+    """Try a few ways to treat the keys, and propose the best; as it is where there are no keys.
+
+    Examples
+    --------
+    >>> from discreet.datasets import make_households
+    >>> from discreet.inspection import inspect
+    >>> from discreet.inspection.proposal import propose
+    >>> seen = inspect(make_households(500, seed=1))
+    >>> proposal, choice = try_out(propose(seen), seen)
+    >>> [step.method for step in proposal.recipe.steps], choice.taken.gone
+    (['generalize', 'oma'], ())
+    """
+    if not proposal.hierarchies:
+        return proposal, None
+    trial = _Trial(proposal, seen)
+    privacy, told = trial.privacy()
+    tried = [trial.of(one) for one in _ways(trial, privacy)]
+    taken = best_of(tried)
+    if taken is None:
+        return proposal, None
+    said = tuple(_said(tried, taken, trial, told))
+    found = Recipe.from_dict(trial.content | {"steps": [*taken.steps, *trial.others]})
+    return proposal.with_steps(found, said), Choice(tuple(tried), taken, said)
+
+
+def best_of(tried: Sequence[Tried]) -> Tried | None:
+    """Return the way with the least loss, of those that leave something of each key if any does.
+
+    One whose labels mean the same everywhere goes before one that loses a little less.
+
+    Examples
+    --------
+    >>> levels, ranges = Tried("levels", (), loss=0.23), Tried("ranges", (), clear=False, loss=0.2)
+    >>> best_of([ranges, levels]).words
+    'levels'
+    """
+    possible = [one for one in tried if one.problem is None]
+    if not possible:
+        return None
+    fewest = min(len(one.gone) for one in possible)
+    left = [one for one in possible if len(one.gone) == fewest]
+    return min(left, key=lambda one: one.loss / (_CLEARER if one.clear else 1.0))
+
+
+class _Trial:
+    """The columns of a table, or of some of its records, and the recipe but for its keys."""
+
+    def __init__(self, proposal: Proposal, seen: Inspection) -> None:
+        content = proposal.recipe.model_dump(exclude_none=True, exclude_defaults=True)
+        steps = content.pop("steps")
+        self.content = content
+        self.others = [step for step in steps if step["method"] != "generalize"]
+        self.keys = list(proposal.hierarchies)
+        self.trees = {name: tree.spec for name, tree in proposal.hierarchies.items()}
+        self.secrets = [name for name, n in secrets_of(seen, proposal.guesses).items() if n >= L]
+        roles = proposal.recipe.roles
+        self.judged = [*roles.quasi, *roles.confidential]
+        counted = proposal.recipe.counted
+        self.rows = _chosen(seen, counted)
+        released = [*self.judged, *roles.insensitive, roles.household, roles.unit, roles.weight]
+        names = [name for name in dict.fromkeys(released) if name is not None]
+        self.columns = seen.encoded
+        self.table = pa.table({name: _cells(seen.encoded[name], self.rows) for name in names})
+        self.who, self.all_rows = proposal.who, seen.rows
+        self.sampled = len(self.rows) < seen.rows
+        self._known: dict[str, Tried] = {}
+
+    def privacy(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return what is demanded, and what is to be said about it."""
+        plain: list[dict[str, Any]] = [{"model": "k-anonymity", "k": K}]
+        diverse = [{"model": "l-diversity", "l": L, "column": name} for name in self.secrets]
+        if not diverse:
+            return plain, []
+        without, with_l = (
+            self.of(next(_ways(self, demanded))) for demanded in (plain, [*plain, *diverse])
+        )
+        named = " and ".join(self.secrets)
+        if with_l.problem is None and with_l.loss <= _BORNE * without.loss and not with_l.gone:
+            return [*plain, *diverse], [f"All who share one have {L} or more values of {named}."]
+        cost = "that is not possible"
+        if with_l.problem is None:
+            cost = f"the loss would be {_percent(with_l.loss)} instead of {_percent(without.loss)}"
+        said = f"That those who share one have {L} or more values of {named} is not demanded:"
+        return plain, [said, f"{cost}."]
+
+    def of(self, way: Tried) -> Tried:
+        """Protect the table in some way, once, and measure what came of it."""
+        key = repr(way.steps)
+        if key not in self._known:
+            self._known[key] = self._measured(way)
+        return self._known[key]
+
+    def _measured(self, way: Tried) -> Tried:
+        roles = self.content["roles"] | {"identifiers": []}
+        recipe = self.content | {"roles": roles, "steps": [*way.steps, *self.others]} | _SEEDED
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                release = protect(self.table, recipe, "memory")
+                after = release.table
+        except BrokenPromise:
+            return _not_possible(way, "the release does not pass its check")
+        except BadInput as error:
+            return _not_possible(way, str(error).splitlines()[0])
+        starred = {name: _starred(self.table[name], after[name]) for name in self.keys}
+        risk = informed_linkage(
+            self.table, after, known=self.keys, drawn=(), queries=min(_QUERIES, len(after))
+        )
+        return Tried(
+            way.words,
+            way.steps,
+            way.clear,
+            risk,
+            information_loss(self.table, after, _varying(self.table, self.judged)),
+            float(np.mean(list(starred.values()))),
+            tuple(name for name, share in starred.items() if share == 1),
+        )
+
+    def levels(self) -> dict[str, int]:
+        """Return the first level of each key that has few labels."""
+        found = {}
+        for name, spec in self.trees.items():
+            ladder = Hierarchy.from_spec(spec).bind(self.columns[name].levels(), name)
+            few = [i for i, labels in enumerate(ladder.labels) if len(labels) <= _MOST_LABELS]
+            found[name] = min(few[0], max(len(ladder.labels) - 2, 0))
+        return found
+
+
+def _ways(trial: _Trial, privacy: list[dict[str, Any]]) -> Iterator[Tried]:
+    """Return what can be done to the keys; the first also tells what diversity costs."""
+    levels = {"method": "generalize", "columns": trial.keys, "hierarchies": trial.trees}
+    local = levels | {"privacy": privacy, "local": True, "evaluations": _NODES}
+    yield Tried("each record as fine as can be, by the width of labels",
+                (local | {"aggregate": "sum"},))  # fmt: skip
+    yield Tried("each record as fine as can be, by the information kept",
+                (local | {"quality": "nnue"},))  # fmt: skip
+    blanks = {"method": "local-suppression", "columns": trial.keys, "improve_moves": _MOVES}
+    blanks |= {"privacy": privacy} if len(privacy) > 1 else {"k": K, "null_policy": "value"}
+    recoded = levels | {"levels": trial.levels()}
+    yield Tried("one level for each column, then single cells blanked", (recoded, blanks))
+    text = {name: spec for name, spec in trial.trees.items() if trial.columns[name].kind == "text"}
+    ranges: dict[str, Any] = {"method": "mondrian", "columns": trial.keys, "privacy": privacy}
+    ranges |= {"hierarchies": text} if text else {}
+    yield Tried("ranges and groups that overlap (Mondrian)", (ranges,), clear=False)
+
+
+def _said(
+    tried: Sequence[Tried], taken: Tried, trial: _Trial, told: Sequence[str]
+) -> Iterator[str]:
+    where = f" on {len(trial.rows):,} of the {trial.all_rows:,} records" if trial.sampled else ""
+    yield f"Ways to have {K} or more {trial.who} share each combination, tried{where}:"
+    for one in tried:
+        yield f"- {one.words}: {one.figures}{' <- taken' if one is taken else ''}"
+    yield "Risk: the share of the records that someone is expected to find who knows all the quasi"
+    yield f"columns and this recipe; k = {K} keeps the chance for each at {100 / K:g} % or less."
+    yield "Loss: the share of the information that is lost, as a mean over the columns."
+    if taken.clear and any(o.problem is None and o.loss < taken.loss for o in tried):
+        yield "What overlaps loses less, but its labels do not mean the same in all records."
+    yield from told
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _not_possible(way: Tried, why: str) -> Tried:
+    return Tried(way.words, way.steps, way.clear, problem=why)
+
+
+def _chosen(seen: Inspection, unit: str | None) -> np.ndarray:
+    """Return the rows that are tried: all, or those of units spread evenly over the table."""
+    if seen.rows <= _ROWS:
+        return np.arange(seen.rows)
+    if unit is None:
+        return np.arange(_ROWS) * seen.rows // _ROWS
+    codes = seen.encoded[unit].codes
+    step = -(-seen.rows // _ROWS)
+    return np.flatnonzero(codes % step == 0)
+
+
+def _cells(column: Encoded, rows: np.ndarray) -> pa.ChunkedArray:
+    return column.column() if len(rows) == len(column.codes) else column.column().take(rows)
+
+
+def _starred(before: pa.ChunkedArray, after: pa.ChunkedArray) -> float:
+    """Return the share of the cells that are `*` or blank now, and were not null before."""
+    hidden = pc.or_kleene(pc.equal(after.cast(pa.string()), "*"), after.is_null())
+    new = pc.and_(pc.fill_null(hidden, True), before.is_valid())
+    present = len(before) - before.null_count
+    return (pc.sum(new).as_py() or 0) / max(present, 1)
+
+
+def _varying(table: pa.Table, names: Sequence[str]) -> list[str]:
+    return [name for name in names if pc.count_distinct(table[name]).as_py() > 1]
