@@ -157,7 +157,7 @@ class _Trial:
         )
         named = " and ".join(self.secrets)
         if with_l.problem is None and with_l.loss <= _BORNE * without.loss and not with_l.gone:
-            return [*plain, *diverse], [f"All who share one have {L} or more values of {named}."]
+            return [*plain, *diverse], [f"All who share one have {L} or more values of {named} among them."]
         cost = "that is not possible"
         if with_l.problem is None:
             cost = f"the loss would be {_percent(with_l.loss)} instead of {_percent(without.loss)}"

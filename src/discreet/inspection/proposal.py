@@ -78,20 +78,22 @@ class Proposal:
         return self._head.who
 
     def to_search(self) -> dict[str, Any]:
-        """Return what a search may choose within: roles, hierarchies, its bound, k for the keys.
+        """Return what a search may choose within: roles, hierarchies, bound, promise for the keys.
 
         Where there are keys, ways to treat them are searched for, and amounts are averaged as they
         are here: an intruder knows keys, and should not learn the amounts.
         """
         content = self.recipe.model_dump(exclude_none=True, exclude_defaults=True)
-        content["steps"] = [step for step in content["steps"] if step["method"] != "generalize"]
+        keys = set(self.hierarchies)
+        of_keys = [step for step in content["steps"] if keys & set(step["columns"])]
+        content["steps"] = [step for step in content["steps"] if step not in of_keys]
         content["hierarchies"] = {name: tree.spec for name, tree in self.hierarchies.items()}
-        content["search"] = {"risk": f"linkage <= {_RISK}"}
+        content["search"] = {"risk": f"linkage <= {_RISK:g}"}
         if self.recipe.roles.quasi:
-            content["search"] |= {
-                "known": "quasi",
-                "privacy": [{"model": "k-anonymity", "k": K}],
-            }
+            usual = [{"model": "k-anonymity", "k": K}]
+            steps = self.recipe.model_dump(exclude_none=True)["steps"]
+            demanded = [step["privacy"] for step in steps if step.get("privacy")]
+            content["search"] |= {"known": "quasi", "privacy": (demanded or [usual])[0]}
         else:
             del content["steps"]
         return content
