@@ -54,6 +54,21 @@ def people(n: int) -> Path:
     return path
 
 
+def many_files(n: int) -> Path:
+    """Make a folder of files of a hundred rows each."""
+    from pyarrow import parquet
+
+    folder = WORK / f"people-{n}-files"
+    if not folder.exists():
+        rows = parquet.read_table(people(n))
+        part = folder.with_suffix(".part")
+        part.mkdir(exist_ok=True)
+        for i in range(n // 100):
+            parquet.write_table(rows.slice(i * 100, 100), part / f"{i:06}.parquet")
+        part.rename(folder)
+    return folder
+
+
 def protect(path: Path, engine: str, memory: str) -> dict[str, Any]:
     """Run the command; give its log, and the peak memory of its process and those under it."""
     command = [
@@ -70,8 +85,8 @@ def protect(path: Path, engine: str, memory: str) -> dict[str, Any]:
         return json.load(out) | {"peak_gb": used.ru_maxrss / 1e6}
 
 
-def case(n: int, engine: str, memory: str = "4GB") -> Case:
-    path = people(n)
+def case(n: int, engine: str, memory: str = "4GB", many: bool = False) -> Case:
+    path = many_files(n) if many else people(n)
 
     def check(found: dict[str, Any], peer: Any) -> str:
         statuses = {finding["status"] for finding in found["check"]["findings"]}
@@ -91,3 +106,5 @@ for engine in ENGINES:
         named = f"{engine} oma+generalize n={said}"
         row(named, large=n >= 10_000_000)(partial(case, n, engine))
 row("duckdb oma+generalize n=1e8", large=True, seconds=600)(partial(case, 100_000_000, "duckdb"))
+for engine in ENGINES[:2]:
+    row(f"{engine} oma+generalize n=6e5 in 6000 files")(partial(case, 600_000, engine, many=True))

@@ -18,6 +18,7 @@ _HOME = {
     "check_release": "discreet.check",
     "compare": "discreet.assessment",
     "inspect": "discreet.inspection",
+    "risk_of": "discreet.inspection",
     "search": "discreet.tuning.search",
     "sweep": "discreet.tuning.sweep",
     "Recipe": "discreet.recipe",
@@ -35,6 +36,7 @@ __all__ = [
     "inspect",
     "protect",
     "read_table",
+    "risk_of",
     "search",
     "sweep",
     "write_table",
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from discreet.check import check_release as check_release
     from discreet.flow import protect as protect
     from discreet.inspection import inspect as inspect
+    from discreet.inspection import risk_of as risk_of
     from discreet.recipe import Recipe as Recipe
     from discreet.recipe import Roles as Roles
     from discreet.table import read_table as read_table

@@ -273,16 +273,16 @@ def test_a_suppressed_record_takes_its_household_along(people, tmp_path):
 
 def test_a_household_that_is_left_out_in_part_is_found_out(people, monkeypatch):
     given = recipe(GENERALIZE, quasi=["region", "age"], household_suppression="whole")
-    from discreet.flow import protection
+    from discreet.flow import treating
 
-    whole, asked = protection.to_leave_out, []
+    whole, asked = treating.to_leave_out, []
 
     def in_part(*given):
         asked.append(given)
         # The rows of all that are left out, but for one.
         return whole(*given)[1:] if len(asked) == 1 else None
 
-    monkeypatch.setattr(protection, "to_leave_out", in_part)
+    monkeypatch.setattr(treating, "to_leave_out", in_part)
     with pytest.raises(BrokenPromise, match="a household is left out in part"):
         discreet.protect(people, given)
 

@@ -178,9 +178,9 @@ def test_what_does_not_pass_its_check_is_not_told_but_the_next_best(people, monk
 @pytest.mark.parametrize(
     ("steps", "roles", "why"),
     [
-        ([], {"untouched": ["age", "zip", "job"]}, "the steps that the risk depends on"),
+        ([], {"untouched": ["age", "zip", "job"]}, "no step that the risk depends on"),
         ([{"method": "oma", "columns": ["pay"], "k": 5}],
-         {"untouched": ["age", "zip", "job"]}, "the steps that the risk depends on"),
+         {"untouched": ["age", "zip", "job"]}, "no step that the risk depends on"),
         ([], {"quasi": [], "insensitive": ["age", "zip", "job"]}, "no step treats a released"),
     ],
 )  # fmt: skip

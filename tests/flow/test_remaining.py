@@ -8,7 +8,7 @@ import pytest
 
 import discreet
 from discreet.errors import BadInput, BrokenPromise
-from discreet.flow import protection
+from discreet.flow import treating
 from tests.flow import pairs
 
 SEEDS = {"seed": 2**100 + 5, "order_seed": 2**100 + 7}
@@ -223,7 +223,7 @@ def leave_out(monkeypatch, rows):
         decided.why = "nobody knows"
         return np.arange(rows) if len(rounds) == 1 else None
 
-    monkeypatch.setattr(protection, "to_leave_out", without_a_reason)
+    monkeypatch.setattr(treating, "to_leave_out", without_a_reason)
 
 
 @pytest.mark.parametrize(

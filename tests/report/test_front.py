@@ -106,6 +106,11 @@ def test_how_it_was_searched_is_told():
     text = shown(front | {"rows": 90_000, "searched_rows": 20_000}).text
     assert "recipes tried 4,213 shown 15 recipes that no other beats measured on" in text
     assert "a sample of 20,000 of 90,000 records; the recipes shown were measured on all" in text
+    few = {"rows": 90_000, "searched_rows": 20_000, "measured_rows": 15_000}
+    assert (
+        "a sample of 20,000 of 90,000 records; the recipes shown were run and checked on all, and "
+        "measured on another sample of about 15,000"
+    ) in shown(front | few).text
     assert "left out: a standard is broken 2 recipes" in text
     assert "knows the recipe, but not the seed of the release" in text
     assert "the figures shown come from others" in text

@@ -162,7 +162,13 @@ def test_one_column_with_a_null(write):
         ("", "is empty: it has no header and no rows"),
         ("\n\n", "is empty: it has no header and no rows"),
         ("a,b\n", "has a header but no rows"),
-        ("a,b\n1,2\n3\n4,5\n", "row 2 has 1 cells, but the header has 2"),
+        ("\n\na,b\n1,2\n", "line 1 is blank; it must hold the names of the columns"),
+        (
+            "id,name\n1,a\n".encode("utf-16-le"),
+            "the name of column 'i\\x00d\\x00' has a NUL character; rename it, or name the "
+            "encoding if it is another one (such as utf-16-le)",
+        ),
+        ("a,b\n1,2\n3\n4,5\n", "row 2 has 1 cell, but the header has 2"),
         ("a,b\n1,2\n3,4,5\n", "row 2 has 3 cells, but the header has 2"),
         ("a,b,a\n1,2,3\n", "the header names column 'a' twice"),
         ("a,,c\n1,2,3\n", "column 2 has no name in the header"),
@@ -176,3 +182,9 @@ def test_bad_files_are_refused_in_one_sentence(write, content, message):
         read_table(write(content))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_nul_in_a_cell_is_told(write):
+    with pytest.warns(UserWarning, match=re.escape("in.csv: line 3 has a NUL character")):
+        table = read_table(write("a,b\n1,x\n2,y\0z\n3,\0\n"))
+    assert table["b"].to_pylist() == ["x", "y\0z", "\0"]

@@ -1,6 +1,7 @@
 """A quote that is not closed must not make one cell of the rest of a file in silence."""
 
 import gzip
+import re
 import warnings
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from discreet import read_table
 from discreet.engines.choice import open_engine
 from discreet.errors import BadInput
+from discreet.table import dialect
 
 HEADER = "id,name,town\n"
 ROWS = "".join(f"{i},n{i},t{i % 7}\n" for i in range(100, 400))
@@ -190,7 +192,7 @@ cells = st.text(st.sampled_from('ab,"\n\r'), max_size=6)
     rows=st.lists(st.tuples(cells, cells), min_size=1, max_size=6), end=st.sampled_from(["", "\n"])
 )
 def test_what_is_written_in_quotes_is_never_said_to_be_open(tmp_path_factory, rows, end):
-    path = tmp_path_factory.mktemp("quoted") / "in.csv"
+    path = tmp_path_factory.getbasetemp() / "quoted.csv"
     quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
     path.write_bytes(("x,y\n" + "\n".join(quoted) + end).encode())
     read = read_table(path, quote='"', null_markers=[])
@@ -199,3 +201,25 @@ def test_what_is_written_in_quotes_is_never_said_to_be_open(tmp_path_factory, ro
     path.write_bytes(("x,y\n" + "\n".join(quoted)).encode()[:-1] + end.encode())
     with pytest.raises(BadInput, match="never closed"):
         read_table(path, quote='"')
+
+
+@given(
+    text=st.lists(st.sampled_from(["a", "\n", "\r", "\r\n"]), max_size=60).map("".join),
+    size=st.integers(1, 5),
+)
+def test_lines_are_counted_over_the_pieces_of_a_file(tmp_path_factory, text, size):
+    """In whatever pieces it is read: a line end may be half in one and half in the next."""
+    path = tmp_path_factory.getbasetemp() / "lines.csv"
+    path.write_bytes(b"a" + text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dialect, "pieces", lambda path: _cut(path.read_bytes(), size))
+        found = dialect.find_dialect(path, dialect.Marks(quote="none", separator=","))
+    assert found.lines == len(re.findall("\r\n|\r|\n", text))
+    assert found.last.endswith((b"\r", b"\n")) == text.endswith(("\r", "\n"))
+    # It may be followed by blank lines.
+    lines = ("a" + text).splitlines()
+    assert found.last.strip().decode() in (lines[-1], "".join(lines[-2:]))
+
+
+def _cut(raw, size):
+    return (raw[start : start + size] for start in range(0, len(raw), size))

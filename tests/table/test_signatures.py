@@ -115,7 +115,7 @@ def test_csv_packed_by_others(tmp_path):
         table = read_table(tmp_path / "t.csv.gz")
     assert table.to_pylist() == [{"zip": "007", "größe": 1.5}, {"zip": "008", "größe": None}]
     (tmp_path / "ragged.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n3\n"))
-    assert "row 2 has 1 cells, but the header has 2" in refusal(tmp_path / "ragged.csv.gz")
+    assert "row 2 has 1 cell, but the header has 2" in refusal(tmp_path / "ragged.csv.gz")
 
 
 def test_a_folder_of_parquet(tmp_path):
@@ -145,7 +145,7 @@ def test_a_line_that_is_too_long(tmp_path):
         * 10: "FILE: line 3 is longer than 8 MB; are its line ends missing, or is it not a CSV?",
         b'a,b\n1,2\n3,"'
         + b"x\n"
-        * size: "FILE: a cell in quotes is longer than 8 MB; a closing quote is missing, or the file uses another quote character",
+        * size: "FILE: a cell in quotes that begins in line 3 is longer than 8 MB; a closing quote is missing, or the file uses another quote character; --quote none takes quotes as plain text",
     }.items():
         (tmp_path / "long.csv").write_bytes(content)
         assert refusal(tmp_path / "long.csv") == message

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from discreet import assess, protect
 from discreet.datasets import make_households
@@ -199,3 +200,15 @@ def test_without_indicators_nothing_is_said_of_them():
     found = assess(table, pa.table({"age": [1, 2, 2]}), {"insensitive": ["age"]})
     assert "indicators" not in found.utility
     assert found.left_out["indicators"] == "the recipe has no indicators"
+
+
+def test_on_an_engine_they_are_left_out_and_why(tmp_path, release):
+    recipe, _ = release
+    people = make_households(300, seed=1).select(["age", "region", "income", "weight"])
+    for name in ("before", "after"):
+        parquet.write_table(people, tmp_path / f"{name}.parquet")
+    paths = [tmp_path / f"{name}.parquet" for name in ("before", "after")]
+    roles = recipe["roles"]
+    found = assess(*paths, roles, recipe=recipe, engine="duckdb", measures=["indicators"])
+    why = "it needs all records in memory; measure a part of the table"
+    assert found.left_out == {"indicators": why}

@@ -213,7 +213,9 @@ def test_the_terminal_shows_them(tmp_path):
         "utf-8",
     )
     given = [str(tmp_path / name) for name in ("patients.parquet", "r.toml", "out")]
-    result = CliRunner().invoke(app, ["protect", given[0], "--recipe", given[1], "--out", given[2]])
+    result = CliRunner().invoke(
+        app, ["protect", given[0], "--recipe", given[1], "--out", given[2], "--verbose"]
+    )
     assert result.exit_code == 0, result.output
     said = " ".join(result.output.split())
     for name in ("null_rates", "null_rates.records", "null_rates.suppressed"):

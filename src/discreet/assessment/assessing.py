@@ -11,7 +11,9 @@ import numpy as np
 
 from discreet.assessment.assessment import Assessment, assess_frames
 from discreet.assessment.opened import check_lengths, opened
+from discreet.check.folders import find_release
 from discreet.engines.memory import Memory, MemoryFrame
+from discreet.errors import BadInput
 from discreet.recipe.given import Given, as_roles
 from discreet.recipe.recipe import Recipe
 from discreet.table import normalise, to_arrow
@@ -20,7 +22,7 @@ from discreet.table import normalise, to_arrow
 def assess(
     original: Any,
     protected: Any,
-    roles: Given,
+    roles: Given | None = None,
     *,
     recipe: Given | None = None,
     rows: np.ndarray | None = None,
@@ -38,7 +40,8 @@ def assess(
         A path of the protected one may be a release folder: its internal folder then says which
         rows belong together, and what was done if there is no recipe.
     roles : Roles, Recipe, dict or path of a TOML file
-        A recipe, in any of these forms, also says what was done.
+        A recipe, in any of these forms, also says what was done. By default, those of the internal
+        folder of a release that is given by its path.
     recipe : Recipe, dict or path, optional
         What was done, if roles are given alone: its null markers are read as nulls, and risk by
         frequencies is left out where a step perturbed a quasi column.
@@ -77,7 +80,7 @@ def assess(
     class_sizes.under_5        4      4
     class_sizes.classes        4      2
     """
-    roles, own = as_roles(roles)
+    roles, own = as_roles(_known(protected) if roles is None else roles)
     recipe = own if recipe is None else _done(recipe)
     if isinstance(protected, str | Path):
         files = opened(
@@ -101,6 +104,16 @@ def assess(
     gone = 0 if suppressed is None else len(suppressed)
     after = MemoryFrame(table, rows)
     return assess_frames(before, after, rules, suppressed=gone, measures=measures)
+
+
+def _known(protected: Any) -> Path:
+    """Find the recipe of a release that was written."""
+    if not isinstance(protected, str | Path):
+        raise BadInput("say what each column is: give roles or a recipe")
+    _, internal = find_release(protected)
+    if not internal.is_dir():
+        raise BadInput(f"{internal} does not exist; give roles or a recipe")
+    return internal / "recipe.toml"
 
 
 def _done(given: Given) -> Recipe:

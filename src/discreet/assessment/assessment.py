@@ -151,7 +151,7 @@ def assess_frames(
         # In the order of the original, in which measures have the rows.
         order = np.argsort(after.rows, kind="stable")
         facts.groups = encode(groups.take(pa.array(order)), "the groups")[0]
-    return _taken(facts, asked)
+    return taken(facts, asked)
 
 
 def _check_columns(before: Sequence[str], after: Sequence[str], roles: Roles) -> None:
@@ -163,7 +163,7 @@ def _check_columns(before: Sequence[str], after: Sequence[str], roles: Roles) ->
         raise BadInput("the two tables share no column")
 
 
-def _taken(tables: Facts, asked: Sequence[str] | None) -> Assessment:
+def taken(tables: Facts, asked: Sequence[str] | None) -> Assessment:
     """Take some measures, or those that fit, and say why others were left out."""
     left_out: dict[str, str] = {}
     with warnings.catch_warnings(record=True) as recoded:

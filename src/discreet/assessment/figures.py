@@ -41,7 +41,7 @@ def figures_of(t: Facts) -> Figures:
         "class_sizes": _or_none(_class_sizes, t),
         "nulls": _nulls(t.shared, *t.seen.patterns),
         "drivers": _or_none(drivers, t),
-        "riskiest": _or_none(_riskiest, t) if drawn.num_rows == t.num_rows else None,
+        "riskiest": _or_none(riskiest, t) if drawn.num_rows == t.num_rows else None,
     }
 
 
@@ -249,7 +249,7 @@ def _common(*sides: Patterns) -> list[Figures]:
     return [{"columns": list(c), "before": n[0], "after": n[1]} for c, n in shown.items()]
 
 
-def _riskiest(t: Facts) -> list[Figures]:
+def riskiest(t: Facts) -> list[Figures]:
     """Find the records most at risk in the release, by their row in the original, from 1.
 
     Of the first it is told what is released of them, and why they are at risk.

@@ -187,6 +187,27 @@ def _made(release: Any, read: Read) -> Opened:
     return Opened(before, release.released, release.recipe, gone, release.log["release"])
 
 
+def original_of(release: str | Path) -> Path:
+    """Find the table that a release was made from, by the name in its log: here, or beside it.
+
+    Whether it is that table still, is found out when it is opened.
+    """
+    release = Path(release)
+    _, internal = find_release(release)
+    by_hand = f"give it first: discreet assess ORIGINAL {release}"
+    if not internal.is_dir():
+        raise BadInput(f"{internal} is not there, and only it says what was protected; {by_hand}")
+    name = Evidence.load(internal).log["input"].get("source")
+    if name is None:
+        raise BadInput(f"{release} was made from a table in memory; {by_hand}")
+    for folder in (Path(), release.parent, internal.parent, internal.parent.parent):
+        if (folder / name).exists():
+            return folder / name
+    raise BadInput(
+        f"{release} was made from {name}, which is neither here nor beside the release; {by_hand}"
+    )
+
+
 def suppressed_records(plan: Plan) -> int:
     """Return how many records a plan suppresses."""
     return int(plan.get("suppressed", {}).get("records", 0))

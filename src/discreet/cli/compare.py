@@ -15,9 +15,15 @@ from discreet.errors import BadInput
 
 @options.reads_files
 def assess(
-    original: options.Original,
-    protected: options.ReleasePath,
-    recipe: options.RecipeFile,
+    original: Annotated[
+        Path, typer.Argument(help="The original table; or the release alone, to find it.")
+    ],
+    protected: Annotated[
+        Path | None, typer.Argument(help="Release folder, or released file.")
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", help="The recipe, if there is no internal folder.")
+    ] = None,
     measure: Annotated[
         list[str] | None, typer.Option(help="Take only this measure; can be repeated.")
     ] = None,
@@ -28,11 +34,16 @@ def assess(
 ) -> None:
     """Measure risk and utility before and after."""
     from discreet.assessment import assess as measured
+    from discreet.assessment.opened import original_of
     from discreet.check.folders import find_release
     from discreet.recipe import Recipe
 
-    rules = Recipe.load(recipe)
+    if protected is None:
+        original, protected = original_of(original), original
     _, internal = find_release(protected)
+    if recipe is None and not internal.is_dir():
+        raise BadInput(f"{internal} does not exist; give the recipe with --recipe")
+    rules = Recipe.load(internal / "recipe.toml" if recipe is None else recipe)
     with show.progress("assessing"):
         found = measured(
             original,

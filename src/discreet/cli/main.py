@@ -17,6 +17,7 @@ from discreet.cli.demo import demo
 from discreet.cli.inspect import inspect
 from discreet.cli.report import report
 from discreet.cli.reproduce import reproduce
+from discreet.cli.risk import risk
 from discreet.cli.search import search
 from discreet.cli.sweep import sweep
 from discreet.errors import BadInput, BrokenPromise
@@ -228,7 +229,7 @@ def _is_foreign(found: CheckReport) -> bool:
     return own_key() is not None and (signed is None or signed.status != "verified")
 
 
-for command in (search, sweep, assess, compare, report):
+for command in (risk, search, sweep, assess, compare, report):
     app.command()(command)
 
 

@@ -25,7 +25,7 @@ Measuring = Annotated[
 DIALECT = {
     "separator": "CSV separator (detected by default).",
     "decimal": "CSV decimal mark (detected by default).",
-    "quote": "CSV quote character (detected by default).",
+    "quote": "CSV quote character, or none (detected by default).",
     "encoding": "CSV encoding (detected by default).",
     "sheet": "Excel sheet (the first by default).",
 }

@@ -164,6 +164,8 @@ def _summary(content: Mapping[str, Any], file: Path, how_on: str) -> str:
     rows = content["rows"]
     searched = content["searched_rows"]
     sample = "" if searched == rows else f", searched on {searched:,} of them"
+    if content.get("measured_rows", rows) < rows:
+        sample += f" and measured on about {content['measured_rows']:,}"
     count = len(content["points"])
     return (
         f"{stopped}{content['evaluations']:,} recipes for {file.name} ({rows:,} records{sample}) "

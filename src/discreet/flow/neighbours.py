@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from discreet.assessment.targets import targets_of
 from discreet.check.evidence import Evidence
 from discreet.check.frames import check_frames
 from discreet.engines import Frame
@@ -130,7 +131,7 @@ def _tried(
     order = [one["column"] for one in drivers or ()]
     changes = list(_changes(recipe, plan, aim, now, order))[:MOST_TRIED]
     if not changes:
-        raise BadInput("the steps that the risk depends on have nothing to try")
+        raise BadInput("no step that the risk depends on has a setting to try")
     found = []
     for change in changes:
         with suppress(BadInput, BrokenPromise):
@@ -223,7 +224,7 @@ def _quietly(what: str) -> None:
 def _aim(recipe: Recipe, released: Sequence[str]) -> Aim:
     """Choose the risk that a recipe is about; refuse one that there is none for."""
     if recipe.apart:
-        raise BadInput("a release of two tables has no neighbour that one figure is comparable of")
+        raise BadInput("a release in two tables is not compared by one figure")
     quasi = [name for name in recipe.roles.quasi if name in released]
     columns = quasi or [name for name in recipe.treated if name in released]
     if not columns:
@@ -231,20 +232,10 @@ def _aim(recipe: Recipe, released: Sequence[str]) -> Aim:
     perturbed = {c for s in recipe.steps if s.build().effect == "perturbs" for c in s.columns}
     if not quasi or perturbed & {*quasi}:
         return Aim(_LINKAGE, AVERAGE.value, columns)
-    k = max((k for step in recipe.steps if (k := _promised(step, quasi))), default=0)
-    return Aim(_LARGEST, 1 / k, columns) if k else Aim(_AVERAGE, AVERAGE.value, columns)
-
-
-def _promised(step: Step, quasi: Sequence[str]) -> int:
-    """Return the k that a step promises of the classes of all quasi columns, 0 if none."""
-    if not step.promise or not {*quasi} <= {*step.columns}:
-        return 0
-    method = step.build()
-    if method.promise == "privacy-models":
-        return max((model.k for model in step.privacy if hasattr(model, "k")), default=0)  # type: ignore[attr-defined]
-    k = getattr(method, "k", None)
-    of_tuples = method.promise == "k-per-tuple" or step.method == "local-suppression"
-    return k if of_tuples and isinstance(k, int) else 0
+    target = targets_of(recipe).get("attackers.prosecutor")
+    if target is None:
+        return Aim(_AVERAGE, AVERAGE.value, columns)
+    return Aim(_LARGEST, target.value, columns)
 
 
 def _of_run(run: Run, aim: Aim, frame: MemoryFrame) -> Tried:
@@ -310,9 +301,10 @@ def _changes(
         for number, step in enumerate(recipe.steps, start=1)
         if {*step.columns} & {*aim.columns}
     ]
+    decided = {one["step"]: one for one in plan["steps"]}
     for number, step in steps:
         of = f" in step {number}" if len(steps) > 1 else ""
-        for change in _of_step(number, step, plan["steps"][number - 1], now, drivers):
+        for change in _of_step(number, step, decided[number], now, drivers):
             yield change._replace(words=change.words + of)
 
 

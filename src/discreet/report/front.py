@@ -407,7 +407,13 @@ def _searched(front: Facts) -> list[tuple[str, str]]:
     """Say how the search was made."""
     rows, taken = front["rows"], front["searched_rows"]
     on = counted(rows, "record")
-    if taken < rows:
+    measured = front.get("measured_rows", rows)
+    if taken < rows and measured < rows:
+        on = (
+            f"a sample of {taken:,} of {rows:,} records; the recipes shown were run and checked on "
+            f"all, and measured on another sample of about {measured:,}"
+        )
+    elif taken < rows:
         on = f"a sample of {taken:,} of {rows:,} records; the recipes shown were measured on all"
     return [
         ("recipes tried", f"{front['evaluations']:,}{_time(front['seconds'])}"),

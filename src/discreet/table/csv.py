@@ -191,7 +191,10 @@ def header_of(path: Path, known: Marks) -> Dialect:
         if name in seen:
             raise BadInput(f"{path}: the header names column '{name}' twice")
         if "\0" in name:
-            raise BadInput(f"{path}: the name of column {name!r} has a NUL character; rename it")
+            raise BadInput(
+                f"{path}: the name of column {name!r} has a NUL character; rename it, or name the "
+                "encoding if it is another one (such as utf-16-le)"
+            )
         seen.add(name)
     return dialect
 
@@ -251,8 +254,9 @@ def _say_ragged(path: Path, dialect: Dialect) -> str:
     for number, line, cells in numbered_rows(path, dialect):
         if cells and len(cells) != width:
             broken = next((i for i, cell in enumerate(cells) if line_ends(cell)), None)
+            many = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
             said = (
-                f"{path}: row {number} has {len(cells)} cells, but the header has {width} "
+                f"{path}: row {number} has {many}, but the header has {width} "
                 f"(line {line}, separator {dialect.separator!r}, quote {dialect.quote or 'none'!r})"
             )
             if broken is None:

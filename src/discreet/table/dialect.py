@@ -99,6 +99,13 @@ def find_dialect(path: Path, known: Marks) -> Dialect:
             other = " or none" if name == "quote" else ""
             raise BadInput(f"the {name} must be one character{other}, not {mark!r}")
     encoding, lines = _find_encoding(path, known.encoding)
+    if lines.nul > 1:
+        # The names of the columns may have none.
+        warnings.warn(
+            f"{path}: line {lines.nul} has a NUL character, which text does not have; is the file "
+            "damaged?",
+            stacklevel=2,
+        )
     # Cells may be as long as they like.
     csv.field_size_limit(1 << 31)
     try:
@@ -120,6 +127,8 @@ def find_dialect(path: Path, known: Marks) -> Dialect:
             f"{path} cannot be read as CSV: {error}; does it lack a closing quote, or end its "
             "lines with a carriage return alone?"
         ) from None
+    if not header:
+        raise BadInput(f"{path}: line 1 is blank; it must hold the names of the columns")
     return Dialect(
         encoding,
         separator,
@@ -177,6 +186,7 @@ class _Lines:
 
     ends: int = 0
     last: bytes = b""
+    nul: int = 0  # the first line that has a NUL
 
     def held(self) -> int:
         """Return how long the line is that goes on in the next piece."""
@@ -204,6 +214,8 @@ def _short_lines(path: Path, lines: _Lines, encoding: str = "utf-8") -> Iterator
                 f"{path}: line {lines.ends + 1} is longer than {LONGEST_LINE >> 20} MB; are its "
                 "line ends missing, or is it not a CSV?"
             )
+        if not lines.nul and (nul := piece.find(b"\0")) >= 0:
+            lines.nul = lines.ends + 1 + piece.count(b"\n", 0, nul)
         lines.add(piece)
         yield piece
 

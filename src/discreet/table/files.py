@@ -72,9 +72,9 @@ def read_table(
         `.csv`, `.tsv`, `.txt` (also with `.gz` or `.zst`), `.parquet`, `.feather`, `.xlsx`, `.sav`
         (SPSS), `.dta` (Stata), `.xpt` or `.sas7bdat` (SAS). A folder holds Parquet files.
     separator, decimal, quote, encoding : str, optional
-        How the CSV is written; detected by default. A decimal comma is recognised only if the
-        separator is not a comma and no column has decimal points. The encoding also applies to an
-        SPSS, Stata or SAS file that does not state its own.
+        How the CSV is written; detected by default. The quote may be `"none"`. A decimal comma is
+        recognised only if the separator is not a comma and no column has decimal points. The
+        encoding also applies to an SPSS, Stata or SAS file that does not state its own.
     null_markers : sequence of str
         Cells that stand for a missing value, besides the empty cell.
     numeric : sequence of str

@@ -398,6 +398,7 @@ def confirmed_front(
         loss,
         rows=rows_of(task),
         searched_rows=task.table.num_rows,
+        measured_rows=_measured_rows(task),
         evaluations=evaluations,
         seconds=seconds(),
         seed=seed,
@@ -408,6 +409,13 @@ def confirmed_front(
         known=task.known,
         found=_what_is_found(task),
     )
+
+
+def _measured_rows(task: Task) -> int:
+    """Return how many records the figures of points are of, or about as many; see `_pair`."""
+    rows = rows_of(task)
+    table = task.table if task.full is None else task.full
+    return rows if choose("auto", table) == "memory" else min(rows, _ROWS)
 
 
 def _what_is_found(task: Task) -> str:

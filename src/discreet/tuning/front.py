@@ -64,8 +64,9 @@ class Front:
         The columns that the intruder knows.
     found : str
         What is found: records; or units or households by all of their rows.
-    rows, searched_rows : int
-        The records of the table, and those that were searched with.
+    rows, searched_rows, measured_rows : int
+        The records of the table, those that were searched with, and those that the figures of the
+        points are of: some 20,000 where the table does not fit in memory.
     evaluations : int
         How many points were tried; with `seed` it says how to get this front again.
     seconds : float
@@ -87,6 +88,7 @@ class Front:
     loss: Axis
     rows: int
     searched_rows: int = 0
+    measured_rows: int = 0
     evaluations: int = 0
     seconds: float = 0.0
     seed: int = 0
@@ -127,6 +129,7 @@ class Front:
             "version": __version__,
             "rows": self.rows,
             "searched_rows": self.searched_rows or self.rows,
+            "measured_rows": self.measured_rows or self.rows,
             "evaluations": self.evaluations,
             "seconds": round(self.seconds, 1),
             "seed": self.seed,

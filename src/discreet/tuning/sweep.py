@@ -48,7 +48,8 @@ def sweep(
 ) -> Sweep:
     """Try every combination of some values of a recipe's parameters.
 
-    Each is run through the whole flow with its check, on all records, and measured. One that is
+    Each is run through the whole flow with its check, on all records, and measured: on about 20,000
+    of them where they do not fit in memory. One that is
     refused, or does not pass its check, is a row with the reason. Where full-domain `generalize`
     goes by k-anonymity alone, the nodes of its lattice are evaluated once for all k, quality models
     and suppression limits; what it finds is what it would find by itself.

@@ -151,7 +151,8 @@ class _Reader:
         self._expect(")")
         by = self._groups()
         if self.at < len(self.tokens):
-            self._refuse(f"goes on after its end, with '{self._next()[1]}'")
+            rest = self._next()[1]
+            self._refuse(f"goes on after its end, with '{rest}'; write odd names as `odd name`")
         return Formula(self.text.strip(), function, term, level, by)
 
     def _groups(self) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ def information_loss(
     for name in columns:
         x = _codes(before[name], name, bins)
         if x.max(initial=0) > x.min(initial=x.max(initial=0)):
-            lost[name], bits[name] = 1.0, _plain_entropy(x) / np.log(2)
+            lost[name], bits[name] = 1.0, float(_plain_entropy(x) / np.log(2))
             if name in after.column_names:
                 hierarchy = (hierarchies or {}).get(name)
                 lost[name] = _lost(before[name], after[name], name, x, bins, hierarchy)
