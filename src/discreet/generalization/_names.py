@@ -57,12 +57,12 @@ def propose_tree(values: Sequence[str], counts: np.ndarray, name: str) -> Tree |
 
     Examples
     --------
-    >>> jobs = ["Self-emp-inc", "Self-emp-other", "Private", "State-gov", "Local-gov", "None"]
-    >>> tree = propose_tree(jobs, np.array([5, 9, 70, 8, 7, 1]), "workclass")
+    >>> jobs = ["Self-emp-inc", "Self-emp-not-inc", "Private", "State-gov", "Local-gov"]
+    >>> tree = propose_tree(jobs, np.array([5, 9, 70, 8, 7]), "workclass")
     >>> for group, inside in tree.items():
     ...     print(group, inside)
     Private ['Private']
-    other {'gov': ['Local-gov', 'State-gov'], 'Self-emp': ['Self-emp-inc', 'Self-emp-other'], ...
+    other {'gov': ['State-gov', 'Local-gov'], 'Self-emp': ['Self-emp-not-inc', 'Self-emp-inc']}
     """
     stages = _schooling(values, name)
     if stages is not None:
