@@ -180,9 +180,8 @@ def test_what_does_not_pass_its_check_is_not_told_but_the_next_best(people, monk
 @pytest.mark.parametrize(
     ("steps", "roles", "why"),
     [
-        ([], {"untouched": ["age", "zip", "job"]}, "no step that the risk depends on"),
-        ([{"method": "oma", "columns": ["pay"], "k": 5}],
-         {"untouched": ["age", "zip", "job"]}, "no step that the risk depends on"),
+        ([{"method": "shuffle", "columns": ["age", "pay"]}],
+         {"untouched": ["zip", "job"]}, "no step that the risk depends on"),
         ([], {"quasi": [], "insensitive": ["age", "zip", "job"]}, "no step treats a released"),
     ],
 )  # fmt: skip
@@ -241,3 +240,17 @@ def test_within_the_target_two_that_lose_less_and_one_that_is_safer():
 
 def test_nothing_that_is_no_better():
     assert chosen((0.2, 0.3), (0.2, 0.3), (0.2, 0.4), (0.3, 0.1)) == []
+
+
+def test_keys_that_no_step_treats_together_are_treated_together(people):
+    """Rounding alone leaves people alone with their keys."""
+    step = {"method": "equal-width", "columns": ["age"], "n_points": 8}
+    asked = recipe(step)
+    asked["roles"] = {**asked["roles"], "untouched": ["zip", "job"]}
+    asked["steps"] = [step]
+    release = protect(people, asked)
+    [first, *_] = told(release)["next"]
+    assert first["change"] == "generalize age, zip, job together until 5 share them"
+    then = protect(people, changed(release.recipe, 0, first["recipe"]["set"]))
+    assert class_sizes(then.released.native(), ["age", "zip", "job"]).smallest >= 5
+    assert first["risk"][1] < first["risk"][0]

@@ -8,7 +8,8 @@ Shapley value: the mean, over all orders of the columns, of the classes that it 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
@@ -20,6 +21,7 @@ from discreet.assessment.rows import Rows
 from discreet.risk.frequency import Frequencies, frequencies
 from discreet.risk.suda import suda2
 from discreet.table.classes import classes_of, encode_columns, first_rows, in_order, renumber
+from discreet.table.labels import labels_of
 
 # Distinct tuples that all orders are tried on; of more, records are drawn.
 MOST_TUPLES = 20_000
@@ -176,7 +178,7 @@ def reasons(t: Facts, places: Sequence[int]) -> list[dict[str, Any]]:
     """Tell of some records what is released of them, and which columns already single them out."""
     after, found = t.drawn.after.select(t.quasi), t.drawn.frequencies[1]
     if not places or len(t.quasi) > _BITS:
-        return [_values(after, i) for i in places]
+        return [_values(t, after, i) for i in places]
     assert found.classes is not None
     rows = _distinct(found)
     codes, _ = encode_columns(after.take(pa.array(rows)), t.quasi)
@@ -193,21 +195,38 @@ def reasons(t: Facts, places: Sequence[int]) -> list[dict[str, Any]]:
             told[own] |= {"rarest": columns, "among": size}
             # Found by leaving out columns one by one: none of them can go, others may be fewer.
             told[own] |= {} if smallest else {"smallest": False}
-    return [_values(after, i) | told[int(found.classes[i])] for i in places]
+    return [_values(t, after, i) | told[int(found.classes[i])] for i in places]
 
 
-def _values(after: pa.Table, place: int) -> dict[str, Any]:
+def _values(t: Facts, after: pa.Table, place: int) -> dict[str, Any]:
+    labels = {name: labels_of(t.before.schema.field(name)).values for name in after.column_names}
     return {
-        "values": {name: _shown(after[name][int(place)].as_py()) for name in after.column_names}
+        "values": {
+            name: _shown(after[name][int(place)].as_py(), labels[name])
+            for name in after.column_names
+        }
     }
 
 
-def _shown(value: Any) -> Any:
-    """Return a value as JSON has it; what is not a number is null, dates are text."""
-    if value is None or isinstance(value, bool | int | str):
+def _shown(value: Any, labels: Mapping[Any, str]) -> Any:
+    """Return a value as JSON has it, or what it means; what is not a number is null.
+
+    Examples
+    --------
+    >>> _shown("2", {1.0: "male", 2.0: "female"}), _shown(2.0, {}), _shown("80-99", {1.0: "male"})
+    ('female', 2, '80-99')
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if labels:
+        # Codes that were recoded for some records are text.
+        with suppress(ValueError, TypeError):
+            return labels[value] if value in labels else labels.get(float(value), value)
+    if isinstance(value, int | str):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        whole = math.isfinite(value) and value == int(value)
+        return int(value) if whole else value if math.isfinite(value) else None
     return str(value)
 
 

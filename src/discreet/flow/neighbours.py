@@ -50,7 +50,7 @@ _LINKAGE = "linkage by an informed intruder"
 
 
 class Change(NamedTuple):
-    """What is changed, in words, and in which step (from 1) what is set instead."""
+    """What is changed, in words, and what is set instead: in a step, from 1, or above all, at 0."""
 
     words: str
     step: int
@@ -165,7 +165,7 @@ def _passes(run: Run, frame: MemoryFrame) -> bool:
 
 
 def changed(recipe: Recipe, step: int, new: Mapping[str, Any]) -> Recipe:
-    """Return a recipe with some parameters of a step, from 1, set anew.
+    """Return a recipe with some parameters of a step, from 1, or of its own, at 0, set anew.
 
     Examples
     --------
@@ -175,8 +175,11 @@ def changed(recipe: Recipe, step: int, new: Mapping[str, Any]) -> Recipe:
     5
     """
     content = recipe.model_dump(exclude_none=True)
+    if step == 0:
+        content |= new
     steps = [dict(one) for one in content["steps"]]
-    steps[step - 1] |= new
+    if step > 0:
+        steps[step - 1] |= new
     for one in steps:
         # As many as one search had, since there may be more searches now.
         if isinstance(one.get("evaluations"), list):
@@ -297,6 +300,8 @@ def _changes(
     recipe: Recipe, plan: Mapping[str, Any], aim: Aim, now: Tried, drivers: Sequence[str]
 ) -> Iterator[Change]:
     """Yield what could be changed in the steps that the risk depends on."""
+    if aim.measure == _AVERAGE:
+        yield _together(recipe, aim.columns)
     steps = [
         (number, step)
         for number, step in enumerate(recipe.steps, start=1)
@@ -307,6 +312,27 @@ def _changes(
         of = f" in step {number}" if len(steps) > 1 else ""
         for change in _of_step(number, step, decided[number], now, drivers):
             yield change._replace(words=change.words + of)
+
+
+def _together(recipe: Recipe, keys: Sequence[str]) -> Change:
+    """Treat the keys in one step, where nothing yet hides a record among others by all of them."""
+    content = recipe.model_dump(exclude_none=True)
+    others = [
+        step | {"columns": [c for c in step["columns"] if c not in keys]}
+        for step in content["steps"]
+    ]
+    step = {
+        "method": "generalize",
+        "columns": list(keys),
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "aggregate": "sum",
+        "local": True,
+        "hierarchies": {name: {"kind": "auto"} for name in keys},
+    }
+    steps = [step, *(one for one in others if one["columns"])]
+    untouched = [c for c in recipe.roles.untouched if c not in keys]
+    new = {"steps": steps, "roles": content["roles"] | {"untouched": untouched}}
+    return Change(f"generalize {', '.join(keys)} together until 5 share them", 0, new)
 
 
 def _of_step(

@@ -255,7 +255,7 @@ def _proven(log: Facts | None) -> str:
         searches and all(s["gap"] == 0 and s["round"] == 1 and "drawn" not in s for s in searches)
         for searches in found
     )
-    return "; proven: no other levels that keep the target lose less" if best else ""
+    return "; the levels are the proven optimum of their search" if best else ""
 
 
 def _warnings(facts: Facts) -> list[str]:
