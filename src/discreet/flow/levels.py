@@ -45,7 +45,8 @@ def find_levels(frame: Frame, recipe: Recipe) -> dict[str, str]:
     What gets noise and is the same in a household but for nulls is not a person's: drawn for every
     member, the noise would be averaged away. `find_shared` finds it.
     """
-    roles, found = recipe.roles, {}
+    roles = recipe.roles
+    found: dict[str, str] = {}
     treated = []
     for step in recipe.steps:
         if any(_once(recipe, step.build(), column) for column in step.columns):

@@ -196,7 +196,7 @@ class _Trial:
                 self.table,
                 after,
                 _varying(self.table, self.judged),
-                hierarchies=recipe.hierarchies,
+                hierarchies=release.recipe.hierarchies,
             ),
             float(np.mean(list(starred.values()))),
             tuple(name for name, share in starred.items() if share == 1),

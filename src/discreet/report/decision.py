@@ -34,7 +34,8 @@ _ROOM = [
 MOST_RISKY = 10
 _MODELS = {
     r"k-anonymity \(k = (\S+)\)": "{0}-anonymity",
-    r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?(?:, counted in = \w+)?\)": "{0}-diversity of {1}",
+    r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?"
+    r"(?:, counted in = \w+)?\)": "{0}-diversity of {1}",
     r"t-closeness \(t = ([^,)]+), column = ([^,)]*).*\)": "{0}-closeness of {1}",
 }
 _PROMISE = re.compile(
@@ -98,7 +99,7 @@ def _verdict(facts: Facts) -> dict[str, Any]:
     said = _said(passed, promised, missed, rows, beyond)
     return {
         "passed": passed,
-        "said": said + _beside(beside, facts),
+        "said": said + _beside(beside),
         "targets": promised + measured_,
     }
 
@@ -185,7 +186,7 @@ def _together(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _beside(rows: Sequence[Facts], facts: Facts) -> str:
+def _beside(rows: Sequence[Facts]) -> str:
     """Say what is beyond a guide value though the recipe's own target is met."""
     found = [f"{label(row)} {_reached(row)}" for row in rows]
     if not found:
@@ -334,16 +335,13 @@ def next_words(found: Mapping[str, Any]) -> list[str]:
 
 def _change(one: Facts) -> str:
     (risk, then), (loss, after) = one["risk"], one["loss"]
-    gain = after - loss
-    sample = f", in a sample of {one['sample']:,}" if one.get("sample") else ""
+    measure = one["measure"]
     if one.get("average") and risk == then:
         # The largest risk is a bound that both keep, and hides what changes below it.
-        risk, then = one["average"]
-        return f"{one['change']}: average risk {share(risk)} -> {share(then)}, loss {gain:+.2g}{sample}"
-    return (
-        f"{one['change']}: {one['measure']} {share(risk)} -> {share(then)}, "
-        f"loss {gain:+.2g}{sample}"
-    )
+        measure, (risk, then) = "average risk", one["average"]
+    sample = f", in a sample of {one['sample']:,}" if one.get("sample") else ""
+    moved = f"{measure} {share(risk)} -> {share(then)}"
+    return f"{one['change']}: {moved}, loss {after - loss:+.2g}{sample}"
 
 
 # The terminal
