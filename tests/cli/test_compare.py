@@ -84,3 +84,22 @@ def test_no_figure_is_cut_where_there_is_little_room(place, run, monkeypatch, wi
     assert "measures=[" not in out
     assert "ask for it by name: --measure suda2." in " ".join(out.split())
     assert "…" not in run("methods")[1]
+
+
+def test_releases_in_several_formats_go_through_all_commands(place, run):
+    asked = ("protect", "in.csv", "--recipe", "k5/internal/recipe.toml", "--out", "many")
+    code, out, _ = run(*asked, "--format", "sav,csv", "--json")
+    assert code == 0
+    assert json.loads(out)["tables"] == ["many/public/table.sav", "many/public/table.csv"]
+    for command in (
+        ("check", "many", "--original", "in.csv"),
+        ("report", "many", "--out", "page.html"),
+        ("report", "many", "--external", "--out", "shared.html"),
+        ("assess", "in.csv", "many", "--recipe", "many/internal/recipe.toml"),
+        ("compare", "in.csv", "many", "k50"),
+    ):
+        code, _, err = run(*command)
+        assert (code, err) == (0, ""), command
+    code, _, err = run(*asked, "--force", "--format", "csv,sav", "--engine", "duckdb")
+    assert code == 2
+    assert "the engine duckdb writes csv, csv.gz, csv.zst, parquet, not sav" in err

@@ -73,6 +73,24 @@ def test_recipe_and_hierarchies_are_written_and_run(run, tmp_path, monkeypatch):
     assert (tmp_path / "out/public/table.csv").exists()
 
 
+def test_ways_are_tried_and_told(run, tmp_path):
+    visits = make_episodes(60)
+    write_table(visits, "visits.csv")
+    code, out, err = run("visits.csv", "--write-recipe", "r.toml")
+    assert (code, err) == (0, "")
+    first, *lines = out[out.index("Ways to have 5") :].splitlines()
+    assert first == "Ways to have 5 or more people share each combination, tried:"
+    assert sum(line.endswith(" <- taken") for line in lines[:4]) == 1
+    assert lines[-1] == "Recipe to review and run: r.toml"
+    text = (tmp_path / "r.toml").read_text()
+    assert all(f"# {line}\n" in text for line in [first, *lines[:-1]])
+    code, out, _ = run("visits.csv", "--write-recipe", "r.toml", "--force", "--json")
+    tried = json.loads(out)["tried"]
+    assert [one["words"] for one in tried] == [line[2:].split(":")[0] for line in lines[:4]]
+    assert sum(one["taken"] for one in tried) == 1
+    assert (tmp_path / "r.toml").read_text() == text
+
+
 def test_a_tree_is_shown(run):
     code, out, _ = run("in.csv", "--hierarchy", "postcode")
     assert code == 0

@@ -207,7 +207,9 @@ def test_inspect_searches_for_the_steps(place, run):
     code, out, err = run(*options, "b.toml", "--evaluations", "6")
     assert (code, err) == (0, "")
     assert "\n6 recipes tried; the one written has risk " in out
-    assert ("No release with risk within 5% was found" in out) == (found["risk"] > 0.05)
+    # k = 5 keeps the bound of 1 in 5.
+    assert found["risk"] <= 0.2
+    assert "No recipe with risk within" not in out
     assert (place / "b.toml").read_text() == text
     code, _, err = run("protect", "people.csv", "--recipe", "a.toml", "--out", "out")
     assert (code, err) == (0, "")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from discreet import read_table, write_table
+from discreet.check.formats import SAME
 
 RECIPE = """\
 [roles]
@@ -48,6 +49,17 @@ def test_both_tables_are_named(place, run):
     # Each value as often as before, but for suppressed records.
     before = read_table("people.csv")
     assert Counter(second["ill"].to_pylist()) <= Counter(before["ill"].to_pylist())
+
+
+def test_both_tables_in_several_formats(place, run):
+    code, out, _ = run(*PROTECT, "--format", "csv,sav")
+    assert code == 0
+    names = "out/public/table.csv, table.sav, confidential.csv and confidential.sav"
+    assert f"Share: {names}\n" in out
+    code, out, _ = run("check", "out", "--original", "people.csv", "--json")
+    assert code == 0
+    (found,) = [one for one in json.loads(out)["findings"] if one["promise"] == SAME]
+    assert (found["status"], found["detail"]) == ("verified", "csv, sav")
 
 
 def swapped(lines, same_group):

@@ -13,6 +13,7 @@ from pyarrow import parquet
 from discreet import check_release, protect
 from discreet.check.findings import Finding
 from discreet.check.original import APPLIED
+from discreet.errors import BadInput
 from discreet.table.labels import Labels, labels_of, with_labels
 
 SEX = {1: "Male", 2: "Female"}
@@ -50,7 +51,9 @@ def coded():
     """Forty persons by sex, a code with labels, one of which is nobody's."""
     field = with_labels(pa.field("sex", pa.int64()), Labels("Sex", {**SEX, 3: "Other"}))
     sex = pa.array(np.tile([1, 2], N // 2))
-    return pa.table([sex, pa.array(np.arange(N) // 4)], schema=pa.schema([field, ("pay", pa.int64())]))
+    return pa.table(
+        [sex, pa.array(np.arange(N) // 4)], schema=pa.schema([field, ("pay", pa.int64())])
+    )
 
 
 # Level 0 for all
@@ -87,11 +90,13 @@ def test_a_table_in_memory_keeps_its_types(method):
         kept = {key: asked["steps"][0][key] for key in ("columns", "privacy")}
         asked["steps"] = [{"method": "mondrian", **kept}]
     found = protect(frame, asked).table
-    assert found["code"].dtype == "int64" and found["code"].tolist() == frame["code"].tolist()
+    assert found["code"].dtype == "int64"
+    assert found["code"].tolist() == frame["code"].tolist()
     assert found["some"].tolist() == frame["some"].tolist()
     assert found["day"].tolist() == frame["day"].tolist()
     # Nobody is in the middle, so the category is not told.
-    assert found["grade"].cat.categories.tolist() == ["low", "high"] and found["grade"].cat.ordered
+    assert found["grade"].cat.categories.tolist() == ["low", "high"]
+    assert found["grade"].cat.ordered
     assert found["grade"].tolist() == frame["grade"].tolist()
 
 
@@ -132,7 +137,98 @@ def test_the_check_finds_a_cell_that_is_not_the_plans(coded):
     assert Finding(APPLIED, "broken", said) in report.findings
 
 
+def _classes(report):
+    """Return what is said of the classes' sizes."""
+    (said,) = [one.detail for one in report.findings if one.promise.startswith("k-anonymity")]
+    return said
+
+
 def _evidence(release):
     from discreet.check.evidence import Evidence
 
     return Evidence(release.plan, release.log, release.recipe)
+
+
+# Levels that differ
+
+
+@pytest.fixture
+def mixed():
+    """Of forty persons five are suppressed, and stay: their region is that of too few."""
+    region = [1] * 20 + [2] * 15 + [11, 12, 13, 14, None]
+    names = {1: "North", 2: "South", 11: "An island", 12: "Another", 13: "A third", 99: "Unknown"}
+    field = with_labels(pa.field("region", pa.int64()), Labels("Region", names, program="sav"))
+    return pa.table([pa.array(region)], schema=pa.schema([field]))
+
+
+MIXED = recipe(["region"], {"region": 0}, suppression_limit=0.2, null_policy="value")
+
+
+def test_where_some_records_are_suppressed_numbers_are_text_in_files_without_labels(mixed):
+    found = protect(mixed, MIXED).table["region"].to_pylist()
+    assert found == ["1"] * 20 + ["2"] * 15 + ["*"] * 5
+
+
+@pytest.mark.parametrize("format", ["sav", "dta"])
+def test_codes_stay_codes_and_suppressed_ones_are_missing(mixed, format, tmp_path):
+    release = protect(mixed, MIXED)
+    path = release.save(tmp_path / "out", format=format)
+    read = getattr(pyreadstat, f"read_{format}")
+    # Whoever opens the file sees codes, and no value where a record is suppressed.
+    frame, meta = read(str(path))
+    assert sorted(frame["region"].dropna()) == [1] * 20 + [2] * 15
+    frame, meta = read(str(path), user_missing=True)
+    star = {"sav": 101.0, "dta": "a"}[format]
+    assert frame["region"].tolist().count(star) == 5
+    assert meta.variable_value_labels["region"] == {1: "North", 2: "South", star: "*"}
+    # The check reads them as the plan has them, and so does whoever has the file alone.
+    evidence = tmp_path / "out/internal"
+    assert check_release(path, release.recipe, evidence, mixed).verified
+    alone = check_release(path, MIXED)
+    assert _classes(alone) == _classes(release.check) == "3 classes, the smallest of 5 records"
+
+
+@pytest.mark.parametrize("format", ["sav", "dta"])
+def test_groups_of_codes_have_codes_of_their_own(format, tmp_path):
+    """Local recoding leaves some at level 0 and puts others into groups."""
+    job = pa.array([1] * 20 + [2] * 15 + [3, 3, 4, 4, 4])
+    names = Labels("Job", {1: "nurse", 2: "clerk", 3: "baker", 4: "miller"})
+    table = pa.table([job], schema=pa.schema([with_labels(pa.field("job", pa.int64()), names)]))
+    tree = {"care": ["1"], "office": ["2"], "food": ["3", "4"]}
+    asked = recipe(["job"], {}, local=True, suppression_limit=1.0, quality="loss")
+    asked["steps"][0]["hierarchies"] = {"job": {"kind": "groups", "tree": tree}}
+    del asked["steps"][0]["levels"]
+    release = protect(table, asked)
+    assert set(release.table["job"].to_pylist()) == {"1", "2", "food"}
+    path = release.save(tmp_path / "out", format=format)
+    frame, meta = getattr(pyreadstat, f"read_{format}")(str(path))
+    assert sorted(frame["job"]) == [1] * 20 + [2] * 15 + [101] * 5
+    assert meta.variable_value_labels == {"job": {1: "nurse", 2: "clerk", 101: "food"}}
+    said = (tmp_path / "out/public/codebook.md").read_text()
+    assert "- 1: nurse\n- 2: clerk\n- food (101 in SPSS and Stata)\n" in said
+    assert "miller" not in said
+
+
+def test_numbers_without_labels_are_no_codes(tmp_path):
+    """A mean of ages and of codes of age groups would be nonsense."""
+    table = pa.table({"age": [30] * 20 + [40] * 15 + [50, 60, 70, 80, 90]})
+    release = protect(table, recipe(["age"], {"age": 0}, suppression_limit=0.2))
+    frame, _ = pyreadstat.read_sav(str(release.save(tmp_path / "out", format="sav")))
+    assert sorted(set(frame["age"])) == ["*", "30", "40"]
+
+
+# Hierarchies of labels
+
+
+def test_a_hierarchy_of_labels_says_which_codes_to_write(coded):
+    asked = recipe(["sex"], {"sex": 1})
+    tree = {"people": ["Male", "Female"]}
+    asked["steps"][0]["hierarchies"] = {"sex": {"kind": "groups", "tree": tree}}
+    said = (
+        r"step 1 \(generalize\): the hierarchy of 'sex' lists 'Male', which is the label of the code "
+        "1; write 1, which the column holds"
+    )
+    with pytest.raises(BadInput, match=said):
+        protect(coded, asked)
+    asked["steps"][0]["hierarchies"]["sex"]["tree"] = {"people": ["1", "2"]}
+    assert set(protect(coded, asked).table["sex"].to_pylist()) == {"people"}

@@ -107,9 +107,8 @@ def test_one_is_not_written_as_several(tmp_path, run):
     rules = '[roles]\nconfidential = ["pay"]\nidentifiers = ["height"]\n'
     (tmp_path / "recipe.toml").write_text(rules)
     out = tmp_path / "out"
-    code, text, _ = run(
-        "protect", tmp_path / "in.csv", "--recipe", tmp_path / "recipe.toml", "--out", out
-    )
+    asked = ("protect", tmp_path / "in.csv", "--recipe", tmp_path / "recipe.toml", "--out", out)
+    code, text, _ = run(*asked, "--verbose")
     assert code == 0
     assert "210 rows, 1 column released" in text
     assert "1 column, 210 cells" in " ".join(text.replace("│", " ").split())

@@ -225,9 +225,11 @@ def _labels(look: Look, step: Step) -> Iterator[str]:
             old, new = before[row], after[row]
             if old is None or new is None:
                 continue
-            if not isinstance(new, str) or not covers(
+            # What is left as it was in all rows has its own type, and is the value itself.
+            stands = isinstance(new, str) and covers(
                 new, old, spec, domain, 1e-6 if look.kinds.get(name) else 1e-9
-            ):
+            )
+            if not stands and (isinstance(new, str) or new != old):
                 yield f"{name}, row {row}: {new!r} does not stand for {old!r}"
             if not look.starred[row]:
                 labels[groups[row], old].add(new)

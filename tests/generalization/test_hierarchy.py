@@ -275,15 +275,23 @@ def test_a_column_of_nulls_has_no_leaves(spec):
         ({"kind": "intervals", "widths": [5]}, [1.0], {"kind": "intervals", "widths": [5], "whole": True}),
         ({"kind": "intervals", "widths": [5]}, [1.5], {"kind": "intervals", "widths": [5], "whole": False}),
         ({"kind": "order", "sizes": [2]}, [3, 1, 2], {"kind": "order", "sizes": [2], "values": ["1", "2", "3"]}),
-        ({"kind": "auto"}, [17 + i for i in range(74)], {"kind": "intervals", "widths": [5, 10, 20, 40], "whole": True}),
+        ({"kind": "auto"}, [17 + i for i in range(74)], {"kind": "intervals", "widths": [5, 10, 20, 40], "upper": 90, "whole": True}),
         ({"kind": "auto"}, [0.01 * i for i in range(100)], {"kind": "intervals", "widths": [0.05, 0.1, 0.2, 0.4], "whole": False}),
-        ({"kind": "auto"}, [1e9 + 1e-3 * i for i in range(9)], {"kind": "intervals", "widths": [0.0005, 0.001, 0.002, 0.004], "whole": False}),
+        ({"kind": "auto"}, [1e9 + 1e-3 * i for i in range(9)], {"kind": "intervals", "widths": [0.0005, 0.001, 0.002, 0.004], "upper": 1000000000.008, "whole": False}),
         ({"kind": "auto"}, [10**7 * i for i in range(50)], {"kind": "intervals", "widths": [2 * 10**7, 10**8, 2 * 10**8, 4 * 10**8], "whole": True}),
         ({"kind": "auto"}, [f"{i:05d}" for i in range(50)], {"kind": "prefix", "stars": [1, 2, 3, 4]}),
         ({"kind": "auto"}, [f"A{i:09d}" for i in range(50)], {"kind": "prefix", "stars": [2, 4, 6, 8]}),
         ({"kind": "auto"}, [dt.date(2010 + i, 1 + i, 3) for i in range(12)], {"kind": "dates", "levels": ["decade"]}),
         ({"kind": "auto"}, [f"2019-{1 + i % 12:02d}-{i + 1:02d}" for i in range(28)], {"kind": "dates", "levels": ["month", "quarter"]}),
-        ({"kind": "auto"}, ["cook", "clerk", "nurse", "smith", "baker", "judge"], {"kind": "flat"}),
+        ({"kind": "auto"}, ["24.12.1999", "1.1.2000", "31.1.2000", "2.3.2011", "1.5.2011"], {"kind": "dates", "levels": ["month", "year"], "format": "%d.%m.%Y"}),
+        ({"kind": "auto"}, [19991224, 20000101, 20000131, 20110302, 20110501], {"kind": "dates", "levels": ["month", "year"], "format": "%Y%m%d"}),
+        ({"kind": "auto"}, ["3/14/2019", "5/6/2020", "1/2/2020", "7/8/2020", "7/9/2020"], {"kind": "dates", "levels": ["month", "year"], "format": "%m/%d/%Y"}),
+        ({"kind": "auto"}, ["3/4/2019", "5/6/2020", "1/2/2020", "7/8/2020", "7/9/2020"], {"kind": "dates", "levels": ["year"], "format": "%d/%m/%Y"}),
+        ({"kind": "auto"}, ["E11", "E11.9", "I10", "I25.1", "J45"], {"kind": "prefix", "keep": [3, 2, 1]}),
+        ({"kind": "auto"}, [1, 10, 100, 1000, 10**4, 10**5, 10**6], {"kind": "intervals", "cuts": [[100, 200, 500, 1000, 2000, 5000, 10**4, 20000, 50000, 10**5, 200000, 500000, 10**6], [100, 1000, 10**4, 10**5, 10**6]], "whole": True}),
+        ({"kind": "auto"}, ["cook"] * 50 + ["clerk"] * 35 + ["nurse"] * 10 + ["smith"] * 3 + ["baker", "judge"], {"kind": "groups", "tree": {"cook": ["cook"], "other": {"clerk": ["clerk"], "less common": {"nurse": ["nurse"], "smith": ["smith"], "rare": ["baker", "judge"]}}}}),
+        ({"kind": "auto"}, ["", "clerk", "nurse", "smith", "baker", "judge"], {"kind": "flat"}),
+        ({"kind": "auto"}, [2, 4, 4, 4, 5, 5, 6, 9], {"kind": "groups", "tree": {"4": ["4"], "other": {"5": ["5"], "less common": {"2": ["2"], "rare": ["6", "9"]}}}}),
         ({"kind": "auto"}, [0, 1, 1, 0], {"kind": "flat"}),
         ({"kind": "auto"}, [2**60 + i for i in range(9)], {"kind": "flat"}),
         ({"kind": "auto"}, [True, False], {"kind": "flat"}),
@@ -293,7 +301,7 @@ def test_what_depends_on_the_column_is_fixed(spec, column, settled):
     hierarchy = Hierarchy.from_spec(spec)
     found = hierarchy.settle(pa.array(column), "x")
     assert found.spec == settled
-    assert found.bind(pa.array(column), "x").labels == hierarchy.bind(pa.array(column), "x").labels
+    assert found.labels(pa.array(column), "x") == hierarchy.labels(pa.array(column), "x")
 
 
 def test_auto_merges_neighbours_of_an_ordered_column():

@@ -179,6 +179,28 @@ def protect(cells, **step):
     return discreet.protect(pa.table({"a": cells}), recipe)
 
 
+@pytest.mark.parametrize("kind", ["multiplicative", "logarithmic"])
+def test_zeros_that_get_no_noise_are_not_blamed_on_rounding(kind):
+    wages = [0.0] * 80 + [1000.5 + i for i in range(20)]
+    release = protect(wages, kind=kind, scale=0.5)
+    assert release.log["warnings"] == [
+        f"step 1 (noise): column 'a': 80% of the values are 0, which {kind} noise leaves as they "
+        'are; to change them, set kind = "additive"'
+    ]
+    # Of the others rounding takes the noise away.
+    release = protect([0] * 40 + [1, 2] * 30, kind=kind, scale=0.01)
+    assert release.log["warnings"][0] == (
+        "step 1 (noise): column 'a': 100% of the values other than 0 are as they were; where "
+        "rounding to the input's decimals took their noise away, raise scale or set "
+        'precision = "full"'
+    )
+
+
+def test_nothing_is_told_of_a_few_zeros():
+    wages = [0.0] * 20 + [1000.5 + i for i in range(80)]
+    assert protect(wages, kind="multiplicative", scale=0.5).log["warnings"] == []
+
+
 def test_rounding_that_takes_the_noise_away_is_told():
     release = protect([0, 1] * 50, scale=0.1)
     assert release.log["warnings"] == [

@@ -164,7 +164,8 @@ def test_codes_that_are_generalized_keep_their_meaning(survey, tmp_path):
     for suffix in ("sav", "dta", "xlsx"):
         release.save(tmp_path / f"out-{suffix}.{suffix}")
     meta = pyreadstat.read_sav(str(tmp_path / "out-sav.sav"))[1]
-    assert meta.variable_value_labels == {"sex": {1: "m", 2: "f"}}
+    groups = {101: "care", 102: "office"}
+    assert meta.variable_value_labels == {"sex": {1: "m", 2: "f"}, "job": groups}
     assert meta.column_names_to_labels["job"] == "Occupation"
 
 

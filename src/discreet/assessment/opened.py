@@ -21,6 +21,7 @@ from discreet.check.kept import refuse_changed
 from discreet.check.two_tables import read_joined, read_released
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
+from discreet.engines.memory import starred
 from discreet.errors import BadInput
 from discreet.recipe.recipe import Recipe, needed_columns
 from discreet.recipe.roles import Roles
@@ -159,7 +160,7 @@ def _written(
     rules = rules.model_copy(update={"roles": roles or rules.roles, "order_seed": seed})
     before = read(rules, evidence)
     if evidence is None:
-        after = working.read(table, list, (), rules.numeric)
+        after = starred(working.read(table, list, (), rules.numeric))
         if rules.apart:
             after = read_joined(after, table, rules, lambda path: working.read(path, list))
         check_lengths(before.num_rows, after.num_rows)

@@ -10,13 +10,14 @@ from typing import Any
 
 from discreet.check.evidence import Evidence
 from discreet.check.findings import CheckReport, Finding
+from discreet.check.formats import same_in_all
 from discreet.check.frames import check_frames
 from discreet.check.manifest import AUTHENTIC
 from discreet.check.signatures import signatures
 from discreet.check.two_tables import read_joined, read_released
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import free_memory, memory_needed, open_engine
-from discreet.engines.memory import placed
+from discreet.engines.memory import placed, starred
 from discreet.errors import BadInput, nearest
 from discreet.recipe.given import Given, as_recipe
 from discreet.recipe.recipe import Recipe, needed_columns
@@ -95,13 +96,16 @@ def check_release(
             needed = partial(needed_columns, recipe)
             before = session.read(original, needed, recipe.null_markers, recipe.numeric, dialect)
         tell("checking")
+        formats = []
+        if path is not None and evidence is not None and evidence.schema is not None:
+            formats = same_in_all(session, path, released[0], recipe, evidence)
         reports = (check_frames(one, recipe, evidence, before, path) for one in released)
         first = next(reports)
         found = first if first.ok else next((other for other in reports if other.ok), first)
     authentic = AUTHENTIC in {one.promise for one in found.having("verified")}
     folder = None if evidence is None else evidence.folder
     signed = signatures(path, folder, public_key, authentic)
-    return replace(found, findings=(*found.findings, *signed))
+    return replace(found, findings=(*found.findings, *formats, *signed))
 
 
 def engine_for(engine: str, tables: Sequence[Any], evidence: Evidence | None) -> str:
@@ -136,7 +140,7 @@ def _released(
         yield protected
     elif isinstance(protected, str | Path):
         if evidence is None or evidence.schema is None:
-            found = session.read(protected, list, (), recipe.numeric)
+            found = starred(session.read(protected, list, (), recipe.numeric))
             if recipe.apart:
                 read = partial(session.read, needed=list)
                 found = read_joined(found, Path(protected), recipe, read)

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.check.findings import Finding
 from discreet.check.keys import key_file, key_id, made_key, own_key, private_key
+from discreet.table.signatures import FORMATS
 
 MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
 AUTHENTIC = "the manifest of all files is authentic"
@@ -254,7 +255,10 @@ def differing(
     """
     known = _INTERNAL
     if half == "public":
-        known = rf"{_PUBLIC}|{re.escape(printable(table))}(/part-\d+\.parquet)?"
+        tables = re.escape(printable(table))
+        if table.startswith("table."):
+            tables += rf"|table\.({'|'.join(map(re.escape, FORMATS.values()))})"
+        known = rf"{_PUBLIC}|({tables})(/part-\d+\.parquet)?"
     named = re.compile(f"{half}/({known})")
     folders = {half, *(name.rpartition("/")[0] for name in wanted)}
     # Where the file system keeps no modes, there is nothing to compare.

@@ -39,15 +39,24 @@ def main() -> None:
     warnings.showwarning = _warn
     # Loading packages makes objects by the hundred thousand, and next to none that can go.
     gc.set_threshold(50_000)
+    asked: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        asked.append(number)
+        sys.exit(128 + number)
+
     # Temporary files hold rows of people; whoever is asked to stop removes them first.
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda number, frame: sys.exit(128 + number))
+            signal.signal(getattr(signal, name), stop)
     if hasattr(signal, "SIGPIPE"):
         # A reader that stops listening, such as `head`, is not a failed check.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         app()
+    except SystemExit as ended:
+        # A query that is stopped reports an interruption, whatever the signal was.
+        sys.exit(128 + asked[0] if asked and ended.code else ended.code)
     except BrokenPromise as error:
         sys.exit(_fail(str(error), 1))
     except (BadInput, OSError) as error:
@@ -90,7 +99,10 @@ def protect(
     ],
     format: Annotated[
         str | None,
-        typer.Option(help="csv, parquet, xlsx, sav, dta, ... (parquet for Parquet, else csv)."),
+        typer.Option(
+            help="csv, parquet, xlsx, sav, dta, ... (parquet for Parquet, else csv); several with "
+            "commas."
+        ),
     ] = None,
     force: options.Force = False,
     csv_safe: Annotated[
@@ -147,6 +159,7 @@ def _print_release(
             {
                 "table": str(written),
                 **second,
+                "tables": [str(path) for path in show.tables(release, written)],
                 "decision": decision(release.facts(assessment=assessment)),
                 "log": release.log,
                 "check": release.check.to_dict(),

@@ -68,16 +68,25 @@ def release(release: Release, assessment: Assessment, written: Path, verbose: bo
     """Print what to decide by, in 25 lines at most; with `verbose` all that is known."""
     from discreet.check.folders import find_release
     from discreet.report.decision import decision
-    from discreet.table.two_tables import second_of
 
     decide_by(decision(release.facts(assessment=assessment)))
     if verbose:
         _everything(release, assessment)
-    second = f" and {second_of(written).name}" if release.recipe.apart else ""
-    out.print(f"[bold]Share:[/bold] {escape(str(written))}{second}", soft_wrap=True)
+    *most, last = [str(written), *(path.name for path in tables(release, written)[1:])]
+    shared = f"{', '.join(most)} and {last}" if most else last
+    out.print(f"[bold]Share:[/bold] {escape(shared)}", soft_wrap=True)
     internal = find_release(written)[1]
     out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
     out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)
+
+
+def tables(release: Any, written: Path) -> list[Path]:
+    """List the tables of a release that was written: one a format, and second ones."""
+    from discreet.table.two_tables import second_of
+
+    formats = release.log["output"].get("formats", ())
+    found = [written.with_name(f"table.{one}") for one in formats] or [written]
+    return found + ([second_of(one) for one in found] if release.recipe.apart else [])
 
 
 def decide_by(found: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from discreet.errors import BadInput
 from discreet.private import private_file
 from discreet.table.classes import classes_of, encode, encode_columns, in_order, plain
 from discreet.table.files import delimiter_of, format_of, read_table, write_table
-from discreet.table.labels import carried, take_rows
+from discreet.table.labels import carried, take_rows, with_stars
 from discreet.table.native import normalise, to_arrow
 from discreet.table.signatures import reading_as
 
@@ -77,6 +77,11 @@ def placed(table: pa.Table, rows: np.ndarray | None) -> MemoryFrame:
     places = pa.array(np.arange(len(table)))
     frame.placed = MemoryFrame(table.append_column(POSITION, places), numbers)
     return frame
+
+
+def starred(frame: Frame) -> Frame:
+    """Return a release that was read without its schema, with the stars of SPSS and Stata files."""
+    return MemoryFrame(with_stars(frame.table)) if isinstance(frame, MemoryFrame) else frame
 
 
 def _comparable(column: pa.ChunkedArray, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from discreet.recipe.recipe import Recipe
 from discreet.table import kind_of
 from discreet.table.columns import ends_of
-from discreet.table.labels import Labels, labels_of
+from discreet.table.labels import STAR, Labels, labels_of
 from discreet.table.two_tables import SECOND
 
 # More levels than this are counted and not listed.
@@ -134,7 +134,9 @@ def _values(column: pa.ChunkedArray) -> str:
 def _levels(column: pa.ChunkedArray, labels: Labels) -> list[str]:
     """List the values of a category, and what those with a label mean."""
     lines = []
-    if labels.values:
+    if labels.codes:
+        lines = [_coded(text, code, labels) for text, code in labels.codes.items()]
+    elif labels.values:
         lines = [f"- {_cell(_text(v))}: {_cell(label)}" for v, label in labels.values.items()]
     elif kind_of(column.type) not in ("numeric", "other"):
         values = _distinct(column)
@@ -144,6 +146,17 @@ def _levels(column: pa.ChunkedArray, labels: Labels) -> list[str]:
         said = " to ".join(_text(end) for end in (code if isinstance(code, tuple) else (code,)))
         lines.append(f"- missing: {_cell(said)}")
     return lines
+
+
+def _coded(text: str, code: int, labels: Labels) -> str:
+    """Say what text that was a code means, or what it is where numbers have labels."""
+    if text == STAR:
+        return f"- {_cell(text)}: not told, a missing value ({code} in SPSS, .a in Stata)"
+    if text != str(code):
+        return f"- {_cell(text)} ({code} in SPSS and Stata)"
+    return (
+        f"- {_cell(text)}: {_cell(labels.values[text])}" if text in labels.values else f"- {text}"
+    )
 
 
 def _distinct(column: pa.ChunkedArray) -> list[object]:

@@ -131,7 +131,7 @@ def _tried(
     order = [one["column"] for one in drivers or ()]
     changes = list(_changes(recipe, plan, aim, now, order))[:MOST_TRIED]
     if not changes:
-        raise BadInput("the steps that the risk depends on have nothing to try")
+        raise BadInput("no step that the risk depends on has a setting to try")
     found = []
     for change in changes:
         with suppress(BadInput, BrokenPromise):
@@ -224,7 +224,7 @@ def _quietly(what: str) -> None:
 def _aim(recipe: Recipe, released: Sequence[str]) -> Aim:
     """Choose the risk that a recipe is about; refuse one that there is none for."""
     if recipe.apart:
-        raise BadInput("a release of two tables has no neighbour that one figure is comparable of")
+        raise BadInput("a release in two tables is not compared by one figure")
     quasi = [name for name in recipe.roles.quasi if name in released]
     columns = quasi or [name for name in recipe.treated if name in released]
     if not columns:
@@ -251,7 +251,8 @@ def _measured(
 ) -> Tried:
     data = [c for c in before.column_names if c in after.column_names]
     data = [c for c in data if c not in recipe.roles.renamed]
-    lost = information_loss(before.select(data), after.select(data), data, detail=True)
+    sides = before.select(data), after.select(data)
+    lost = information_loss(*sides, data, hierarchies=recipe.hierarchies, detail=True)
     if gone.any():
         before, after = (side.filter(pa.array(~gone)) for side in (before, after))
     if aim.measure == _LINKAGE:
@@ -301,9 +302,10 @@ def _changes(
         for number, step in enumerate(recipe.steps, start=1)
         if {*step.columns} & {*aim.columns}
     ]
+    decided = {one["step"]: one for one in plan["steps"]}
     for number, step in steps:
         of = f" in step {number}" if len(steps) > 1 else ""
-        for change in _of_step(number, step, plan["steps"][number - 1], now, drivers):
+        for change in _of_step(number, step, decided[number], now, drivers):
             yield change._replace(words=change.words + of)
 
 

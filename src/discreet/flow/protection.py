@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from discreet.flow.finishing import count_changes
 from discreet.flow.log import timed
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
-from discreet.flow.release import Release, released_name, seal_for
+from discreet.flow.release import Release, released_names, seal_for
 from discreet.flow.treating import treat
 from discreet.flow.two_tables import refuse_alone
 from discreet.recipe.given import Given, as_recipe
@@ -106,7 +106,7 @@ def protect_to(
     out: Path,
     engine: str = "auto",
     *,
-    format: str | None = None,
+    format: str | Sequence[str] | None = None,
     force: bool = False,
     csv_safe: bool = False,
     sign: Path | None = None,
@@ -120,20 +120,20 @@ def protect_to(
     """
     engine = choose(engine, table)
     refuse_alone(recipe, out)
-    name = released_name(out, format, engine, table, csv_safe)
+    names = released_names(out, format, engine, table, csv_safe)
     seal = seal_for(out, sign)
     with written_whole(out, force, table) as part:
         work = part / "work"
         work.mkdir()
         release = prepare(table, recipe, engine, folder=work, tell=tell, **options)
         try:
-            assessment = release.write(part, name, is_file_target(out), seal, csv_safe=csv_safe)
+            assessment = release.write(part, names, is_file_target(out), seal, csv_safe=csv_safe)
         finally:
             release.close()
         # Rows of the original must not be published with the rest; what fails here is told.
         if work.exists():
             shutil.rmtree(work)
-    return release, assessment, out if is_file_target(out) else out / "public" / name
+    return release, assessment, out if is_file_target(out) else out / "public" / names[0]
 
 
 def prepare(

@@ -9,9 +9,11 @@ import pyarrow as pa
 from discreet.engines import Frame
 from discreet.engines.frame import refuse_type
 from discreet.errors import BadInput, nearest
+from discreet.generalization import Hierarchy
 from discreet.method import Method
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table import Numbers, kind_of
+from discreet.table.labels import labels_of
 
 # With two records at a point, each could work out the other's value.
 FEWEST_PER_POINT = 3
@@ -53,6 +55,7 @@ def refuse_columns(
     """Refuse columns that cannot be released, and steps that look at what is not."""
     for number, step in enumerate(recipe.steps, start=1):
         _refuse_unreleased(step, number, roles, released)
+        _refuse_labels(step, number, frame)
     _refuse_unknown(recipe, roles)
     for name in recipe.added:
         if name in frame.schema.names:
@@ -66,6 +69,23 @@ def refuse_columns(
         _refuse_strange(frame.schema.field(column).type, column)
         if not frame.whole:
             refuse_type(frame.schema.field(column))
+
+
+def _refuse_labels(step: Step, number: int, frame: Frame) -> None:
+    """Refuse hierarchies of the labels of codes, where the column holds the codes."""
+    for name, one in (step.parameters().get("hierarchies") or {}).items():
+        if name not in frame.schema.names:
+            continue
+        labels = labels_of(frame.schema.field(name)).values
+        listed = set(Hierarchy.from_spec(one).listed or ()) if labels else set()
+        for value, label in labels.items():
+            whole = isinstance(value, float) and value.is_integer()
+            code = str(int(value) if whole else value)
+            if label in listed and code not in listed:
+                raise BadInput(
+                    f"step {number} ({step.method}): the hierarchy of '{name}' lists '{label}', "
+                    f"which is the label of the code {code}; write {code}, which the column holds"
+                )
 
 
 def _refuse_unreleased(step: Step, number: int, roles: dict[str, str], released: list[str]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import add
@@ -19,6 +20,7 @@ from discreet.assessment.opened import suppressed_records
 from discreet.check import CheckReport
 from discreet.check.evidence import Evidence, Log, Plan, save_plan
 from discreet.check.folders import is_file_target
+from discreet.check.formats import same_in_all
 from discreet.check.frames import check_frames
 from discreet.check.manifest import Entry, Seal, entries
 from discreet.check.two_tables import read_released
@@ -49,7 +51,7 @@ from discreet.report import external_report, internal_report, summary_html
 from discreet.table import formulas, like, to_arrow
 from discreet.table.bare import bare
 from discreet.table.files import format_of
-from discreet.table.labels import carried, is_text, public_field
+from discreet.table.labels import CODED, carried, is_text, labels_of, public_field, with_labels
 from discreet.table.signatures import FORMATS
 from discreet.table.two_tables import second_of
 
@@ -195,7 +197,7 @@ class Release:
         self,
         folder: str | Path,
         *,
-        format: str | None = None,
+        format: str | Sequence[str] | None = None,
         force: bool = False,
         assessment: Assessment | None = None,
         csv_safe: bool = False,
@@ -208,10 +210,11 @@ class Release:
         folder : str or Path
             Where to; with a table's suffix (`release.csv`) the table is written there, and
             `release.internal/` beside it.
-        format : str, optional
+        format : str or list of str, optional
             Of the table: csv, csv.gz, csv.zst, parquet, feather, xlsx, sav, dta or xpt. By default
             that of the suffix; in a folder Parquet for what came as Parquet, or from an engine's
-            own table, and CSV for all else.
+            own table, and CSV for all else. Several (`["csv", "sav"]`, or `"csv,sav"`) go into one
+            folder, with the same rows in the same order.
         force : bool
             Replace a release that is there.
         assessment : Assessment, optional
@@ -226,7 +229,7 @@ class Release:
         Returns
         -------
         Path
-            Of the released table.
+            Of the released table; of several formats, the first.
 
         Notes
         -----
@@ -236,16 +239,16 @@ class Release:
         target = Path(folder)
         refuse_alone(self.recipe, target)
         given = self.source if self.source is not None else self.given
-        name = released_name(target, format, self.engine.name, given, csv_safe)
+        names = released_names(target, format, self.engine.name, given, csv_safe)
         seal = seal_for(target, sign)
         with written_whole(target, force, self.source) as part:
-            self.write(part, name, is_file_target(target), seal, assessment, csv_safe)
-        return target if is_file_target(target) else target / "public" / name
+            self.write(part, names, is_file_target(target), seal, assessment, csv_safe)
+        return target if is_file_target(target) else target / "public" / names[0]
 
     def write(
         self,
         part: Path,
-        name: str,
+        names: Sequence[str],
         alone: bool,
         seal: Seal,
         assessment: Assessment | None = None,
@@ -253,22 +256,25 @@ class Release:
     ) -> Assessment:
         """Write `public/` and `internal/` into a folder, and check what was written.
 
-        The table gets the name; `alone`, nothing but it is public.
+        The table gets the names, one for each format; `alone`, nothing but it is public.
         """
         public, internal, log = part / "public", part / "internal", self.log
+        name, formats = names[0], [format_of(Path(one)) for one in names]
         public.mkdir()
         make_private_folder(internal)
         self.tell("writing the rows in random order")
         with timed(log, "write"):
             rows = self._write_rows(public / name, internal / ROWS, csv_safe)
-        schema = shared_schema(self.finish.schema, format_of(Path(name)))
+            for other in names[1:]:
+                self._write_again(public / other, part / "rows again", csv_safe)
+        schema = shared_schema(self.finish.schema, formats)
         schema = formulas.csv_safe(schema) if csv_safe else schema
         self.tell("reading back what was written")
         with timed(log, "read back"):
             released = read_released(
                 self.engine, public / name, internal / ROWS, schema, self.recipe
             )
-            if format_of(Path(name)).startswith("csv") and not csv_safe:
+            if any(one.startswith("csv") for one in formats) and not csv_safe:
                 warn_of_formulas(log, released)
         if not alone:
             self.tell("describing it")
@@ -286,16 +292,21 @@ class Release:
             )
         log.update(found)  # type: ignore[typeddict-item]
         self._save_internal(internal, schema, assessment)
-        log["output"] = {"format": format_of(Path(name)), "rows": rows, "csv_safe": csv_safe}
+        log["output"] = {"format": formats[0], "rows": rows, "csv_safe": csv_safe}
+        log["output"] |= {"formats": formats} if len(formats) > 1 else {}
         log |= {"usage": used} if (used := self.engine.usage()) else {}
         write_json(internal / "log.json", log)
         files = seal.put(part, log["release"])
         self.tell("checking what was written")
         with timed(log, "check"):
             evidence = replace(Evidence.load(internal), original=self.original)
-            self.check = check_frames(released, self.recipe, evidence, self.original, public / name)
+            same = same_in_all(self.engine, public / name, released, self.recipe, evidence)
+            report = check_frames(released, self.recipe, evidence, self.original, public / name)
+            self.check = replace(report, findings=(*report.findings, *same))
         if not self.check.verified:
-            raise BrokenPromise(f"the written release does not pass its check:\n{self.check.failures}")
+            raise BrokenPromise(
+                f"the written release does not pass its check:\n{self.check.failures}"
+            )
         self._warn_of_weak()
         write_json(internal / "check.json", self.check.to_dict())
         write_json(internal / "log.json", log)
@@ -309,6 +320,7 @@ class Release:
     def _write_rows(self, table: Path, rows: Path, csv_safe: bool) -> int:
         """Write the rows in drawn order; what goes into a second table by groups."""
         finish: Callable[..., pa.Table] = self.finish
+        csv_safe &= format_of(table).startswith("csv")
         apart, added = self.recipe.apart, self.recipe.added
         if apart:
             finish = partial(
@@ -320,6 +332,14 @@ class Release:
             write_second(self.treated, added[0], second, second_of(table))
         finish = partial(_guarded, finish) if csv_safe else finish
         return self.engine.write(self.treated, ORDER, LEFT_OUT, finish, table, rows)
+
+    def _write_again(self, table: Path, rows: Path, csv_safe: bool) -> None:
+        """Write the same rows in another format; their map is written already."""
+        self._write_rows(table, rows, csv_safe)
+        if rows.is_dir():
+            shutil.rmtree(rows)
+        else:
+            rows.unlink()
 
     def _describe(self, public: Path, name: str, released: Frame, schema: pa.Schema) -> None:
         """Write what the users of the file are told: codebook and external report."""
@@ -393,42 +413,58 @@ def _formulas(piece: pa.Table, rows: np.ndarray) -> int:
     return formulas.formula_cells(piece.columns)
 
 
-def shared_schema(schema: pa.Schema, format: str) -> pa.Schema:
-    """Return the released columns as a format carries them: types, and labels to share."""
-    fields = carried(schema.empty_table(), format).schema
+def shared_schema(schema: pa.Schema, formats: Sequence[str]) -> pa.Schema:
+    """Return the released columns as formats carry them: types, and labels to share.
+
+    Labels are those of the first; numbers that stand for text, those of any.
+    """
+    fields = []
+    for own, full in zip(carried(schema.empty_table(), formats[0]).schema, schema, strict=True):
+        codes = labels_of(full).codes if set(formats) & set(CODED) else {}
+        fields.append(with_labels(own, replace(labels_of(own), codes=codes)) if codes else own)
     return pa.schema([public_field(one) for one in fields])
 
 
-def released_name(
-    target: Path, format: str | None, engine: str, given: Any, csv_safe: bool = False
-) -> str:
-    """Name the released table's file, or refuse a format that an engine does not write.
+def released_names(
+    target: Path,
+    format: str | Sequence[str] | None,
+    engine: str,
+    given: Any,
+    csv_safe: bool = False,
+) -> list[str]:
+    """Name the files of the released table, one a format, or refuse what an engine does not write.
 
-    As the target says, or `table` with the format's suffix: the same whatever the engine.
+    As the target says, or `table` with the formats' suffixes: the same whatever the engine.
     """
+    formats = format.split(",") if isinstance(format, str) else format
+    formats = None if formats is None else list(dict.fromkeys(one.strip() for one in formats))
     if is_file_target(target):
         own = format_of(target, write=True)
-        if format is not None and format != own:
-            raise BadInput(f"{target} is a {own} file, but the format is {format}")
+        if formats is not None and len(formats) > 1:
+            raise BadInput(f"several formats go into a folder; give one instead of {target}")
+        if formats is not None and formats != [own]:
+            raise BadInput(f"{target} is a {own} file, but the format is {''.join(formats)}")
         if engine == "spark" and own == "parquet":
             raise BadInput(f"the engine spark writes folders; give one instead of {target}")
-        name = target.name
+        names, formats = [target.name], [own]
     else:
-        format = format or _default_format(given)
-        if format not in FORMATS.values():
-            all_known = ", ".join(dict.fromkeys(FORMATS.values()))
-            raise BadInput(f"there is no format '{format}'; known: {all_known}")
-        name = f"table.{format}"
-    if csv_safe and not format_of(Path(name)).startswith("csv"):
+        formats = [_default_format(given)] if formats is None else formats
+        for one in formats or [""]:
+            if one not in FORMATS.values():
+                all_known = ", ".join(dict.fromkeys(FORMATS.values()))
+                raise BadInput(f"there is no format '{one}'; known: {all_known}")
+        names = [f"table.{one}" for one in formats]
+    if csv_safe and not any(one.startswith("csv") for one in formats):
         raise BadInput(
-            f"csv_safe is for CSV, where spreadsheets see formulas, not for {format_of(Path(name))}"
+            f"csv_safe is for CSV, where spreadsheets see formulas, not for {', '.join(formats)}"
         )
-    if engine != "memory" and format_of(Path(name)) not in _WRITES:
-        raise BadInput(
-            f"the engine {engine} writes {', '.join(_WRITES)}, not {format_of(Path(name))}; use "
-            "--engine memory for it"
-        )
-    return name
+    for one in formats if engine != "memory" else ():
+        if one not in _WRITES:
+            raise BadInput(
+                f"the engine {engine} writes {', '.join(_WRITES)}, not {one}; use --engine memory "
+                "for it"
+            )
+    return names
 
 
 def seal_for(target: Path, sign: str | Path | None) -> Seal:

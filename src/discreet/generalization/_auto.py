@@ -93,7 +93,7 @@ def _of_numbers(found: Distinct, name: str) -> Rule:
     except BadInput:
         return Flat()
     whole = bool((x == np.floor(x)).all())
-    if whole and len(x) <= _MOST_CODES and 0 <= x.min() and x.max() < 100:
+    if whole and len(x) <= _MOST_CODES and x.min() >= 0 and x.max() < 100:
         return _counts(x, found.counts) if _COUNTED.search(name) else _groups(found, name)
     if whole and x.min() >= 0 and _PLACES.search(name):
         widths = tuple(10**i for i in range(1, 12) if 10**i < np.ptp(x))[-_MOST_LEVELS:]
@@ -207,9 +207,8 @@ def _periods(found: Distinct, name: str, written: str) -> Rule:
     periods: tuple[str, ...] = ("day", *DEFAULT)
     # 03/04 may be April or March: then only the year is sure.
     swapped = written.replace("%d", "#").replace("%m", "%d").replace("#", "%m")
-    if ("/" in written or "-" in written) and "%m" in written and not written.startswith("%Y"):
-        if are_dates(as_text(found.values), swapped):
-            periods = ("year", "decade")
+    if written[:3] in ("%d/", "%d-") and are_dates(as_text(found.values), swapped):
+        periods = ("year", "decade")
     counts = [len(level.dictionary) for level in Dates(periods, written).levels(found, name)]
     kept = []
     before = len(found.values)

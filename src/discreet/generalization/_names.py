@@ -16,10 +16,10 @@ _GROUPS = ("rare", "less common", "other")
 _RARE = (0.05, 0.25)
 _WORD = re.compile(r"[\W_]+")
 # Words at the beginning or end of a name that say nothing of what it is.
-_EMPTY = frozenset(
-    "the and not non with without never other others for from der die das und mit los las con una "
-    "les des aux avec".split()
-)
+_EMPTY = {
+    "the", "and", "not", "non", "with", "without", "never", "other", "others", "for", "from", "der",
+    "die", "das", "und", "mit", "los", "las", "con", "una", "les", "des", "aux", "avec",
+}  # fmt: skip
 _SHORTEST = 3
 
 # Stages of education from the lowest on, by what their names hold; the first that fits.
@@ -31,7 +31,7 @@ _STAGES = {
     "upper secondary": r"hs.?grad|high.?school|upper.?sec|12th|11th|abitur|a.?level|bacca|"
     r"grade.?1[12]|^secondary",
     "lower secondary": r"lower.?sec|middle|7th|8th|9th|10th|grade.?([789]|10)\b|junior",
-    "primary or none": r"primary|prelim|elementary|none|no.?(school|educ|formal|qualif)|pre.?school|"
+    "primary or none": r"primary|elementary|none|no.?(school|educ|formal|qualif)|pre.?school|"
     r"kinder|1st|4th|5th|6th|illiterate|grade.?[1-6]\b",
 }
 _ABOVE = {
@@ -57,12 +57,12 @@ def propose_tree(values: Sequence[str], counts: np.ndarray, name: str) -> Tree |
 
     Examples
     --------
-    >>> jobs = ["Self-emp-inc", "Self-emp-other", "Private", "State-gov", "Local-gov", "None"]
-    >>> tree = propose_tree(jobs, np.array([5, 9, 70, 8, 7, 1]), "workclass")
+    >>> jobs = ["Self-emp-inc", "Self-emp-not-inc", "Private", "State-gov", "Local-gov"]
+    >>> tree = propose_tree(jobs, np.array([5, 9, 70, 8, 7]), "workclass")
     >>> for group, inside in tree.items():
     ...     print(group, inside)
     Private ['Private']
-    other {'gov': ['Local-gov', 'State-gov'], 'Self-emp': ['Self-emp-inc', 'Self-emp-other'], ...
+    other {'gov': ['State-gov', 'Local-gov'], 'Self-emp': ['Self-emp-not-inc', 'Self-emp-inc']}
     """
     stages = _schooling(values, name)
     if stages is not None:

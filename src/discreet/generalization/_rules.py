@@ -82,10 +82,14 @@ class Prefix:
         if keep is not None:
             if stars is not None or side != "right":
                 raise BadInput("keep says how many characters stay; leave out stars and side")
-            fewest_first = list(keep)[::-1] if isinstance(keep, Sequence) else keep
-            if isinstance(keep, str) or not fewest_first:
+            if isinstance(keep, str) or not isinstance(keep, Sequence) or not keep:
                 raise BadInput(f"keep must be a list such as [3, 1], not {keep!r}")
-            return cls(None, "right", whole_numbers(fewest_first, "keep, read backwards,")[::-1])
+            for more, fewer in pairwise(keep):
+                if fewer >= more:
+                    raise BadInput(
+                        f"keep must fall from level to level, but {fewer} follows {more}"
+                    )
+            return cls(None, "right", whole_numbers(list(keep)[::-1], "keep")[::-1])
         if side not in ("right", "left"):
             raise BadInput(f"side must be 'right' or 'left', not {side!r}")
         return cls(None if stars is None else whole_numbers(stars, "stars"), side)

@@ -258,6 +258,17 @@ class Hierarchy:
         return _make(cls, dict(spec))
 
     @property
+    def listed(self) -> list[str] | None:
+        """The values that it lists, as text; None for a rule, which has a place for every one.
+
+        Examples
+        --------
+        >>> Hierarchy.groups({"Europe": ["DE", "FR"]}).listed
+        ['DE', 'FR']
+        """
+        return list(self._rule.ladder.labels[0]) if isinstance(self._rule, Table) else None
+
+    @property
     def spec(self) -> dict[str, Any]:
         """The hierarchy as a recipe has it: plain data that `from_spec` takes."""
         return copy.deepcopy(self._rule.spec())

@@ -7,7 +7,7 @@ combination of keys, with l values of a confidential category where that costs l
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from discreet.generalization import Hierarchy
 from discreet.inspection.encoded import Encoded
 from discreet.inspection.guesses import K
 from discreet.inspection.inspection import Inspection
-from discreet.inspection.proposal import L, Proposal, secrets_of
+from discreet.inspection.proposal import NODES, L, Proposal, secrets_of
 from discreet.recipe.recipe import Recipe
 from discreet.risk import informed_linkage
 from discreet.utility import information_loss
@@ -30,9 +30,8 @@ from discreet.utility import information_loss
 _ROWS, _QUERIES = 10_000, 2_000
 # Labels that a column has at most before cells are blanked.
 _MOST_LABELS = 20
-# Nodes that each round of local recoding looks at, and moves that look for fewer blanks: most of
-# what can be gained, in a few seconds.
-_NODES, _MOVES = 500, 1_000
+# Moves that look for fewer blanks.
+_MOVES = 1_000
 # Diversity is demanded where the loss is at most this many times what it is without.
 _BORNE = 1.2
 # Labels that mean the same in all records are worth so much more loss.
@@ -157,7 +156,8 @@ class _Trial:
         )
         named = " and ".join(self.secrets)
         if with_l.problem is None and with_l.loss <= _BORNE * without.loss and not with_l.gone:
-            return [*plain, *diverse], [f"All who share one have {L} or more values of {named} among them."]
+            said = f"All who share one have {L} or more values of {named} among them."
+            return [*plain, *diverse], [said]
         cost = "that is not possible"
         if with_l.problem is None:
             cost = f"the loss would be {_percent(with_l.loss)} instead of {_percent(without.loss)}"
@@ -192,7 +192,12 @@ class _Trial:
             way.steps,
             way.clear,
             risk,
-            information_loss(self.table, after, _varying(self.table, self.judged)),
+            information_loss(
+                self.table,
+                after,
+                _varying(self.table, self.judged),
+                hierarchies=recipe.hierarchies,
+            ),
             float(np.mean(list(starred.values()))),
             tuple(name for name, share in starred.items() if share == 1),
         )
@@ -210,7 +215,7 @@ class _Trial:
 def _ways(trial: _Trial, privacy: list[dict[str, Any]]) -> Iterator[Tried]:
     """Return what can be done to the keys; the first also tells what diversity costs."""
     levels = {"method": "generalize", "columns": trial.keys, "hierarchies": trial.trees}
-    local = levels | {"privacy": privacy, "local": True, "evaluations": _NODES}
+    local = levels | {"privacy": privacy, "local": True, "evaluations": NODES}
     yield Tried("each record as fine as can be, by the width of labels",
                 (local | {"aggregate": "sum"},))  # fmt: skip
     yield Tried("each record as fine as can be, by the information kept",

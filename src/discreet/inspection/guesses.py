@@ -188,7 +188,7 @@ def _names_persons(column: Encoded, name: list[str]) -> bool:
 
 def _by_uniqueness(column: Encoded, name: list[str]) -> Guess | None:
     present = int(column.counts.sum())
-    if present < 20 or column.unique < 0.95 * present:
+    if present < 20 or column.unique < 0.95 * present or dates_as_text(column):
         return None
     said = f"{column.unique / present:.0%} of its records have a unique value"
     if column.kind in ("text", "categorical", "ordered"):

@@ -168,7 +168,7 @@ class Noise(Method):
             if self.match_ranks:
                 warn_unchanged(share_unchanged({name: before}, {name: new[name]}), _WHY, name, MOST)
             elif plans[name].get("sd") != 0:
-                _tell_unchanged(name, before, new[name])
+                _tell_unchanged(name, before, new[name], self.kind)
         return Outcome(new, plans, self._joint)
 
     @property
@@ -380,13 +380,26 @@ def _root(matrix: np.ndarray) -> np.ndarray:
     return (vectors * np.sqrt(values)) @ vectors.T
 
 
-def _tell_unchanged(name: str, before: np.ndarray, after: np.ndarray) -> None:
-    """Warn where rounding, or zeros, left most values as they were."""
-    present = len(before) - np.isnan(before).sum()
-    share = (before == after).sum() / present
+def _tell_unchanged(name: str, before: np.ndarray, after: np.ndarray, kind: Kind) -> None:
+    """Warn where rounding left most values as they were, or factors did since they are 0."""
+    present = ~np.isnan(before)
+    others = ""
+    if kind in _FACTORS:
+        zeros = before == 0
+        share = zeros.sum() / present.sum()
+        if share > MOST:
+            warnings.warn(
+                f"column '{name}': {share:.0%} of the values are 0, which {kind} noise leaves as "
+                'they are; to change them, set kind = "additive"',
+                stacklevel=3,
+            )
+        present &= ~zeros
+        others = " other than 0" * bool(zeros.any())
+    share = (before == after)[present].sum() / max(present.sum(), 1)
     if share > MOST:
         warnings.warn(
-            f"column '{name}': {share:.0%} of the values are as they were; where rounding to the "
-            'input\'s decimals took their noise away, raise scale or set precision = "full"',
+            f"column '{name}': {share:.0%} of the values{others} are as they were; where rounding "
+            "to the input's decimals took their noise away, raise scale or set precision = "
+            '"full"',
             stacklevel=3,
         )

@@ -244,8 +244,8 @@ def _alike_but_levels(entry: Facts) -> str:
 def _ranged(how: str, members: Sequence[Facts]) -> str:
     """Say of columns that were treated alike from which share to which they are `*`."""
     stars = sorted(one["starred"] or 0.0 for one in members)
-    between = f"* for {share(stars[0])} to {share(stars[-1])}"
-    return how.replace("some *", between)
+    ends = dict.fromkeys(map(share, (stars[0], stars[-1])))
+    return how.replace("some *", f"* for {' to '.join(ends)}")
 
 
 def _rank(entry: Facts) -> tuple[int, bool]:

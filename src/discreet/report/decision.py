@@ -34,7 +34,7 @@ _ROOM = [
 MOST_RISKY = 10
 _MODELS = {
     r"k-anonymity \(k = (\S+)\)": "{0}-anonymity",
-    r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?\)": "{0}-diversity of {1}",
+    r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?(?:, counted in = \w+)?\)": "{0}-diversity of {1}",
     r"t-closeness \(t = ([^,)]+), column = ([^,)]*).*\)": "{0}-closeness of {1}",
 }
 _PROMISE = re.compile(
@@ -202,12 +202,18 @@ def _cost(facts: Facts, columns: Sequence[Facts]) -> Iterator[dict[str, str]]:
     log = facts.get("log")
     if log:
         yield {"what": "gone", "said": _gone(log, columns)}
-        yield from _losses(log)
     rows = {
         row["name"]: row
         for row in measured(facts.get("assessment") or {}, "utility")
         if row["after"] is not None
     }
+    if (lost := rows.get("information_loss")) is not None:
+        said = f"{share(lost['after'])} of the information is lost"
+        by_column = facts["assessment"]["utility"]["information_loss"].get("columns", {})
+        most = sorted(by_column.items(), key=lambda one: -one[1])[:3]
+        if most and most[0][1]:
+            said += f" ({', '.join(f'{shortened(c)} {share(v)}' for c, v in most if v)})"
+        yield {"what": "information", "said": said + _proven(log)}
     if (moved := rows.get("il1s")) is not None:
         names = list(facts["assessment"]["utility"]["il1s"].get("columns", {}))
         which = f" ({named(names, 2)})" if names else ""
@@ -241,18 +247,15 @@ def _gone(log: Facts, columns: Sequence[Facts]) -> str:
     return said
 
 
-def _losses(log: Facts) -> Iterator[dict[str, str]]:
-    for step in log["steps"]:
-        if "quality" in step:
-            quality = step["quality"]
-            said = f"{quality['model']} {figure(quality['value'])} by generalization"
-            searches = step.get("searches", ())
-            # Of local recoding each round is the best, and not all of them together.
-            if searches and all(
-                one["gap"] == 0 and one["round"] == 1 and "drawn" not in one for one in searches
-            ):
-                said += ", proven the least that keeps the target"
-            yield {"what": "generalization", "said": said}
+def _proven(log: Facts | None) -> str:
+    """Say that no other levels lose less, where that was proven of all there are."""
+    found = [step.get("searches") for step in (log or {"steps": []})["steps"] if "quality" in step]
+    # Of local recoding each round is the best, and not all of them together.
+    best = found and all(
+        searches and all(s["gap"] == 0 and s["round"] == 1 and "drawn" not in s for s in searches)
+        for searches in found
+    )
+    return "; proven: no other levels that keep the target lose less" if best else ""
 
 
 def _warnings(facts: Facts) -> list[str]:
@@ -333,6 +336,10 @@ def _change(one: Facts) -> str:
     (risk, then), (loss, after) = one["risk"], one["loss"]
     gain = after - loss
     sample = f", in a sample of {one['sample']:,}" if one.get("sample") else ""
+    if one.get("average") and risk == then:
+        # The largest risk is a bound that both keep, and hides what changes below it.
+        risk, then = one["average"]
+        return f"{one['change']}: average risk {share(risk)} -> {share(then)}, loss {gain:+.2g}{sample}"
     return (
         f"{one['change']}: {one['measure']} {share(risk)} -> {share(then)}, "
         f"loss {gain:+.2g}{sample}"
@@ -376,11 +383,15 @@ def _parts(found: Mapping[str, Any], room: Facts) -> Iterator[tuple[str, list[st
 
 
 def _riskiest(records: Sequence[Facts], most: int) -> Iterator[str]:
-    told_ = [one for one in records if record_words(one)][:most]
-    for one in told_:
-        yield f"row {one['row']:,}, {share(one['risk'])}: {record_words(one)}"
-    more = len(records) - len(told_)
-    if told_ and more:
+    alike: dict[str, list[str]] = {}
+    for one in records:
+        if said := record_words(one):
+            alike.setdefault(f"{share(one['risk'])}: {said}", []).append(f"{one['row']:,}")
+    shown = list(alike.items())[:most]
+    for said, rows in shown:
+        yield f"row{'s' * (len(rows) > 1)} {named(rows, 3)}, {said}"
+    more = len(records) - sum(len(rows) for _, rows in shown)
+    if shown and more:
         yield f"{more} more in the report"
 
 

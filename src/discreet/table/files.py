@@ -17,7 +17,7 @@ from discreet.table.bare import bare
 from discreet.table.cells import plain
 from discreet.table.csv import cast, read_csv
 from discreet.table.dialect import Marks, packing
-from discreet.table.labels import is_text, public_field, replaced
+from discreet.table.labels import is_text, public_field, replaced, uncoded
 from discreet.table.native import normalise, tidy_dictionary, to_arrow
 from discreet.table.signatures import (
     FORMATS,
@@ -131,6 +131,7 @@ def _finished(
 ) -> pa.Table:
     if table.num_rows == 0:
         raise BadInput(f"{path} has no rows")
+    table = table if schema is None else uncoded(table, schema)
     table = normalise(to_arrow(table), null_markers)
     return table if schema is None else cast(table, schema, path)
 

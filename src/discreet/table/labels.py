@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -22,6 +23,10 @@ import pyarrow.compute as pc
 _LABELS = b"discreet.labels"
 _CODES = b"discreet.null codes"
 Code = float | str
+# What is released of a cell that tells nothing; in Stata, missing values are letters.
+STAR, _LETTER = "*", "a"
+# Whose numbers have labels.
+CODED = ("sav", "dta")
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,9 @@ class Labels:
     measure: str | None = None
     # Whose format and codes these are: "sav" (SPSS), "dta" (Stata) or "sas".
     program: str | None = None
+    # Of text that was codes: the number of each in the files of SPSS and Stata, where numbers have
+    # labels.
+    codes: Mapping[str, int] = field(default_factory=dict)
 
 
 def labels_of(field: pa.Field) -> Labels:
@@ -172,8 +180,8 @@ def released_labels(
     A value or missing-value code that no released record holds has no label, because a list
     of labels may have been made from the records. A treated column of numbers keeps its value
     labels only if all its values still have one, or if they are what they were (`unchanged`); in a
-    text column, a code means what it meant before. The display format of a text column, and of one that a step treats or reads, is left
-    out: its width is that of the longest original value.
+    text column, a code means what it meant before. The display format of a text column, and of one
+    that a step treats or reads, is left out: its width is that of the longest original value.
     """
     fields = []
     for own in protected.schema:
@@ -184,7 +192,9 @@ def released_labels(
             continue
         text = is_text(own.type)
         if own.type != source.type:
-            labels = Labels(labels.label, _by_text(labels.values) if text else {})
+            codes_of = _codes_of(column) if text and labels.values else {}
+            meant = _by_text(labels.values) if text else {}
+            labels = Labels(labels.label, meant, measure=labels.measure, codes=codes_of)
         elif own.name in seen:
             labels = replace(labels, missing=(), format=None)
         elif text:
@@ -202,11 +212,93 @@ def released_labels(
     return pa.Table.from_arrays(protected.columns, schema=pa.schema(fields))
 
 
+def _codes_of(column: pa.ChunkedArray) -> dict[str, int]:
+    """Give numbers to the text that codes became: codes stay what they are, groups come after.
+
+    They begin at 101, or after the next power of ten. A star is the last.
+
+    Examples
+    --------
+    >>> _codes_of(pa.chunked_array([["2", "*", "1", "south", None]]))
+    {'1': 1, '2': 2, 'south': 101, '*': 102}
+    """
+    values = set(column.unique().to_pylist()) - {None}
+    codes = {text: int(text) for text in values if re.fullmatch(r"0|-?[1-9]\d{0,8}", text)}
+    groups = sorted(values - set(codes), key=lambda text: (text == STAR, text))
+    first = 10 ** max(2, len(str(max(codes.values(), default=0)))) + 1
+    known = dict(sorted(codes.items(), key=lambda one: one[1]))
+    return known | {text: first + i for i, text in enumerate(groups)}
+
+
+def coded(own: pa.Field, column: pa.ChunkedArray, program: str) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Return text that was codes as numbers with labels, as SPSS ("sav") and Stata ("dta") do.
+
+    A star is a missing value with a code of its own. Other columns are returned as they are.
+    """
+    labels = labels_of(own)
+    if not labels.codes:
+        return own, column
+    text = pa.array(list(labels.codes), column.type)
+    place = pc.index_in(column, value_set=text)
+    star = pc.fill_null(pc.equal(column, STAR), False)
+    number = pa.array(list(labels.codes.values()), pa.int64())
+    numbers = pc.if_else(star, None, pa.chunked_array([number.take(place.combine_chunks())]))
+    values: dict[Any, str] = {n: labels.values.get(t, t) for t, n in labels.codes.items()}
+    nulls: pa.Array | None = None
+    missing: tuple[Any, ...] = ()
+    if STAR in labels.codes:
+        code: Any = float(labels.codes[STAR]) if program == "sav" else _LETTER
+        del values[labels.codes[STAR]]
+        values[code], missing = STAR, (code,)
+        nulls = pc.if_else(star, pa.scalar(code), None).combine_chunks()
+    named = replace(labels, values=values, missing=missing, program=program, codes={})
+    made = with_labels(pa.field(own.name, numbers.type), named)
+    return with_null_codes(made, numbers, nulls), numbers
+
+
+def uncoded(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return numbers of an SPSS or Stata file as the text that they stand for, by a schema."""
+    for i, own in enumerate(table.schema):
+        codes = labels_of(schema.field(own.name)).codes if own.name in schema.names else {}
+        if codes and not is_text(own.type):
+            texts = {number: text for text, number in codes.items()}
+            table = table.set_column(i, own.name, _as_text(own, table[own.name], texts))
+    return table
+
+
+def with_stars(table: pa.Table) -> pa.Table:
+    """Return a released table, of which no schema is at hand, with its missing codes as stars.
+
+    A column with such a code is text then, so that a star is neither a number nor a null.
+    """
+    for i, own in enumerate(table.schema):
+        if STAR in (labels_of(own).values.get(code) for code in labels_of(own).missing):
+            table = table.set_column(i, own.name, _as_text(own, table[own.name], {}))
+    return table
+
+
+def _as_text(own: pa.Field, column: pa.ChunkedArray, texts: Mapping[Any, str]) -> pa.ChunkedArray:
+    """Return numbers as text, some of them as given, and the missing code of a star as one."""
+    values, codes = labels_of(own).values, null_codes(own, column)
+    encoded = column.combine_chunks().dictionary_encode()
+    plain = encoded.dictionary.cast(pa.string()).to_pylist()
+    numbers = encoded.dictionary.to_pylist()
+    named = [texts.get(number, text) for number, text in zip(numbers, plain, strict=True)]
+    found = pa.chunked_array([pa.array(named, pa.string()).take(encoded.indices)])
+    if codes is None:
+        return found
+    stars = pa.array([code for code in codes.unique().to_pylist() if values.get(code) == STAR])
+    return pc.if_else(pc.is_in(codes, value_set=stars.cast(codes.type)), STAR, found)
+
+
 def carried(table: pa.Table, format: str) -> pa.Table:
     """Leave out missing-value codes, and their labels, that a format does not have."""
     fields = []
     for own in table.schema:
         labels = labels_of(own)
+        if labels.codes and format not in CODED:
+            labels = replace(labels, codes={})
+            own = with_labels(own, labels)
         if labels.missing and labels.program != format:
             kept = {
                 value: label

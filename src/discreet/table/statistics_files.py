@@ -20,7 +20,9 @@ from discreet.errors import BadInput
 from discreet.table.cells import plain
 from discreet.table.columns import LARGEST_EXACT_INTEGER
 from discreet.table.labels import (
+    CODED,
     Labels,
+    coded,
     is_text,
     labels_of,
     null_codes,
@@ -171,7 +173,10 @@ def write_statistics_file(table: pa.Table, path: Path, format: str) -> None:
     pyreadstat = optional("pyreadstat", Path(path.name))
     program, parts = PROGRAMS[format], _Parts()
     for one in table.schema:
-        _add_column(parts, one, table[one.name], _FAMILY[format], program)
+        own, column = one, table[one.name]
+        if _FAMILY[format] in CODED:
+            own, column = coded(own, column, _FAMILY[format])
+        _add_column(parts, own, column, _FAMILY[format], program)
     writer = getattr(pyreadstat, {"xpt": "write_xport"}.get(format, f"write_{format}"))
     data = pd.DataFrame({n: pd.Series(c, dtype=_dtype(c)) for n, c in parts.frame.items()})
     try:

@@ -125,7 +125,9 @@ def information_loss(
         x = _codes(before[name], name, bins)
         if x.max(initial=0) > x.min(initial=x.max(initial=0)):
             lost[name], bits[name] = 1.0, float(_plain_entropy(x) / np.log(2))
-            if name in after.column_names:
+            if name in after.column_names and before[name].equals(after[name]):
+                lost[name] = 0.0
+            elif name in after.column_names:
                 hierarchy = (hierarchies or {}).get(name)
                 lost[name] = _lost(before[name], after[name], name, x, bins, hierarchy)
     if not lost:
@@ -239,7 +241,7 @@ KNOWN_BITS = Measure(
     "bits per record that the released values of changed columns still tell of the original ones, "
     "each in at most 20 groups of values: a label tells what it covers, and noise adds nothing",
     _take_known,
-    [Figure("bits still known of changed columns", "", "bits", "more", headline=True)],
+    [Figure("bits still known of changed columns", "", "bits", "more")],
     needs=["changed columns"],
 )
 
@@ -258,8 +260,7 @@ INFORMATION_LOSS = Measure(
     "share of what the columns told of each record that the release no longer tells",
     _take,
     [
-        Figure("information lost", "", "%", untouched=0.0),
+        Figure("information lost", "", "%", untouched=0.0, headline=True),
         Figure("information lost", "", "%", untouched=0.0, each=True),
     ],
-    on_request="it takes another pass over all records",
 )
