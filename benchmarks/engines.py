@@ -90,7 +90,8 @@ def case(n: int, engine: str, memory: str = "4GB", many: bool = False) -> Case:
 
     def check(found: dict[str, Any], peer: Any) -> str:
         statuses = {finding["status"] for finding in found["check"]["findings"]}
-        assert statuses == {"verified"}, statuses
+        # Without l-diversity some classes share a value, which the check calls weak.
+        assert statuses <= {"verified", "weak"}, statuses
         assert engine != "duckdb" or found["peak_gb"] < MOST_GB, found["peak_gb"]
         used = found["log"].get("usage", {})
         shuffled = f", {used['bytes_shuffled'] / 1e9:.2f} GB shuffled" if used else ""
