@@ -204,6 +204,7 @@ def test_engines_say_that_nothing_was_tried(people, tmp_path):
         release.close()
 
 
+@pytest.mark.usefixtures("next_tried")
 def test_a_written_release_has_it_in_its_log_and_protect_alone_does_not(people, tmp_path):
     release = protect(people, recipe(generalize()))
     assert "next" not in release.log

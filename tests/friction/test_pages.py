@@ -9,6 +9,7 @@ from tests.friction.cases import CASES
 from tests.friction.run import PAGES, WIDTH, page
 
 
+@pytest.mark.usefixtures("next_tried")
 @pytest.mark.parametrize("name", CASES)
 def test_the_page_is_the_one_that_was_read(name, tmp_path, monkeypatch):
     shown = page(name, tmp_path, monkeypatch.chdir)
