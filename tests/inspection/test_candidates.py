@@ -51,7 +51,10 @@ def test_the_figures_are_those_of_the_recipe_that_is_written():
     release = discreet.protect(table, proposal.recipe)
     roles = proposal.recipe.roles
     loss = discreet.utility.information_loss(
-        table, release.table, [*roles.quasi, *roles.confidential]
+        table,
+        release.table,
+        [*roles.quasi, *roles.confidential],
+        hierarchies=release.recipe.hierarchies,
     )
     assert choice.taken.loss == pytest.approx(loss)
     assert choice.taken.loss == min(

@@ -200,7 +200,10 @@ def test_seeds_are_not_for_other_runs() -> None:
             "no column is quasi or confidential, so there is nothing to search for",
         ),
         (
-            {"roles": {"quasi": ["name"], "rest": "drop"}},
+            {
+                "roles": {"quasi": ["name"], "rest": "drop"},
+                "hierarchies": {"name": {"kind": "flat"}},
+            },
             "column 'name' would be released, but looks like an identifier: 100% of its values "
             "are different; list it under identifiers or pseudonyms, or under not_identifiers if "
             "it is none",

@@ -562,16 +562,17 @@ class Facts:
 
     def moments(self, column: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Of the cells that are there."""
-        i = self.numeric.index(column)
-        before, after = (
-            {
+        i, found = self.numeric.index(column), []
+        for side, (weights, sums) in zip(self.seen.alone, self.seen.weighted, strict=True):
+            own = {
                 "mean": float(side.mean[i]) if side.n[i] else None,
                 "sd": float(side.sd[i]) if side.n[i] > 1 else None,
                 "nulls": int(self.num_rows - side.n[i]),
             }
-            for side in self.seen.alone
-        )
-        return before, after
+            if self.weighted and column != self.roles.weight:
+                own["weighted_mean"] = float(sums[i] / weights[i]) if side.n[i] else None
+            found.append(own)
+        return found[0], found[1]
 
 
 def perturbed_by(recipe: Recipe) -> dict[str, str]:

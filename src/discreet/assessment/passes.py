@@ -60,6 +60,8 @@ class Look:
     gone: tuple[np.ndarray, ...]  # numbers of the rows that are not there after
     sample: tuple[Rows, ...]  # the rows that may be among the sample, in pieces
     bad_weight: tuple[int, float] | None  # number and weight of the first row whose weight is none
+    # Of both sides the weights of the cells that are there, and the sums of weighted values.
+    weighted: np.ndarray
 
 
 def look(before: Frame, after: Frame, wanted: Wanted) -> Look:
@@ -104,6 +106,7 @@ def _look(
         gone=(gone,) if len(gone) else (),
         sample=(both,),
         bad_weight=_bad_weight(before, wanted.weight, rows),
+        weighted=np.array([_weighted(side, before, wanted.weight) for side in (x, y)]),
     )
 
 
@@ -199,6 +202,16 @@ def _bad_weight(table: pa.Table, weight: str | None, rows: np.ndarray) -> tuple[
     return None if first is None else (int(rows[first]), float(values[first]))
 
 
+def _weighted(columns: Sequence[np.ndarray], table: pa.Table, weight: str | None) -> np.ndarray:
+    """Sum the weights of each column's cells, and their weighted values."""
+    if weight is None:
+        return np.zeros((2, len(columns)))
+    weights, there = float_values(table[weight], weight), [~np.isnan(x) for x in columns]
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = [(weights[t].sum(), weights[t] @ x[t]) for x, t in zip(columns, there, strict=True)]
+    return np.array(sums).reshape(-1, 2).T
+
+
 def _both_looks(one: Look, other: Look) -> Look:
     return Look(
         alone=_joined(one.alone, other.alone),
@@ -212,6 +225,7 @@ def _both_looks(one: Look, other: Look) -> Look:
         gone=one.gone + other.gone,
         sample=one.sample + other.sample,
         bad_weight=min(filter(None, (one.bad_weight, other.bad_weight)), default=None),
+        weighted=one.weighted + other.weighted,
     )
 
 

@@ -226,7 +226,7 @@ class Hierarchy:
         --------
         >>> import pyarrow as pa
         >>> Hierarchy.auto().settle(pa.array(range(17, 91)), "age")
-        Hierarchy.intervals(widths=[5, 10, 20, 40], whole=True)
+        Hierarchy.intervals(widths=[5, 10, 20, 40], upper=90, whole=True)
         """
         return cls(Auto())
 

@@ -269,16 +269,7 @@ def _take_columns(t: Facts) -> Entry:
     for name in t.numeric:
         before, after = t.moments(name)
         found[name] = {key: [before[key], after[key]] for key in before}
-        if t.weighted and t.whole and name != t.roles.weight:
-            sides = [_weighted(side, t.drawn.weights) for side in t.drawn.pairs[name]]
-            found[name]["weighted_mean"] = sides
     return {"columns": found}
-
-
-def _weighted(values: np.ndarray, weights: np.ndarray) -> float | None:
-    """Return the weighted mean of the values that are there."""
-    there = ~np.isnan(values)
-    return float(np.average(values[there], weights=weights[there])) if there.any() else None
 
 
 COLUMNS = Measure(
