@@ -191,8 +191,7 @@ def test_next_steps():
     one = {"change": "generalize job one level more", "risk": [0.12, 0.04], "loss": [0.31, 0.33],
            "measure": "prosecutor, largest", "sample": 5000}  # fmt: skip
     assert next_words({"next": [one]}) == [
-        "generalize job one level more: prosecutor, largest 12 % -> 4 %, loss +0.02, "
-        "in a sample of 5,000"
+        "generalize job one level more: largest risk 12 % -> 4 %, loss +0.02, in a sample of 5,000"
     ]
 
 
@@ -227,7 +226,7 @@ def test_the_page_shows_the_decision_first(facts):
     for told in (
         decision(facts)["verdict"]["said"],
         "region 41 % 30 %",
-        "generalize age one level more: prosecutor, largest 20 % -> 4 %, loss +0.02",
+        "generalize age one level more: largest risk 20 % -> 4 %, loss +0.02",
         "share region (coast) and age (60-79)",
         "28 columns are released",
     ):

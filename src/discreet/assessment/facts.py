@@ -301,20 +301,19 @@ class Facts:
     def alike_households(self, side: int) -> np.ndarray:
         """Count for each household those with the same members, before (0) or after (1).
 
-        Households are those of the released numbers, where these are released; records without one
-        are left out.
+        Records without a household are left out; who lives together is what the numbers of that
+        side say, and a release without them does not tell.
         """
         name = self.roles.household
         assert name is not None
+        if name not in self.after.schema.names:
+            raise LeftOut("the release does not say who lives together")
         if self.whole:
-            tables = self.drawn.before, self.drawn.after
-            own = tables[side] if name in tables[side].column_names else tables[0]
+            own = (self.drawn.before, self.drawn.after)[side]
             classes = self.drawn.frequencies[side].classes
             assert classes is not None
             there = own[name].is_valid()
             return alike(classes[there.to_numpy()], unit_ids(own.filter(there), name))
-        if side == 1 and name not in self.after.schema.names:
-            raise LeftOut("without released household numbers it needs all records in memory")
         tuples, counts = self.tuples(side, [self.quasi, [name]], "to compare the members by")
         there = tuples[name].is_valid()
         assert counts is not None

@@ -259,12 +259,15 @@ def riskiest(t: Facts) -> list[Figures]:
     risk, row = risk_of(after), t.drawn.numbers
     order = np.lexsort((row, after.sample, -risk))[:MOST_RISKY]
     why = reasons(t, order[:EXPLAINED].tolist()) + [{}] * MOST_RISKY
+    # By weights a class of 5 stands for many people, and the risk is not 1/5.
+    weighted = {"weighted": True} if t.weighted else {}
     return [
         {
             "row": int(row[i]) + 1,
             "risk": float(f"{risk[i]:.4g}"),
             "class": int(after.sample[i]),
             "class_before": int(before.sample[i]),
+            **weighted,
             **more,
         }
         for i, more in zip(order, why, strict=False)

@@ -30,14 +30,13 @@ from discreet.measure import AVERAGE
 from discreet.recipe.recipe import Recipe, Step
 from discreet.risk import informed_linkage
 from discreet.risk.frequency import frequencies
+from discreet.risk.informed import QUERIES
 from discreet.table.classes import encode
 from discreet.utility.information import information_loss
 
 # Rows that are all tried, where deciding goes by counts and where it goes by rows or in rounds; of
 # larger tables, a sample of so many.
 ALL_ROWS, SAMPLE, FEW_ROWS = 50_000, 10_000, 5_000
-# Records that an informed intruder looks for.
-QUERIES = 500
 MOST_TRIED, MOST_TOLD = 8, 3
 # Nodes that the search for the best levels has evaluated, up to which others are searched for.
 MOST_NODES = 20_000

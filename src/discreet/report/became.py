@@ -230,6 +230,10 @@ def grouped(entries: Sequence[Facts], most: int) -> list[tuple[str, str]]:
         same = {one["became"] for one in members}
         names = [one["column"] for one in members]
         said.append((named(names, 6), same.pop() if len(same) == 1 else _ranged(how, members)))
+    if len(said) > most and [*groups][-2:] == [UNCHANGED, DROPPED]:
+        # Nobody decides by these, so that one line does for both.
+        (kept, how), gone = said[-2:]
+        said[-2:] = [(f"{kept}: {how}; {gone[0]}", gone[1])]
     if len(said) > most:
         rest = [one["column"] for some in list(groups.values())[most - 1 :] for one in some]
         said = [*said[: most - 1], (named(rest, 4), "in the report")]

@@ -32,6 +32,7 @@ _ROOM = [
     )
 ]
 MOST_RISKY = 10
+_RISKS = {"prosecutor, largest": "largest risk", "marketer, average": "average risk"}
 _MODELS = {
     r"k-anonymity \(k = (\S+)\)": "{0}-anonymity",
     r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?"
@@ -215,11 +216,11 @@ def _cost(facts: Facts, columns: Sequence[Facts]) -> Iterator[dict[str, str]]:
         if most and most[0][1]:
             said += f" ({', '.join(f'{shortened(c)} {share(v)}' for c, v in most if v)})"
         yield {"what": "information", "said": said + _proven(log)}
-    if (moved := rows.get("il1s")) is not None:
-        names = list(facts["assessment"]["utility"]["il1s"].get("columns", {}))
-        which = f" ({named(names, 2)})" if names else ""
-        moves = f"{moved['after'] * 2**0.5:.2g} standard deviations"
-        said = f"changed numbers{which} move by {moves} on average"
+    # Columns of which cells are only blank move nothing.
+    moved = (facts.get("assessment") or {}).get("utility", {}).get("il1s", {}).get("columns", {})
+    if moved := {name: part for name, part in moved.items() if part}:
+        moves = f"{sum(moved.values()) / len(moved) * 2**0.5:.2g} standard deviations"
+        said = f"changed numbers ({named(list(moved), 2)}) move by {moves} on average"
         yield {"what": "numbers", "said": said}
     if (tables := rows.get("contingency_loss")) is not None:
         said = f"two-way tables are off by {share(tables['after'])} of the records"
@@ -334,14 +335,27 @@ def next_words(found: Mapping[str, Any]) -> list[str]:
 
 
 def _change(one: Facts) -> str:
+    """Say a change and what it gains, first what it is for.
+
+    Examples
+    --------
+    >>> _change({"change": "k = 10 instead of 5", "measure": "prosecutor, largest",
+    ...          "risk": [0.2, 0.1], "loss": [0.3, 0.32]})
+    'k = 10 instead of 5: largest risk 20 % -> 10 %, loss +0.02'
+    >>> _change({"change": "recode locally", "measure": "prosecutor, largest", "risk": [0.2, 0.2],
+    ...          "average": [0.05, 0.15], "loss": [0.3, 0.2]})
+    'recode locally: loss -0.1, average risk 5 % -> 15 %, largest risk still 20 %'
+    """
     (risk, then), (loss, after) = one["risk"], one["loss"]
-    measure = one["measure"]
-    if one.get("average") and risk == then:
-        # The largest risk is a bound that both keep, and hides what changes below it.
-        measure, (risk, then) = "average risk", one["average"]
-    sample = f", in a sample of {one['sample']:,}" if one.get("sample") else ""
+    measure = _RISKS.get(one["measure"], one["measure"])
     moved = f"{measure} {share(risk)} -> {share(then)}"
-    return f"{one['change']}: {moved}, loss {after - loss:+.2g}{sample}"
+    if one.get("average") and share(risk) == share(then):
+        # The largest risk is a bound that both keep, and hides what changes below it.
+        average = " -> ".join(map(share, one["average"]))
+        moved = f"average risk {average}, {measure} still {share(then)}"
+    said = [moved, f"loss {after - loss:+.2g}"]
+    sample = f", in a sample of {one['sample']:,}" if one.get("sample") else ""
+    return f"{one['change']}: {', '.join(said if after >= loss else said[::-1])}{sample}"
 
 
 # The terminal
@@ -384,7 +398,8 @@ def _riskiest(records: Sequence[Facts], most: int) -> Iterator[str]:
     alike: dict[str, list[str]] = {}
     for one in records:
         if said := record_words(one):
-            alike.setdefault(f"{share(one['risk'])}: {said}", []).append(f"{one['row']:,}")
+            risk = share(one["risk"]) + " by weight" * one.get("weighted", False)
+            alike.setdefault(f"{risk}: {said}", []).append(f"{one['row']:,}")
     shown = list(alike.items())[:most]
     for said, rows in shown:
         yield f"row{'s' * (len(rows) > 1)} {named(rows, 3)}, {said}"

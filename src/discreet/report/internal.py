@@ -98,7 +98,8 @@ def _first(records: Sequence[Facts]) -> Table | None:
         for one in records
     ]
     reason = ["what gives it away"] if told else []
-    head = ("row", *reason, "risk", "class", "before")
+    risk = "risk by weight" if any(one.get("weighted") for one in records) else "risk"
+    head = ("row", *reason, risk, "class", "before")
     return Table(head, rows, 3) if rows else None
 
 
@@ -192,7 +193,9 @@ def _riskiest(drawn: Facts) -> Table | None:
     ]
     counts = (drawn.get("class_sizes") or {}).get("counts", "")
     size = f"{counts} in the class" if counts else "class size"
-    head = ("row of the original", "risk", size, f"{size} before")
+    weighted = any(r.get("weighted") for r in drawn.get("riskiest") or ())
+    risk = "risk by weight" if weighted else "risk"
+    head = ("row of the original", risk, size, f"{size} before")
     reading = (
         "The records of the release most at risk of being found, by their row in the original, "
         "counted from 1. Look them up there; do not copy this table into anything shared."

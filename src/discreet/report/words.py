@@ -11,7 +11,7 @@ from discreet.table.words import parts_of
 # What is said of a method, and the parameters that it says.
 _SAID: dict[str, tuple[str, tuple[str, ...]]] = {
     "oma": ("averaged in groups of {k} or more", ("k",)),
-    "rank-swap": ("swapped within {p} % of ranks", ("p",)),
+    "rank-swap": ("swapped within {p:g} % of ranks", ("p",)),
     "microaggregation": ("averaged together over groups of {k} or more records", ("k",)),
     "local-suppression": (
         "with cells blanked until {k} or more records share each combination",
