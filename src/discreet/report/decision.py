@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.report.became import columns_of, gone_share, grouped, most_gone
 from discreet.report.measures import asked, guided, label, measured, met, told
-from discreet.report.page import counted, figure, named, share, shortened
+from discreet.report.page import counted, figure, named, share, shortened, unbroken
 
 Facts = Mapping[str, Any]
 # Lines of the terminal, with those on where the files are.
@@ -56,8 +56,8 @@ def decision(facts: Facts) -> dict[str, Any]:
     Returns
     -------
     dict
-        `verdict` (`passed`, `said`, `targets`), `columns`, `drivers`, `riskiest`, `cost`, `next`,
-        `next_not_tried` and `warnings`, as plain data.
+        `verdict` (`passed`, `flagged`, `said`, `targets`), `columns`, `drivers`, `riskiest`,
+        `cost`, `next`, `next_not_tried` and `warnings`, as plain data.
 
     Examples
     --------
@@ -100,6 +100,7 @@ def _verdict(facts: Facts) -> dict[str, Any]:
     said = _said(passed, promised, missed, rows, beyond)
     return {
         "passed": passed,
+        "flagged": bool(beside),
         "said": said + _beside(beside),
         "targets": promised + measured_,
     }
@@ -413,7 +414,7 @@ def _wrapped(name: str, texts: Sequence[str], width: int, room: Facts) -> Iterat
     first = name
     for text in texts:
         lines = textwrap.wrap(
-            text.replace(" %", "\xa0%"),  # a figure stays with its sign
+            unbroken(text),
             width - _MARGIN,
             max_lines=4 if name == "Verdict" else room["lines"],
             placeholder=" …",

@@ -89,6 +89,11 @@ def counted(n: int, what: str, many: str = "") -> str:
     return f"{n:,} {what if n == 1 else many or what + 's'}"
 
 
+def unbroken(text: str) -> str:
+    """Keep a figure and its sign in one line."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -102,7 +107,8 @@ def _environment() -> Any:
         # Only of plain text: what is marked as safe is whole already.
         finalize=lambda value: _CONTROL.sub("\ufffd", value) if type(value) is str else value,
     )
-    environment.filters |= {"share": share, "figure": figure, "shortened": shortened}
+    filters = (share, figure, shortened, unbroken)
+    environment.filters |= {one.__name__: one for one in filters}
     return environment
 
 
