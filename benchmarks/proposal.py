@@ -25,10 +25,10 @@ def figures(table: pa.Table, recipe: Any) -> tuple[float, float]:
     from discreet.utility import information_loss
 
     roles = recipe.roles
-    after = protect(table, recipe).table
-    judged = [*roles.quasi, *roles.confidential]
-    risk = informed_linkage(table, after, known=roles.quasi, drawn=(), queries=2_000)
-    return risk, information_loss(table, after, judged)
+    release = protect(table, recipe)
+    judged, trees = [*roles.quasi, *roles.confidential], release.recipe.hierarchies
+    risk = informed_linkage(table, release.table, known=roles.quasi, drawn=(), queries=2_000)
+    return risk, information_loss(table, release.table, judged, hierarchies=trees)
 
 
 @cache
