@@ -75,6 +75,20 @@ def test_each_change_gives_the_figures_that_the_log_names(people):
         assert "sample" not in one
 
 
+def test_where_the_search_was_long_others_are_searched_for_briefly(people, monkeypatch):
+    monkeypatch.setattr(module, "MOST_NODES", 3)
+    monkeypatch.setattr(module, "FEW_NODES", 5)
+    budgets = []
+    treat = module.treat
+    monkeypatch.setattr(module, "treat", lambda frame, rules, *more: (
+        budgets.append(rules.steps[0].evaluations), treat(frame, rules, *more))[1])  # fmt: skip
+    found = told(protect(people, recipe(generalize(local=True, aggregate="sum"))))
+    assert found["next"]
+    assert all(one["short"] for one in found["next"])
+    assert "evaluations" not in found["next"][0]["recipe"]["set"]
+    assert set(budgets) == {5}
+
+
 def test_where_the_target_is_met_others_lose_less_or_are_safer(people):
     for one in told(protect(people, recipe(generalize())))["next"]:
         assert one["risk"][1] <= 1 / 5

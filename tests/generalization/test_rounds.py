@@ -192,14 +192,13 @@ def test_smaller_rounds_lose_less():
     assert losses[-1] < 0.051
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_budget_in_evaluations_is_for_each_round_and_can_be_repeated():
-    with pytest.warns(UserWarning, match="ended with a gap"):
-        short = adult(5, 0.05, evaluations=20)
+    short = adult(5, 0.05, evaluations=20)
     assert any(not proof.proven for proof in short.certificate_)
     assert short.quality_ < 0.1
     spent = [proof.evaluations for proof in short.certificate_]
-    with pytest.warns(UserWarning, match="ended with a gap"):
-        again = adult(5, 0.05, evaluations=spent)
+    again = adult(5, 0.05, evaluations=spent)
     assert again.levels_ == short.levels_
     assert np.array_equal(again.suppressed_mask_, short.suppressed_mask_)
 

@@ -1,8 +1,9 @@
 """The next step: recipes that differ in one thing from the one that was run, tried on its table.
 
 Which are tried follows from the recipe, its plan and its figures, and never from the clock. Each
-runs as `protect` runs it, on all rows of a small table and else on a sample, on which the recipe
-itself is run again beside them. Those that are told have passed the check; none is written.
+runs as `protect` runs it, on all rows of a small table and else on a sample, and searches briefly
+where the search for the best levels was long; the recipe itself is then run again beside them.
+Those that are told have passed the check; none is written.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ from discreet.utility.information import information_loss
 # larger tables, a sample of so many.
 ALL_ROWS, SAMPLE, FEW_ROWS = 50_000, 10_000, 5_000
 MOST_TRIED, MOST_TOLD = 8, 3
-# Nodes that the search for the best levels has evaluated, up to which others are searched for.
-MOST_NODES = 20_000
+# Nodes that the search for the best levels has evaluated, up to which others are searched for as
+# long; after more, so many in each round.
+MOST_NODES, FEW_NODES = 20_000, 100
 # What is no gain: two figures that are shown alike.
 LEAST = 0.001
 SIZES = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
@@ -120,13 +122,16 @@ def _tried(
     gone: np.ndarray,
     drivers: Sequence[Mapping[str, Any]] | None,
 ) -> dict[str, Any]:
-    frame = _sample(recipe, aim, original)
-    if frame is None:
-        frame, sampled = original, {}
-        now = _measured(recipe, aim, original.table, released, gone)
-    else:
-        sampled = {"sample": frame.num_rows}
+    shorter, sample = _shorter(recipe, plan), _sample(recipe, aim, original)
+    frame, how = original, {}
+    if sample is not None:
+        frame, how = sample, {"sample": sample.num_rows}
+    if shorter is not recipe:
+        recipe, how = shorter, how | {"short": True}
+    if how:
         now = _of_run(treat(frame, recipe, "memory", _quietly), aim, frame)
+    else:
+        now = _measured(recipe, aim, original.table, released, gone)
     order = [one["column"] for one in drivers or ()]
     changes = list(_changes(recipe, plan, aim, now, order))[:MOST_TRIED]
     if not changes:
@@ -137,7 +142,7 @@ def _tried(
             run = treat(frame, changed(recipe, change.step, change.set), "memory", _quietly)
             found.append(Neighbour(change, _of_run(run, aim, frame), run))
     best = _holding(aim, now, found, frame)
-    told = [_told(one, aim, now) | sampled for one in best]
+    told = [_told(one, aim, now) | how for one in best]
     tried = {"tried": len(changes), "failed": len(changes) - len(found)}
     return {"next": told, "next_tried": tried}
 
@@ -184,6 +189,19 @@ def changed(recipe: Recipe, step: int, new: Mapping[str, Any]) -> Recipe:
         if isinstance(one.get("evaluations"), list):
             one["evaluations"] = max(one["evaluations"], default=1)
     return Recipe.from_dict(content | {"steps": steps})
+
+
+def _shorter(recipe: Recipe, plan: Mapping[str, Any]) -> Recipe:
+    """Return the recipe itself, or with short searches where its own took long."""
+    for one in plan["steps"]:
+        joint = one.get("joint") or {}
+        groups = joint["groups"] if joint.get("kind") == "generalize" else ()
+        rounds = [round_ for group in groups for round_ in group["rounds"]]
+        nodes = sum(r["certificate"].get("evaluations", 0) for r in rounds if "certificate" in r)
+        if nodes > MOST_NODES:
+            budget = {"evaluations": FEW_NODES, "time_limit": None}
+            recipe = changed(recipe, one["step"], budget)
+    return recipe
 
 
 def _told(one: Neighbour, aim: Aim, now: Tried) -> dict[str, Any]:
@@ -341,17 +359,6 @@ def _of_step(
     yield from _larger(number, given)
     if step.method == "generalize":
         joint = plan.get("joint") or {}
-        nodes = sum(
-            one["certificate"].get("evaluations", 0)
-            for group in joint.get("groups", ())
-            for one in group["rounds"]
-            if "certificate" in one
-        )
-        if nodes > MOST_NODES:
-            raise BadInput(
-                f"the search for the best levels evaluated {nodes:,} nodes, and each other recipe "
-                "would take as long"
-            )
         yield from _levels(number, given, joint, now, drivers)
     if step.method == "noise" and isinstance(scale := given.get("scale"), float | int):
         for new in (2 * scale, scale / 2):

@@ -24,8 +24,9 @@ def columns_of(facts: Facts) -> list[dict[str, Any]]:
     """Say of each column of the input what it became.
 
     Returns one entry a column: `column`, `role`, `became` (in words, with its figures), `how` (the
-    same without figures, by which columns can be told together), `starred` and `blanked` (shares
-    of the released cells, or None) and `values` (how many there were and are, or None).
+    same without figures, by which columns can be told together), `short` (several levels in a few
+    words, or None), `starred` and `blanked` (shares of the released cells, or None) and `values`
+    (how many there were and are, or None).
     """
     log = facts.get("log")
     if not log:
@@ -36,7 +37,7 @@ def columns_of(facts: Facts) -> list[dict[str, Any]]:
 def _column(facts: Facts, log: Facts, name: str) -> dict[str, Any]:
     role = log["roles"].get(name, "insensitive")
     entry: dict[str, Any] = {"column": name, "role": role, "starred": None, "blanked": None}
-    entry["values"] = None
+    entry |= {"values": None, "short": None}
     if name in log["dropped"]:
         return entry | {"became": DROPPED, "how": DROPPED}
     if role in _NAMES:
@@ -53,6 +54,7 @@ def _column(facts: Facts, log: Facts, name: str) -> dict[str, Any]:
         how += alike
         if starred is not None:
             entry["starred"] = starred
+            entry["short"] = _in_short(asked, decided, done, name)
     if entry["starred"] is None and own.get("starred"):
         entry["starred"] = own["starred"]
     recounted = bool(words)
@@ -177,6 +179,19 @@ def _shares(parts: Sequence[tuple[str, float]], starred: float) -> str:
     return ", ".join([*told, *([star] if starred else [])])
 
 
+def _in_short(asked: Facts, decided: Facts, done: Facts, name: str) -> str | None:
+    """Say of several levels how much is as it was, coarser, and gone."""
+    joint = decided["joint"]
+    found = levels_of(asked, joint, done, name) if joint["kind"] == "generalize" else []
+    if len(found) < 4:
+        return None
+    total: Counter[str] = Counter()
+    for level, words, records in found:
+        total[STAR if words == STAR else "coarser" if level else "as it was"] += records
+    said = ("as it was", "coarser", STAR)
+    return ", ".join(f"{one} for {share(total[one] / total.total())}" for one in said if total[one])
+
+
 def _alike(parts: Sequence[tuple[str, float]], starred: float) -> str:
     said = [_short(one) for one, _ in parts]
     return ", ".join([*said, *(["some *"] if starred and parts else [])]) or "removed (*)"
@@ -211,11 +226,11 @@ def _ranges(joint: Facts, done: Facts, name: str) -> tuple[list[str], list[str],
     return [", ".join([said, *star])], [what], starred
 
 
-def grouped(entries: Sequence[Facts], most: int) -> list[tuple[str, str]]:
+def grouped(entries: Sequence[Facts], most: int, short: bool = False) -> list[tuple[str, str]]:
     """Lay columns out in at most some lines: the columns, and what they became.
 
     Columns that became the same are told together; where that is too long, those that were treated
-    alike, and then the last ones only by number.
+    alike, and then the last ones only by number. In short, levels are not told one by one.
     """
     order = sorted(entries, key=_rank)
     keys = (lambda one: one["became"], _alike_but_levels, lambda one: one["how"])
@@ -227,7 +242,7 @@ def grouped(entries: Sequence[Facts], most: int) -> list[tuple[str, str]]:
             break
     said = []
     for how, members in groups.items():
-        same = {one["became"] for one in members}
+        same = {(one["short"] if short else None) or one["became"] for one in members}
         names = [one["column"] for one in members]
         said.append((named(names, 6), same.pop() if len(same) == 1 else _ranged(how, members)))
     if len(said) > most and [*groups][-2:] == [UNCHANGED, DROPPED]:

@@ -20,8 +20,8 @@ MOST_LINES, CLOSING = 25, 3
 _MARGIN = 10
 # What is shown of each part, from the most to the least, until it fits.
 _ROOM = [
-    {"columns": columns, "riskiest": riskiest, "warnings": warnings, "lines": lines}
-    for lines in (3, 2, 1)
+    {"columns": columns, "short": short, "riskiest": riskiest, "warnings": warnings, "lines": lines}
+    for short, lines in ((False, 3), (False, 2), (True, 3), (True, 2), (True, 1))
     for columns, riskiest, warnings in (
         (9, 2, 3),
         (9, 2, 2),
@@ -355,8 +355,9 @@ def _change(one: Facts) -> str:
         average = " -> ".join(map(share, one["average"]))
         moved = f"average risk {average}, {measure} still {share(then)}"
     said = [moved, f"loss {after - loss:+.2g}"]
-    sample = f", in a sample of {one['sample']:,}" if one.get("sample") else ""
-    return f"{one['change']}: {', '.join(said if after >= loss else said[::-1])}{sample}"
+    how = ", by short searches" if one.get("short") else ""
+    how += f", in a sample of {one['sample']:,}" if one.get("sample") else ""
+    return f"{one['change']}: {', '.join(said if after >= loss else said[::-1])}{how}"
 
 
 # The terminal
@@ -382,7 +383,7 @@ def decision_lines(
 
 def _parts(found: Mapping[str, Any], room: Facts) -> Iterator[tuple[str, list[str]]]:
     yield "Verdict", [found["verdict"]["said"]]
-    columns = grouped(found["columns"], room["columns"])
+    columns = grouped(found["columns"], room["columns"], room["short"])
     yield "Columns", [f"{names}: {how}" for names, how in columns]
     if found["drivers"]:
         yield "Risk from", [driver_words(found["drivers"])]
