@@ -18,18 +18,20 @@ Facts = Mapping[str, Any]
 # Lines of the terminal, with those on where the files are.
 MOST_LINES, CLOSING = 25, 3
 _MARGIN = 10
+# Lines of a sentence; of the verdict, one more.
+_MOST_EACH = 3
 # What is shown of each part, from the most to the least, until it fits.
+_ITEMS = ((9, 2, 3), (9, 2, 2), (9, 1, 1))
 _ROOM = [
     {"columns": columns, "short": short, "riskiest": riskiest, "warnings": warnings, "lines": lines}
-    for short, lines in ((False, 3), (False, 2), (True, 3), (True, 2), (True, 1))
-    for columns, riskiest, warnings in (
-        (9, 2, 3),
-        (9, 2, 2),
-        (8, 2, 1),
-        (7, 1, 1),
-        (6, 1, 1),
-        (5, 1, 1),
+    for short, lines, items in (
+        (False, 3, _ITEMS),
+        (False, 2, _ITEMS),
+        (True, 2, _ITEMS),
+        # What became of a column is the last that is not told.
+        (True, 1, (*_ITEMS, (7, 1, 1), (5, 1, 1))),
     )
+    for columns, riskiest, warnings in items
 ]
 MOST_RISKY = 10
 _RISKS = {"prosecutor, largest": "largest risk", "marketer, average": "average risk"}
@@ -375,10 +377,24 @@ def decision_lines(
     """
     width = max(60, min(width, 120))
     for room in _ROOM:
-        lines = [line for part in _parts(found, room) for line in _wrapped(*part, width, room)]
+        lines = _laid(found, room, width)
         if len(lines) <= most:
-            return lines
+            return _widened(found, room, width, most)
     return [*lines[: most - 1], f"{'':{_MARGIN}}more with --verbose"]
+
+
+def _laid(found: Mapping[str, Any], room: Facts, width: int) -> list[str]:
+    return [line for part in _parts(found, room) for line in _wrapped(*part, width, room)]
+
+
+def _widened(found: Mapping[str, Any], room: Facts, width: int, most: int) -> list[str]:
+    """Give the lines that are left to the parts that are cut, the most telling first."""
+    for name in ("Next", "Cost", "Risk from", "Columns", "Riskiest", "Warnings"):
+        for lines in range(room["lines"] + 1, _MOST_EACH + 1):
+            wider = {**room, name: lines}
+            if len(_laid(found, wider, width)) <= most:
+                room = wider
+    return _laid(found, room, width)
 
 
 def _parts(found: Mapping[str, Any], room: Facts) -> Iterator[tuple[str, list[str]]]:
@@ -417,7 +433,7 @@ def _wrapped(name: str, texts: Sequence[str], width: int, room: Facts) -> Iterat
         lines = textwrap.wrap(
             unbroken(text),
             width - _MARGIN,
-            max_lines=4 if name == "Verdict" else room["lines"],
+            max_lines=_MOST_EACH + 1 if name == "Verdict" else room.get(name, room["lines"]),
             placeholder=" …",
             break_on_hyphens=False,
         )
