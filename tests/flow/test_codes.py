@@ -10,7 +10,7 @@ import pyreadstat
 import pytest
 from pyarrow import parquet
 
-from discreet import check_release, protect
+from discreet import check_release, protect, read_table
 from discreet.check.findings import Finding
 from discreet.check.original import APPLIED
 from discreet.errors import BadInput
@@ -98,6 +98,21 @@ def test_a_table_in_memory_keeps_its_types(method):
     assert found["grade"].cat.categories.tolist() == ["low", "high"]
     assert found["grade"].cat.ordered
     assert found["grade"].tolist() == frame["grade"].tolist()
+
+
+@pytest.mark.parametrize("steps", [True, False], ids=["level 0", "untouched"])
+@pytest.mark.parametrize("values", [[1, 2], [1.5, 2.5], [True, False], [dt.date(2024, 2, 29)] * 2])
+def test_categories_of_numbers_are_written(values, steps, tmp_path):
+    frame = pd.DataFrame({"code": pd.Categorical(values * (N // 2))})
+    asked = recipe(["code"], {"code": 0})
+    if not steps:
+        asked = {"roles": {"quasi": ["code"], "untouched": ["code"]}, "steps": []}
+    release = protect(frame, asked)
+    path = release.save(tmp_path / "out", format="csv,parquet,feather,xlsx,sav,dta,xpt")
+    report = check_release(path, release.recipe, tmp_path / "out/internal", frame)
+    assert report.verified
+    assert sorted(read_table(path)["code"].to_pylist()) == sorted(values * (N // 2))
+    assert f"- {str(values[0]).lower()}\n" in path.with_name("codebook.md").read_text().lower()
 
 
 @pytest.mark.parametrize("format", ["sav", "dta"])

@@ -28,8 +28,11 @@ METHODS = {
 
 def covers(label, value):
     """May a value hide behind a label?"""
-    if label == "*":
+    if label in ("*", value):
+        # A column that is left as it was is released as the numbers that it held.
         return True
+    if not isinstance(label, str):
+        return False
     if label.startswith("{"):
         return value in label[1:-1].split(", ")
     if re.fullmatch(r"\d+-\d+", label):

@@ -49,6 +49,27 @@ def refused(read, text, **how):
     return str(caught.value).partition(".csv: ")[2]
 
 
+@pytest.mark.parametrize("header", ['"id,name,town\n', 'id,name,"town\n', "id;'name;town\n"])
+def test_a_quote_that_is_never_closed_in_the_header(read, header):
+    """There is nothing but a header then; small files are not said to be large."""
+    how = {"quote": "'"} if "'" in header else {}
+    quote = how.get("quote", '"')
+    assert refused(read, header + ROWS, **how) == (
+        f"the quote {quote!r} that opens in the header is never closed, so that there are no rows; "
+        f"close it, or {NONE}"
+    )
+
+
+@pytest.mark.parametrize("quote", ['"', ""])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_long_cell_in_the_first_row(read, quote, end):
+    long = quote + "word " * 400_000 + quote
+    table = read((HEADER + f"1,{long},x\n" + ROWS).replace("\n", end))
+    assert table.column_names == ["id", "name", "town"]
+    assert table["name"][0].as_py() == "word " * 400_000
+    assert len(table) == 301
+
+
 @pytest.mark.parametrize(
     ("text", "line", "swallowed"),
     [

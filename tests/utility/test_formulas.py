@@ -1,5 +1,6 @@
 """Formulas of indicators: what is read, and what is refused and how."""
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from discreet.errors import BadInput
 from discreet.recipe import Recipe
 from discreet.utility.formulas import FUNCTIONS, Column, Number, Operation, read_formula
+from discreet.utility.indicators import indicators
 
 
 def test_products_bind_before_sums_and_from_the_left():
@@ -65,6 +67,31 @@ def test_any_text_is_read_or_refused(text):
     except BadInput:
         return
     assert found.function in FUNCTIONS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sum(" + "+".join(["income"] * 5000) + ")",
+        "sum(" + "-" * 3000 + "income)",
+        "sum(income)\nmean(income)",
+        "sum(income) $\n" + "x" * 5000,
+        "sum(income) " + "x" * 5000,
+    ],
+    ids=["many terms", "many signs", "lines", "long rest", "long word"],
+)
+def test_long_text_is_refused_in_a_short_sentence(text):
+    with pytest.raises(BadInput) as error:
+        read_formula(text)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+def test_the_longest_formula_is_computed():
+    most = "sum(" + " + ".join(["pay"] * 98) + ")"
+    table = pa.table({"pay": [1.0, 2.0]})
+    [found] = indicators(table, table, [most])
+    assert found["before"] == found["after"] == 98 * 3
 
 
 def loaded(text, **roles):

@@ -1,5 +1,6 @@
 """Own indicators, before and after."""
 
+import datetime as dt
 import json
 import statistics
 from collections import defaultdict
@@ -65,8 +66,7 @@ def test_against_plain_python(rows, text):
     for one in found["groups"]:
         for side, key in enumerate(("before", "after")):
             value = expected[side].get(one["group"])
-            empty = 0 if text.startswith("sum") else None
-            assert one[key] == (empty if value is None else pytest.approx(value))
+            assert one[key] == (None if value is None else pytest.approx(value))
 
 
 def one(before, after, text, **more):
@@ -126,6 +126,44 @@ def test_a_group_that_is_gone_has_changed_whole_and_from_nothing_there_is_no_sha
     assert {g["group"]: g["change"] for g in means} == {"a": pytest.approx(1 / 3), "b": 1.0}
     sums = one(before, {"g": ["a", "b", "b"], "v": [4.0, 0.0, 1.0]}, "sum(v) by g")["groups"]
     assert {g["group"]: g["change"] for g in sums} == {"a": 0.0, "b": None}
+
+
+def test_what_nothing_is_known_of_has_no_value():
+    """Neither a sum of nothing nor a quotient by zero is a figure that stays as it was."""
+    table = pa.table({"v": [1.0, 2.0, None, 5.0], "none": [0.0] * 4, "g": ["a", "a", "b", "c"]})
+    asked = ["sum(v / none)", "share(v / none > 1)", "sum(1 / 0)", "mean(v / none) by g"]
+    with pytest.warns(UserWarning, match="there is no record that it can be computed from") as told:
+        assert not indicators(table, table, asked)
+    assert len(told) == len(asked)
+    [found] = indicators(table, table, ["sum(v) by g"])
+    assert {one["group"]: one["before"] for one in found["groups"]} == {"a": 3.0, "c": 5.0}
+    # Where some quotients are known, the others are left out.
+    part = pa.table({"v": [1.0, 6.0, 4.0], "by": [0.0, 2.0, 2.0]})
+    [found] = indicators(part, part, ["share(v / by > 2)"])
+    assert (found["before"], found["nulls"]) == (0.5, [1, 1])
+
+
+def test_groups_by_dates_are_named_as_dates():
+    days = [dt.date(2020, 1, 1), dt.date(2020, 1, 1), dt.date(2021, 5, 3), None]
+    table = pa.table({"day": days, "v": [1.0, 2.0, 3.0, 4.0]})
+    [found] = indicators(table, table, ["mean(v) by day"])
+    assert {one["group"] for one in found["groups"]} == {"2020-01-01", "2021-05-03"}
+    years = table.set_column(0, "day", pa.array(["2020", "2020", "2021", None]))
+    [found] = indicators(table, years, ["mean(v) by day"])
+    assert {one["group"]: one["change"] for one in found["groups"]} == {
+        "2020-01-01": 0.0, "2021-05-03": 0.0,
+    }  # fmt: skip
+    with pytest.warns(UserWarning, match="'day' holds dates, which cannot be computed with"):
+        assert not indicators(table, table, ["mean(day)"])
+
+
+def test_where_none_can_be_computed_it_is_said_why():
+    table = pa.table({"sex": ["f", "m"] * 5})
+    asked = {"roles": {"insensitive": ["sex"]}, "indicators": ["mean(sex)", "sum(sex)"]}
+    assert assess(table, table, asked).left_out["indicators"] == (
+        "the indicator 'mean(sex)' is left out: 'sex' holds text, which cannot be computed with; "
+        "the indicator 'sum(sex)' is left out: 'sex' holds text, which cannot be computed with"
+    )
 
 
 def test_weights_beside_and_within():

@@ -208,10 +208,6 @@ def _unchanged(decided: Decided, original: Frame, treated: Frame) -> dict[str, p
     return {name: pa.field(name, _own_type(before.field(name).type, treated)) for name in same}
 
 
-def _is_plain_text(kind: pa.DataType) -> bool:
-    return is_text(kind) and not pa.types.is_dictionary(kind)
-
-
 def _own_type(kind: pa.DataType, treated: Frame) -> pa.DataType:
     if not pa.types.is_dictionary(kind) or not isinstance(treated, MemoryFrame):
         return plain_type(kind)

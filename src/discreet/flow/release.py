@@ -50,6 +50,7 @@ from discreet.recipe.recipe import Recipe
 from discreet.report import external_report, internal_report, summary_html
 from discreet.table import formulas, like, to_arrow
 from discreet.table.bare import bare
+from discreet.table.cells import plain
 from discreet.table.files import format_of
 from discreet.table.labels import CODED, carried, is_text, labels_of, public_field, with_labels
 from discreet.table.signatures import FORMATS
@@ -345,7 +346,7 @@ class Release:
         """Write what the users of the file are told: codebook and external report."""
         told: Any
         if isinstance(released, MemoryFrame):
-            told, sample = released.table.select(schema.names).cast(schema), None
+            told, sample = _typed(released.table, schema), None
         else:
             told, sample = Told.of(released, schema), first_rows(public / name, schema)
         guarded = formulas.is_csv_safe(schema)
@@ -411,6 +412,17 @@ def warn_of_formulas(log: Log, released: Frame) -> None:
 
 def _formulas(piece: pa.Table, rows: np.ndarray) -> int:
     return formulas.formula_cells(piece.columns)
+
+
+def _typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return what was read back in the types that it had; Arrow casts no numbers to categories."""
+    columns = [
+        plain(table[one.name]).dictionary_encode()
+        if pa.types.is_dictionary(one.type)
+        else table[one.name]
+        for one in schema
+    ]
+    return pa.table(columns, schema.names).cast(schema)
 
 
 def shared_schema(schema: pa.Schema, formats: Sequence[str]) -> pa.Schema:

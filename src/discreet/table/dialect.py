@@ -22,6 +22,7 @@ _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 1000
 # In bytes, of UTF-8 where it is decoded on the way: readers hold a whole line in memory.
 LONGEST_LINE = 1 << 23
+NO_QUOTES = "--quote none takes quotes as plain text"
 _ENDS = (b"\n", b"\r")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -117,11 +118,8 @@ def find_dialect(path: Path, known: Marks) -> Dialect:
             SEPARATORS, key=lambda mark: _fit(text, mark, quote, whole)
         )
         header = next(rows := _rows(text, separator, quote))
-        if not whole and next(rows, None) is None:
-            raise BadInput(
-                f"{path}: the header is longer than {LONGEST_LINE >> 20} MB; a closing quote is "
-                "missing, or the file uses another quote character"
-            )
+        if next(rows, None) is None:
+            _refuse_open_header(path, text, separator, quote, whole)
     except csv.Error as error:
         raise BadInput(
             f"{path} cannot be read as CSV: {error}; does it lack a closing quote, or end its "
@@ -139,6 +137,21 @@ def find_dialect(path: Path, known: Marks) -> Dialect:
         lines.last,
         sure,
     )
+
+
+def _refuse_open_header(path: Path, text: str, separator: str, quote: str, whole: bool) -> None:
+    """Refuse a header that takes up all that was read, unless it is all that there is."""
+    if not whole:
+        raise BadInput(
+            f"{path}: the header is longer than {LONGEST_LINE >> 20} MB; a closing quote is "
+            "missing, or the file uses another quote character"
+        )
+    # One more line is a row, or part of a name that is still open.
+    if sum(1 for _ in _rows(f"{text}\nx\n", separator, quote)) == 1:
+        raise BadInput(
+            f"{path}: the quote {quote!r} that opens in the header is never closed, so that there "
+            f"are no rows; close it, or {NO_QUOTES}"
+        )
 
 
 def _mark(quote: str | None) -> str | None:
@@ -164,9 +177,10 @@ def _sample(path: Path, encoding: str, known: Marks) -> tuple[str, bool]:
             raise BadInput(f"{path} is empty: it has no header and no rows")
         if whole:
             return text, True
+        # Without the line that is cut off, or all if there is no other.
+        text = text[: text.rfind("\n") + 1] or text
         if _header_ends(text, known) or size > LONGEST_LINE:
-            # Without the line that is cut off.
-            return text[: text.rfind("\n") + 1] or text, False
+            return text, False
         size *= 2
 
 

@@ -20,9 +20,15 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from discreet.errors import BadInput
-from discreet.table.dialect import LONGEST_LINE, Dialect, open_bytes, rows_of, utf8_pieces
+from discreet.table.dialect import (
+    LONGEST_LINE,
+    NO_QUOTES,
+    Dialect,
+    open_bytes,
+    rows_of,
+    utf8_pieces,
+)
 
-_NONE = "--quote none takes quotes as plain text"
 # How probable it may be that a cell's lines have the separators of rows by chance: from where on it
 # is told, and refused. Of two columns, a list such as of surnames and names has them on purpose.
 _TELL, _REFUSE, _REFUSE_TWO = 1e-2, 1e-3, 1e-9
@@ -114,11 +120,11 @@ def _judge(path: Path, dialect: Dialect, found: _Found) -> None:
         "have as many cells as rows have; "
     )
     if chance > (_REFUSE_TWO if width == 2 else _REFUSE):
-        said += f"if a closing quote is missing there, close it, or {_NONE}"
+        said += f"if a closing quote is missing there, close it, or {NO_QUOTES}"
         warnings.warn(said, stacklevel=2)
         return
     raise BadInput(
-        f"{said}a closing quote seems to be missing there; close it, or {_NONE}, or --quote "
+        f"{said}a closing quote seems to be missing there; close it, or {NO_QUOTES}, or --quote "
         f"'{dialect.quote}' takes the cell as it is"
     )
 
@@ -128,7 +134,7 @@ def _never_closed(path: Path, dialect: Dialect, row: int, lines: int) -> BadInpu
     there = "is 1 line" if lines == 1 else f"are {lines} lines"
     return BadInput(
         f"{path}: the quote {dialect.quote!r} that opens in line {line} is never closed, so that "
-        f"there {there} in its cell; close it, or {_NONE}"
+        f"there {there} in its cell; close it, or {NO_QUOTES}"
     )
 
 
@@ -150,7 +156,7 @@ def long_cell(path: Path, dialect: Dialect) -> BadInput:
             break
     return BadInput(
         f"{path}: a cell in quotes{where} is longer than {LONGEST_LINE >> 20} MB; a closing quote "
-        f"is missing, or the file uses another quote character; {_NONE}"
+        f"is missing, or the file uses another quote character; {NO_QUOTES}"
     )
 
 

@@ -191,9 +191,19 @@ def _of_numbers(before: pa.ChunkedArray, after: pa.ChunkedArray, name: str) -> C
         end=np.maximum(start, end),
         # A null that was filled in is no longer what it was.
         truthful=truthful and not (filled & read).any(),
-        known=known,
-        labels=texts if spoken else values,
+        known=_shown(before, known, name),
+        labels=texts if spoken else _shown(after, values, name),
     )
+
+
+def _shown(column: pa.ChunkedArray, values: np.ndarray, name: str) -> Any:
+    """Return distinct values as they are named: dates, which are seconds here, as text."""
+    if not pa.types.is_temporal(column.type):
+        return values
+    distinct = pc.unique(column.drop_null())
+    texts = as_text(pa.chunked_array([distinct.take(pc.sort_indices(distinct))]), name).to_pylist()
+    # Of moments that differ by less than a number can tell, one is named.
+    return texts if len(texts) == len(values) else values
 
 
 def _in_order(

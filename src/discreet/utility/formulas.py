@@ -30,8 +30,10 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-# Deep enough for any formula, and far from Python's own limit.
-_MOST_NESTED = 50
+# Deep and long enough for any formula, and far from Python's own limit.
+_MOST_NESTED, _MOST_TOKENS = 50, 200
+# So much of a text is told of one that cannot be read.
+_TOLD = 150
 
 
 @dataclass(frozen=True)
@@ -116,17 +118,20 @@ class _Reader:
     """Reads tokens from left to right."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.at = text, 0
+        # On one line, for messages and tables.
+        self.text, self.at = " ".join(text.split()), 0
         self.tokens: list[tuple[str, str]] = []
         place, end = 0, len(text.rstrip())
         while place < end:
             found = _TOKEN.match(text, place)
             if found is None:
-                rest = text[place:].lstrip()
-                raise BadInput(f"'{text}' cannot be read from '{rest}' on")
+                rest = " ".join(text[place:].split())
+                self._refuse(f"cannot be read from '{_short(rest)}' on")
             kind = str(found.lastgroup)
             self.tokens.append((kind.removesuffix("2"), found[kind]))
             place = found.end()
+            if len(self.tokens) > _MOST_TOKENS:
+                self._refuse(f"has more than {_MOST_TOKENS} words and signs")
 
     def formula(self) -> Formula:
         kind, function = self._next()
@@ -151,9 +156,9 @@ class _Reader:
         self._expect(")")
         by = self._groups()
         if self.at < len(self.tokens):
-            rest = self._next()[1]
+            rest = _short(self._next()[1])
             self._refuse(f"goes on after its end, with '{rest}'; write odd names as `odd name`")
-        return Formula(self.text.strip(), function, term, level, by)
+        return Formula(self.text, function, term, level, by)
 
     def _groups(self) -> tuple[str, ...]:
         if self._peek() != ("name", "by"):
@@ -241,4 +246,8 @@ class _Reader:
         self.at += 1
 
     def _refuse(self, what: str) -> NoReturn:
-        raise BadInput(f"'{self.text}' {what}")
+        raise BadInput(f"'{_short(self.text)}' {what}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TOLD else f"{text[:_TOLD]}..."

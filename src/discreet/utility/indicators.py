@@ -244,12 +244,17 @@ def _term(term: Term, side: Side, known: np.ndarray) -> Any:
             assert isinstance(other, Column)
             return _equals(other.name, one.value, term.sign, side, known)
     left, right = (_term(one, side, known) for one in (term.left, term.right))
-    return _COMPUTE[term.sign](left, right)
+    found = _COMPUTE[term.sign](left, right)
+    # A quotient by zero is nothing to compute or compare with.
+    known &= np.isfinite(found)
+    return found
 
 
 def _numbers(name: str, side: Side) -> np.ndarray:
     """Return a column as numbers; ranges as their middles."""
     column = side.table[name]
+    if pa.types.is_temporal(side.like[name].type):
+        raise BadInput(f"'{name}' holds dates, which cannot be computed with")
     if kind_of(column.type) == "numeric":
         return float_values(column, name)
     if kind_of(side.like[name].type) != "numeric":
@@ -289,11 +294,10 @@ def _computed(
     if formula.function == "count":
         return total.tolist()
     sums = np.bincount(group, weight * values, minlength=size)
-    if formula.function == "sum":
-        return sums.tolist()
-    if formula.function in ("mean", "share"):
-        pairs = zip(sums.tolist(), total.tolist(), strict=True)
-        return [part / whole if whole > 0 else None for part, whole in pairs]
+    if formula.function in ("sum", "mean", "share"):
+        per = np.ones(size) if formula.function == "sum" else total
+        triples = zip(sums.tolist(), per.tolist(), total.tolist(), strict=True)
+        return [part / by if whole > 0 else None for part, by, whole in triples]
     order = np.lexsort((values, group))
     values, weight = values[order], weight[order]
     ends = np.cumsum(np.bincount(group, minlength=size))
@@ -352,9 +356,14 @@ def _take(t: Facts) -> Entry:
         t.after, partial(_laid, names, shared), _stacked, names, shared or t.shared[:1]
     )
     given = {"there": there, "hierarchies": t.recipe.hierarchies, "weight": weight}
-    found = indicators(before, after, wanted, **given)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = indicators(before, after, wanted, **given)
+    reasons = [str(one.message) for one in told]
     if not found:
-        raise LeftOut("none of the indicators can be computed")
+        raise LeftOut("; ".join(reasons))
+    for reason in reasons:
+        warnings.warn(reason, stacklevel=2)
     changes = [one["change"] for one in found if one["change"] is not None]
     columns = {}
     for one in found:
