@@ -459,8 +459,9 @@ class Facts:
         return disclosure_of(shares, _each(cells, "n"))
 
     def il1s(self) -> Loss:
-        """Mean absolute change of the numbers that differ."""
-        cells = self._cells("il1s")
+        """Mean absolute change of the numbers that differ, in columns with more than new blanks."""
+        known = self._cells("il1s")
+        cells = {name: own for name, own in known.items() if own["absolute"] > 0} or known
         changes, spreads, counts = (_each(cells, key) for key in ("absolute", "sd", "n"))
         return il1s_of(changes, spreads, counts, normalize=True)
 
