@@ -146,6 +146,10 @@ def done(steps: Sequence[Facts]) -> list[str]:
     >>> done([{"method": "mondrian", "columns": ["age"],
     ...        "privacy": [{"k": 10, "model": "k-anonymity"}]}])
     ['mondrian of age (k-anonymity with k = 10)']
+    >>> done([{"method": "generalize", "columns": ["age", "job"], "hierarchies": {
+    ...        "age": {"kind": "intervals", "widths": [5, 10]},
+    ...        "job": {"kind": "groups", "tree": {"office": ["clerk", "judge"]}}}}])
+    ['generalize of age and job (hierarchies age: intervals widths 5/10, job: groups)']
     """
     said = []
     for step in steps:
@@ -162,6 +166,14 @@ def _asked(name: str, value: Any) -> str:
     """Write a parameter: one value, one for each column, or privacy models."""
     if name == "privacy":
         return " and ".join(_model(one) for one in value)
+    if name == "hierarchies":
+        # Trees of values are in the recipe; what they hold is no parameter to compare.
+        value = {
+            column: {k: v for k, v in spec.items() if k not in ("tree", "rows")}
+            if isinstance(spec, Mapping)
+            else spec
+            for column, spec in value.items()
+        }
     if isinstance(value, Mapping):
         told = ", ".join(f"{column}: {_inner(own)}" for column, own in value.items())
         return f"{name} {told}"
