@@ -102,7 +102,8 @@ def _sentences(comparison: Facts) -> list[str]:
         verb = "is" if len(front) == 1 else "are"
         others = "the others" if len(axes) > 2 else "the other"
         said.append(
-            f"{named(front)} {verb} not dominated: none is better in one and as good in {others}."
+            f"{named(front)} {verb} not dominated: no release is better in one and as good in "
+            f"{others}."
         )
     if beaten:
         said.append(f"Dominated, and so hard to defend: {named(beaten)}.")
@@ -111,6 +112,11 @@ def _sentences(comparison: Facts) -> list[str]:
         signs = {axis: -1 if comparison[axis]["better"] == "more" else 1 for axis in axes}
         best = []
         for axis, name in axes.items():
+            if len(known) > 1 and len({one[axis] for one in known}) == 1:
+                same = "lose the same" if axis == "loss" else f"have the same {name}"
+                told_as = _told(known[0][axis], comparison[axis])
+                best.append(f"{'both' if len(known) == 2 else 'all'} {same} ({told_as})")
+                continue
             # Of those that are equal in it, the one that is best in the others.
             order = [axis, *(other for other in axes if other != axis)]
             one = min(known, key=lambda one: [signs[n] * one[n] for n in order])
