@@ -156,6 +156,9 @@ def done(steps: Sequence[Facts]) -> list[str]:
     ...        "age": {"kind": "intervals", "widths": [5, 10]},
     ...        "job": {"kind": "groups", "tree": {"office": ["clerk", "judge"]}}}}])
     ['generalize of age and job (hierarchies age: intervals widths 5/10, job: groups)']
+    >>> done([{"method": "generalize", "columns": ["rooms"], "hierarchies": {
+    ...        "rooms": {"kind": "intervals", "cuts": [[2, 3, 5], [3]]}}}])
+    ['generalize of rooms (hierarchies rooms: intervals cuts 2/3/5, then 3)']
     """
     said = []
     for step in steps:
@@ -197,7 +200,9 @@ def _inner(value: Any) -> str:
         parts = {k: v for k, v in value.items() if v is not None}
         said = " ".join(_inner(v) if k == "kind" else f"{k} {_inner(v)}" for k, v in parts.items())
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        said = "/".join(_inner(one) for one in value)
+        # Levels, each with its own cuts, are lists in a list.
+        levels = any(isinstance(one, list | tuple) for one in value)
+        said = (", then " if levels else "/").join(_inner(one) for one in value)
     else:
         said = figure(value)
     return said if len(said) <= LONGEST_SAID else f"{said[: LONGEST_SAID - 1]}…"
