@@ -114,7 +114,7 @@ def as_published(result, before, after, rows, suppressed):
     moved = [c for c in treated if not _only_blanks(before, after, c)] or treated
     expected = {
         "il1s": lambda: il1s(*both(moved), normalize=True),
-        "sse_ratio": lambda: sse_ratio(*both(treated), standardize=True),
+        "sse_ratio": lambda: sse_ratio(*both(moved), standardize=True),
         "il_metrics": lambda: il_metrics(*both(treated)),
         "interval_disclosure": lambda: interval_disclosure(*both(treated)),
         "mean_absolute_correlation": lambda: mean_absolute_correlation(*both(numbers)),
