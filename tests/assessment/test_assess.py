@@ -8,6 +8,7 @@ from discreet import Recipe, assess, protect, write_table
 from discreet.assessment import catalogue
 from discreet.errors import BadInput
 from discreet.report.measures import cells
+from discreet.report.summary import sentences
 from discreet.risk import distance_linkage, informed_linkage
 
 ROLES = {"quasi": ["age", "sex"], "confidential": ["pay"]}
@@ -65,6 +66,20 @@ def test_identical_tables_lose_nothing():
     assert "il1s" not in result.utility
     assert result.left_out["interval_disclosure"] == "no numeric column differs"
     assert result.left_out["il1s"] == "no numeric column differs"
+
+
+def test_columns_that_only_have_new_blanks_do_not_water_down_the_change_of_numbers():
+    # Codes are numbers in SPSS files: blanks in eight keys made incomes move eight times less.
+    blanked = PROTECTED.set_column(0, "age", pa.array([31, None, 45, 46]))
+    result = assess(ORIGINAL, blanked, ROLES)
+    income = assess(ORIGINAL, ORIGINAL.set_column(2, "pay", PROTECTED["pay"]), ROLES)
+    for measure in ("il1s", "sse_ratio"):
+        assert result.utility[measure]["value"] == income.utility[measure]["value"]
+    assert result.utility["il1s"]["columns"].keys() == {"pay"}
+    only = assess(ORIGINAL, blanked.set_column(2, "pay", ORIGINAL["pay"]), ROLES)
+    assert only.utility["il1s"]["value"] == 0
+    moves = ["move by" in " ".join(sentences({"assessment": r.to_dict()})) for r in (result, only)]
+    assert moves == [True, False]
 
 
 def test_rows_that_do_not_match_are_refused():

@@ -508,6 +508,18 @@ def test_a_search_without_proof_is_told():
     ]
 
 
+def test_of_many_searches_without_proof_their_number_is_told():
+    # A gap of 100 % in some round of local recoding says nothing of the whole.
+    method = Generalize(HIERARCHIES, KAnonymity(2), local=True, evaluations=2)
+    with pytest.warns(UserWarning, match="ended early") as warned:
+        method.fit(PEOPLE)
+    ended = [one for one in method.certificate_ if one.gap > 0]
+    assert [str(w.message) for w in warned] == [
+        f"{len(ended)} of {len(method.certificate_)} searches ended early, so that better levels "
+        "may exist; give a longer time_limit or more evaluations, or fewer levels"
+    ]
+
+
 def test_small_losses_keep_their_digits():
     weights = {"age": 1e-13, "zip": 1e-13}
     method = Generalize(HIERARCHIES, KAnonymity(3), quality="loss", weights=weights).fit(PEOPLE)

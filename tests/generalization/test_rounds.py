@@ -204,7 +204,7 @@ def test_a_budget_in_evaluations_is_for_each_round_and_can_be_repeated():
 
 
 def test_a_time_limit_is_shared_by_the_rounds():
-    with pytest.warns(UserWarning, match="ended with a gap"):
+    with pytest.warns(UserWarning, match="searches ended early"):
         method = adult(5, 0.05, time_limit=0.1)
     assert method.suppressed_ < 5
     assert method.quality_ < 0.1

@@ -57,9 +57,13 @@ def test_the_figures_are_those_of_the_recipe_that_is_written():
         hierarchies=release.recipe.hierarchies,
     )
     assert choice.taken.loss == pytest.approx(loss)
-    assert choice.taken.loss == min(
-        one.loss for one in choice.tried if one.clear and one.problem is None
-    )
+    possible = [one for one in choice.tried if one.clear and one.problem is None]
+    assert choice.taken.loss <= 1.05 * min(one.loss for one in possible)
+    assert not [
+        one
+        for one in possible
+        if one.loss <= choice.taken.loss and one.starred < choice.taken.starred
+    ]
 
 
 def test_a_rerun_proposes_the_same():
@@ -71,22 +75,23 @@ def test_what_the_recipe_says():
     seen = inspect(TABLES["episodes"]())
     proposal, choice = try_out(propose(seen), seen)
     lines = [line[2:] for line in proposal.text.splitlines() if line.startswith("# ")]
-    assert [re.sub(r"[\d.]+ %", "N %", line) for line in lines[-9:]] == [
+    assert [re.sub(r"[\d.]+ %", "N %", line) for line in lines[-10:]] == [
         "Ways to have 5 or more people share each combination, tried:",
         "- each record as fine as can be, by the width of labels: "
-        "risk N %, loss N %, N % of cells *",
-        "- each record as fine as can be, by the information kept: "
         "risk N %, loss N %, N % of cells * <- taken",
+        "- each record as fine as can be, by the information kept: "
+        "risk N %, loss N %, N % of cells *",
         "- one level for each column, then single cells blanked: "
         "risk N %, loss N %, N % of cells *",
         "- ranges and groups that overlap (Mondrian): "
-        "not possible (the release does not pass its check)",
+        "not possible (its check says: broken: nothing released gives 'days' away)",
         "Risk: the share of the records that someone is expected to find who knows all the quasi",
         "columns and this recipe; k = 5 keeps the chance for each at N % or less.",
         "Loss: the share of the information that is lost, as a mean over the columns.",
+        "What loses a little less leaves more cells *.",
         "All who share one have 3 or more values of diagnosis among them.",
     ]
-    assert list(choice.said) == lines[-9:]
+    assert list(choice.said) == lines[-10:]
 
 
 def test_diversity_is_demanded_where_the_data_bears_it():
@@ -130,6 +135,16 @@ def test_labels_that_overlap_are_taken_where_they_lose_much_less():
     assert best_of([clear, overlapping]) is clear
     overlapping = Tried("b", (), clear=False, loss=0.24)
     assert best_of([clear, overlapping]) is overlapping
+
+
+def test_of_ways_that_lose_nearly_the_same_the_one_with_fewer_stars_is_taken():
+    # As on a survey of 3,000 with eight keys, where the least loss blanked 96 % of the ages.
+    blanks = Tried("blanks", (), loss=0.365, starred=0.384)
+    local = Tried("local", (), loss=0.382, starred=0.266)
+    assert best_of([local, blanks]) is local
+    assert best_of([Tried("local", (), loss=0.4, starred=0.266), blanks]) is blanks
+    overlapping = Tried("ranges", (), clear=False, loss=0.31, starred=0.0)
+    assert best_of([local, blanks, overlapping]) is local
 
 
 def test_without_keys_nothing_is_tried():

@@ -5,6 +5,7 @@ import tomllib
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyreadstat
 import pytest
 
 import discreet
@@ -12,6 +13,7 @@ from discreet.datasets import load_adult, make_episodes, make_households
 from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
 from discreet.inspection import inspect
+from discreet.inspection.candidates import try_out
 from discreet.inspection.proposal import MOST_QUASI, file_names, propose, write_hierarchies
 from discreet.recipe.recipe import Recipe
 from discreet.table import write_table
@@ -303,3 +305,23 @@ def test_strange_names_in_the_steps_of_a_search():
     table = pa.table({name: [str(i % 5) for i in range(100)] for name in names})
     proposal = propose(inspect(table), dict.fromkeys(names, "quasi"))
     assert proposal.with_steps(proposal.recipe, ["two\nlines"]).recipe == proposal.recipe
+
+
+def test_the_recipe_says_what_codes_mean(tmp_path):
+    often = [1.0] * 60 + [2.0] * 30 + [3.0] * 15 + [4.0] * 8 + [5.0] * 4 + [6.0] * 3
+    frame = pd.DataFrame({"region": often, "sex": [1, 2] * 60})
+    frame["mood"], frame["age"] = [1.0, 2, 2, 9] * 30, range(120)
+    labels = {
+        "region": {i: f"Region {i}\n{'AB'[i % 2]}" for i in range(1, 8)},
+        "sex": {1: "male", 2: "female"},
+        "mood": {9: "no answer"},
+    }
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels=labels)
+    seen = inspect(tmp_path / "t.sav")
+    for text in (propose(seen).text, try_out(propose(seen), seen)[0].text):
+        regions = ", ".join(f"{i} = Region {i} {'AB'[i % 2]}" for i in range(1, 7))
+        assert f"[steps.hierarchies.region]\n# {regions}\n" in text
+        assert "# 1 = male, 2 = female\nsex = " in text
+        assert "# 9 = no answer\nmood = " in text
+    reasons = {look.name: look.guess.reason for look in seen.columns}
+    assert reasons["mood"] == "3 numbers, which others may know"

@@ -167,12 +167,20 @@ def test_every_measure_has_its_sentence_and_the_score_is_there(content):
             assert f">{share(one['assessment']['score'] / 100)}<" in html
 
 
+def test_no_release_is_called_best_where_all_are_equal(content):
+    two = [one | {"attribute": 1.0, "dominated": False} for one in content["releases"][:2]]
+    page = comparison_page(content | {"releases": two})
+    assert "both have the same attribute risk (100 %)" in page
+    assert "has the least attribute risk" not in page
+    assert "loses least (" in page
+
+
 def test_both_sides_of_risk_are_told(content):
     page = comparison_page(content)
     for said in (
         "identity risk (share of records that the best of the intruders measured finds)",
         "attribute risk (share of the confidential values that one who has found a record learns",
-        "none is better in one and as good in the others",
+        "no release is better in one and as good in the others",
         "has the least attribute risk (",
         "attribute risk: share of confidential values learned",
     ):

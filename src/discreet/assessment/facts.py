@@ -459,13 +459,13 @@ class Facts:
 
     def il1s(self) -> Loss:
         """Mean absolute change of the numbers that differ."""
-        cells = self._cells("il1s")
+        cells = _moved(self._cells("il1s"))
         changes, spreads, counts = (_each(cells, key) for key in ("absolute", "sd", "n"))
         return il1s_of(changes, spreads, counts, normalize=True)
 
     def sse_ratio(self) -> Loss:
         """Squares lost in the numbers that differ, columns weighing alike."""
-        cells = self._cells("sse_ratio")
+        cells = _moved(self._cells("sse_ratio"))
         total = {name: own["n"] - 1 if own["sd"] > 0 else 0.0 for name, own in cells.items()}
         return sse_ratio_of(_each(cells, "squares"), total)
 
@@ -587,6 +587,11 @@ def perturbed_by(recipe: Recipe) -> dict[str, str]:
 def _within(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     known = pc.is_in(after.drop_null(), value_set=before.combine_chunks())
     return pc.all(known, min_count=0).as_py()
+
+
+def _moved(cells: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Leave out columns that only have new blanks, which lessen the mean loss of the others."""
+    return {name: own for name, own in cells.items() if own["absolute"] > 0} or cells
 
 
 def _each(columns: dict[str, dict[str, Any]], key: str) -> dict[str, Any]:

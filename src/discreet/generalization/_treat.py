@@ -179,11 +179,15 @@ class Treatment:
         """
         if self.method.local and self.method.time_limit is None:
             return
-        gap = max(one.gap for one in self.certificates)
-        if gap > 0 and (self.method.time_limit or self.method.evaluations):
+        open_ended = [one.gap for one in self.certificates if one.gap > 0]
+        if open_ended and (self.method.time_limit or self.method.evaluations):
+            which = f"the search ended with a gap of {max(open_ended):.2%}"
+            if len(self.certificates) > 1:
+                # Each round and group has its own; the widest gap says nothing of the whole.
+                which = f"{len(open_ended):,} of {len(self.certificates):,} searches ended early"
             warnings.warn(
-                f"the search ended with a gap of {gap:.2%}, so that better levels may exist; give "
-                "a longer time_limit or more evaluations, or fewer levels",
+                f"{which}, so that better levels may exist; give a longer time_limit or more "
+                "evaluations, or fewer levels",
                 stacklevel=2,
             )
 

@@ -214,7 +214,10 @@ def _by_values(column: Encoded, name: list[str]) -> Guess:
     if column.kind == "numeric" and len(column.values) > 100:
         return Guess("confidential", "a measured amount", sure=False)
     if column.kind == "numeric":
-        return Guess("quasi", f"{len(column.values):,} numbers, which others may know", sure=False)
+        # A file that says what numbers mean says that they are codes.
+        labelled = all(value in column.labels.values for value in column.values.to_pylist())
+        are = "codes" if labelled else "numbers"
+        return Guess("quasi", f"{len(column.values):,} {are}, which others may know", sure=False)
     return Guess("quasi", "codes or text that others may know", sure=False)
 
 

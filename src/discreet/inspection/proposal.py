@@ -34,6 +34,8 @@ L = 3
 NODES = 500
 # What k = 5 promises: nobody is found with a greater chance.
 _RISK = 1 / K
+# Codes whose meaning is written out; more would not be read.
+_MOST_MEANINGS = 50
 _LEFT_OUT = "what it would tell is worth less than what the rest loses with it"
 
 
@@ -47,6 +49,7 @@ class _Head:
     counted: str
     who: str  # what k counts
     paths: dict[str, str]  # of the files that hierarchies are written to
+    meanings: dict[str, str]  # of the codes in the columns that are generalized
 
     def text(
         self, guesses: Mapping[str, Guess], treated: Collection[str], untouched: Sequence[str] = ()
@@ -117,7 +120,7 @@ class Proposal:
         lines = [*self._head.text(guesses, found.treated, found.roles.untouched), ""]
         lines += [f"# {line}".rstrip() for line in said]
         for step in found.steps:
-            lines += _step_text(step, self._head.paths)
+            lines += _step_text(step, self._head.paths, self._head.meanings)
         text = _joined(lines)
         return replace(self, text=text, recipe=Recipe.from_toml(text))
 
@@ -148,10 +151,11 @@ def propose(
     guesses |= {name: Guess("drop", reason) for name, reason in leaks.dropped.items()}
     files = file_names(seen) if folder is not None else {}
     paths = {name: f"{folder}/{file}" for name, file in files.items()}
-    head = _Head([*_opening(seen), *_markers(seen)], guesses, leaks, counted, who, paths)
+    meanings = {name: said for name in hierarchies if (said := _meanings(seen, name))}
+    head = _Head([*_opening(seen), *_markers(seen)], guesses, leaks, counted, who, paths, meanings)
     lines = head.text(guesses, [*hierarchies, *averaged])
     if hierarchies:
-        lines += _generalize(hierarchies, secrets_of(seen, guesses), paths, who)
+        lines += _generalize(hierarchies, secrets_of(seen, guesses), head)
     if averaged:
         lines += [
             "",
@@ -373,13 +377,12 @@ def _doubt(guess: Guess) -> str:
 def _generalize(
     hierarchies: Mapping[str, Hierarchy],
     secrets: Mapping[str, int],
-    paths: Mapping[str, str],
-    who: str,
+    head: _Head,
 ) -> list[str]:
     lines = [
         "",
-        f"# Values become coarser until k {who} or more share each combination, each record as",
-        "# little as can be; at most 5 % of the records are suppressed.",
+        f"# Values become coarser until k {head.who} or more share each combination, each record",
+        "# as little as can be; at most 5 % of the records are suppressed.",
     ]
     for name, values in secrets.items():
         model = f'{{ model = "l-diversity", l = {min(values, L)}, column = {_toml(name)} }}'
@@ -395,10 +398,11 @@ def _generalize(
         "local = true",
         f"evaluations = {NODES}",
     ]
-    return lines + _trees_text({name: one.spec for name, one in hierarchies.items()}, paths)
+    trees = {name: one.spec for name, one in hierarchies.items()}
+    return lines + _trees_text(trees, head.paths, head.meanings)
 
 
-def _step_text(step: Step, paths: Mapping[str, str]) -> list[str]:
+def _step_text(step: Step, paths: Mapping[str, str], meanings: Mapping[str, str]) -> list[str]:
     """Write a step of a recipe, without what is so by default."""
     usual = {name: one.default for name, one in type(step).model_fields.items()}
     content = step.model_dump(exclude_none=True)
@@ -409,22 +413,41 @@ def _step_text(step: Step, paths: Mapping[str, str]) -> list[str]:
         for key, value in content.items()
         if key in ("method", "columns") or getattr(step, key) != usual[key]
     ]
-    return lines + _trees_text(trees, paths)
+    return lines + _trees_text(trees, paths, meanings)
 
 
-def _trees_text(trees: Mapping[str, Any], paths: Mapping[str, str]) -> list[str]:
-    """Write hierarchies: a line each, but a line for each group of those that have groups."""
+def _trees_text(
+    trees: Mapping[str, Any], paths: Mapping[str, str], meanings: Mapping[str, str]
+) -> list[str]:
+    """Write hierarchies: a line each, but a line for each group of those that have groups.
+
+    Before one of codes a comment says what they mean.
+    """
     if not trees:
         return []
     lines = ["", "[steps.hierarchies]"]
     grouped = [n for n, one in trees.items() if n not in paths and one.get("kind") == "groups"]
     for name, spec in trees.items():
         if name not in grouped:
+            lines += [f"# {meanings[name]}"] if name in meanings else []
             lines.append(f"{_key(name)} = {_toml(paths.get(name, spec))}")
     for name in grouped:
-        lines += ["", f"[steps.hierarchies.{_key(name)}]", 'kind = "groups"']
+        lines += ["", f"[steps.hierarchies.{_key(name)}]"]
+        lines += [f"# {meanings[name]}"] if name in meanings else []
+        lines.append('kind = "groups"')
         lines += _groups_text(trees[name]["tree"], "tree")
     return lines
+
+
+def _meanings(seen: Inspection, name: str) -> str:
+    """Say what the codes of a column mean, if the file does: `1 = North, 2 = South`."""
+    column = seen.encoded[name]
+    labels = column.labels.values
+    known = sorted(value for value in column.values.to_pylist() if value in labels)
+    if len(known) > _MOST_MEANINGS:
+        return ""
+    shown = (f"{value:.12g}" if isinstance(value, float) else value for value in known)
+    return ", ".join(f"{code} = {labels[value]}" for code, value in zip(shown, known, strict=True))
 
 
 def _groups_text(tree: Mapping[str, Any], under: str) -> list[str]:

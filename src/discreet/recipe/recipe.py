@@ -346,11 +346,12 @@ class Recipe(BaseModel):
         except BadInput as error:
             raise ValueError(f"indicators: {error}") from None
         for column in formula.columns:
-            role = named.get(column, "drop" if self.roles.rest == "drop" else None)
+            role = named.get(column)
             kept = ("quasi", "confidential", "insensitive", "weight")
-            if role is None and self.roles.rest is None:
+            if role is None and self.roles.rest in (None, "drop"):
+                so = " and is dropped by rest = 'drop'" if self.roles.rest == "drop" else ""
                 raise ValueError(
-                    f"indicators: '{text}' names '{column}', which has no role; "
+                    f"indicators: '{text}' names '{column}', which has no role{so}; "
                     + nearest(column, [name for name, own in named.items() if own in kept])
                 )
             if role is not None and role not in kept:

@@ -102,7 +102,8 @@ def _sentences(comparison: Facts) -> list[str]:
         verb = "is" if len(front) == 1 else "are"
         others = "the others" if len(axes) > 2 else "the other"
         said.append(
-            f"{named(front)} {verb} not dominated: none is better in one and as good in {others}."
+            f"{named(front)} {verb} not dominated: no release is better in one and as good in "
+            f"{others}."
         )
     if beaten:
         said.append(f"Dominated, and so hard to defend: {named(beaten)}.")
@@ -111,6 +112,11 @@ def _sentences(comparison: Facts) -> list[str]:
         signs = {axis: -1 if comparison[axis]["better"] == "more" else 1 for axis in axes}
         best = []
         for axis, name in axes.items():
+            if len(known) > 1 and len({one[axis] for one in known}) == 1:
+                same = "lose the same" if axis == "loss" else f"have the same {name}"
+                told_as = _told(known[0][axis], comparison[axis])
+                best.append(f"{'both' if len(known) == 2 else 'all'} {same} ({told_as})")
+                continue
             # Of those that are equal in it, the one that is best in the others.
             order = [axis, *(other for other in axes if other != axis)]
             one = min(known, key=lambda one: [signs[n] * one[n] for n in order])
@@ -146,6 +152,13 @@ def done(steps: Sequence[Facts]) -> list[str]:
     >>> done([{"method": "mondrian", "columns": ["age"],
     ...        "privacy": [{"k": 10, "model": "k-anonymity"}]}])
     ['mondrian of age (k-anonymity with k = 10)']
+    >>> done([{"method": "generalize", "columns": ["age", "job"], "hierarchies": {
+    ...        "age": {"kind": "intervals", "widths": [5, 10]},
+    ...        "job": {"kind": "groups", "tree": {"office": ["clerk", "judge"]}}}}])
+    ['generalize of age and job (hierarchies age: intervals widths 5/10, job: groups)']
+    >>> done([{"method": "generalize", "columns": ["rooms"], "hierarchies": {
+    ...        "rooms": {"kind": "intervals", "cuts": [[2, 3, 5], [3]]}}}])
+    ['generalize of rooms (hierarchies rooms: intervals cuts 2/3/5, then 3)']
     """
     said = []
     for step in steps:
@@ -162,6 +175,14 @@ def _asked(name: str, value: Any) -> str:
     """Write a parameter: one value, one for each column, or privacy models."""
     if name == "privacy":
         return " and ".join(_model(one) for one in value)
+    if name == "hierarchies":
+        # Trees of values are in the recipe; what they hold is no parameter to compare.
+        value = {
+            column: {k: v for k, v in spec.items() if k not in ("tree", "rows")}
+            if isinstance(spec, Mapping)
+            else spec
+            for column, spec in value.items()
+        }
     if isinstance(value, Mapping):
         told = ", ".join(f"{column}: {_inner(own)}" for column, own in value.items())
         return f"{name} {told}"
@@ -179,7 +200,9 @@ def _inner(value: Any) -> str:
         parts = {k: v for k, v in value.items() if v is not None}
         said = " ".join(_inner(v) if k == "kind" else f"{k} {_inner(v)}" for k, v in parts.items())
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        said = "/".join(_inner(one) for one in value)
+        # Levels, each with its own cuts, are lists in a list.
+        levels = any(isinstance(one, list | tuple) for one in value)
+        said = (", then " if levels else "/").join(_inner(one) for one in value)
     else:
         said = figure(value)
     return said if len(said) <= LONGEST_SAID else f"{said[: LONGEST_SAID - 1]}…"

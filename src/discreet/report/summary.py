@@ -109,7 +109,8 @@ def _cost(facts: Facts) -> str:
             more = [f"{len(others) - 2} more columns for most"] if len(others) > 2 else []
             parts.append(", ".join([*said, *more]))
     rows = {row["name"]: row for row in key_figures(facts) if row["after"] is not None}
-    if (lost := rows.get("il1s")) is not None:
+    # Where cells were only blanked, no number moves.
+    if (lost := rows.get("il1s")) is not None and lost["after"]:
         which = named(list(facts["assessment"]["utility"]["il1s"]["columns"]), 3)
         parts.append(
             f"the changed numbers ({which}) move by {lost['after'] * 2**0.5:.2g} standard "
