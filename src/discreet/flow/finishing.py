@@ -198,9 +198,7 @@ def _unchanged(decided: Decided, original: Frame, treated: Frame) -> dict[str, p
         if name not in coarser | decided.recipe.roles.renamed
         and before.field(name).type != after.field(name).type
         and pa.types.is_string(after.field(name).type)
-        and (
-            not is_text(before.field(name).type) or pa.types.is_dictionary(before.field(name).type)
-        )
+        and not _is_plain_text(before.field(name).type)
     )
     if not names:
         return {}
