@@ -127,6 +127,10 @@ def test_many_tuples_are_sampled_and_it_says_so(monkeypatch):
     for one in found:
         assert one["sample"] == 60
         assert abs(one["after"] - exact[one["column"]]["after"]) < 0.1
+    # As many as are taken are all of them.
+    tuples = table.group_by(table.column_names).aggregate([]).num_rows
+    monkeypatch.setattr(module, "MOST_TUPLES", tuples)
+    assert all("sample" not in one for one in figures(table, table, table.column_names)["drivers"])
 
 
 def test_perturbed_keys_have_no_drivers():

@@ -269,3 +269,25 @@ def test_keys_that_no_step_treats_together_are_treated_together(people):
     then = protect(people, changed(release.recipe, 0, first["recipe"]["set"]))
     assert class_sizes(then.released.native(), ["age", "zip", "job"]).smallest >= 5
     assert first["risk"][1] < first["risk"][0]
+
+
+def test_treating_keys_together_is_tried_within_bounds(monkeypatch):
+    """Neither the rows nor the nodes of a search that nobody asked for grow with the table."""
+    monkeypatch.setattr(module, "FEW_ROWS", 300)
+    rng = np.random.default_rng(5)
+    keys = [f"key{i}" for i in range(9)]
+    table = pa.table({name: rng.integers(0, 20, 900) for name in keys} | {"pay": rng.random(900)})
+    release = protect(table, {
+        "roles": {"quasi": keys, "untouched": keys, "confidential": ["pay"]},
+        "steps": [{"method": "noise", "columns": ["pay"], "scale": 0.1}],
+    })  # fmt: skip
+    [found] = told(release)["next"]
+    assert found["sample"] == 300
+    assert found["recipe"]["set"]["steps"][0]["evaluations"] == module.FEW_NODES
+
+
+def test_local_recoding_is_tried_with_few_nodes_unless_the_recipe_says_how_many(people):
+    for given, wanted in (({}, module.FEW_NODES), ({"evaluations": 40}, None)):
+        found = told(protect(people, recipe(generalize(**given))))["next"]
+        [local] = [one["recipe"]["set"] for one in found if "local" in one["recipe"]["set"]]
+        assert local.get("evaluations") == wanted

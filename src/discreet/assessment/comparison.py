@@ -420,11 +420,9 @@ def _notes(
                 )
     if (n := compared[0].sampled) is not None:
         of = first[1].before.num_rows
-        both = (
-            "attribute risk and information_loss are those"
-            if compared[0].learned
-            else ("information_loss is that")
-        )
+        both = "information_loss is that"
+        if compared[0].learned:
+            both = "attribute risk and information_loss are those"
         notes.append(f"{both} of a sample of {n:,} of {of:,} records")
     by = {one.risk_by for one in compared if one.risk_by}
     if len(by) > 1:

@@ -18,6 +18,7 @@ from discreet.errors import BadInput
 from discreet.measure import LeftOut
 from discreet.risk.individual import risk_of
 from discreet.table import float_values, kind_of
+from discreet.table.cells import plain
 
 Figures = dict[str, Any]
 Patterns = Mapping[tuple[str, ...], int]  # columns that are null together -> records
@@ -128,7 +129,7 @@ def _left(t: Facts, drawn: Rows, name: str) -> Figures:
     """
     if name not in t.changed_numeric and name not in t.changed_categories:
         return {}
-    before, after = (_plain(table[name]) for table in (drawn.before, drawn.after))
+    before, after = (plain(table[name]) for table in (drawn.before, drawn.after))
     stars = 0
     if pa.types.is_string(after.type) or pa.types.is_large_string(after.type):
         stars = pc.sum(pc.equal(after, "*")).as_py() or 0
@@ -140,11 +141,6 @@ def _left(t: Facts, drawn: Rows, name: str) -> Figures:
             return found
         found["values"] = [values[0], values[1] - (stars > 0)]
     return found
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def _kind(kind: pa.DataType) -> Figures:
@@ -168,7 +164,7 @@ def _bins(found: tuple[np.ndarray, ...] | None, dates: bool, names: tuple[str, .
 def _label_counts(column: pa.ChunkedArray) -> dict[str, int] | None:
     """Count the labels of a column, as text; None where its values cannot be counted."""
     try:
-        found = pc.value_counts(_plain(column).cast(pa.large_string()).drop_null())
+        found = pc.value_counts(plain(column).cast(pa.large_string()).drop_null())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return None
     return dict(

@@ -48,20 +48,21 @@ def drivers(t: Facts) -> list[dict[str, Any]]:
     sides = _by_uniques(t, rows)
     by = "classes" if sides is None else "suda"
     sampled = rows.num_rows < t.num_rows
+    used = rows.num_rows
     if sides is None:
         taken = [
             _tuples(side, found, t.quasi)
             for side, found in zip((rows.before, rows.after), rows.frequencies, strict=True)
         ]
         sides = [_shares(*encode_columns(table, t.quasi)) for table in taken]
+        drawn = any(found.num_classes > MOST_TUPLES for found in rows.frequencies)
+        used = MOST_TUPLES if drawn else used
     alone = [None] * len(t.quasi) if sampled else _unique_without(rows, t.quasi)
     found = [
         {"column": name, "before": before, "after": after, "unique_without": others, "by": by}
         for name, before, after, others in zip(t.quasi, *sides, alone, strict=True)
     ]
-    used = [len(table) for table in taken if len(table) == MOST_TUPLES] if by == "classes" else []
-    if sampled or used:
-        found = [one | {"sample": min([*used, rows.num_rows])} for one in found]
+    found = [one | ({"sample": used} if used < t.num_rows else {}) for one in found]
     # In the order of the columns where they contribute the same.
     return sorted(found, key=lambda one: [-(one[side] or 0.0) for side in ("after", "before")])
 
@@ -91,9 +92,7 @@ def _tuples(table: pa.Table, found: Frequencies, columns: list[str]) -> pa.Table
 
 def _shares(codes: np.ndarray, sizes: np.ndarray) -> list[float | None]:
     """Return the share of each column in the number of classes, by its Shapley value."""
-    m = len(codes)
-    exact = m <= MOST_EXACT
-    return _normalised((_exact if exact else _by_orders)(codes, sizes))
+    return _normalised((_exact if len(codes) <= MOST_EXACT else _by_orders)(codes, sizes))
 
 
 def _normalised(parts: Sequence[float]) -> list[float | None]:

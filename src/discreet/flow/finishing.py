@@ -198,14 +198,16 @@ def _unchanged(decided: Decided, original: Frame, treated: Frame) -> dict[str, p
         if name not in coarser | decided.recipe.roles.renamed
         and before.field(name).type != after.field(name).type
         and pa.types.is_string(after.field(name).type)
-        and (
-            not is_text(before.field(name).type) or pa.types.is_dictionary(before.field(name).type)
-        )
+        and not _is_plain_text(before.field(name).type)
     )
     if not names:
         return {}
     same = original.fold_pairs(treated, partial(_same, names), _both, names, names)
     return {name: pa.field(name, _own_type(before.field(name).type, treated)) for name in same}
+
+
+def _is_plain_text(kind: pa.DataType) -> bool:
+    return is_text(kind) and not pa.types.is_dictionary(kind)
 
 
 def _own_type(kind: pa.DataType, treated: Frame) -> pa.DataType:

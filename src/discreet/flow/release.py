@@ -178,12 +178,11 @@ class Release:
             self.check = check_frames(self.finished, self.recipe, evidence, self.original)
         if not self.check.verified:
             raise BrokenPromise(f"the release does not pass its check:\n{self.check.failures}")
-        self._warn_of_weak()
+        self._warn_of_weak(self.check)
 
-    def _warn_of_weak(self) -> None:
+    def _warn_of_weak(self, check: CheckReport) -> None:
         """Put into the log what the check finds weak."""
-        assert self.check is not None
-        found = [f"weak: {one.promise}: {one.detail}" for one in self.check.having("weak")]
+        found = [f"weak: {one.promise}: {one.detail}" for one in check.having("weak")]
         self.log["warnings"] += [said for said in found if said not in self.log["warnings"]]
 
     def assess(self) -> Assessment:
@@ -285,30 +284,14 @@ class Release:
             self.tell("assessing")
             with timed(log, "assess"):
                 assessment = self._assess(released)
-        self.tell("trying what could be changed")
-        with timed(log, "next"):
-            drivers = (assessment.figures or {}).get("drivers")
-            found = next_steps(
-                self.recipe, self.plan, self.original, self.treated, self.finish, drivers
-            )
-        log.update(found)  # type: ignore[typeddict-item]
+        self._try_neighbours(assessment)
         self._save_internal(internal, schema, assessment)
         log["output"] = {"format": formats[0], "rows": rows, "csv_safe": csv_safe}
         log["output"] |= {"formats": formats} if len(formats) > 1 else {}
         log |= {"usage": used} if (used := self.engine.usage()) else {}
         write_json(internal / "log.json", log)
         files = seal.put(part, log["release"])
-        self.tell("checking what was written")
-        with timed(log, "check"):
-            evidence = replace(Evidence.load(internal), original=self.original)
-            same = same_in_all(self.engine, public / name, released, self.recipe, evidence)
-            report = check_frames(released, self.recipe, evidence, self.original, public / name)
-            self.check = replace(report, findings=(*report.findings, *same))
-        if not self.check.verified:
-            raise BrokenPromise(
-                f"the written release does not pass its check:\n{self.check.failures}"
-            )
-        self._warn_of_weak()
+        self.check = self._check_written(public / name, internal, released)
         write_json(internal / "check.json", self.check.to_dict())
         write_json(internal / "log.json", log)
         del files["internal/log.json"]
@@ -333,6 +316,29 @@ class Release:
             write_second(self.treated, added[0], second, second_of(table))
         finish = partial(_guarded, finish) if csv_safe else finish
         return self.engine.write(self.treated, ORDER, LEFT_OUT, finish, table, rows)
+
+    def _try_neighbours(self, assessment: Assessment) -> None:
+        """Put into the log what could be changed next."""
+        self.tell("trying what could be changed")
+        with timed(self.log, "next"):
+            drivers = (assessment.figures or {}).get("drivers")
+            found = next_steps(
+                self.recipe, self.plan, self.original, self.treated, self.finish, drivers
+            )
+        self.log.update(found)  # type: ignore[typeddict-item]
+
+    def _check_written(self, table: Path, internal: Path, released: Frame) -> CheckReport:
+        """Check the files against the evidence beside them, or raise `BrokenPromise`."""
+        self.tell("checking what was written")
+        with timed(self.log, "check"):
+            evidence = replace(Evidence.load(internal), original=self.original)
+            same = same_in_all(self.engine, table, released, self.recipe, evidence)
+            found = check_frames(released, self.recipe, evidence, self.original, table)
+            found = replace(found, findings=(*found.findings, *same))
+        if not found.verified:
+            raise BrokenPromise(f"the written release does not pass its check:\n{found.failures}")
+        self._warn_of_weak(found)
+        return found
 
     def _write_again(self, table: Path, rows: Path, csv_safe: bool) -> None:
         """Write the same rows in another format; their map is written already."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -186,26 +186,20 @@ class _Trial:
                 release = protect(self.table, recipe, "memory")
                 after = release.table
         except BrokenPromise as error:
-            return _not_possible(way, f"its check says: {_broken(error)}")
+            return replace(way, problem=f"its check says: {_broken(error)}")
         except BadInput as error:
-            return _not_possible(way, str(error).splitlines()[0])
+            return replace(way, problem=str(error).splitlines()[0])
         starred = {name: _starred(self.table[name], after[name]) for name in self.keys}
         risk = informed_linkage(
             self.table, after, known=self.keys, drawn=(), queries=min(_QUERIES, len(after))
         )
-        return Tried(
-            way.words,
-            way.steps,
-            way.clear,
-            risk,
-            information_loss(
-                self.table,
-                after,
-                _varying(self.table, self.judged),
-                hierarchies=release.recipe.hierarchies,
-            ),
-            float(np.mean(list(starred.values()))),
-            tuple(name for name, share in starred.items() if share == 1),
+        known = release.recipe.hierarchies
+        return replace(
+            way,
+            risk=risk,
+            loss=information_loss(self.table, after, self.judged, hierarchies=known),
+            starred=float(np.mean(list(starred.values()))),
+            gone=tuple(name for name, share in starred.items() if share == 1),
         )
 
     def levels(self) -> dict[str, int]:
@@ -258,10 +252,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _not_possible(way: Tried, why: str) -> Tried:
-    return Tried(way.words, way.steps, way.clear, problem=why)
-
-
 def _broken(error: BrokenPromise) -> str:
     """Return the first promise that a release breaks, without the evidence."""
     return str(error).splitlines()[1].strip().partition(" (")[0]
@@ -288,7 +278,3 @@ def _starred(before: pa.ChunkedArray, after: pa.ChunkedArray) -> float:
     new = pc.and_(pc.fill_null(hidden, True), before.is_valid())
     present = len(before) - before.null_count
     return (pc.sum(new).as_py() or 0) / max(present, 1)
-
-
-def _varying(table: pa.Table, names: Sequence[str]) -> list[str]:
-    return [name for name in names if pc.count_distinct(table[name]).as_py() > 1]

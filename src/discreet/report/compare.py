@@ -273,8 +273,8 @@ def _side_by_side(releases: list[Facts], family: str) -> Table | None:
 
 def _why_before_differs(releases: Sequence[Facts]) -> str:
     """Say what makes the figures of one original differ: other records, or other columns."""
-    fewer = max(one["rows"] for one in releases)
-    short = [one["name"] for one in releases if one["rows"] < fewer]
+    most = max(one["rows"] for one in releases)
+    short = [one["name"] for one in releases if one["rows"] < most]
     treated = {frozenset(c for step in one["steps"] for c in step["columns"]) for one in releases}
     said = []
     if short:

@@ -276,7 +276,7 @@ def cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
         try:
-            columns[name] = as_kind(table[name], kind)
+            columns[name] = _as_kind(table[name], kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise BadInput(f"{path}: column '{name}' does not hold {kind}: {error}") from None
     return pa.table({name: _short_text(column) for name, column in columns.items()})
@@ -291,11 +291,11 @@ def read_as(text: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     [7, None, 7]
     """
     encoded = text.combine_chunks().dictionary_encode()
-    values = as_kind(pa.chunked_array([encoded.dictionary]), kind)
+    values = _as_kind(pa.chunked_array([encoded.dictionary]), kind)
     return values.take(encoded.indices)
 
 
-def as_kind(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _as_kind(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Cast a column to a type that is no dictionary; raises `pa.ArrowException` where it cannot."""
     own = column.type
     if own == kind:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.engines.frame import in_rows
 from discreet.errors import BadInput
@@ -108,8 +109,10 @@ def _taken(
     weight: str | None,
 ) -> Entry:
     sides, names = _sides(formula, original, protected, there, hierarchies)
-    entry: Entry = {"text": formula.text}
-    results, lost = [], []
+    weights = None
+    if weight is not None and weight not in formula.used:
+        weights = np.nan_to_num(float_values(original[weight], weight))
+    results, weighted, lost = [], [], []
     for side in sides:
         values, known = _values(formula, side)
         used = known & (side.group >= 0)
@@ -117,30 +120,25 @@ def _taken(
         counted = np.zeros(len(original), bool)
         counted[side.row[used]] = True
         lost.append(side.rows - int(np.count_nonzero(counted)))
-    entry["nulls"] = lost
-    weighted = None
-    if weight is not None and weight not in formula.used:
-        w = float_values(original[weight], weight)
-        weighted = []
-        for side in sides:
-            values, known = _values(formula, side)
-            own = side.weight * np.nan_to_num(w[side.row])
-            used = known & (side.group >= 0) & (own > 0)
+        if weights is not None:
+            own = side.weight * weights[side.row]
+            used &= own > 0
             weighted.append(_computed(formula, values, own, side.group, used, len(names)))
+    entry: Entry = {"text": formula.text, "nulls": lost}
     groups = [
         {"group": name, **_pair(results[0][i], results[1][i])}
-        | ({} if weighted is None else {"weighted": _pair(weighted[0][i], weighted[1][i])})
+        | ({"weighted": _pair(weighted[0][i], weighted[1][i])} if weighted else {})
         for i, name in enumerate(names)
         if results[0][i] is not None or results[1][i] is not None
     ]
     if not groups:
         raise BadInput("there is no record that it can be computed from")
     groups.sort(key=lambda one: (-(one["change"] or 0.0), one["group"]))
-    first = {key: value for key, value in groups[0].items() if key != "group"}
-    entry |= first
     if formula.by:
-        entry |= {"group": groups[0]["group"], "groups": groups[:_MOST_LISTED], "of": len(groups)}
-    return entry
+        entry |= {"groups": groups[:_MOST_LISTED], "of": len(groups)}
+    else:
+        del groups[0]["group"]
+    return entry | groups[0]
 
 
 def _pair(before: float | None, after: float | None) -> Entry:
@@ -273,7 +271,7 @@ def _equals(name: str, text: str, sign: str, side: Side, known: np.ndarray) -> n
         if covers.recoded:
             raise BadInput(f"'{name}' was recoded, so that its values cannot be told; use by")
     known &= column.is_valid().to_numpy()
-    same = np.asarray(column.to_numpy() == text)
+    same = pc.fill_null(pc.equal(column, text), False).to_numpy()
     return same if sign == "==" else ~same
 
 
