@@ -93,3 +93,10 @@ def test_an_original_of_the_same_name_that_is_another_table_is_refused(place, ru
     code, _, err = run("assess", "out")
     assert code == 2
     assert err == "discreet: in.csv is not the table that out was made from\n"
+
+
+def test_one_record_is_not_written_as_several(tmp_path, run):
+    (tmp_path / "one.csv").write_text("age\n5\n")
+    code, text, _ = run("risk", tmp_path / "one.csv", "--keys", "age")
+    assert code == 0
+    assert text.startswith("Risk of one.csv as it is, 1 record by age\n")

@@ -95,3 +95,35 @@ def test_blanks_of_local_suppression_too(engine):
     release = discreet.protect(table, recipe(blank, apart, quasi=names), engine=engine)
     assert release.check.ok
     release.close()
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["generalize first", "generalize last"])
+@pytest.mark.parametrize("null", [False, True], ids=["no nulls", "nulls"])
+def test_a_record_that_is_left_out_of_a_group_is_no_dead_end(later, null):
+    """One of a group of five is left out: the other four are blank, which is said, not refused."""
+    ages = [99] + [30] * 12 + [40] * 12
+    heights = [150.0 + 10 * (i // 5) + 0.1 * (i % 5) for i in range(25)]
+    weights = [None if null and i in (6, 12, 18) else h - 100 for i, h in enumerate(heights)]
+    table = pa.table({"age": ages, "height": heights, "weight": weights})
+    leave = {
+        "method": "generalize",
+        "columns": ["age"],
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "hierarchies": {"age": {"kind": "flat"}},
+        "levels": {"age": 0},
+        "suppression_limit": 0.05,
+    }
+    group = {"method": "microaggregation", "columns": ["height", "weight"], "k": 5}
+    steps = [group, leave] if later else [leave, group]
+    roles = {"quasi": ["age", "height", "weight"]}
+    asked = {"seed": SEED, "order_seed": SEED + 1, "roles": roles, "steps": steps}
+    release = discreet.protect(table, asked | {"allow_leaks": ["height", "weight"]})
+    assert release.check.verified
+    assert release.log["suppressed"]["left_out"] == 1
+    rows = [row for row in release.table.to_pylist() if row["age"] is not None]
+    assert len(rows) == 24
+    tuples = Counter((row["height"], row["weight"]) for row in rows)
+    assert tuples.pop((None, None)) == 4
+    assert min(tuples.values()) >= 5
+    (said,) = [f.detail for f in release.check.findings if f.promise.startswith("k = 5 per tuple")]
+    assert said.endswith("the rarest in 5 records; but only 4 records of nulls, which show as well")

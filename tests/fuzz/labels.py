@@ -44,6 +44,9 @@ def covers(
     first, to, last = label.partition(" to ")
     if to and first in domain and last in domain and said in domain:
         return domain.index(first) <= domain.index(said) <= domain.index(last)
+    if spec and spec["kind"] == "auto" and isinstance(value, str) and not set(label) & {"*", "{"}:
+        # Which names a group has is not known from outside; it is not called as another value is.
+        return not to and label not in domain
     hidden = len(label) == len(said) and "*" in label
     return hidden and all(a in ("*", b) for a, b in zip(label, said, strict=True))
 

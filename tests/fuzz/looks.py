@@ -124,10 +124,15 @@ class Look:
         blank = np.all([nulls(self.after[name]) for name in self.after.columns], axis=0)
         if self.left_out is None or blank.sum() <= self.left_out:
             return blank
-        # Others may show nothing: those that had nothing to show, and any that were blanked.
-        had = np.any([~nulls(self.before[name]) for name in self.after.columns], axis=0)
-        rows = sorted(np.flatnonzero(blank), key=lambda row: not had[row])
-        return np.isin(np.arange(len(blank)), rows[: self.left_out])
+        # Others may show nothing: those that had little to show, where blanks are few above all,
+        # and any that were blanked; of these no two of a household, who are counted as one.
+        rare = {c for step in self.steps for c in (*step.get("fixed", ()), *step.get("limit", ()))}
+        lacked = np.sum([nulls(self.before[name]) for name in self.after.columns], axis=0)
+        scarce = sum((nulls(self.before[name]).astype(int) for name in rare), np.zeros(len(blank)))
+        by = self.roles.get("unit") or self.roles.get("household")
+        first = ~self.before[by].duplicated().to_numpy() if by else np.ones(len(blank), bool)
+        rows = np.lexsort([first, lacked, scarce])
+        return np.isin(np.arange(len(blank)), rows[blank[rows]][: self.left_out])
 
     @cached_property
     def suppressing(self) -> list[Step]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from discreet.check.findings import counted
 from discreet.cli import options, show
 from discreet.errors import BadInput
 
@@ -61,7 +62,7 @@ def risk(
     if as_json:
         show.print_json(found.to_dict())
         return
-    head = f"[bold]Risk of {escape(file.name)} as it is[/bold], {found.rows:,} records by"
+    head = f"[bold]Risk of {escape(file.name)} as it is[/bold], {counted(found.rows, 'record')} by"
     show.out.print(f"{head} {escape(', '.join(found.columns))}", soft_wrap=True)
     lines = found.lines(records)
     width = max(len(name) for name, _ in lines)

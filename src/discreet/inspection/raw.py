@@ -14,6 +14,7 @@ from discreet.assessment.facts import Facts
 from discreet.assessment.figures import riskiest
 from discreet.assessment.reasons import drivers
 from discreet.assessment.targets import targets_of
+from discreet.check.findings import counted
 from discreet.engines.choice import choose, open_engine
 from discreet.errors import BadInput, nearest
 from discreet.inspection.encoded import encode_column
@@ -129,7 +130,7 @@ class RawRisk:
     def __str__(self) -> str:
         lines = self.lines()
         width = max(len(name) for name, _ in lines)
-        head = f"{self.rows:,} records by {', '.join(self.columns)}"
+        head = f"{counted(self.rows, 'record')} by {', '.join(self.columns)}"
         return "\n".join([head, *(f"{name:<{width}}  {said}" for name, said in lines)])
 
 
@@ -292,15 +293,15 @@ def _combinations(facts: Facts) -> list[Key]:
         return [key for key in found if key.singled_out][:_KEPT]
     sets: list[tuple[str, ...]] = [(name,) for name in facts.quasi]
     sets += combinations(facts.quasi, 2)
-    counted = {columns: _counted(facts, columns) for columns in sets}
-    pairs = sorted((c for c in sets if len(c) == 2), key=counted.__getitem__, reverse=True)
+    numbers = {columns: _counted(facts, columns) for columns in sets}
+    pairs = sorted((c for c in sets if len(c) == 2), key=numbers.__getitem__, reverse=True)
     for pair in pairs[:_EXTENDED]:
         for third in facts.quasi:
             columns = tuple(name for name in facts.quasi if name in (*pair, third))
-            if columns not in counted:
-                counted[columns] = _counted(facts, columns)
-    ordered = sorted(counted, key=lambda columns: (-counted[columns][0], len(columns)))
-    shares = [(columns, counted[columns][0] / facts.num_rows) for columns in ordered[:_KEPT]]
+            if columns not in numbers:
+                numbers[columns] = _counted(facts, columns)
+    ordered = sorted(numbers, key=lambda columns: (-numbers[columns][0], len(columns)))
+    shares = [(columns, numbers[columns][0] / facts.num_rows) for columns in ordered[:_KEPT]]
     return [Key(columns, share, share) for columns, share in shares if share]
 
 
