@@ -69,7 +69,7 @@ def release(release: Release, assessment: Assessment, written: Path, verbose: bo
     from discreet.check.folders import find_release
     from discreet.report.decision import decision
 
-    decide_by(decision(release.facts(assessment=assessment)))
+    decide_by(decision(release.facts(assessment=assessment)), verbose)
     if verbose:
         _everything(release, assessment)
     *most, last = [str(written), *(path.name for path in tables(release, written)[1:])]
@@ -89,12 +89,12 @@ def tables(release: Any, written: Path) -> list[Path]:
     return found + ([second_of(one) for one in found] if release.recipe.apart else [])
 
 
-def decide_by(found: dict[str, Any]) -> None:
-    """Print the decision page."""
-    from discreet.report.decision import decision_lines
+def decide_by(found: dict[str, Any], verbose: bool = False) -> None:
+    """Print the decision page, and with `verbose` all of it."""
+    from discreet.report.decision import CLOSING, MOST_LINES, decision_lines
 
     colour = {True: "bold green", False: "bold red", None: "bold"}[found["verdict"]["passed"]]
-    for line in decision_lines(found, out.width):
+    for line in decision_lines(found, out.width, None if verbose else MOST_LINES - CLOSING):
         name, text = line[:10], line[10:]
         if name.strip() == "Verdict":
             first, colon, rest = text.partition(":")

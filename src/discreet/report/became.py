@@ -59,7 +59,8 @@ def _column(facts: Facts, log: Facts, name: str) -> dict[str, Any]:
         entry["starred"] = own["starred"]
     recounted = bool(words)
     if entry["blanked"]:
-        words.append(f"blank for {share(entry['blanked'])}")
+        gone = f"blank for {share(entry['blanked'])}"
+        words = [f"removed ({gone})", *words] if entry["blanked"] >= MOST else [*words, gone]
         how.append("some cells blank")
     if not log["changed_cells"].get(name) and not entry["blanked"]:
         words, how = [], []

@@ -34,6 +34,7 @@ _ROOM = [
     for columns, riskiest, warnings in items
 ]
 MOST_RISKY = 10
+_ALL = {"columns": 10_000, "short": False, "riskiest": MOST_RISKY, "warnings": 10_000, "lines": 100}
 _RISKS = {"prosecutor, largest": "largest risk", "marketer, average": "average risk"}
 _MODELS = {
     r"k-anonymity \(k = (\S+)\)": "{0}-anonymity",
@@ -240,15 +241,14 @@ def _cost(facts: Facts, columns: Sequence[Facts]) -> Iterator[dict[str, str]]:
 def _gone(log: Facts, columns: Sequence[Facts]) -> str:
     treated = [one for one in columns if one["column"] in log["changed_cells"]]
     part = sum(map(gone_share, treated)) / max(1, len(treated))
-    said = f"{share(part)} of the released cells are * or blank"
+    said = f"{share(part)} of the released cells became * or blank"
     if worst := most_gone(treated):
         said += f" ({', '.join(f'{name} {share(one)}' for name, one in worst[:3])})"
     records = (log.get("suppressed") or {}).get("records", 0)
     if records:
         said += f"; {counted(records, 'record')} of {log['input']['rows']:,} suppressed"
         gone = log["suppressed"]["left_out"]
-        many = "all" if gone == records else f"{gone:,}"
-        said += f", {many} of them left out" if gone else ""
+        said += " and left out" if gone == records else f", {gone:,} of them left out" * (gone > 0)
     return said
 
 
@@ -318,12 +318,10 @@ def record_words(record: Facts) -> str:
 
 
 def _with_values(names: Sequence[str], values: Facts) -> str:
-    said = [
-        f"{shortened(name)} ({shortened(str(values[name]))})"
-        if values.get(name) is not None
-        else shortened(name)
-        for name in names
-    ]
+    said = []
+    for name in names:
+        value = "blank" if values.get(name) is None else shortened(str(values[name]))
+        said.append(shortened(name) + (f" ({value})" if name in values else ""))
     return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
 
 
@@ -366,9 +364,11 @@ def _change(one: Facts) -> str:
 
 
 def decision_lines(
-    found: Mapping[str, Any], width: int = 100, most: int = MOST_LINES - CLOSING
+    found: Mapping[str, Any], width: int = 100, most: int | None = MOST_LINES - CLOSING
 ) -> list[str]:
     r"""Lay the page out for a terminal, in at most so many lines of at most this width.
+
+    With `most` None all that is known is told.
 
     Examples
     --------
@@ -376,6 +376,8 @@ def decision_lines(
     Verdict   Not judged: no target is stated, and nothing was measured.
     """
     width = max(60, min(width, 120))
+    if most is None:
+        return _laid(found, _ALL, width)
     for room in _ROOM:
         lines = _laid(found, room, width)
         if len(lines) <= most:

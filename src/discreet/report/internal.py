@@ -85,21 +85,28 @@ def internal_report(facts: Facts) -> str:
 
 
 def _first(records: Sequence[Facts]) -> Table | None:
-    """Lay out the riskiest records with what gives them away, without how to look them up."""
-    told = any(record_words(one) for one in records)
+    """Lay out the riskiest records with what gives them away; the same is told once."""
+    alike: dict[tuple[Any, ...], list[Facts]] = {}
+    for one in records:
+        alike.setdefault((record_words(one), one["risk"], one["class"]), []).append(one)
+    told = any(said for said, *_ in alike)
     rows = [
         (
-            f"{one['row']:,}",
-            *([record_words(one) or "–"] if told else []),
-            share(one["risk"]),
-            f"{one['class']:,}",
-            f"{one['class_before']:,}",
+            named([f"{one['row']:,}" for one in those], 4),
+            *([said or "–"] if told else []),
+            share(risk),
+            f"{size:,}",
+            " to ".join(
+                dict.fromkeys(
+                    f"{end(one['class_before'] for one in those):,}" for end in (min, max)
+                )
+            ),
         )
-        for one in records
+        for (said, risk, size), those in alike.items()
     ]
-    reason = ["what gives it away"] if told else []
+    reason = ["what gives them away"] if told else []
     risk = "risk by weight" if any(one.get("weighted") for one in records) else "risk"
-    head = ("row", *reason, risk, "class", "before")
+    head = ("rows", *reason, risk, "class", "before")
     return Table(head, rows, 3) if rows else None
 
 

@@ -164,6 +164,8 @@ def level_words(spec: Mapping[str, Any], level: int, labels: Sequence[str], name
     'in 2 broader groups'
     >>> level_words({"kind": "table", "rows": []}, 1, ["20-29", "30-39"], "age")
     'in 10-year groups'
+    >>> level_words({"kind": "table", "rows": []}, 1, ["2009-11", "2009-12"], "month")
+    'in 2 broader groups'
     """
     kind = spec["kind"]
     widths = spec.get("widths") if kind == "intervals" else None
@@ -178,11 +180,13 @@ def level_words(spec: Mapping[str, Any], level: int, labels: Sequence[str], name
         side = {"right": "last", "left": "first"}[spec.get("side", "right")]
         many = f"{hidden} characters" if hidden > 1 else "character"
         return f"without the {side} {many}"
-    return f"in {len(labels)} broader groups"
+    return f"in {len(labels)} broader group{'s' * (len(labels) != 1)}"
 
 
 def _width(labels: Sequence[str]) -> int | None:
     """Return the width of ranges of whole numbers that all have the same, such as 20-29."""
     ranges = [re.fullmatch(r"(\d+)\s*-\s*(\d+)", label) for label in labels]
     widths = {int(one[2]) - int(one[1]) + 1 for one in ranges if one}
-    return widths.pop() if len(widths) == 1 and all(ranges) else None
+    # 2009-12 is a month.
+    same = len(widths) == 1 and all(ranges) and min(widths) > 0
+    return widths.pop() if same else None
