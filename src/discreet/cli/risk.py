@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from discreet.check.findings import counted
 from discreet.cli import options, show
 from discreet.errors import BadInput
 
@@ -39,6 +38,7 @@ def risk(
     **dialect: str | None,
 ) -> None:
     """Measure the risk of a table as it is, without a release."""
+    from discreet.check.findings import counted
     from discreet.inspection import risk_of
     from discreet.recipe import Recipe
 
