@@ -179,7 +179,7 @@ def test_reasons():
     record = {"row": 7, "risk": 1.0, "class": 1, "class_before": 1}
     assert record_words(record) == ""
     told = record | {"values": {"age": "61", "sex": None}, "unique_on": ["age", "sex"]}
-    assert record_words(told) == "unique on age (61) and sex"
+    assert record_words(told) == "unique on age (61) and sex (blank)"
 
 
 def test_next_steps():
