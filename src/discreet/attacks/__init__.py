@@ -2,3 +2,5 @@
 
 from discreet.attacks._excess import Attack as Attack
 from discreet.attacks._excess import Rate as Rate
+from discreet.attacks.downcoding import Downcoding as Downcoding
+from discreet.attacks.downcoding import downcoding as downcoding
