@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.check.counts import counts
 from discreet.check.evidence import Plan, StepPlan, places
 from discreet.check.replay.anatomy import anatomy
 from discreet.check.replay.generalization import (
@@ -62,6 +63,7 @@ Tally = dict[tuple[Any, ...], Any]
 
 KINDS: dict[str, ColumnReplay] = {
     "clip": clip,
+    "counts": counts,
     "cuts": cuts,
     "multiples": multiples,
     "noise": noise,
