@@ -8,7 +8,7 @@ from datetime import date as Day
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import BadInput, nearest
 from discreet.recipe.wording import say
@@ -24,11 +24,21 @@ Released = Literal[
 ]  # fmt: skip
 # What a column holds, as far as its name and its values tell; see `discreet.check.policy.kinds`.
 Kind = Literal[
-    "names", "addresses", "dates", "telephone numbers", "fax numbers", "e-mail addresses",
+    "names", "addresses", "places", "dates", "telephone numbers", "fax numbers", "e-mail addresses",
     "social security numbers", "medical record numbers", "health plan numbers", "account numbers",
     "licence numbers", "vehicle numbers", "device numbers", "web addresses", "IP addresses",
     "biometric identifiers", "photographs", "unique codes", "free text", "sensitive",
 ]  # fmt: skip
+
+
+def _written(day: Any) -> Any:
+    """Write a day as recipes keep it; TOML has a type for it, and JSON has none."""
+    if isinstance(day, Day):
+        return day.isoformat()[:10]
+    try:
+        return day if day is None else Day.fromisoformat(day).isoformat()
+    except (TypeError, ValueError):
+        raise ValueError(f"must be a day such as 2024-12-31, not {day!r}") from None
 
 
 class Rule(BaseModel):
@@ -194,7 +204,8 @@ class Band(BaseModel):
 class RoundingRule(OfColumns):
     """Numbers are multiples of the base of their band, and beyond have so many digits.
 
-    Those under `hidden_below` are not shown: a cell is null, a star or the text `hidden_as`.
+    Those under `hidden_below` are not shown: a cell is null, a star or the text `hidden_as`; with
+    `zeros`, a 0 may be. The columns are those of the group "counts" where none are named.
     """
 
     rule: Literal["rounding"]
@@ -202,10 +213,11 @@ class RoundingRule(OfColumns):
     digits: Whole | None = None
     hidden_below: float | None = None
     hidden_as: str | None = None
+    zeros: bool = True
 
 
 class HiddenRule(OfColumns):
-    """Counts from one number to another are not shown."""
+    """Counts from one number to another are not shown; columns as for "rounding"."""
 
     rule: Literal["hidden"]
     low: int = 1
@@ -215,8 +227,8 @@ class HiddenRule(OfColumns):
 class DominanceRule(OfColumns):
     """In a cell of a table of sums, the largest contributors do not have too large a share.
 
-    Cells are the combinations of the quasi columns, and `columns` (by default the numeric
-    confidential ones) are added up. `largest` contributors have at most the share `most`; with
+    Cells are the combinations of the quasi columns, and `columns` (by default the group "amounts",
+    or else the numeric confidential ones) are added up. `largest` contributors have at most the share `most`; with
     `within`, nobody comes closer to the largest contribution than this part of it, when the
     second largest subtracts its own.
     """
@@ -297,6 +309,38 @@ AnyRule = Annotated[
     | PromisesRule | ByHandRule,
     Field(discriminator="rule"),
 ]  # fmt: skip
+
+
+class Against(BaseModel):
+    """What a recipe names as its policy, with what the rules need to know beside the release.
+
+    Attributes
+    ----------
+    name : str
+        A shipped policy, or a TOML file.
+    population : str
+        A file with the number of people, in its column `population`, for each combination of its
+        other columns, which are called as in the release and hold the released values.
+    collected : date
+        The last day that the data are about.
+    attacks : str
+        What `discreet attack --json` printed, in a file.
+    groups : dict
+        The columns of the groups that rules name: `{counts = ["patients"]}`.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    population: str | None = None
+    collected: Annotated[str | None, BeforeValidator(_written)] = None
+    attacks: str | None = None
+    groups: dict[str, list[str]] = Field(default_factory=dict)
+
+    @property
+    def last_day(self) -> Day | None:
+        """The last day that the data are about."""
+        return None if self.collected is None else Day.fromisoformat(self.collected)
 
 
 class Policy(BaseModel):
