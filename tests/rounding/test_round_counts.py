@@ -227,3 +227,14 @@ def test_errors_of_the_estimator():
         RoundCounts("drb").fit([[1.0]])
     with pytest.raises(BadInput, match=r"^2\.5, which is not a count"):
         RoundCounts("cms").fit([[1.0]]).transform([[2.5]])
+
+
+def test_a_column_of_which_nothing_is_shown_goes_on_through_other_steps():
+    blank = {"method": "local-suppression", "columns": ["n"], "k": 2, "promise": False}
+    again = {"method": "round-counts", "columns": ["n"], "rule": "acro"}
+    rules = recipe("acro", promise=False)
+    rules["roles"] = {"quasi": ["n"], "rest": "insensitive"}
+    rules["steps"] += [blank, again]
+    release = discreet.protect(pa.table({"n": [1, 2, 3, 4], "x": [5, 6, 7, 8]}), rules)
+    assert release.table["n"].to_pylist() == [None] * 4
+    assert release.check.ok

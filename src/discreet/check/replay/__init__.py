@@ -370,12 +370,15 @@ class Columns(Mapping[str, Any]):
         """Return the numbers as they came in, which know how to round."""
         if name not in self._sources:
             column = self._arrow[name]
-            if self._piece is None:
-                self._sources[name] = numbers(column, name)
-            else:
+            if self._piece is not None:
                 known = self._piece.sources[name]
                 values = numbers_like(column, name, known)
                 self._sources[name] = Numbers(values, known.type, known.decimals, known.scale)
+            elif column.null_count == len(column):
+                # Steps have blanked all of it, so that it has no decimals.
+                self._sources[name] = Numbers(np.full(len(column), np.nan), column.type, None)
+            else:
+                self._sources[name] = numbers(column, name)
         return self._sources[name]
 
     def count(self, step: StepPlan, *what: Any, records: Any) -> None:
