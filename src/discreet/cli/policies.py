@@ -123,5 +123,8 @@ def show_policy(report: PolicyReport | None) -> None:
     show.out.print(table)
     for status, word in (("missed", "Missed"), ("open", "Open")):
         for one in report.having(status):  # type: ignore[arg-type]
-            said = escape(f"{one.says.rstrip('.')}: {one.found}. Next: {one.remedy}.")
+            what = f"{one.says.rstrip('.')}: {one.found}"
+            said = escape(
+                f"{what}; {one.remedy}." if status == "open" else f"{what}. Next: {one.remedy}."
+            )
             show.out.print(f"[{_COLOURS[status]}]{word}:[/] {said}", soft_wrap=True)

@@ -40,7 +40,7 @@ def _written(day: Any) -> Any:
     try:
         return day if day is None else Day.fromisoformat(day).isoformat()
     except (TypeError, ValueError):
-        raise ValueError(f"must be a day such as 2024-12-31, not {day!r}") from None
+        raise ValueError(f"collected must be a day such as 2024-12-31, not {day!r}") from None
 
 
 class Rule(BaseModel):
