@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import options, show
+from discreet.cli import options, policies, show
 from discreet.cli.compare import assess, compare
 from discreet.cli.demo import demo
 from discreet.cli.inspect import inspect
@@ -189,10 +189,17 @@ def check(
     any_key: Annotated[
         bool, typer.Option("--any-key", help="Accept a release that a colleague's key sealed.")
     ] = False,
+    policy: policies.Named = None,
+    population: policies.Population = None,
+    collected: policies.Collected = None,
+    attacks: policies.Attacks = None,
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
-    """Verify what a release promises; exits with 1 if one is broken, or it is not yours."""
+    """Verify what a release promises; exits with 1 if one is broken, or it is not yours.
+
+    With --policy, also whether it keeps the rules of a policy; exits with 1 if one is missed.
+    """
     from discreet.check import CheckReport, check_release
     from discreet.check.folders import find_release
     from discreet.check.signatures import signatures
@@ -206,6 +213,7 @@ def check(
         found = CheckReport(tuple(signatures(table, None, public_key)))
     else:
         rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
+        against = policies.given(rules, policy, population, collected, attacks)
         with show.stages() as tell:
             found = check_release(
                 table,
@@ -216,13 +224,15 @@ def check(
                 memory=memory,
                 dialect=dialect,
                 public_key=public_key,
+                policy=against,
                 tell=tell,
             )
     if as_json:
         show.print_json(found.to_dict())
     else:
         show.check(found)
-    if not found.ok:
+        policies.show_policy(found.policy)
+    if not found.ok or (found.policy is not None and found.policy.status == "missed"):
         raise typer.Exit(1)
     if not any_key and _is_foreign(found):
         said = "was sealed with another key than yours, so anybody could have made it"
@@ -258,5 +268,6 @@ def methods(as_json: options.Json = False) -> None:
         show.methods(rows)
 
 
+app.command(name="policies")(policies.policies)
 for command in (demo, reproduce):
     app.command()(command)

@@ -18,6 +18,8 @@ FOLDER = Path(__file__).with_suffix("")
 Share = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, Field(ge=1)]
 Counted = Literal["records", "population"]
+# A null or star is one more value, or may stand for any value, as sdcMicro counts.
+Nulls = Literal["value", "match"]
 Released = Literal[
     "identifiers", "quasi", "confidential", "insensitive", "pseudonyms", "household", "weight",
     "target", "unit", "row_key",
@@ -38,7 +40,7 @@ def _written(day: Any) -> Any:
     try:
         return day if day is None else Day.fromisoformat(day).isoformat()
     except (TypeError, ValueError):
-        raise ValueError(f"must be a day such as 2024-12-31, not {day!r}") from None
+        raise ValueError(f"collected must be a day such as 2024-12-31, not {day!r}") from None
 
 
 class Rule(BaseModel):
@@ -133,14 +135,11 @@ class AreasRule(OfColumns):
 
 
 class KRule(OfColumns):
-    """Each combination of the quasi columns is shared by at least so many.
-
-    `nulls = "match"`: a null or star may stand for any value, as sdcMicro counts.
-    """
+    """Each combination of the quasi columns is shared by at least so many."""
 
     rule: Literal["k"]
     least: Whole
-    nulls: Literal["value", "match"] = "value"
+    nulls: Nulls = "value"
 
 
 class LRule(OfColumns):
@@ -160,6 +159,7 @@ class RiskRule(OfColumns):
     rule: Literal["largest-risk", "average-risk"]
     most: Share
     counted: Counted = "records"
+    nulls: Nulls = "value"
 
 
 class AtRiskRule(OfColumns):
@@ -169,6 +169,7 @@ class AtRiskRule(OfColumns):
     over: Share
     most: Share = 0.0
     counted: Counted = "records"
+    nulls: Nulls = "value"
 
 
 class CellsRule(OfColumns):
@@ -228,9 +229,9 @@ class DominanceRule(OfColumns):
     """In a cell of a table of sums, the largest contributors do not have too large a share.
 
     Cells are the combinations of the quasi columns, and `columns` (by default the group "amounts",
-    or else the numeric confidential ones) are added up. `largest` contributors have at most the share `most`; with
-    `within`, nobody comes closer to the largest contribution than this part of it, when the
-    second largest subtracts its own.
+    or else the numeric confidential ones) are added up. `largest` contributors have at
+    most the share `most`; with `within`, what is left of a cell without its two largest is at least
+    this part of the largest, so that the second largest cannot come closer to it.
     """
 
     rule: Literal["dominance"]
@@ -336,6 +337,13 @@ class Against(BaseModel):
     collected: Annotated[str | None, BeforeValidator(_written)] = None
     attacks: str | None = None
     groups: dict[str, list[str]] = Field(default_factory=dict)
+
+    def load(self) -> Policy:
+        """Read the policy, and refuse files that are not there."""
+        for path in (self.population, self.attacks):
+            if path is not None and not Path(path).is_file():
+                raise BadInput(f"{path}, which the policy's rules need, does not exist")
+        return Policy.load(self.name)
 
     @property
     def last_day(self) -> Day | None:
