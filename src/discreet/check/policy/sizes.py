@@ -234,7 +234,7 @@ def _smallest_of(case: Case, rule: CellsRule, tables: Sequence[tuple[str, ...]])
         own, numbers, _ = known
         whole = (own.codes >= 0).all(axis=0)
         low = whole & (numbers < rule.least)
-        smallest = float(numbers[whole].min(initial=np.inf))
+        smallest = float(min(numbers[whole], default=np.inf))
         found.append((smallest, table, int(low.sum()), int(own.counts[low].sum())))
     return _worst(found)
 
