@@ -238,3 +238,19 @@ def test_a_column_of_which_nothing_is_shown_goes_on_through_other_steps():
     release = discreet.protect(pa.table({"n": [1, 2, 3, 4], "x": [5, 6, 7, 8]}), rules)
     assert release.table["n"].to_pylist() == [None] * 4
     assert release.check.ok
+
+
+def test_users_are_told_what_a_blank_is(tmp_path):
+    table = pa.table({"n": [3, 27, 1260, 14], "mean": [41.23456, 38.5, 44.98765, 39.0]})
+    rules = {"n": "census-drb", "mean": "census-drb-estimates"}
+    release = discreet.protect(table, recipe(rules, ("n", "mean")))
+    assert release.log["steps"][0]["hidden"] == {"n": 2}
+    assert "small counts become nulls" in release.log["nulls"]["policy"]
+    release.save(tmp_path / "out")
+    codebook = (tmp_path / "out" / "public" / "codebook.md").read_text()
+    assert "n: counts below 15 are left blank" in codebook
+    assert "mean: numbers are rounded to four significant digits" in codebook
+    assert "or a count that its column says is left blank" in codebook
+    page = (tmp_path / "out" / "public" / "report.html").read_text()
+    assert "No record was suppressed. 2 counts in n left blank" in page
+    assert "An empty cell is a missing value, or a count that is left blank" in page

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.method import ColumnMethod, per_column
+from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, one_of
 from discreet.plan import ColumnPlan
 from discreet.table.summary import Summary
@@ -107,13 +108,18 @@ class RoundCounts(ColumnMethod):
 
     rule: CountRule | Mapping[str, CountRule]
 
+    nulls_in_words: ClassVar[str] = "small counts become nulls, and nulls stay nulls"
+
     @property
     def done_in_words(self) -> str:
-        """What the rule does, where one is for all columns."""
-        if self.rule == "census-drb-estimates":
-            return "numbers are rounded to four significant digits"
-        known = _RULES.get(self.rule) if isinstance(self.rule, str) else None
-        return self.in_words if known is None else known.in_words
+        """What the rule does; of several, what each does to its columns."""
+        if isinstance(self.rule, str):
+            return _in_words(self.rule)
+        told = {
+            rule: [c for c, own in self.rule.items() if own == rule] for rule in get_args(CountRule)
+        }
+        said = [f"{', '.join(names)}: {_in_words(rule)}" for rule, names in told.items() if names]
+        return "; ".join(said)
 
     def decide(self, summary: Summary, column: str) -> ColumnPlan:
         """Take the rule, and count what it hides."""
@@ -128,12 +134,39 @@ class RoundCounts(ColumnMethod):
             )
         return {"kind": "counts", "rule": rule, "hidden": hidden}
 
+    def decide_from(
+        self,
+        columns: Sequence[str],
+        counted: Counted,
+        draws: Callable[[str], Draws],
+        rounded: Rounder = as_computed,
+    ) -> Decision:
+        """Decide on each column, and tell how many counts are hidden."""
+        found = super().decide_from(columns, counted, draws, rounded)
+        return replace(found, figures=_hidden(found.plans))
+
+    def _run(self, given: Given) -> Outcome:
+        found = super()._run(given)
+        return replace(found, figures=_hidden(found.plans))
+
     def apply(self, plan: ColumnPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Round, and hide what is small; NaN stays."""
         there = ~np.isnan(values)
         new = np.full(len(values), np.nan)
         new[there] = _by_rule(plan["rule"], values[there], "")
         return new
+
+
+def _hidden(plans: Mapping[str, ColumnPlan]) -> dict[str, Any]:
+    """Return what the log tells: the counts of each column that are left blank."""
+    hidden = {name: plan["hidden"] for name, plan in plans.items() if plan["hidden"]}
+    return {"hidden": hidden} if hidden else {}
+
+
+def _in_words(rule: str) -> str:
+    if rule in _RULES:
+        return _RULES[rule].in_words
+    return "numbers are rounded to four significant digits"
 
 
 def _by_rule(rule: str, values: np.ndarray, where: str) -> np.ndarray:
