@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -30,9 +30,9 @@ def is_opaque(case: Case, name: str) -> bool:
     return not label and bool(OPAQUE.fullmatch(name))
 
 
-def opaque(case: Case) -> str:
+def opaque(case: Case, settled: Sequence[str] = ()) -> str:
     """Name the columns of which nobody can say what they hold; empty where there are none."""
-    names = [name for name in case.names if is_opaque(case, name)]
+    names = [name for name in case.names if is_opaque(case, name) and name not in settled]
     return listed([f"'{name}'" for name in names]) if names else ""
 
 
@@ -93,8 +93,8 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
     if unclear:
         said = "; ".join(f"'{name}' {why}" for name, why in list(unclear.items())[:3])
         return Found("open", f"{what}: {said}", None, "somebody must read it, or drop it")
-    if hidden := opaque(case):
-        needs = f"say what {hidden} hold: rename them, or give them labels"
+    if hidden := opaque(case, case.recipe.roles.not_identifiers):
+        needs = f"say what {hidden} hold: rename them, or list them under not_identifiers"
         return Found("open", f"{what}: names such as these tell nothing", None, needs)
     return Found(
         "kept", f"{what}: none of {len(case.names)} released columns, by names and contents"

@@ -74,15 +74,11 @@ def _numbers(
     """Judge each number of the columns of counts."""
     columns = case.columns(rule, "counts")
     if columns is None:
-        columns = [
-            name
-            for step in case.recipe.steps
-            if step.method == "round-counts"
-            for name in step.columns
-            if name in case.names
-        ]
+        columns = _rounded(case, rule.group or "counts")
         if not columns:
-            needs = "say which columns hold counts or statistics: list them under groups.counts"
+            needs = (
+                f"say which columns they are: list them under groups, as {rule.group or 'counts'}"
+            )
             return Found("open", "nobody has said which columns are meant", None, needs)
     if not columns:
         return Found("kept", "no such column is released")
@@ -105,6 +101,20 @@ def _numbers(
         return Found("kept", f"all of {counted(total, 'cell')} of {listed(columns)}")
     found = f"{cells:,} of {counted(total, 'cell')} of {listed(bad)}: {first} {said}"
     return Found("missed", found, cells, remedy)
+
+
+def _rounded(case: Case, group: str) -> list[str]:
+    """Return the columns that steps round as counts, or as estimates."""
+    if group not in ("counts", "estimates"):
+        return []
+    return [
+        name
+        for step in case.recipe.steps
+        if step.method == "round-counts"
+        and str(step.parameters().get("rule")).endswith("estimates") == (group == "estimates")
+        for name in step.columns
+        if name in case.names
+    ]
 
 
 def _number(text: str) -> float | None:

@@ -234,7 +234,7 @@ def _smallest_of(case: Case, rule: CellsRule, tables: Sequence[tuple[str, ...]])
         own, numbers, _ = known
         whole = (own.codes >= 0).all(axis=0)
         low = whole & (numbers < rule.least)
-        smallest = float(numbers[whole].min(initial=np.inf))
+        smallest = float(numbers[whole].astype(float).min(initial=np.inf))
         found.append((smallest, table, int(low.sum()), int(own.counts[low].sum())))
     return _worst(found)
 
@@ -332,8 +332,8 @@ def households(rule: HouseholdsRule, case: Case) -> Found:
     table, numbers = case.shown.frame.counts(columns, by_value=True, of=home)
     table = pa.table({name: without_stars(table[name]) for name in columns})
     told = (encode_columns(table, columns)[0] >= 0).any(axis=0)
-    low = told & (numbers < rule.least) & (numbers > 0)
-    few, smallest = int(numbers[low].sum()), int(numbers[told & (numbers > 0)].min(initial=0))
+    numbers = numbers[told & (numbers > 0)]
+    few, smallest = int(numbers[numbers < rule.least].sum()), int(min(numbers, default=0))
     over = f"over {listed(columns)}"
     if not few:
         return Found("kept", f"the rarest combination has {counted(smallest, 'household')}, {over}")

@@ -312,7 +312,7 @@ def _code(text: str | None, rule: AreasRule) -> str | None:
     """Return what a cell shows of an area's code; leading zeros come back, masks go."""
     if text is None:
         return None
-    code = text.rstrip("*xX").strip()
+    code = text.rstrip("*xX" if rule.digits else "*").strip()
     if not code:
         return None
     return code.zfill(rule.digits) if rule.digits and code.isdigit() else code
