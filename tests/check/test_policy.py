@@ -200,7 +200,9 @@ def test_tables_of_groups(judge):
     rule = {"rule": "cells", "ways": 2, "least": 6, "groups": ["extremely", "very"]}
     unknown = judge(rule)
     assert unknown.status == "open"
-    assert unknown.remedy == "say which columns are in the groups 'extremely', 'very'"
+    assert unknown.remedy == (
+        "say which columns are in the groups 'extremely', 'very', with --group or in the recipe"
+    )
     # If every table keeps it, those of the groups do, whichever they are.
     assert judge(rule | {"least": 5}).status == "kept"
     groups = {"extremely": ["age"], "very": ["sex", "age"]}
@@ -398,7 +400,10 @@ def test_rounded_counts(judge):
     counts = people(n=["<15", "20", "150", "12340"] * 5)
     unknown = judge(DRB, counts)
     assert unknown.status == "open"
-    assert unknown.remedy == "say which columns they are: list them under groups, as counts"
+    assert (
+        unknown.remedy
+        == "name them: --group 'counts=COLUMN,COLUMN', or groups of the recipe's policy"
+    )
     groups = {"counts": ["n"]}
     assert judge(DRB, counts, groups=groups).status == "kept"
     missed = judge(DRB, people(n=["<15", "25", "150", "12345"] * 5), groups=groups)
@@ -572,3 +577,17 @@ def test_every_shipped_policy_can_be_read_and_judged():
         report = check_release(people(), {"roles": ROLES}, policy=name).policy
         assert len(report.verdicts) == len(policy.rules)
         assert all(one.remedy for one in report.verdicts if one.status != "kept")
+
+
+def test_what_nobody_has_named_is_open(judge):
+    bare = {"rest": "insensitive"}
+    rules = [
+        {"rule": "k", "least": 2},
+        {"rule": "l", "least": 2},
+        {"rule": "cells", "ways": 1, "least": 2},
+        {"rule": "identifying-columns", "most": 3},
+        {"rule": "suppressed", "most": 0.5},
+        {"rule": "roles", "not_released": ["identifiers"]},
+    ]
+    for rule in rules:
+        assert judge(rule, roles=bare).status == "open", rule

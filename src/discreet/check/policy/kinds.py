@@ -8,6 +8,7 @@ from functools import partial
 import pyarrow as pa
 
 from discreet.check.policy.case import Case, Found, listed
+from discreet.check.policy.sizes import no_keys
 from discreet.check.policy.vocabulary import DATED, FORMS, OPAQUE, WORDS
 from discreet.recipe.policies import ColumnsRule, IdentifyingRule, Kind, RolesRule
 from discreet.table import words
@@ -42,6 +43,8 @@ def opaque(case: Case, settled: Sequence[str] = ()) -> str:
 def roles(rule: RolesRule, case: Case) -> Found:
     """Find released columns whose role is not to be released."""
     named, bad = case.recipe.roles.named(), []
+    if not named:
+        return Found("open", "no column has a role", None, "give them roles, in a recipe")
     uses = {getattr(case.recipe.roles, one): one for one in ("weight", "target", "row_key", "unit")}
     for name in case.names:
         role = named.get(name, "insensitive")
@@ -63,6 +66,8 @@ def roles(rule: RolesRule, case: Case) -> Found:
 def identifying(rule: IdentifyingRule, case: Case) -> Found:
     """Count the released quasi columns."""
     quasi = case.quasi
+    if not quasi:
+        return no_keys(case)
     are = "column is" if len(quasi) == 1 else "columns are"
     found = f"{len(quasi)} quasi {are} released, at most {rule.most}"
     if len(quasi) <= rule.most:

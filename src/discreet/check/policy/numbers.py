@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.check.findings import counted
-from discreet.check.policy.case import Case, Found, listed, percent
+from discreet.check.policy.case import Case, Found, listed, naming, percent
 from discreet.check.policy.counting import as_text, without_stars
 from discreet.recipe.policies import DominanceRule, HiddenRule, OfColumns, RoundingRule
 from discreet.table import float_values, kind_of
@@ -76,9 +76,7 @@ def _numbers(
     if columns is None:
         columns = _rounded(case, rule.group or "counts")
         if not columns:
-            needs = (
-                f"say which columns they are: list them under groups, as {rule.group or 'counts'}"
-            )
+            needs = naming(rule.group or "counts")
             return Found("open", "nobody has said which columns are meant", None, needs)
     if not columns:
         return Found("kept", "no such column is released")
@@ -137,7 +135,7 @@ def dominance(rule: DominanceRule, case: Case) -> Found:
         columns = numeric
     keys = [name for name in case.quasi if name not in columns]
     if not columns:
-        needs = "say which columns are added up: list them under groups.amounts"
+        needs = naming(rule.group or "amounts")
         return Found("open", "nobody has said which columns are meant", None, needs)
     found = [(name, *_dominated(rule, case, keys, name)) for name in columns]
     bad = [one for one in found if one[1]]
