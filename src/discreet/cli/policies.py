@@ -27,6 +27,10 @@ Population = Annotated[
 Collected = Annotated[
     str | None, typer.Option(help="Last day that the data are about, such as 2024-12-31.")
 ]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", help="Columns of a group that rules name, as counts=patients,deaths."),
+]
 Attacks = Annotated[Path | None, typer.Option(help="What `discreet attack --json` printed.")]
 _COLOURS = {"kept": "green", "missed": "bold red", "open": "yellow"}
 
@@ -37,6 +41,7 @@ def given(
     population: Path | None,
     collected: str | None,
     attacks: Path | None,
+    groups: list[str] | None,
 ) -> Against | None:
     """Return the policy that the options name, or else the recipe's, with what else they give."""
     from pydantic import ValidationError
@@ -45,12 +50,17 @@ def given(
     from discreet.recipe.wording import say
 
     own = recipe.against
-    found = {"population": population and str(population), "collected": collected}
-    found |= {"attacks": attacks and str(attacks)}
+    found = {
+        "population": population and str(population),
+        "collected": collected,
+        "attacks": attacks and str(attacks),
+        "groups": dict(map(_group, groups)) if groups else None,
+    }
     more = {key: value for key, value in found.items() if value is not None}
     if policy is None and own is None:
         if more:
-            raise BadInput(f"--{next(iter(more))} is for the rules of a policy; give --policy, too")
+            option = next(iter(more)).replace("groups", "group")
+            raise BadInput(f"--{option} is for the rules of a policy; give --policy, too")
         return None
     if policy is None and not more:
         return None
@@ -60,6 +70,13 @@ def given(
         return Against.model_validate(content)
     except ValidationError as error:
         raise BadInput(f"the policy's options: {say(error, Against)}") from None
+
+
+def _group(text: str) -> tuple[str, list[str]]:
+    name, mark, columns = text.partition("=")
+    if not mark or not name.strip():
+        raise BadInput(f"--group takes a name and columns, as counts=patients,deaths, not '{text}'")
+    return name.strip(), [one.strip() for one in columns.split(",") if one.strip()]
 
 
 def policies(

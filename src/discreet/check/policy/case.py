@@ -165,6 +165,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
+def naming(group: str) -> str:
+    """Say how the columns of a group are named.
+
+    Examples
+    --------
+    >>> naming("counts")
+    "name them: --group 'counts=COLUMN,COLUMN', or groups of the recipe's policy"
+    """
+    return f"name them: --group '{group}=COLUMN,COLUMN', or groups of the recipe's policy"
+
+
 def listed(names: Sequence[str], most: int = 5) -> str:
     """List some names, and how many more there are.
 

@@ -21,11 +21,6 @@ from discreet.table.cells import plain
 from discreet.table.classes import classes_of, encode_columns, first_rows
 from discreet.table.labels import STAR
 
-NO_PEOPLE = (
-    "it is about people in the population: give --population FILE, or the column of sampling "
-    "weights the role weight"
-)
-
 
 @dataclass(frozen=True)
 class Classes:
@@ -192,6 +187,15 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         if pc.all(pc.equal(pc.floor(values), values)).as_py() is not False:
             column = column.cast(pa.int64(), safe=False)
     return column.cast(pa.string())
+
+
+def needs_people(case: Case) -> str:
+    """Say what it takes to count people in the population."""
+    weight = case.recipe.roles.weight
+    by_weight = "give the column of sampling weights the role weight"
+    if weight is not None:
+        by_weight = f"the internal folder and --original, which has the weights '{weight}'"
+    return f"it is about people in the population: give --population FILE, or {by_weight}"
 
 
 def risk_by_people(found: Classes, in_population: np.ndarray, by_weights: bool) -> np.ndarray:

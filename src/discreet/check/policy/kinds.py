@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
 
 from discreet.check.policy.case import Case, Found, listed
+from discreet.check.policy.sizes import no_keys
 from discreet.check.policy.vocabulary import DATED, FORMS, OPAQUE, WORDS
 from discreet.recipe.policies import ColumnsRule, IdentifyingRule, Kind, RolesRule
 from discreet.table import words
@@ -30,9 +31,9 @@ def is_opaque(case: Case, name: str) -> bool:
     return not label and bool(OPAQUE.fullmatch(name))
 
 
-def opaque(case: Case) -> str:
+def opaque(case: Case, settled: Sequence[str] = ()) -> str:
     """Name the columns of which nobody can say what they hold; empty where there are none."""
-    names = [name for name in case.names if is_opaque(case, name)]
+    names = [name for name in case.names if is_opaque(case, name) and name not in settled]
     return listed([f"'{name}'" for name in names]) if names else ""
 
 
@@ -42,6 +43,8 @@ def opaque(case: Case) -> str:
 def roles(rule: RolesRule, case: Case) -> Found:
     """Find released columns whose role is not to be released."""
     named, bad = case.recipe.roles.named(), []
+    if not named:
+        return Found("open", "no column has a role", None, "give them roles, in a recipe")
     uses = {getattr(case.recipe.roles, one): one for one in ("weight", "target", "row_key", "unit")}
     for name in case.names:
         role = named.get(name, "insensitive")
@@ -63,6 +66,8 @@ def roles(rule: RolesRule, case: Case) -> Found:
 def identifying(rule: IdentifyingRule, case: Case) -> Found:
     """Count the released quasi columns."""
     quasi = case.quasi
+    if not quasi:
+        return no_keys(case)
     are = "column is" if len(quasi) == 1 else "columns are"
     found = f"{len(quasi)} quasi {are} released, at most {rule.most}"
     if len(quasi) <= rule.most:
@@ -93,8 +98,8 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
     if unclear:
         said = "; ".join(f"'{name}' {why}" for name, why in list(unclear.items())[:3])
         return Found("open", f"{what}: {said}", None, "somebody must read it, or drop it")
-    if hidden := opaque(case):
-        needs = f"say what {hidden} hold: rename them, or give them labels"
+    if hidden := opaque(case, case.recipe.roles.not_identifiers):
+        needs = f"say what {hidden} hold: rename them, or list them under not_identifiers"
         return Found("open", f"{what}: names such as these tell nothing", None, needs)
     return Found(
         "kept", f"{what}: none of {len(case.names)} released columns, by names and contents"

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.check.findings import counted
-from discreet.check.policy.case import Case, Found, listed, percent
+from discreet.check.policy.case import Case, Found, listed, naming, percent
 from discreet.check.policy.counting import as_text, without_stars
 from discreet.recipe.policies import DominanceRule, HiddenRule, OfColumns, RoundingRule
 from discreet.table import float_values, kind_of
@@ -74,15 +74,9 @@ def _numbers(
     """Judge each number of the columns of counts."""
     columns = case.columns(rule, "counts")
     if columns is None:
-        columns = [
-            name
-            for step in case.recipe.steps
-            if step.method == "round-counts"
-            for name in step.columns
-            if name in case.names
-        ]
+        columns = _rounded(case, rule.group or "counts")
         if not columns:
-            needs = "say which columns hold counts or statistics: list them under groups.counts"
+            needs = naming(rule.group or "counts")
             return Found("open", "nobody has said which columns are meant", None, needs)
     if not columns:
         return Found("kept", "no such column is released")
@@ -107,6 +101,20 @@ def _numbers(
     return Found("missed", found, cells, remedy)
 
 
+def _rounded(case: Case, group: str) -> list[str]:
+    """Return the columns that steps round as counts, or as estimates."""
+    if group not in ("counts", "estimates"):
+        return []
+    return [
+        name
+        for step in case.recipe.steps
+        if step.method == "round-counts"
+        and str(step.parameters().get("rule")).endswith("estimates") == (group == "estimates")
+        for name in step.columns
+        if name in case.names
+    ]
+
+
 def _number(text: str) -> float | None:
     try:
         found = float(text.replace(",", ""))
@@ -127,7 +135,7 @@ def dominance(rule: DominanceRule, case: Case) -> Found:
         columns = numeric
     keys = [name for name in case.quasi if name not in columns]
     if not columns:
-        needs = "say which columns are added up: list them under groups.amounts"
+        needs = naming(rule.group or "amounts")
         return Found("open", "nobody has said which columns are meant", None, needs)
     found = [(name, *_dominated(rule, case, keys, name)) for name in columns]
     bad = [one for one in found if one[1]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, counted
 from discreet.check.leaks import NOTHING
@@ -84,13 +86,14 @@ def attack(rule: AttackRule, case: Case) -> Found:
     if case.attacks is None:
         needs = "measure it with `discreet attack ... --json`, and give the file with --attacks"
         return Found("open", f"{rule.attack} was not measured", None, needs)
-    known = {_plain(one["name"]): one for one in case.attacks}
-    one = known.get(_plain(rule.attack))
-    if one is None:
-        needs = f"measure it, too; the file has none of this name; {nearest(rule.attack, known)}"
+    known = [one for one in case.attacks if _plain(one["name"]) == _plain(rule.attack)]
+    if not known:
+        names = dict.fromkeys(one["name"] for one in case.attacks)
+        needs = f"measure it, too; the file has none of this name; {nearest(rule.attack, names)}"
         return Found("open", f"{rule.attack} was not measured", None, needs)
-    excess, upper = float(one["excess"]), float(one["interval"][1])
-    figure = excess if rule.figure == "excess" else upper
+    # Of one on several columns, the worst counts.
+    one = max(known, key=lambda one: _figure(rule, one))
+    excess, upper, figure = float(one["excess"]), float(one["interval"][1]), _figure(rule, one)
     baseline = str(one.get("against") or "guess")
     found = (
         f"{rule.attack} succeeds {percent(excess)} more often than the {baseline}, "
@@ -103,6 +106,10 @@ def attack(rule: AttackRule, case: Case) -> Found:
     if excess <= rule.most:
         return Found("missed", found, None, "repeat it with more --queries: the estimate is below")
     return Found("missed", found, None, "treat the columns that the attack uses more strongly")
+
+
+def _figure(rule: AttackRule, one: Mapping[str, Any]) -> float:
+    return float(one["excess"] if rule.figure == "excess" else one["interval"][1])
 
 
 def _plain(name: str) -> str:

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, counted
 from discreet.check.policy.case import Case, Found, listed, percent
 from discreet.check.policy.counting import (
-    NO_PEOPLE,
     Classes,
     classes,
+    needs_people,
     people,
     risk_by_people,
     without_stars,
@@ -31,16 +31,23 @@ from discreet.recipe.policies import (
 )
 from discreet.table.classes import classes_of, encode_columns
 
-NO_KEYS = "no quasi column is released"
 # Figures are computed in floating point, and bounds are written in decimals.
 _ROUNDING = 1e-12
+
+
+def no_keys(case: Case) -> Found:
+    """Judge a release without quasi columns, which may only not be named."""
+    if case.recipe.roles.quasi:
+        return Found("kept", "no quasi column is released")
+    needs = "say which columns could identify someone together: the role quasi in a recipe"
+    return Found("open", "no quasi column is named", None, needs)
 
 
 def k(rule: KRule, case: Case) -> Found:
     """Find the smallest class of the quasi columns."""
     columns = case.keys(rule)
     if not columns:
-        return Found("kept", NO_KEYS)
+        return no_keys(case)
     own, noun = classes(case, columns), case.shown.noun
     sizes = own.matched() if rule.nulls == "match" else own.counts
     low = own.told & (sizes < rule.least)
@@ -70,8 +77,11 @@ def l_diversity(rule: LRule, case: Case) -> Found:
     columns = case.columns(rule, "confidential")
     columns = case.confidential if columns is None else columns
     keys = [name for name in case.quasi if name not in columns]
-    if not columns:
+    if not columns and case.recipe.roles.confidential:
         return Found("kept", "no confidential column is released")
+    if not columns:
+        needs = "say which columns nobody should learn: the role confidential in a recipe"
+        return Found("open", "no confidential column is named", None, needs)
     poorest, bad, where = math.inf, 0, columns[0]
     for name in columns:
         least, records = _fewest(case, keys, name, rule.least)
@@ -158,7 +168,7 @@ def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
     assert callable(judge)
     columns = case.keys(rule)
     if not columns:
-        return Found("kept", NO_KEYS)
+        return no_keys(case)
     if rule.counted == "population":
         known = people(case, columns)
         if known is not None:
@@ -173,7 +183,7 @@ def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
         return Found("open", f"{found.found}, not {case.recipe.counted_as}", None, NEEDS_ORIGINAL)
     if rule.counted == "population" and found.status == "missed":
         # In the population there are more of each, so that what holds of the sample holds of it.
-        return Found("open", found.found, found.records, NO_PEOPLE)
+        return Found("open", found.found, found.records, needs_people(case))
     return found
 
 
@@ -205,6 +215,8 @@ def cells(rule: CellsRule, case: Case) -> Found:
     columns = case.keys(rule)
     tables, known = _tables(rule, case, columns)
     used = list(dict.fromkeys(one for table in tables for one in table))
+    if not columns and rule.groups is None:
+        return no_keys(case)
     if not tables:
         return Found("kept", f"there is no table of {counted(rule.ways, 'quasi column')}")
     by_people = people(case, used) if rule.counted == "population" else None
@@ -213,13 +225,13 @@ def cells(rule: CellsRule, case: Case) -> Found:
         noun, what = "people", f" {how}"
         if "table" in how:
             found = _smallest_of(case, rule, tables)
-            return _cells_found(rule, tables, found, noun, what, known, True)
+            return _cells_found(rule, case, tables, found, noun, what, known, True)
     else:
         own, noun, what = classes(case, used), case.shown.noun, ""
         numbers = own.counts
     found = _smallest(own, numbers, tables, used, rule.least)
     enough = rule.counted == "records" or by_people is not None
-    return _cells_found(rule, tables, found, noun, what, known, enough)
+    return _cells_found(rule, case, tables, found, noun, what, known, enough)
 
 
 _Smallest = tuple[float, tuple[str, ...], int, int]
@@ -264,6 +276,7 @@ def _worst(found: Sequence[_Smallest]) -> _Smallest:
 
 def _cells_found(
     rule: CellsRule,
+    case: Case,
     tables: Sequence[tuple[str, ...]],
     smallest: _Smallest,
     noun: str,
@@ -283,10 +296,11 @@ def _cells_found(
         f"{rule.least:,} {noun}, in one table up to {records:,} records; {where}"
     )
     if not enough:
-        return Found("open", found, records, NO_PEOPLE)
+        return Found("open", found, records, needs_people(case))
     if not known:
         names = listed([f"'{name}'" for name in rule.groups or ()])
-        return Found("open", found, records, f"say which columns are in the groups {names}")
+        needs = f"say which columns are in the groups {names}, with --group or in the recipe"
+        return Found("open", found, records, needs)
     remedy = f"recode {' or '.join(table)} to fewer values, or suppress the rare ones"
     return Found("missed", found, records, remedy)
 
@@ -332,8 +346,8 @@ def households(rule: HouseholdsRule, case: Case) -> Found:
     table, numbers = case.shown.frame.counts(columns, by_value=True, of=home)
     table = pa.table({name: without_stars(table[name]) for name in columns})
     told = (encode_columns(table, columns)[0] >= 0).any(axis=0)
-    low = told & (numbers < rule.least) & (numbers > 0)
-    few, smallest = int(numbers[low].sum()), int(numbers[told & (numbers > 0)].min(initial=0))
+    numbers = numbers[told & (numbers > 0)]
+    few, smallest = int(numbers[numbers < rule.least].sum()), int(min(numbers, default=0))
     over = f"over {listed(columns)}"
     if not few:
         return Found("kept", f"the rarest combination has {counted(smallest, 'household')}, {over}")
@@ -362,7 +376,7 @@ def suppressed(rule: SuppressedRule, case: Case) -> Found:
     """Find the share of the cells that are suppressed."""
     columns = case.keys(rule)
     if not columns:
-        return Found("kept", NO_KEYS)
+        return no_keys(case)
     blank, evidence = {name: _blank(case, name) for name in columns}, case.evidence
     rows = case.shown.frame.num_rows
     if evidence is not None:

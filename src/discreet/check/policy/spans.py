@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet.check.findings import counted
 from discreet.check.policy.case import Case, Found, listed
-from discreet.check.policy.counting import NO_PEOPLE, as_text, weighed, without_stars
+from discreet.check.policy.counting import as_text, needs_people, weighed, without_stars
 from discreet.check.policy.kinds import called, is_date, opaque
 from discreet.check.policy.vocabulary import AGES, AREAS, BIRTHS, POSTCODES
 from discreet.recipe.policies import AgesRule, AreasRule, DatesRule
@@ -205,7 +205,7 @@ def ages(rule: AgesRule, case: Case) -> Found:
         needs = "write ages as 42, 40-44, [40, 45) or >=90, and give --collected for births"
         return Found("open", "; ".join(unclear[:3]), None, needs)
     if not columns and not births and named is None and (hidden := opaque(case)):
-        needs = f"say what {hidden} hold: rename them, or list the ages under groups.ages"
+        needs = f"say what {hidden} hold: rename them, or --group ages=COLUMN"
         return Found("open", "no column is called an age", None, needs)
     return Found("kept", "; ".join(checked) or "no released column is called an age or a birth")
 
@@ -259,7 +259,7 @@ def areas(rule: AreasRule, case: Case) -> Found:
     columns = _called(case, POSTCODES if rule.digits else AREAS) if named is None else named
     if not columns:
         if named is None and (hidden := opaque(case)):
-            needs = f"say what {hidden} hold: rename them, or list the areas under groups.areas"
+            needs = f"say what {hidden} hold: rename them, or --group areas=COLUMN"
             return Found("open", "no column is called like an area", None, needs)
         return Found("kept", "no released column is called like an area")
     found = [_area(rule, case, name) for name in columns]
@@ -288,7 +288,7 @@ def _area(rule: AreasRule, case: Case, name: str) -> Found:
     known = _inhabitants(rule, case, name, codes)
     if known is None:
         fewest = f"'{name}' has {counted(sum(shown), 'area')}"
-        return Found("open", fewest, None, f"how many people live in each? {NO_PEOPLE}")
+        return Found("open", fewest, None, f"how many people live in each? {needs_people(case)}")
     people, how = known
     unknown = [code for code, n, there in zip(codes, people, shown, strict=True) if there and n < 0]
     low = np.array([there and 0 <= n < rule.least for n, there in zip(people, shown, strict=True)])
@@ -312,7 +312,7 @@ def _code(text: str | None, rule: AreasRule) -> str | None:
     """Return what a cell shows of an area's code; leading zeros come back, masks go."""
     if text is None:
         return None
-    code = text.rstrip("*xX").strip()
+    code = text.rstrip("*xX" if rule.digits else "*").strip()
     if not code:
         return None
     return code.zfill(rule.digits) if rule.digits and code.isdigit() else code

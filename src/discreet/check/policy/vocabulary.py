@@ -29,7 +29,7 @@ DATED = BIRTHS | _words("date dates datum fecha day admission discharge death di
 WORDS: dict[Kind, frozenset[str]] = {
     "names": words.NAMES,
     "addresses": _words("address adresse direccion indirizzo street strasse calle rue"),
-    "places": _PLACES | POSTCODES,
+    "places": _PLACES,
     "telephone numbers": _words("phone telephone tel telefon telefono mobile cell"),
     "fax numbers": _words("fax telefax"),
     "e-mail addresses": _words("email emails mail"),
