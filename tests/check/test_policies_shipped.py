@@ -69,7 +69,7 @@ def with_column(name: str, cells: list[Any], **roles: Any) -> Trial:
 PLAIN = Trial({"sex": ["f", "m"] * 3, "score": [3, 4, 4, 3, 3, 4]})
 TEXT = "asked me to call her sister in the afternoon, which I did"
 IDENTIFIED = Trial({"sex": ["f", "m"] * 3, "person": list("abcdef")}, {"identifiers": ["person"]})
-ROLES = PLAIN, IDENTIFIED
+ROLES = Trial(PLAIN.table, {"insensitive": ["sex", "score"]}), IDENTIFIED
 
 
 def of_people(numbers: int, *names: str, groups: Mapping[str, list[str]] | None = None) -> Trial:
@@ -314,3 +314,18 @@ def test_every_figure_has_its_source_and_date(name):
         assert rule.date is not None
         assert rule.date.year >= 1996
         assert rule.says.endswith(".")
+
+
+def test_a_step_with_a_rule_for_each_column_tells_counts_from_estimates():
+    table = pa.table({"n": [3, 27, 1_260], "mean": [41.23456, 38.5, 44.98765]})
+    rules = {"n": "census-drb", "mean": "census-drb-estimates"}
+    steps = [{"method": "round-counts", "columns": ["n", "mean"], "rule": rules}]
+    release = discreet.protect(table, {"roles": {"rest": "insensitive"}, "steps": steps})
+    found = check_release(release.table, release.recipe, policy="census-drb").policy
+    assert [one.status for one in found.verdicts] == ["kept", "kept"]
+    assert [one.found for one in found.verdicts] == [
+        "all of 3 cells of n",
+        "all of 3 cells of mean",
+    ]
+    # Nobody has said which are degrees of freedom, and counts are none.
+    assert check_release(release.table, release.recipe, policy="acro").policy.verdicts[3].status == "open"  # fmt: skip

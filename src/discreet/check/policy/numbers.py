@@ -13,6 +13,7 @@ from discreet.check.findings import counted
 from discreet.check.policy.case import Case, Found, listed, naming, percent
 from discreet.check.policy.counting import as_text, without_stars
 from discreet.recipe.policies import DominanceRule, HiddenRule, OfColumns, RoundingRule
+from discreet.recipe.recipe import Step
 from discreet.table import float_values, kind_of
 from discreet.table.classes import classes_of, encode_columns
 
@@ -109,10 +110,14 @@ def _rounded(case: Case, group: str) -> list[str]:
         name
         for step in case.recipe.steps
         if step.method == "round-counts"
-        and str(step.parameters().get("rule")).endswith("estimates") == (group == "estimates")
         for name in step.columns
-        if name in case.names
+        if name in case.names and _rounds_estimates(step, name) == (group == "estimates")
     ]
+
+
+def _rounds_estimates(step: Step, name: str) -> bool:
+    rule = step.parameters()["rule"]
+    return str(rule if isinstance(rule, str) else rule[name]).endswith("estimates")
 
 
 def _number(text: str) -> float | None:
