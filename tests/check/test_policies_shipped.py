@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -213,7 +214,14 @@ def test_a_release_keeps_it_and_another_just_misses_it(policy, number, tmp_path)
     assert missed.status == "missed", missed
     assert missed.found != kept.found
     assert missed.remedy
-    assert missed.records or missed.rule == "old"
+    of_columns = missed.rule in ("old", "roles", "identifying-columns")
+    assert of_columns or f"{missed.records:,}" in missed.found
+    rule = Policy.load(policy).rules[number - 1]
+    for bound in ("least", "together_from", "high"):
+        if getattr(rule, bound, None):
+            assert f"{getattr(rule, bound):,}" in missed.found
+    if getattr(rule, "most", None):
+        assert re.search(rf"\b{rule.most * (1 if rule.most > 1 else 100):.3g}\b", missed.found)
 
 
 @pytest.mark.parametrize(("policy", "number"), sorted(BY_HAND))
