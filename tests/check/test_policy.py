@@ -587,7 +587,10 @@ def test_what_nobody_has_named_is_open(judge):
         {"rule": "cells", "ways": 1, "least": 2},
         {"rule": "identifying-columns", "most": 3},
         {"rule": "suppressed", "most": 0.5},
-        {"rule": "roles", "not_released": ["identifiers"]},
     ]
     for rule in rules:
         assert judge(rule, roles=bare).status == "open", rule
+    roles = {"rule": "roles", "not_released": ["identifiers"]}
+    assert judge(roles, roles={}).status == "open"
+    # Somebody has said that all of it is.
+    assert judge(roles, roles=bare).status == "kept"

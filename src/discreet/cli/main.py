@@ -204,7 +204,7 @@ def check(
     from discreet.check import CheckReport, check_release
     from discreet.check.folders import find_release
     from discreet.check.signatures import signatures
-    from discreet.recipe import Recipe
+    from discreet.recipe import Recipe, Roles
 
     table, internal = find_release(release)
     known = internal.is_dir()
@@ -215,9 +215,8 @@ def check(
         found = CheckReport(tuple(signatures(table, None, public_key)))
     else:
         # Rules of results, such as tables of counts, need no recipe.
-        bare_recipe = Recipe.from_dict({"roles": {"rest": "insensitive"}})
         path = recipe if recipe is not None else internal / "recipe.toml"
-        rules = bare_recipe if bare else Recipe.load(path)
+        rules = Recipe(roles=Roles()) if bare else Recipe.load(path)
         against = policies.given(rules, policy, population, collected, attacks, group)
         with show.stages() as tell:
             found = check_release(
@@ -232,10 +231,12 @@ def check(
                 policy=against,
                 tell=tell,
             )
+        if bare:
+            found = CheckReport((), policy=found.policy)
     if as_json:
         show.print_json(found.to_dict())
     else:
-        if not bare or policy is None:
+        if found.findings:
             show.check(found)
         policies.show_policy(found.policy)
     if not found.ok or (found.policy is not None and found.policy.status == "missed"):

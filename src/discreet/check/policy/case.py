@@ -77,6 +77,12 @@ class Case:
         """The released confidential columns."""
         return [name for name in self.recipe.roles.confidential if name in self.names]
 
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody has said what any column is."""
+        roles = self.recipe.roles
+        return not roles.named() and roles.rest is None
+
     def group(self, name: str) -> list[str] | None:
         """Return the released columns of a group; None where nobody has named them."""
         groups = self.policy.groups | self.against.groups

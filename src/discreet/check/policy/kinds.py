@@ -43,7 +43,7 @@ def opaque(case: Case, settled: Sequence[str] = ()) -> str:
 def roles(rule: RolesRule, case: Case) -> Found:
     """Find released columns whose role is not to be released."""
     named, bad = case.recipe.roles.named(), []
-    if not named:
+    if case.unknown:
         return Found("open", "no column has a role", None, "give them roles, in a recipe")
     uses = {getattr(case.recipe.roles, one): one for one in ("weight", "target", "row_key", "unit")}
     for name in case.names:
