@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -310,6 +311,13 @@ def test_the_step_does_what_the_policy_asks_for(policy, rule):
     raw = check_release(table, release.recipe, policy=policy)
     assert raw.policy.verdicts[0].status == "missed"
     assert rule in raw.policy.verdicts[0].remedy
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_policy_is_in_the_docs_with_its_date(name):
+    docs = Path(__file__).parents[2] / "docs" / "policies.md"
+    (row,) = [line for line in docs.read_text().splitlines() if f"`{name}`" in line.split(" | ")[0]]
+    assert str(Policy.load(name).date.year) in row or "the same" in row
 
 
 @pytest.mark.parametrize("name", NAMES)
