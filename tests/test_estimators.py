@@ -30,6 +30,7 @@ from discreet.rounding import (
     EqualWidth,
     KMeans,
     Resampling,
+    RoundCounts,
 )
 from discreet.suppression import LocalSuppression
 
@@ -48,6 +49,7 @@ EXAMPLES = [
     Resampling(n_points=2, random_state=0),
     MDLP(),
     ChiMerge(),
+    RoundCounts("census-drb-estimates"),
     TopBottom(upper=1),
 ]
 # Those that draw for each row.

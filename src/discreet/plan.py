@@ -50,6 +50,9 @@ class ColumnPlan(TypedDict, total=False):
     rounding: str
     ends: str
     multiples: np.ndarray
+    # `counts`: the rule that they are rounded by, and the number of cells that it hides.
+    rule: str
+    hidden: int
     # `clip`: bounds, and the number of values beyond them; `porop` has the range that it keeps.
     lower: float | None
     upper: float | None

@@ -24,6 +24,7 @@ STEPS = {
     "shuffle": {},
     "top-bottom": {"lower": -1.0, "upper": 1.5, "promise": False},
     "oma": {"k": 3, "promise": False},
+    "round-counts": {"rule": "census-drb-estimates", "promise": False},
     "base": {"base": 0.1, "promise": False},
     "microaggregation": {"k": 3, "promise": False},
 }

@@ -36,6 +36,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "chimerge": {"min_count": 3},
     "mdlp": {"min_count": 3},
     "base": {"base": 5.0},
+    "round-counts": {"rule": "census-drb"},
     "oma": {"k": 4},
     "mdav": {"k": 4},
     "vmdav": {"k": 4},

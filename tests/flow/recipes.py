@@ -100,6 +100,8 @@ RECIPES: dict[str, Recipe] = {
         confidential=["age"],
         target="household_size",
     ),
+    "round-counts": rounding("round-counts", "age", rule="census-drb"),
+    "round-counts of estimates": rounding("round-counts", rule="census-drb-estimates"),
     "top-bottom": rounding("top-bottom", upper=80_000),
     "noise": rounding("noise", "income", "assets", "hours", scale=0.1),
     "correlated noise": rounding("noise", "income", "assets", kind="correlated"),

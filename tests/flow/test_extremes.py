@@ -32,6 +32,7 @@ WAYS = {
     "pram": {"retention": 0.8},
     "rank-swap": {"p": 15},
     "resampling": {"n_points": 4, "min_count": 3},
+    "round-counts": {"rule": "census-drb-estimates"},
     "shuffle": {},
     "top-bottom": {"upper": 1e299},
     "vmdav": {"k": 3},

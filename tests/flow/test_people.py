@@ -149,6 +149,7 @@ PARAMETERS = {
         match_ranks=[False, True],
     ),
     "pram": _choices(retention=[0.8], invariant=[True, False]),
+    "round-counts": _choices(rule=["cms", "census-drb-estimates"]),
     "rank-swap": _choices(p=[10.0, 30.0]),
     "shuffle": _choices(together=[True, False]),
     "top-bottom": _choices(lower=[5], upper=[80, 500]),

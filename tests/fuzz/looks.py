@@ -17,6 +17,9 @@ GROUPING = "anatomy"
 K_PER_VALUE = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency", "resampling")
 K_PER_VALUE += ("mdlp", "chimerge", "base")
 
+# The first and the last count that a rule of `round-counts` hides.
+SMALL_COUNTS = {"census-drb": (0, 14), "acro": (0, 9), "uk-llc": (0, 9), "cms": (1, 10)}
+
 
 def groups_records(step: Step) -> bool:
     """Tell whether a step groups records over several columns, and not each column's values."""
@@ -79,7 +82,8 @@ class Look:
         """Tell whether an earlier step may have turned a column's values into nulls."""
         steps = self.treating(name)
         before = steps[: next(place for place, one in enumerate(steps) if one is step)]
-        return any(groups_records(one) or one["method"] == BLANKING for one in before)
+        blanking = (BLANKING, "round-counts")
+        return any(groups_records(one) or one["method"] in blanking for one in before)
 
     def given(self, step: Step, name: str) -> np.ndarray | None:
         """Return the numbers that a step was given, if they can be known."""

@@ -12,6 +12,7 @@ import pandas as pd
 from tests.fuzz.cells import nulls, numbers
 from tests.fuzz.looks import (
     K_PER_VALUE,
+    SMALL_COUNTS,
     SUPPRESSING,
     Look,
     Step,
@@ -212,6 +213,39 @@ def top_bottom(look: Look, step: Step) -> Iterator[str]:
                 np.abs(bounded - y)[there] > np.where(bounded == x, 1e-12 * np.abs(x), near)[there]
             ).any():
                 yield f"{name}: a value is neither itself nor its bound"
+
+
+def round_counts(look: Look, step: Step) -> Iterator[str]:
+    """Small counts are blank, and a number is the nearest of those that the rule has there."""
+    for name in filter(lambda name: look.is_last(step, name), step["columns"]):
+        rule, y = parameter(step, "rule", name), numbers(look.after[name])
+        first, last = SMALL_COUNTS.get(rule, (0, -1))
+        if ((y >= first) & (y <= last)).any():
+            yield f"{name}: a count is shown that {rule} hides"
+        near = 1e-3 if look.kinds.get(name) == "single" else 1e-7
+        for cell in set(y[~np.isnan(y)].tolist()):
+            base = _base_at(rule, cell)
+            if base and abs(cell / base - round(cell / base)) > near:
+                yield f"{name}: {cell} is not rounded by {rule}"
+        x = look.given(step, name)
+        for was, now in set(zip(x.tolist(), y.tolist(), strict=True)) if x is not None else ():
+            small = first <= was <= last
+            if small and not np.isnan(now):
+                yield f"{name}: {was} is small, and {now} shown"
+            elif not small and abs(was - now) > _base_at(rule, was) * (0.5 + near):
+                yield f"{name}: {was} became {now}"
+
+
+_BASES = ((100.0, 10.0), (1e3, 50.0), (1e4, 100.0), (1e5, 500.0), (1e6, 1e3))
+
+
+def _base_at(rule: str, value: float) -> float:
+    """What numbers near a value are rounded to; 0 where it stays what it is."""
+    if rule not in ("census-drb", "census-drb-estimates") or not abs(value) > 0:
+        return 0.0
+    if rule == "census-drb" and value < 1e6:
+        return next(base for end, base in _BASES if value < end)
+    return float(f"1e{int(f'{value:e}'.split('e')[1]) - 3}")
 
 
 def rank_swap(look: Look, step: Step) -> Iterator[str]:
@@ -461,6 +495,7 @@ METHODS: dict[str, Callable[[Look, Step], Iterator[str]]] = {
     **dict.fromkeys(K_PER_VALUE, rounding),
     "microaggregation": microaggregation,
     "top-bottom": top_bottom,
+    "round-counts": round_counts,
     "rank-swap": rank_swap,
     "shuffle": shuffle,
     "pram": pram,

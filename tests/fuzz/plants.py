@@ -421,6 +421,22 @@ def beyond_bound(p: Planter) -> Table | None:
     return p.with_cell(name, p.pick(p.shown(name)), new)
 
 
+def small_count(p: Planter) -> Table | None:
+    """A count is shown that its rule hides."""
+    found = p.step("round-counts")
+    if found is None or "estimates" in str(found[0]["rule"]):
+        return None
+    return p.with_cell(found[1], p.pick(p.shown(found[1])), 7.0)
+
+
+def count_as_it_is(p: Planter) -> Table | None:
+    """A number is shown with more digits than its rule lets out."""
+    found = p.step("round-counts")
+    if found is None or "census" not in str(found[0]["rule"]):
+        return None
+    return p.with_cell(found[1], p.pick(p.shown(found[1])), 123457.0)
+
+
 def much_noise(p: Planter) -> Table | None:
     """A value is so far from its own that no draw of noise does it."""
     found = p.step("noise")
@@ -493,7 +509,7 @@ PLANTS: tuple[Callable[[Planter], Table | None], ...] = (
     null_filled, rows_exchanged, rare_value, other_group, mean_moved, rare_tuple, small_class,
     shown_again, wrong_label, one_value, many_suppressed, far_class, sure_class, rare_row,
     tuple_emptied, moments_moved, much_multiplied, out_of_range, beyond_window, foreign_value,
-    beyond_bound, much_noise, other_shift, other_item, group_left, joined_households, own_pseudonym,
+    beyond_bound, small_count, count_as_it_is, much_noise, other_shift, other_item, group_left, joined_households, own_pseudonym,
     blank_undone, other_cell, fixed_blanked, limit_broken,
 )  # fmt: skip
 # What must be said of a plant that other rules find as well.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tests.fuzz.hierarchies import hierarchy_for
@@ -292,6 +293,23 @@ def _top_bottom(draw: _Drawing, kinds: Kinds) -> Step | None:
     return {"method": "top-bottom", "columns": names} | ({side: bounds[side]} if side else bounds)
 
 
+def _round_counts(draw: _Drawing, kinds: Kinds) -> Step | None:
+    rule = draw.one("census-drb", "census-drb-estimates", "acro", "cms", "uk-llc")
+    names = _of(kinds, "number")
+    if rule != "census-drb-estimates":
+        names = [name for name in names if _are_counts(draw.made.table[name])]
+    names = draw.some(names, 1, 2)
+    if not names:
+        return None
+    by_column = draw.one(rule, dict.fromkeys(names, rule))
+    return {"method": "round-counts", "columns": names, "rule": by_column}
+
+
+def _are_counts(column: pa.ChunkedArray) -> bool:
+    values = column.drop_null().cast("float64").to_numpy()
+    return bool((values >= 0).all() and (values == np.floor(values)).all())
+
+
 def _noise(draw: _Drawing, kinds: Kinds) -> Step | None:
     kinds_of_noise = ["additive", "additive", "multiplicative", "logarithmic", "correlated"]
     if draw.engine == "memory":
@@ -525,6 +543,7 @@ _MAKERS: dict[str, Callable[[_Drawing, Kinds], Step | None]] = {
     "microaggregation": _microaggregation,
     "microaggregation again": _microaggregation,
     "top-bottom": _top_bottom,
+    "round-counts": _round_counts,
     "noise": _noise,
     "rank-swap": _rank_swap,
     "shuffle": _shuffle,

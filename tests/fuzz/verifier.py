@@ -19,6 +19,7 @@ from tests.fuzz.looks import (
     BLANKING,
     GROUPING,
     K_PER_VALUE,
+    SMALL_COUNTS,
     SUPPRESSING,
     Look,
     Step,
@@ -127,6 +128,11 @@ def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
             may |= rare | (more > 0)
         if look.lost and step["method"] in (*K_PER_VALUE, "microaggregation"):
             may |= step.get("promise", True)
+    for step in steps:
+        if step["method"] == "round-counts":
+            first, last = SMALL_COUNTS.get(parameter(step, "rule", name), (0, -1))
+            x = look.given(step, name)
+            may |= last > 0 if x is None else (x >= first) & (x <= last)
     if any(step["method"] == "generalize-items" for step in steps):
         may |= True
     if any(s["method"] == BLANKING and name not in s.get("fixed", ()) for s in steps):

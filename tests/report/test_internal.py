@@ -14,7 +14,7 @@ from discreet.report.steps import _traces
 from tests.report.pages import is_self_contained
 
 SECTIONS = ["summary", "contents", "key", "release", "roles", "nulls", "recipe", "steps", "risk", "attacks",
-            "utility", "distributions", "checks", "warnings", "alternatives", "decision"]  # fmt: skip
+            "utility", "distributions", "checks", "policy", "warnings", "alternatives", "decision"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """What the figures of an assessment are held against, where the recipe states it.
 
 A recipe that asks for k = 5 accepts a chance of one in five, and a class of five: its own figures
-are the guide values then, and the built-in ones are for recipes that state none.
+are the guide values then, and the built-in ones are for recipes that state none. What the recipe's
+policy asks for comes before both.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from discreet.assessment.catalogue import measures
+from discreet.errors import BadInput
 from discreet.measure import AVERAGE, LARGEST, Guide
+from discreet.recipe.policies import KRule, LRule, RiskRule
 from discreet.recipe.recipe import Recipe, Step
 
 # What is found of whole households is nothing that k says.
@@ -48,6 +51,31 @@ def targets_of(recipe: Recipe) -> dict[str, Guide | None]:
             if model.model == "alpha-k-anonymity":
                 said = f"The recipe asks for alpha = {model.alpha:g} in '{model.column}'."
                 found[f"alpha of {model.column}"] = Guide(model.alpha, said, "recipe")
+    return found | _of_policy(recipe)
+
+
+def _of_policy(recipe: Recipe) -> dict[str, Guide | None]:
+    """Return the guide values of the recipe's policy; its other rules only the check decides."""
+    try:
+        policy = None if recipe.against is None else recipe.against.load()
+    except BadInput:
+        policy = None  # The check says that it is gone.
+    found: dict[str, Guide | None] = {}
+    for rule in () if policy is None else policy.rules:
+        plain = getattr(rule, "columns", None) is None and getattr(rule, "group", None) is None
+        if not plain or getattr(rule, "counted", "records") != "records" or rule.either:
+            continue
+        if getattr(rule, "nulls", "value") != "value":
+            continue
+        said = f"{policy.title if policy else ''}: {rule.says} ({rule.source})"
+        if isinstance(rule, KRule):
+            found["class_sizes.smallest"] = Guide(rule.least, said, "policy")
+        elif isinstance(rule, LRule):
+            for column in recipe.roles.confidential:
+                found[f"l of {column}"] = Guide(rule.least, said, "policy")
+        elif isinstance(rule, RiskRule):
+            key = "prosecutor" if rule.rule == "largest-risk" else "marketer"
+            found[f"attackers.{key}"] = Guide(rule.most, said, "policy")
     return found
 
 

@@ -49,7 +49,11 @@ def _together(step: Step, kind: str) -> str | None:
     """Return the kind of what a step decides for its columns together, if it does."""
     if kind == "noise":
         return "correlated-noise" if "correlated" in step.parameters()["kind"] else None
-    return None if kind in ("cuts", "multiples", "clip") or step.method == "rank-swap" else kind
+    return (
+        None
+        if kind in ("cuts", "multiples", "counts", "clip") or step.method == "rank-swap"
+        else kind
+    )
 
 
 def _groups(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
@@ -161,6 +165,10 @@ def _clip(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
         bound = given[side]
         endless = bound is None or np.isinf(bound)
         yield side, None if endless else float(bound), plan["columns"][name][side]
+
+
+def _counts(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    yield "rule", given["rule"], plan["columns"][name]["rule"]
 
 
 def _shift(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
@@ -319,6 +327,7 @@ ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] =
     "pram": ("pram", _pram),
     "rank-swap": ("sources", _swap),
     "resampling": ("cuts", _parts),
+    "round-counts": ("counts", _counts),
     "shuffle": ("sources", _shuffle),
     "top-bottom": ("clip", _clip),
     "vmdav": ("cuts", _groups),

@@ -20,6 +20,7 @@ from discreet.engines.choice import free_memory, memory_needed, open_engine
 from discreet.engines.memory import placed, starred
 from discreet.errors import BadInput, nearest
 from discreet.recipe.given import Given, as_recipe
+from discreet.recipe.policies import Against
 from discreet.recipe.recipe import Recipe, needed_columns
 from discreet.table import normalise, to_arrow
 from discreet.table.files import format_of
@@ -39,6 +40,7 @@ def check_release(
     memory: str | None = None,
     dialect: Mapping[str, str | None] | None = None,
     public_key: str | Path | None = None,
+    policy: Against | str | Path | None = None,
     tell: Callable[[str], None] = lambda what: None,
 ) -> CheckReport:
     """Verify what a release promises, as far as the evidence goes.
@@ -62,6 +64,8 @@ def check_release(
         sheet of a workbook.
     public_key : path, optional
         An Ed25519 public key (PEM): adds that the files are those that its owner signed.
+    policy : Against, shipped name or path, optional
+        Adds what becomes of the rules of a policy; by default that of the recipe, if it has one.
     tell : callable
         Is told what is under way.
 
@@ -81,6 +85,7 @@ def check_release(
     not verifiable: ...
     """
     recipe = as_recipe(recipe)
+    against = Against(name=str(policy)) if isinstance(policy, str | Path) else policy
     evidence = internal if isinstance(internal, Evidence | None) else Evidence.load(internal)
     path = Path(protected) if isinstance(protected, str | Path) else None
     name = engine_for(engine, (protected, original), evidence)
@@ -99,7 +104,7 @@ def check_release(
         formats = []
         if path is not None and evidence is not None and evidence.schema is not None:
             formats = same_in_all(session, path, released[0], recipe, evidence)
-        reports = (check_frames(one, recipe, evidence, before, path) for one in released)
+        reports = (check_frames(one, recipe, evidence, before, path, against) for one in released)
         first = next(reports)
         found = first if first.ok else next((other for other in reports if other.ok), first)
     authentic = AUTHENTIC in {one.promise for one in found.having("verified")}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from discreet.check.verdicts import PolicyReport
+
 Status = Literal["verified", "broken", "not verifiable", "weak"]
 NEEDS_INTERNAL = "needs the internal folder of the release"
 NEEDS_ORIGINAL = "needs the internal folder and the original table"
@@ -29,10 +31,13 @@ class CheckReport:
     findings : tuple of Finding
     notes : tuple of str
         What is no promise, but should be known.
+    policy : PolicyReport or None
+        What became of the rules of a policy, where one is given.
     """
 
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    policy: PolicyReport | None = None
 
     @property
     def ok(self) -> bool:
@@ -65,11 +70,18 @@ class CheckReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data."""
-        return {"ok": self.ok, "summary": self.summary} | asdict(self)
+        found: dict[str, Any] = {"ok": self.ok, "summary": self.summary, **asdict(self)}
+        if self.policy is None:
+            del found["policy"]
+        else:
+            found["policy"] |= {"status": self.policy.status, "summary": self.policy.summary}
+        return found
 
     def __str__(self) -> str:
         lines = [f"{f.status:>14}: {f.promise} ({f.detail})" for f in self.findings]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join(
+            [*lines, *self.notes, *([] if self.policy is None else [str(self.policy)])]
+        )
 
 
 def counted(number: int, what: str, many: str = "") -> str:

@@ -27,11 +27,13 @@ from discreet.check.linked import linked_rows
 from discreet.check.nulls import models_within_groups
 from discreet.check.order import row_order
 from discreet.check.original import APPLIED, PSEUDONYMS, UNTOUCHED, against_original
+from discreet.check.policy import against_policy
 from discreet.check.promises import PROMISES
 from discreet.check.shown import Shown
 from discreet.check.two_tables import parted
 from discreet.check.weak import weaknesses
 from discreet.engines import Frame
+from discreet.recipe.policies import Against
 from discreet.recipe.recipe import Recipe, Step, needed_columns
 from discreet.recipe.roles import USES
 from discreet.table.fingerprint import Fingerprint
@@ -45,12 +47,14 @@ def check_frames(
     evidence: Evidence | None,
     original: Frame | None,
     path: Path | None = None,
+    against: Against | None = None,
 ) -> CheckReport:
     """Verify what a release promises, as far as the evidence goes.
 
     With evidence, the release has the rows' numbers of the original: as `Engine.released` gives
     it, or all of them, those that are left out as rows of nulls. In the original, null markers are
-    nulls. `path` is the release's file, or folder of files.
+    nulls. `path` is the release's file, or folder of files. The release is also held against a
+    policy, by default the recipe's.
     """
     everyone = original
     excluded: list[Finding] = []
@@ -78,13 +82,14 @@ def check_frames(
     findings += _within_groups(shown, recipe, evidence, original, left_out)
     findings += [*linked_rows(shown, recipe), *row_order(evidence)]
     findings += weaknesses(shown, recipe, evidence)
+    policy, gone = against_policy(shown, recipe, against, findings, evidence, original)
     shown.remove()
     if evidence is not None:
         findings = [
             replace(one, detail=ONLY_ORIGINAL) if one.detail == NEEDS_ORIGINAL else one
             for one in findings
         ]
-    return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed))
+    return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed, *gone), policy)
 
 
 def _roles(names: list[str], recipe: Recipe) -> list[Finding]:

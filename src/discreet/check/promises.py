@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.check.anatomy import anatomy
+from discreet.check.counts import rounded_counts
 from discreet.check.evidence import StepPlan, places
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
 from discreet.check.items import k_per_combination
@@ -156,6 +157,7 @@ PROMISES: dict[str, Promise] = {
     "k-per-combination": k_per_combination,
     "k-per-tuple": _k_per_tuple,
     "rank-window": _rank_window,
+    "rounded-counts": rounded_counts,
     "within-bounds": _within_bounds,
     "privacy-models": privacy_models,
     "wildcard-k": wildcard_k,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import options, show
+from discreet.cli import options, policies, show
 from discreet.cli.compare import assess, compare
 from discreet.cli.demo import demo
 from discreet.cli.inspect import inspect
@@ -189,23 +189,35 @@ def check(
     any_key: Annotated[
         bool, typer.Option("--any-key", help="Accept a release that a colleague's key sealed.")
     ] = False,
+    policy: policies.Named = None,
+    population: policies.Population = None,
+    collected: policies.Collected = None,
+    attacks: policies.Attacks = None,
+    group: policies.Groups = None,
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
-    """Verify what a release promises; exits with 1 if one is broken, or it is not yours."""
+    """Verify what a release promises; exits with 1 if one is broken, or it is not yours.
+
+    With --policy, also whether it keeps the rules of a policy; exits with 1 if one is missed.
+    """
     from discreet.check import CheckReport, check_release
     from discreet.check.folders import find_release
     from discreet.check.signatures import signatures
-    from discreet.recipe import Recipe
+    from discreet.recipe import Recipe, Roles
 
     table, internal = find_release(release)
     known = internal.is_dir()
-    if recipe is None and not known:
+    bare = recipe is None and not known
+    if bare and policy is None:
         if public_key is None:
             raise BadInput(f"{internal} does not exist; give the recipe with --recipe")
         found = CheckReport(tuple(signatures(table, None, public_key)))
     else:
-        rules = Recipe.load(recipe if recipe is not None else internal / "recipe.toml")
+        # Rules of results, such as tables of counts, need no recipe.
+        path = recipe if recipe is not None else internal / "recipe.toml"
+        rules = Recipe(roles=Roles()) if bare else Recipe.load(path)
+        against = policies.given(rules, policy, population, collected, attacks, group)
         with show.stages() as tell:
             found = check_release(
                 table,
@@ -216,13 +228,18 @@ def check(
                 memory=memory,
                 dialect=dialect,
                 public_key=public_key,
+                policy=against,
                 tell=tell,
             )
+        if bare:
+            found = CheckReport((), policy=found.policy)
     if as_json:
         show.print_json(found.to_dict())
     else:
-        show.check(found)
-    if not found.ok:
+        if found.findings:
+            show.check(found)
+        policies.show_policy(found.policy)
+    if not found.ok or (found.policy is not None and found.policy.status == "missed"):
         raise typer.Exit(1)
     if not any_key and _is_foreign(found):
         said = "was sealed with another key than yours, so anybody could have made it"
@@ -258,5 +275,6 @@ def methods(as_json: options.Json = False) -> None:
         show.methods(rows)
 
 
+app.command(name="policies")(policies.policies)
 for command in (demo, reproduce):
     app.command()(command)

@@ -45,7 +45,7 @@ def codebook(
         "# Codebook",
         "",
         f"{released.num_rows:,} rows in random order, {released.num_columns} columns. "
-        f"{_apart(recipe)}{_nulls(released)}{_counted(recipe)}{_GUARDED * csv_safe}",
+        f"{_apart(recipe)}{_nulls(recipe, released)}{_counted(recipe)}{_GUARDED * csv_safe}",
         "",
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
@@ -114,7 +114,9 @@ def _counted(recipe: Recipe) -> str:
     return f" Groups and classes of the protection are counted in {recipe.counted_as}, not in rows."
 
 
-def _nulls(released: pa.Table) -> str:
+def _nulls(recipe: Recipe, released: pa.Table) -> str:
+    if any(step.method == "round-counts" for step in recipe.steps):
+        return "An empty cell is a missing value, or a count that its column says is left blank."
     if any(labels_of(field).missing for field in released.schema):
         return "An empty cell, or a code that its column lists as missing, is a missing value."
     return "An empty cell is a missing value."

@@ -156,6 +156,8 @@ def prepare(
     under way.
     """
     refuse_engine(recipe, engine)
+    if recipe.against is not None:
+        recipe.against.load()  # What is wrong with a policy is said before the work, not after.
     tell("opening the table")
     worker = open_engine(engine, memory=memory, master=master, table=table, folder=folder)
     try:

@@ -64,7 +64,8 @@ def public_facts(
         "nulls": log["nulls"]["policy"],
         "null_rates": _null_rates(recipe, log, released),
         "suppressed": log.get("suppressed"),
-        "blanked": _blanked_by_steps(log),
+        "blanked": _emptied_by_steps(log, "blanked"),
+        "hidden": _emptied_by_steps(log, "hidden"),
         "blanked_records": [n for s in log["steps"] if (n := s.get("records_touched"))],
     }
 
@@ -97,12 +98,12 @@ def _null_rates(
 def blanked_cells(log: Mapping[str, Any]) -> dict[str, int]:
     """Return the cells of each column that suppression emptied, of records or of single cells."""
     found = Counter((log.get("suppressed") or {}).get("blanked_cells", {}))
-    return dict(found + Counter(_blanked_by_steps(log)))
+    return dict(found + Counter(_emptied_by_steps(log, "blanked")))
 
 
-def _blanked_by_steps(log: Mapping[str, Any]) -> dict[str, int]:
-    """Return the cells of each column that local suppression emptied."""
-    steps = (step.get("blanked", {}) for step in log["steps"])
+def _emptied_by_steps(log: Mapping[str, Any], how: str) -> dict[str, int]:
+    """Return the cells of each column that local suppression blanked, or that hide small counts."""
+    steps = (step.get(how, {}) for step in log["steps"])
     return dict(sum((Counter(one) for one in steps), Counter()))
 
 

@@ -26,6 +26,7 @@ from discreet.draws import PREDICTABLE_BELOW, SEED_BITS
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 from discreet.private import write_private
+from discreet.recipe.policies import Against
 from discreet.recipe.roles import Roles
 from discreet.recipe.wording import say
 from discreet.registry import find_method, methods, parameters
@@ -151,6 +152,10 @@ class Recipe(BaseModel):
         Treated columns that other released columns may give away.
     indicators : list of str
         What is computed from the table before and after, such as "mean(income) by region".
+    policy : str or Against
+        The policy that the release is held against: a shipped one by its name, or a TOML file;
+        with what its rules need to know beside the release, as a table with `name`,
+        `population`, `collected`, `attacks` and `groups`.
     null_markers : list of str
         Cells of the input that stand for a missing value, besides the empty cell.
     seed : int
@@ -209,6 +214,7 @@ class Recipe(BaseModel):
     household_suppression: Literal["unlink", "whole"] = "unlink"
     allow_leaks: list[str] = Field(default_factory=list)
     indicators: list[str] | None = None
+    policy: str | Against | None = None
     roles: Roles
     steps: list[SerializeAsAny[Step]] = Field(default_factory=list)
 
@@ -399,13 +405,18 @@ class Recipe(BaseModel):
             for column in step.columns
         ]
 
+    @property
+    def against(self) -> Against | None:
+        """The policy that the release is held against."""
+        return Against(name=self.policy) if isinstance(self.policy, str) else self.policy
+
     def without_seeds(self) -> Recipe:
-        """Return what was asked for, without what chance and the clock decided."""
+        """Return what is done to the table, without what chance and the clock decided."""
         steps = [
             step.model_copy(update=dict.fromkeys(find_method(step.method).budgets))
             for step in self.steps
         ]
-        secrets = dict.fromkeys((*_SECRETS, "seed_for"))
+        secrets = dict.fromkeys((*_SECRETS, "seed_for", "policy"))
         return self.model_copy(update=secrets | {"steps": steps})
 
     @property
@@ -481,12 +492,19 @@ def _parse(text: str, source: str) -> dict[str, Any]:
 
 
 def _in_folder(content: Any, folder: Path) -> Any:
-    """Resolve the paths of hierarchies and of a key relative to the recipe's folder."""
+    """Resolve paths of hierarchies, of a policy and of a key relative to the recipe's folder."""
     if isinstance(content, dict):
         content = {key: _in_folder(value, folder) for key, value in content.items()}
         for key in ("pseudonym_key", "project_key"):
             if isinstance(content.get(key), str) and content[key] != NEW_KEY:
                 content[key] = str(folder.absolute() / content[key])
+        policy = content.get("policy")
+        if isinstance(policy, str) and policy.endswith(".toml"):
+            content["policy"] = str(folder.absolute() / policy)
+        for key in ("name", "population", "attacks") if isinstance(policy, dict) else ():
+            path = policy.get(key)
+            if isinstance(path, str) and (key != "name" or path.endswith(".toml")):
+                policy[key] = str(folder.absolute() / path)
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):
             content["path"] = str(folder.absolute() / content["path"])
         named = content.get("hierarchies")

@@ -49,8 +49,8 @@ def as_kept(recipe: Recipe) -> Recipe:
 
 def _asked(recipe: Recipe) -> str:
     """Return a keyed hash of all that is asked for: whatever is left as it is by default is not."""
-    # What is measured changes nothing of what is drawn.
-    bare = recipe.model_copy(update=dict.fromkeys((*_SECRETS, "indicators")))
+    # What is measured, or held against, changes nothing of what is drawn.
+    bare = recipe.model_copy(update=dict.fromkeys((*_SECRETS, "indicators", "policy")))
     content = _with_files(bare.model_dump(mode="json", exclude_defaults=True))
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return f"{derived(recipe.seed or 0, 'recipe', text):032x}"

@@ -79,7 +79,8 @@ def _column(facts: Facts, log: Facts, name: str) -> dict[str, Any]:
 def blanked_share(log: Facts, name: str) -> float | None:
     """Return the share of a column's cells that were emptied, of records or one by one."""
     cells = (log.get("suppressed") or {}).get("blanked_cells", {}).get(name, 0)
-    cells += sum(step.get("blanked", {}).get(name, 0) for step in log["steps"])
+    emptied = [step.get(key, {}) for step in log["steps"] for key in ("blanked", "hidden")]
+    cells += sum(own.get(name, 0) for own in emptied)
     return cells / max(1, log["input"]["rows"]) if cells else None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from discreet.report.became import columns_of, gone_share, grouped, most_gone
 from discreet.report.measures import asked, guided, label, measured, met, told
 from discreet.report.page import counted, figure, named, share, shortened, unbroken
+from discreet.report.policy import in_short, remedies, rules_of
 
 Facts = Mapping[str, Any]
 # Lines of the terminal, with those on where the files are.
@@ -60,7 +61,8 @@ def decision(facts: Facts) -> dict[str, Any]:
     -------
     dict
         `verdict` (`passed`, `flagged`, `said`, `targets`), `columns`, `drivers`, `riskiest`,
-        `cost`, `next`, `next_not_tried` and `warnings`, as plain data.
+        `cost`, `asked` (what the missed rules of a policy ask for), `next`, `next_not_tried` and
+        `warnings`, as plain data.
 
     Examples
     --------
@@ -76,6 +78,7 @@ def decision(facts: Facts) -> dict[str, Any]:
         "drivers": [one for one in figures.get("drivers") or () if one.get("after") is not None],
         "riskiest": list(figures.get("riskiest") or ())[:MOST_RISKY],
         "cost": list(_cost(facts, columns))[:3],
+        "asked": remedies(rules_of(facts)),
         "next": log.get("next"),
         "next_not_tried": log.get("next_not_tried"),
         "warnings": _warnings(facts),
@@ -87,7 +90,11 @@ def decision(facts: Facts) -> dict[str, Any]:
 
 def _verdict(facts: Facts) -> dict[str, Any]:
     promised = list(_promised(facts.get("check") or {"findings": []}))
+    rules = rules_of(facts)
     rows, failed = guided(facts.get("assessment") or {})
+    if rules:
+        # The check has decided those, and says by how much.
+        rows, failed = ([r for r in some if not _by_policy(r)] for some in (rows, failed))
     sources = [row["guide"].get("by", "guide value") for row in rows]
     measured_ = [
         {"what": label(row), "source": by, "met": bool(met(row)), "said": _reached(row)}
@@ -95,18 +102,24 @@ def _verdict(facts: Facts) -> dict[str, Any]:
     ]
     # What the recipe or its policy asks of all quasi columns decides; this report's own guide
     # values do where nobody stated a target.
-    stated = any(by != "guide value" for by in sources)
-    missed = [one for one in promised if one["met"] is False]
+    stated = bool(rules) or any(by != "guide value" for by in sources)
+    missed = [one for one in (*promised, *rules) if one["met"] is False]
     beyond = [row for row in failed if not stated or row["guide"].get("by") != "guide value"]
     beside = [row for row in failed if row not in beyond]
-    passed = None if not promised and not rows else not (missed or beyond)
-    said = _said(passed, promised, missed, rows, beyond)
+    passed = None if not promised and not rows and not rules else not (missed or beyond)
+    title = facts["check"]["policy"]["title"] if rules else ""
+    said = _said(passed, promised, missed, rows, beyond, len(rules), title)
+    said += in_short(title, rules) if passed else ""
     return {
         "passed": passed,
-        "flagged": bool(beside),
+        "flagged": bool(beside) or any(one["met"] is None for one in rules),
         "said": said + _beside(beside),
-        "targets": promised + measured_,
+        "targets": promised + rules + measured_,
     }
+
+
+def _by_policy(row: Facts) -> bool:
+    return bool(row["guide"].get("by") == "policy")
 
 
 def _promised(check: Facts) -> Iterator[dict[str, Any]]:
@@ -156,11 +169,15 @@ def _said(
     missed: Sequence[Facts],
     rows: Sequence[Facts],
     beyond: Sequence[Facts],
+    rules: int,
+    policy: str,
 ) -> str:
     if passed is None:
         return "Not judged: no target is stated, and nothing was measured."
     if passed:
         names = _together([one["what"] for one in promised if one["met"]])
+        if not names and rules:
+            return "PASS."
         if not names:
             return f"PASS: all {counted(len(rows), 'guide value')} are met; the recipe states none."
         held = f"PASS: {named(names, 3)} {'holds' if len(names) == 1 else 'hold'}"
@@ -170,8 +187,9 @@ def _said(
     found = [f"{one['what']} ({one['said']})" for one in missed]
     found += [f"{label(row)} {_reached(row)}" for row in beyond]
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    total = len(promised) + len(rows)
+    total = len(promised) + len(rows) + rules
     many = f"{len(found)} of {counted(total, 'target')} {'is' if len(found) == 1 else 'are'} missed"
+    many += f" (policy: {policy})" * bool(policy)
     return f"FAIL: {many}: {'; '.join(found[:3])}{more}."
 
 
@@ -326,13 +344,14 @@ def _with_values(names: Sequence[str], values: Facts) -> str:
 
 
 def next_words(found: Mapping[str, Any]) -> list[str]:
-    """Say what to do next, by what was tried; nothing where nothing is known."""
+    """Say what to do next: what a policy asks for, then what was tried."""
+    asked = list(found.get("asked", ()))
     if found.get("next") is None:
         why = found.get("next_not_tried")
-        return [f"not tried: {why}"] if why else []
+        return [*asked, f"not tried: {why}"] if why else asked
     if not found["next"]:
-        return ["no single change that was tried is better"]
-    return [_change(one) for one in found["next"]]
+        return asked or ["no single change that was tried is better"]
+    return asked + [_change(one) for one in found["next"]]
 
 
 def _change(one: Facts) -> str:

@@ -106,6 +106,15 @@ def _caveats(facts: Facts) -> list[tuple[str, str]]:
 
 
 def _suppressed(facts: Facts) -> str:
+    said, hidden = _blanked(facts), facts.get("hidden")
+    if not hidden:
+        return said
+    small = f"{counted(sum(hidden.values()), 'count')} in {named(list(hidden))} left blank, because"
+    small += " small ones are not told."
+    return f"No record was suppressed. {small}" if said == NOTHING else f"{said} {small}"
+
+
+def _blanked(facts: Facts) -> str:
     found, cells = facts["suppressed"], facts["blanked"]
     touched = facts["blanked_records"]
     several = "up to " * (len(touched) > 1)

@@ -11,6 +11,7 @@ from discreet.report.compare import alternatives
 from discreet.report.decision import decision, next_words, record_words
 from discreet.report.page import MOST_DRAWN, Table, counted, figure, named, render, share
 from discreet.report.pictures import Picture
+from discreet.report.policy import policy_table
 from discreet.report.steps import step_parts
 from discreet.report.summary import key_figures, sentences, title_of
 
@@ -75,6 +76,7 @@ def internal_report(facts: Facts) -> str:
         moments=measures.moment_table(assessment) if assessment else None,
         indicators=measures.indicator_table(assessment) if assessment else None,
         check=facts.get("check"),
+        policy=policy_table(facts),
         warnings=_warnings(facts),
         left_out=(assessment or {}).get("left_out", {}),
         alternatives=alternatives(facts["comparison"]) if facts.get("comparison") else None,

@@ -146,6 +146,11 @@ def _clip(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     part.facts.append((f"bounds of {column}", "; ".join(bounds)))
 
 
+def _counts(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
+    said = f"{counted(int(plan['hidden']), 'count')} left blank"
+    part.facts.append((f"rounding of {column}", f"by the rule {plan['rule']}; {said}"))
+
+
 def _noise(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     if plan["noise"] == "multiplicative":
         said = f"each value times 1 + noise of standard deviation {figure(float(plan['scale']))}"
@@ -190,6 +195,7 @@ def _sources(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
 _Told = Callable[[StepPart, str, Plan, Plan], None]
 _COLUMN: dict[str, _Told] = {
     "clip": _clip,
+    "counts": _counts,
     "cuts": _cuts,
     "multiples": _multiples,
     "noise": _noise,

@@ -27,6 +27,10 @@ _SAID: dict[str, tuple[str, tuple[str, ...]]] = {
     "anatomy": ("in a table of its own, by groups with {l} or more values", ("l",)),
     "generalize-items": ("with items made coarser or left out", ()),
 }
+_ROUNDED = {
+    "census-drb": "rounded by the rule census-drb, with small counts blank",
+    "census-drb-estimates": "rounded to four significant digits",
+}
 _NOISE = {
     "additive": "noise of {} of the standard deviation",
     "correlated": "correlated noise of {} of the standard deviation",
@@ -88,6 +92,8 @@ def step_in_short(step: Mapping[str, Any]) -> str:
     --------
     >>> step_in_short({"method": "microaggregation", "k": 5, "algorithm": "mdav"})
     'averaged together over groups of 5 or more records'
+    >>> step_in_short({"method": "round-counts", "rule": "cms"})
+    'with small counts blank by the rule cms'
     >>> step_in_short({"method": "top-bottom", "upper": 5000.0})
     'with values above 5000 set to it'
     """
@@ -108,6 +114,9 @@ def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
             does = "reordered by" if step.get("match_ranks") else "with"
             words = f"{does} {_NOISE[kind].format(_percent(scale))}"
             return words, ("kind", "scale", "match_ranks")
+    if method == "round-counts" and isinstance(step.get("rule"), str):
+        rule = step["rule"]
+        return _ROUNDED.get(rule, f"with small counts blank by the rule {rule}"), ("rule",)
     if method == "pram" and isinstance(step.get("retention"), float):
         does = "drawn anew" if step.get("invariant") else "changed"
         share = _percent(1 - step["retention"])

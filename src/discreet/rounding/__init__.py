@@ -9,4 +9,5 @@ from discreet.rounding.mdav import MDAV as MDAV
 from discreet.rounding.mdlp import MDLP as MDLP
 from discreet.rounding.oma import OMA as OMA
 from discreet.rounding.resampling import Resampling as Resampling
+from discreet.rounding.round_counts import RoundCounts as RoundCounts
 from discreet.rounding.vmdav import VMDAV as VMDAV

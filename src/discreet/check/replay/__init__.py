@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.check.counts import counts
 from discreet.check.evidence import Plan, StepPlan, places
 from discreet.check.replay.anatomy import anatomy
 from discreet.check.replay.generalization import (
@@ -63,6 +64,7 @@ Tally = dict[tuple[Any, ...], Any]
 
 KINDS: dict[str, ColumnReplay] = {
     "clip": clip,
+    "counts": counts,
     "cuts": cuts,
     "multiples": multiples,
     "noise": noise,
@@ -396,12 +398,15 @@ class Columns(Mapping[str, Any]):
         """Return the numbers as they came in, which know how to round."""
         if name not in self._sources:
             column = self._arrow[name]
-            if self._piece is None:
-                self._sources[name] = numbers(column, name)
-            else:
+            if self._piece is not None:
                 known = self._piece.sources[name]
                 values = numbers_like(column, name, known)
                 self._sources[name] = Numbers(values, known.type, known.decimals, known.scale)
+            elif column.null_count == len(column):
+                # Steps have blanked all of it, so that it has no decimals.
+                self._sources[name] = Numbers(np.full(len(column), np.nan), column.type, None)
+            else:
+                self._sources[name] = numbers(column, name)
         return self._sources[name]
 
     def count(self, step: StepPlan, *what: Any, records: Any) -> None:

@@ -1,0 +1,98 @@
+"""A release held against a policy: each rule decided by counting, or left open with what it needs.
+
+Nothing here is taken from methods or measures: figures are counted anew in the released table, and
+where a rule is about what was before, or about whose records they are, in the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from discreet.check.evidence import Evidence
+from discreet.check.findings import Finding
+from discreet.check.policy import kinds, numbers, others, sizes, spans
+from discreet.check.policy.case import Case, Found
+from discreet.check.shown import Shown
+from discreet.check.verdicts import PolicyReport, Verdict
+from discreet.engines import Frame
+from discreet.errors import BadInput
+from discreet.recipe.policies import Against, Policy, Rule
+from discreet.recipe.recipe import Recipe
+
+_JUDGES: dict[str, Callable[[Any, Case], Found]] = {
+    "roles": kinds.roles,
+    "columns": kinds.columns,
+    "identifying-columns": kinds.identifying,
+    "dates": spans.dates,
+    "ages": spans.ages,
+    "areas": spans.areas,
+    "k": sizes.k,
+    "l": sizes.l_diversity,
+    "largest-risk": sizes.risk,
+    "average-risk": sizes.risk,
+    "records-at-risk": sizes.at_risk,
+    "cells": sizes.cells,
+    "suppressed": sizes.suppressed,
+    "households": sizes.households,
+    "rounding": numbers.rounding,
+    "hidden": numbers.hidden,
+    "dominance": numbers.dominance,
+    "order": others.order,
+    "old": others.old,
+    "attack": others.attack,
+    "leaks": others.leaks,
+    "promises": others.promises,
+    "by-hand": others.by_hand,
+}
+
+__all__ = ["against_policy"]
+
+
+def against_policy(
+    shown: Shown,
+    recipe: Recipe,
+    against: Against | None,
+    findings: Sequence[Finding],
+    evidence: Evidence | None,
+    original: Frame | None,
+) -> tuple[PolicyReport | None, list[str]]:
+    """Decide each rule of a policy, by default of the recipe's own; and note if that is gone."""
+    try:
+        asked = recipe.against if against is None else against
+        policy = None if asked is None else asked.load()
+        if asked is None or policy is None:
+            return None, []
+        case = Case.of(shown, recipe, policy, asked, findings, evidence, original)
+        return _judged(case, policy), []
+    except BadInput as error:
+        # A release may have come here without its recipe's files.
+        if against is not None:
+            raise
+        return None, [f"the release was not held against its policy: {error}"]
+
+
+def _judged(case: Case, policy: Policy) -> PolicyReport:
+    try:
+        verdicts = tuple(_verdict(rule, case) for rule in policy.rules)
+    finally:
+        case.shown.remove()
+    return PolicyReport(
+        policy.name, policy.title, policy.source, str(policy.date), policy.url, verdicts
+    )
+
+
+def _verdict(rule: Rule, case: Case) -> Verdict:
+    found = _JUDGES[rule.rule](rule, case)
+    remedy = rule.remedy if rule.remedy and found.status == "missed" else found.remedy
+    return Verdict(
+        rule.rule,
+        rule.says,
+        rule.source,
+        str(rule.date),
+        found.status,
+        found.found,
+        found.records,
+        remedy,
+        rule.either,
+    )

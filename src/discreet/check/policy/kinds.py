@@ -1,0 +1,183 @@
+"""What a released column holds, told from its name and its values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from discreet.check.policy.case import Case, Found, listed
+from discreet.check.policy.sizes import no_keys
+from discreet.check.policy.vocabulary import DATED, FORMS, OPAQUE, WORDS
+from discreet.recipe.policies import ColumnsRule, IdentifyingRule, Kind, RolesRule
+from discreet.table import words
+from discreet.table.identifiers import looks_like, why_identifier
+from discreet.table.labels import labels_of
+from discreet.table.patterns import PATTERNS
+
+_LONG_TEXT = 40
+
+
+def called(case: Case, name: str) -> list[str]:
+    """Return the words of a column's name, and of its label."""
+    label = labels_of(case.shown.frame.schema.field(name)).label or ""
+    return words.parts_of(name) + words.parts_of(label)
+
+
+def is_opaque(case: Case, name: str) -> bool:
+    """Tell whether a column's name says nothing, such as `v12`."""
+    label = labels_of(case.shown.frame.schema.field(name)).label
+    return not label and bool(OPAQUE.fullmatch(name))
+
+
+def opaque(case: Case, settled: Sequence[str] = ()) -> str:
+    """Name the columns of which nobody can say what they hold; empty where there are none."""
+    names = [name for name in case.names if is_opaque(case, name) and name not in settled]
+    return listed([f"'{name}'" for name in names]) if names else ""
+
+
+# Rules
+
+
+def roles(rule: RolesRule, case: Case) -> Found:
+    """Find released columns whose role is not to be released."""
+    named, bad = case.recipe.roles.named(), []
+    if case.unknown:
+        return Found("open", "no column has a role", None, "give them roles, in a recipe")
+    uses = {getattr(case.recipe.roles, one): one for one in ("weight", "target", "row_key", "unit")}
+    for name in case.names:
+        role = named.get(name, "insensitive")
+        wrong = [one for one in {role, uses.get(name, role)} if one in rule.not_released]
+        bad += [f"'{name}' ({wrong[0]})"] if wrong else []
+    if not bad:
+        return Found("kept", f"no column of the role {' or '.join(rule.not_released)} is released")
+    found = f"{listed(bad)} {'is' if len(bad) == 1 else 'are'} released, with every record"
+    remedy = "give it the role identifiers, or none with rest = 'drop'"
+    if (
+        "household" in rule.not_released
+        and named.get(case.recipe.roles.household or "")
+        and (case.recipe.roles.household in case.names)
+    ):
+        remedy = "set release_household = false"
+    return Found("missed", found, case.shown.num_rows, remedy)
+
+
+def identifying(rule: IdentifyingRule, case: Case) -> Found:
+    """Count the released quasi columns."""
+    quasi = case.quasi
+    if not quasi:
+        return no_keys(case)
+    are = "column is" if len(quasi) == 1 else "columns are"
+    found = f"{len(quasi)} quasi {are} released, at most {rule.most}"
+    if len(quasi) <= rule.most:
+        return Found("kept", found)
+    remedy = f"drop {len(quasi) - rule.most} of {listed(quasi)}"
+    return Found("missed", found, case.shown.num_rows, remedy)
+
+
+def columns(rule: ColumnsRule, case: Case) -> Found:
+    """Find columns of some kinds by their names and by what they hold."""
+    bad: dict[str, str] = {}
+    unclear: dict[str, str] = {}
+    for kind in rule.kinds:
+        for name, why, sure in _of_kind(case, kind):
+            (bad if sure else unclear).setdefault(name, why)
+    wanted = {part for word in rule.words for part in words.parts_of(word)}
+    for name in case.names:
+        if hit := wanted & set(called(case, name)):
+            bad.setdefault(name, f"is called {listed(sorted(hit))}")
+    what = listed([*rule.kinds, *(f"'{word}'" for word in rule.words)])
+    if bad:
+        said = "; ".join(f"'{name}' {why}" for name, why in list(bad.items())[:3])
+        more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+        records = max(_present(case, name) for name in bad)
+        names = listed([f"'{name}'" for name in bad])
+        remedy = f"drop {names}, or list under not_identifiers what is none"
+        return Found("missed", f"{what}: {said}{more}, in {records:,} records", records, remedy)
+    if unclear:
+        said = "; ".join(f"'{name}' {why}" for name, why in list(unclear.items())[:3])
+        return Found("open", f"{what}: {said}", None, "somebody must read it, or drop it")
+    if hidden := opaque(case, case.recipe.roles.not_identifiers):
+        needs = f"say what {hidden} hold: rename them, or list them under not_identifiers"
+        return Found("open", f"{what}: names such as these tell nothing", None, needs)
+    return Found(
+        "kept", f"{what}: none of {len(case.names)} released columns, by names and contents"
+    )
+
+
+def _present(case: Case, name: str) -> int:
+    return case.shown.frame.num_rows - case.shown.frame.nulls(name)
+
+
+def _of_kind(case: Case, kind: Kind) -> Iterator[tuple[str, str, bool]]:
+    """Return the columns of a kind, why, and whether that is certain."""
+    tests: dict[Kind, Callable[[Case], Iterator[tuple[str, str, bool]]]] = {
+        "unique codes": _codes,
+        "free text": _texts,
+        "dates": _dates,
+    }
+    settled = case.recipe.roles.renamed
+    if kind not in ("sensitive", "dates"):
+        settled = settled | set(case.recipe.roles.not_identifiers)
+    if kind in tests:
+        yield from (one for one in tests[kind](case) if one[0] not in settled)
+    forms = {form: PATTERNS[form] for form in FORMS.get(kind, ())}
+    for name in case.names:
+        if name in settled:
+            continue
+        marks = case.looks.get(name)
+        hit = WORDS.get(kind, frozenset()) & set(called(case, name))
+        # A yes or a no to having one is none.
+        if hit and (kind in ("sensitive", "places") or marks is None or marks.distinct > 2):
+            yield name, f"is called {listed(sorted(hit))}", True
+        elif forms and marks is not None and (form := looks_like(marks.texts, forms)):
+            yield name, f"looks like {form[0]}", True
+
+
+def _codes(case: Case) -> Iterator[tuple[str, str, bool]]:
+    for name in case.recipe.roles.renamed:
+        if name in case.names:
+            yield name, "holds codes in place of identifiers", False
+    treated = set(case.recipe.treated)
+    for name, marks in case.looks.items():
+        if name in treated:
+            continue
+        why = why_identifier(name, marks, partial(_distinct, case, name))
+        if why is not None:
+            yield name, f"tells people apart: {why}", True
+
+
+def _distinct(case: Case, name: str) -> int:
+    return case.shown.frame.counts([name])[0].num_rows
+
+
+def _texts(case: Case) -> Iterator[tuple[str, str, bool]]:
+    """Find long texts, which may name anybody."""
+    treated = set(case.recipe.treated)
+    for name, marks in case.looks.items():
+        long = [text for text in marks.texts if len(text) >= _LONG_TEXT and text.count(" ") > 3]
+        if name not in treated and marks.text and len(long) > len(marks.texts) / 5 and long:
+            yield name, "holds free text", False
+
+
+def _dates(case: Case) -> Iterator[tuple[str, str, bool]]:
+    for name in case.names:
+        if is_date(case, name):
+            yield name, "holds dates", True
+
+
+def is_date(case: Case, name: str) -> bool:
+    """Tell whether a column holds dates: by its type, its values, or its name."""
+    kind = case.shown.frame.schema.field(name).type
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_date(plain) or pa.types.is_timestamp(plain):
+        return True
+    marks = case.looks.get(name)
+    if marks is not None and marks.texts:
+        tests: dict[str, Callable[[str], object]] = {
+            said: pattern.fullmatch for pattern, said in words.DATES.items()
+        }
+        if looks_like(marks.texts, tests):
+            return True
+    return bool(DATED & set(called(case, name))) and (marks is None or marks.distinct > 2)

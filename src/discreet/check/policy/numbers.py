@@ -1,0 +1,206 @@
+"""Rules about the numbers of a table of results: rounded, hidden, and nobody's alone."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.check.findings import counted
+from discreet.check.policy.case import Case, Found, listed, naming, percent
+from discreet.check.policy.counting import as_text, without_stars
+from discreet.recipe.policies import DominanceRule, HiddenRule, OfColumns, RoundingRule
+from discreet.recipe.recipe import Step
+from discreet.table import float_values, kind_of
+from discreet.table.classes import classes_of, encode_columns
+
+_ROUNDING = 1e-9
+
+
+def rounding(rule: RoundingRule, case: Case) -> Found:
+    """Find numbers that are not admissible after rounding."""
+
+    def wrong(number: float) -> bool:
+        if rule.hidden_below is not None and number < rule.hidden_below:
+            return not (rule.zeros and number == 0)
+        return not is_rounded(number, rule)
+
+    said = "is not rounded as the rule asks"
+    remedy = "round it: a step round-counts"
+    return _numbers(rule, case, wrong, said, remedy, rule.hidden_as)
+
+
+def is_rounded(number: float, rule: RoundingRule) -> bool:
+    """Tell whether a number is a multiple of its band's base, or has few digits beyond.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> bands = [{"up_to": 99, "to": 10}, {"up_to": 999, "to": 50}]
+    >>> rule = RoundingRule(rule="rounding", says="", source="", bands=bands, digits=4)
+    >>> [is_rounded(n, rule) for n in (20, 25, 150, 160, 12340, 12345)]
+    [True, False, True, False, True, False]
+    """
+    size = abs(number)
+    base = next((band.to for band in rule.bands if size <= band.up_to), None)
+    if base is None and rule.digits is not None and size > 0:
+        base = 10.0 ** (math.floor(math.log10(size)) + 1 - rule.digits)
+    if base is None or size == 0:
+        return True
+    return abs(size / base - round(size / base)) < _ROUNDING * max(1.0, size / base)
+
+
+def hidden(rule: HiddenRule, case: Case) -> Found:
+    """Find small counts that are shown."""
+
+    def wrong(number: float) -> bool:
+        return rule.low <= number <= rule.high
+
+    said = f"is one of {rule.low} to {rule.high}"
+    remedy = "hide it, and one more cell of its row and column so that totals do not give it away"
+    return _numbers(rule, case, wrong, said, remedy, None)
+
+
+def _numbers(
+    rule: OfColumns,
+    case: Case,
+    wrong: Callable[[float], bool],
+    said: str,
+    remedy: str,
+    hidden_as: str | None,
+) -> Found:
+    """Judge each number of the columns of counts."""
+    columns = case.columns(rule, "counts")
+    if columns is None:
+        columns = _rounded(case, rule.group or "counts")
+        if not columns:
+            needs = naming(rule.group or "counts")
+            return Found("open", "nobody has said which columns are meant", None, needs)
+    if not columns:
+        return Found("kept", "no such column is released")
+    bad, cells, first, total = [], 0, "", 0
+    for name in columns:
+        table, counts = case.shown.frame.counts([name], by_value=True)
+        texts = as_text(table[name]).to_pylist()
+        for text, count in zip(texts, counts.tolist(), strict=True):
+            total += count
+            if text is None or text.strip() == hidden_as:
+                continue
+            number = _number(text)
+            if number is None and re.fullmatch(r"[<>≤≥]\s*=?\s*[\d.,]+|\[.*[\])]", text.strip()):
+                continue  # A bound or an interval shows no number.
+            if number is None or wrong(number):
+                bad += [name] if name not in bad else []
+                cells += count
+                first = first or f"{text} in '{name}'"
+    if not cells:
+        return Found("kept", f"all of {counted(total, 'cell')} of {listed(columns)}")
+    found = f"{cells:,} of {counted(total, 'cell')} of {listed(bad)}: {first} {said}"
+    return Found("missed", found, cells, remedy)
+
+
+def _rounded(case: Case, group: str) -> list[str]:
+    """Return the columns that steps round as counts, or as estimates."""
+    if group not in ("counts", "estimates"):
+        return []
+    return [
+        name
+        for step in case.recipe.steps
+        if step.method == "round-counts"
+        for name in step.columns
+        if name in case.names and _rounds_estimates(step, name) == (group == "estimates")
+    ]
+
+
+def _rounds_estimates(step: Step, name: str) -> bool:
+    rule = step.parameters()["rule"]
+    return str(rule if isinstance(rule, str) else rule[name]).endswith("estimates")
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text.replace(",", ""))
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+# Sums
+
+
+def dominance(rule: DominanceRule, case: Case) -> Found:
+    """Find cells of tables of sums in which few contributors have most."""
+    columns = case.columns(rule, "amounts")
+    if columns is None:
+        schema = case.shown.frame.schema
+        numeric = [one for one in case.confidential if kind_of(schema.field(one).type) == "numeric"]
+        columns = numeric
+    keys = [name for name in case.quasi if name not in columns]
+    if not columns:
+        needs = naming(rule.group or "amounts")
+        return Found("open", "nobody has said which columns are meant", None, needs)
+    found = [(name, *_dominated(rule, case, keys, name)) for name in columns]
+    bad = [one for one in found if one[1]]
+    over = f"over {listed(keys)}" if keys else "over all records"
+    asked = _asked(rule)
+    if not bad:
+        cells = sum(one[2] for one in found)
+        return Found(
+            "kept", f"{asked} holds in {counted(cells, 'cell')} of {listed(columns)}, {over}"
+        )
+    name, few, cells, records = max(bad, key=lambda one: one[1])
+    said = f"{asked} is missed in {few:,} of {counted(cells, 'cell')} of '{name}', {over}"
+    remedy = "publish no sums of these cells, or recode the columns so that cells grow"
+    return Found("missed", f"{said}, with {counted(records, 'record')}", records, remedy)
+
+
+def _asked(rule: DominanceRule) -> str:
+    if rule.within is not None:
+        return f"the {percent(rule.within)} rule"
+    assert rule.most is not None
+    return f"the ({rule.largest}, {percent(rule.most)}) rule"
+
+
+def _dominated(rule: DominanceRule, case: Case, keys: list[str], name: str) -> tuple[int, int, int]:
+    """Count the cells that are dominated, all cells, and the records in the former."""
+    table, counts = case.shown.records.over([*keys, name])
+    table = pa.table({one: without_stars(table[one]) for one in table.column_names})
+    values = np.abs(float_values(table[name], name))
+    there = ~np.isnan(values) & (values > 0)
+    if not there.any():
+        return 0, 0, 0
+    ids = np.zeros(len(values), np.int64)
+    if keys:
+        ids, _ = classes_of(*encode_columns(table, keys))
+    bad = cells = records = 0
+    for contributions, numbers in _cells(ids[there], values[there], counts[there]):
+        cells += 1
+        if _is_dominated(rule, contributions, numbers):
+            bad += 1
+            records += int(numbers.sum())
+    return bad, cells, records
+
+
+def _cells(
+    ids: np.ndarray, values: np.ndarray, counts: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Return the contributions of each cell, the largest first, and how many records have each."""
+    order = np.lexsort((-values, ids))
+    starts = np.flatnonzero(np.diff(ids[order], prepend=-1))
+    for some in np.split(order, starts[1:]):
+        yield values[some], counts[some]
+
+
+def _is_dominated(rule: DominanceRule, values: np.ndarray, counts: np.ndarray) -> bool:
+    total = float((values * counts).sum())
+    most = rule.largest or 2
+    # Of equal contributions only some are among the largest.
+    taken = np.diff(np.minimum(np.cumsum(counts), most), prepend=0)
+    largest = float((values * taken).sum())
+    if rule.within is not None:
+        return total - largest < rule.within * float(values[0]) - _ROUNDING
+    assert rule.most is not None
+    return largest > rule.most * total * (1 + _ROUNDING)

@@ -1,0 +1,121 @@
+"""Rules that other evidence decides: the check's own findings, attacks, days, and people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, counted
+from discreet.check.leaks import NOTHING
+from discreet.check.order import ORDERED
+from discreet.check.policy.case import Case, Found, percent
+from discreet.errors import nearest
+from discreet.recipe.policies import (
+    AttackRule,
+    ByHandRule,
+    LeaksRule,
+    OldRule,
+    OrderRule,
+    PromisesRule,
+)
+
+_DAYS = 365.25
+_GIVES = NOTHING.partition("gives")[0] + "gives"
+
+
+def order(rule: OrderRule, case: Case) -> Found:
+    """Find out whether the rows are in random order."""
+    for one in case.findings:
+        if one.promise == ORDERED:
+            kept = one.status == "verified"
+            remedy = "" if kept else "protect the table again, and do not sort what is written"
+            return Found("kept" if kept else "missed", one.detail, None, remedy)
+    return Found("open", "the order of the rows", None, NEEDS_INTERNAL)
+
+
+def leaks(rule: LeaksRule, case: Case) -> Found:
+    """Find out whether a released column gives a treated one away."""
+    if not case.recipe.treated and not case.unknown:
+        return Found("kept", "no column was treated")
+    found = [one for one in case.findings if one.promise.startswith(_GIVES)]
+    if told := [one for one in found if one.status == "broken"]:
+        remedy = "treat the columns together, drop one, or accept it under allow_leaks"
+        return Found("missed", f"{told[0].promise}: {told[0].detail}", None, remedy)
+    if accepted := [one for one in found if one.detail.startswith("accepted")]:
+        return Found(
+            "missed", accepted[0].detail, None, "take it out of allow_leaks, and treat both columns"
+        )
+    searched = [one.detail for one in found if one.promise == NOTHING and one.status == "verified"]
+    if searched:
+        return Found("kept", searched[0])
+    return Found("open", "what columns tell about each other", None, NEEDS_ORIGINAL)
+
+
+def promises(rule: PromisesRule, case: Case) -> Found:
+    """Find out whether all that the recipe promises is verified."""
+    broken = [one for one in case.findings if one.status == "broken"]
+    unknown = [one for one in case.findings if one.status == "not verifiable"]
+    verified = [one for one in case.findings if one.status == "verified"]
+    if broken:
+        said = f"{counted(len(broken), 'promise')} broken: {broken[0].promise} ({broken[0].detail})"
+        return Found("missed", said, None, "protect the table again")
+    if unknown:
+        said = f"{len(unknown)} of {counted(len(case.findings), 'promise')} not verifiable"
+        return Found("open", said, None, unknown[0].detail)
+    return Found("kept", f"{counted(len(verified), 'promise')} verified")
+
+
+def old(rule: OldRule, case: Case) -> Found:
+    """Find out how old the data are when they are released."""
+    day = case.against.last_day
+    if day is None:
+        needs = "say which day the data are about: --collected 2024-12-31"
+        return Found("open", "the age of the data", None, needs)
+    started = None if case.evidence is None else case.evidence.log["started"]
+    released = datetime.fromisoformat(started) if started else datetime.now(UTC)
+    years = (released.date() - day).days / _DAYS
+    found = f"the data of {day} are {years:.1f} years old, at least {rule.years:g}"
+    if (released.date() - day).days >= int(rule.years * _DAYS):
+        return Found("kept", found)
+    return Found("missed", found, None, "release them later")
+
+
+def attack(rule: AttackRule, case: Case) -> Found:
+    """Find out what an attack gains over its baseline."""
+    if case.attacks is None:
+        needs = "measure it with `discreet attack ... --json`, and give the file with --attacks"
+        return Found("open", f"{rule.attack} was not measured", None, needs)
+    known = [one for one in case.attacks if _plain(one["name"]) == _plain(rule.attack)]
+    if not known:
+        names = dict.fromkeys(one["name"] for one in case.attacks)
+        needs = f"measure it, too; the file has none of this name; {nearest(rule.attack, names)}"
+        return Found("open", f"{rule.attack} was not measured", None, needs)
+    # Of one on several columns, the worst counts.
+    one = max(known, key=lambda one: _figure(rule, one))
+    excess, upper, figure = float(one["excess"]), float(one["interval"][1]), _figure(rule, one)
+    baseline = str(one.get("against") or "guess")
+    found = (
+        f"{rule.attack} succeeds {percent(excess)} more often than the {baseline}, "
+        f"with 95 % certainty up to {percent(upper)}; at most {percent(rule.most)}"
+    )
+    of = (one.get("attack") or {}).get("of") if isinstance(one.get("attack"), dict) else None
+    found += f", in {of:,} attempts" if isinstance(of, int) else ""
+    if figure <= rule.most:
+        return Found("kept", found)
+    if excess <= rule.most:
+        return Found("missed", found, None, "repeat it with more --queries: the estimate is below")
+    return Found("missed", found, None, "treat the columns that the attack uses more strongly")
+
+
+def _figure(rule: AttackRule, one: Mapping[str, Any]) -> float:
+    return float(one["excess"] if rule.figure == "excess" else one["interval"][1])
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-").replace(" ", "-")
+
+
+def by_hand(rule: ByHandRule, case: Case) -> Found:
+    """Leave it to a person."""
+    return Found("open", "no program can tell", None, rule.needs)

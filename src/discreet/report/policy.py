@@ -1,0 +1,86 @@
+"""What became of the rules of a policy: for the verdict, and the report's section about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.report.page import Table, counted
+
+Facts = Mapping[str, Any]
+_MET = {"kept": True, "missed": False, "open": None}
+
+
+def rules_of(facts: Facts) -> list[dict[str, Any]]:
+    """Return the rules of the policy as targets of the verdict.
+
+    Of several readings of one rule, those are left out that do not matter because another is kept.
+    """
+    policy = (facts.get("check") or {}).get("policy") or {"verdicts": []}
+    kept = {one["either"] for one in policy["verdicts"] if one["status"] == "kept"} - {None}
+    return [
+        {
+            "what": one["says"].rstrip("."),
+            "source": "policy",
+            "met": _MET[one["status"]],
+            "said": one["found"],
+            "remedy": one["remedy"],
+        }
+        for one in policy["verdicts"]
+        if one["status"] == "kept" or one["either"] not in kept
+    ]
+
+
+def remedies(rules: Sequence[Facts]) -> list[str]:
+    """Say what to do about the rules that are missed.
+
+    Examples
+    --------
+    >>> remedies([{"what": "At least 5 share all keys", "met": False, "remedy": "set k = 5"}])
+    ['set k = 5 (At least 5 share all keys)']
+    """
+    return [f"{one['remedy']} ({one['what']})" for one in rules if one["met"] is False]
+
+
+def in_short(title: str, rules: Sequence[Facts]) -> str:
+    """Say how many rules are kept where none is missed, to follow the verdict.
+
+    Examples
+    --------
+    >>> in_short("House", [{"met": True}, {"met": True}])
+    ' All 2 rules of House are kept.'
+    """
+    if not rules:
+        return ""
+    undecided = [one for one in rules if one["met"] is None]
+    if not undecided:
+        return f" All {counted(len(rules), 'rule')} of {title} are kept."
+    kept = len(rules) - len(undecided)
+    return (
+        f" Of {counted(len(rules), 'rule')} of {title}, {kept} are kept and {len(undecided)} open: "
+        f"{undecided[0]['what']} ({undecided[0]['remedy']})."
+    )
+
+
+def policy_table(facts: Facts) -> Table | None:
+    """Lay out each rule with its verdict, the figure, what to do, and the source."""
+    policy = (facts.get("check") or {}).get("policy")
+    if not policy:
+        return None
+    rows = [
+        (
+            one["says"],
+            {"missed": "not met"}.get(one["status"], one["status"]),
+            one["found"],
+            one["remedy"] or "–",
+            f"{one['source']}, {one['date']}",
+        )
+        for one in policy["verdicts"]
+    ]
+    where = f", {policy['url']}" if policy.get("url") else ""
+    reading = (
+        f"{policy['title']}: {policy['summary']}. From {policy['source']}, {policy['date']}{where}."
+        " Each figure was counted anew by the check, in the released table. A rule that is open "
+        "cannot be decided from what is there, and says what it takes."
+    )
+    return Table(("rule", "verdict", "found", "what to do", "source"), rows, 0, reading)

@@ -1,0 +1,596 @@
+"""Each kind of rule: a release that keeps it, one that just misses it, and what leaves it open."""
+
+import datetime
+import json
+
+import pyarrow as pa
+import pytest
+import tomli_w
+
+from discreet import Recipe, check_release, protect, write_table
+from discreet.errors import BadInput
+from discreet.recipe.policies import Against, Policy, shipped
+
+K2 = [{"model": "k-anonymity", "k": 2}]
+ROLES = {
+    "quasi": ["age", "sex"],
+    "confidential": ["ill"],
+    "rest": "insensitive",
+    "untouched": ["age", "sex"],
+}
+DAY = datetime.date(2024, 5, 1)
+
+
+def people(**more):
+    """Five of each of four kinds; the last have one illness among them."""
+    columns = {
+        "age": [30] * 10 + [60] * 10,
+        "sex": (["f"] * 5 + ["m"] * 5) * 2,
+        "ill": ["a", "b", "c", "a", "b"] * 3 + ["a"] * 5,
+    }
+    return pa.table({**columns, **more})
+
+
+@pytest.fixture
+def judge(checked, tmp_path):
+    """Hold a table against one rule, on every engine."""
+
+    def judged(rule, table=None, roles=ROLES, steps=(), **given):
+        policy = {"title": "House", "source": "Handbook", "date": DAY}
+        policy["rules"] = [{"says": "As it is.", "source": "page 1", **rule}]
+        (tmp_path / "house.toml").write_text(tomli_w.dumps(policy))
+        file = tmp_path / "table.parquet"
+        write_table(people() if table is None else table, file)
+        recipe = Recipe.from_dict({"roles": roles, "steps": list(steps)})
+        against = Against(name=str(tmp_path / "house.toml"), **given)
+        [found] = checked(file, recipe, policy=against).policy.verdicts
+        return found
+
+    return judged
+
+
+def of(status, found, records=None, remedy=""):
+    return status, found, records, remedy
+
+
+def told(one):
+    return one.status, one.found, one.records, one.remedy
+
+
+# How many share something
+
+
+def test_k(judge):
+    kept = judge({"rule": "k", "least": 5})
+    assert told(kept) == of("kept", "the smallest class has 5 records, over age, sex")
+    missed = judge({"rule": "k", "least": 6})
+    assert told(missed) == of(
+        "missed",
+        "20 of 20 records share their values with fewer than 6; the smallest class has 5, over age, sex",
+        20,
+        "add a step generalize or local-suppression with k = 6 over age, sex",
+    )
+    assert missed.source == "page 1"
+    assert missed.date == "2024-05-01"
+
+
+def test_a_record_of_stars_alone_is_in_no_class(judge):
+    ages = [None, *people()["age"].to_pylist()[1:]]
+    blank = people(sex=["*", *people()["sex"].to_pylist()[1:]], age=ages)
+    assert judge({"rule": "k", "least": 4}, blank).status == "kept"
+    assert judge({"rule": "k", "least": 5}, blank).records == 4
+    # Where a blank may stand for anything, it is in every class.
+    assert judge({"rule": "k", "least": 5, "nulls": "match"}, blank).status == "kept"
+    assert judge({"rule": "k", "least": 6, "nulls": "match"}, blank).records == 4
+
+
+def test_the_remedy_names_the_step(judge):
+    step = {"method": "mondrian", "columns": ["age", "sex"], "privacy": K2}
+    roles = {key: value for key, value in ROLES.items() if key != "untouched"}
+    assert (
+        judge({"rule": "k", "least": 6}, roles=roles, steps=[step]).remedy
+        == "set k = 6 in step 1 (mondrian)"
+    )
+    own = judge({"rule": "k", "least": 6, "remedy": "ask the board"})
+    assert own.remedy == "ask the board"
+
+
+def test_l(judge):
+    assert judge({"rule": "l", "least": 1}).status == "kept"
+    missed = judge({"rule": "l", "least": 2})
+    assert told(missed) == of(
+        "missed",
+        "5 of 20 records are in classes with fewer than 2 values of 'ill'; the poorest has 1",
+        5,
+        "add l-diversity with l = 2 and column = 'ill' to the privacy models of a step generalize",
+    )
+
+
+def test_the_largest_and_the_average_risk(judge):
+    assert judge({"rule": "largest-risk", "most": 0.2}).status == "kept"
+    missed = judge({"rule": "largest-risk", "most": 0.19})
+    assert (
+        missed.found
+        == "largest risk 20 % among the records, at most 19 %; 20 of 20 records are above it"
+    )
+    assert missed.remedy.endswith("with k = 6 over age, sex")
+    assert judge({"rule": "average-risk", "most": 0.2}).status == "kept"
+    assert judge({"rule": "average-risk", "most": 0.199}).status == "missed"
+
+
+def test_a_class_of_eleven_has_a_risk_above_nine_percent(judge):
+    def alike(n):
+        return pa.table({"age": [30] * n, "sex": ["f"] * n, "ill": ["a"] * n})
+
+    rule = {"rule": "largest-risk", "most": 0.09}
+    eleven = judge(rule, alike(11))
+    assert (
+        eleven.found
+        == "largest risk 9.09 % among the records, at most 9 %; 11 of 11 records are above it"
+    )
+    assert eleven.remedy.endswith("with k = 12 over age, sex")
+    assert judge(rule, alike(12)).status == "kept"
+
+
+def test_records_at_risk(judge):
+    one = people().slice(0, 16)  # Fifteen in classes of five, and one alone.
+    assert judge({"rule": "records-at-risk", "over": 0.2, "most": 1 / 16}, one).status == "kept"
+    missed = judge({"rule": "records-at-risk", "over": 0.2, "most": 0.06}, one)
+    assert (
+        missed.found
+        == "1 of 16 records (6.25 %) have a risk above 20 % among the records, at most 6 %"
+    )
+    assert missed.records == 1
+
+
+WEIGHTED = ROLES | {"weight": "w", "insensitive": ["w"]}
+
+
+def test_risk_in_the_population_needs_to_know_it(judge, tmp_path):
+    rule = {"rule": "largest-risk", "most": 0.02, "counted": "population"}
+    unknown = judge(rule)
+    assert unknown.status == "open"
+    assert unknown.remedy.startswith("it is about people in the population: give --population FILE")
+    # What holds of the sample holds of the population.
+    assert judge(rule | {"most": 0.2}).status == "kept"
+    many = judge(rule, people(w=[20.0] * 20), WEIGHTED)
+    assert many.status == "kept"
+    assert "by sampling weights" in many.found
+    assert judge(rule, people(w=[9.0] * 20), WEIGHTED).status == "missed"
+    table = pa.table(
+        {"age": [30, 30, 60, 60], "sex": ["f", "m"] * 2, "population": [50, 50, 50, 49]}
+    )
+    write_table(table, tmp_path / "population.csv")
+    found = judge(rule, population=str(tmp_path / "population.csv"))
+    assert (
+        found.found
+        == "largest risk 2.04 % by the population table, at most 2 %; 5 of 20 records are above it"
+    )
+    table = table.set_column(2, "population", pa.array([50] * 4))
+    write_table(table, tmp_path / "population.csv")
+    assert judge(rule, population=str(tmp_path / "population.csv")).status == "kept"
+
+
+@pytest.mark.parametrize(("ways", "size"), [(1, 10), (2, 5)])
+def test_cells_of_every_table(judge, ways, size):
+    assert judge({"rule": "cells", "ways": ways, "least": size}).status == "kept"
+    missed = judge({"rule": "cells", "ways": ways, "least": size + 1})
+    assert missed.status == "missed"
+    assert missed.records == 20
+    assert f"has {size} records" in missed.found
+    assert "age" in missed.remedy
+
+
+def test_cells_in_the_population(judge, tmp_path):
+    rule = {"rule": "cells", "ways": 2, "least": 100, "counted": "population"}
+    assert judge(rule).status == "open"
+    assert judge(rule, people(w=[20.0] * 20), WEIGHTED).status == "kept"
+    low = judge(rule, people(w=[20.0] * 19 + [19.0]), WEIGHTED)
+    assert low.status == "missed"
+    assert "the smallest, of age x sex, has 99 people by sampling weights" in low.found
+    assert low.records == 5
+    table = pa.table(
+        {"age": [30, 30, 60, 60], "sex": ["f", "m"] * 2, "population": [100] * 3 + [99]}
+    )
+    write_table(table, tmp_path / "population.csv")
+    assert judge(rule, population=str(tmp_path / "population.csv")).records == 5
+
+
+def test_tables_of_groups(judge):
+    rule = {"rule": "cells", "ways": 2, "least": 6, "groups": ["extremely", "very"]}
+    unknown = judge(rule)
+    assert unknown.status == "open"
+    assert unknown.remedy == (
+        "say which columns are in the groups 'extremely', 'very', with --group or in the recipe"
+    )
+    # If every table keeps it, those of the groups do, whichever they are.
+    assert judge(rule | {"least": 5}).status == "kept"
+    groups = {"extremely": ["age"], "very": ["sex", "age"]}
+    assert judge(rule, groups=groups).status == "missed"
+    assert judge(rule, groups={"extremely": ["age"], "very": []}).status == "kept"
+
+
+def test_households(judge):
+    homes = [f"h{i}" for i in range(10) for _ in range(2)]
+    rooms = [2] * 10 + [3] * 10
+    roles = {"household": "home", "household_level": ["rooms"], **ROLES}
+    table = people(home=homes, rooms=rooms)
+    assert judge({"rule": "households", "least": 5}, table, roles).status == "kept"
+    missed = judge({"rule": "households", "least": 6}, table, roles)
+    assert (
+        missed.found == "10 households share theirs with fewer than 6; the rarest has 5, over rooms"
+    )
+    assert missed.remedy == "recode rooms, or set release_household = false"
+    # Nobody sees households without their numbers.
+    hidden = judge(
+        {"rule": "households", "least": 6},
+        people(rooms=rooms),
+        roles | {"release_household": False},
+    )
+    assert hidden.status == "kept"
+
+
+def test_suppressed_cells(judge):
+    blank = people(sex=["*"] * 2 + people()["sex"].to_pylist()[2:])
+    assert judge({"rule": "suppressed", "most": 0.05}, blank).status == "kept"
+    unknown = judge({"rule": "suppressed", "most": 0.04}, blank)
+    assert unknown.status == "open"
+    assert unknown.found.startswith("2 of 40 cells (5 %) are null or a star, most in 'sex' (2)")
+
+
+# What is released
+
+
+def test_roles(judge):
+    roles = ROLES | {"household": "home"}
+    table = people(home=["h1"] * 20)
+    assert judge({"rule": "roles", "not_released": ["identifiers"]}, table, roles).status == "kept"
+    missed = judge({"rule": "roles", "not_released": ["household"]}, table, roles)
+    assert told(missed) == of(
+        "missed",
+        "'home' (household) is released, with every record",
+        20,
+        "set release_household = false",
+    )
+    assert judge({"rule": "roles", "not_released": ["confidential"]}).found.startswith(
+        "'ill' (confidential)"
+    )
+
+
+def test_identifying_columns(judge):
+    assert judge({"rule": "identifying-columns", "most": 2}).status == "kept"
+    missed = judge({"rule": "identifying-columns", "most": 1})
+    assert missed.found == "2 quasi columns are released, at most 1"
+    assert missed.remedy == "drop 1 of age, sex"
+
+
+MAILS = [f"p{i}@example.org" for i in range(20)]
+KINDS = {
+    "names": {"surname": [f"name{i}" for i in range(20)]},
+    "telephone numbers": {"contact": [f"+44 20 7946 0{i:03}" for i in range(20)]},
+    "e-mail addresses": {"x1y": MAILS},
+    "social security numbers": {"code": [f"{i + 101}-45-6789" for i in range(20)]},
+    "fax numbers": {"fax": list(range(20))},
+    "IP addresses": {"from": [f"10.0.0.{i}" for i in range(20)]},
+    "places": {"city": ["Bath", "York"] * 10},
+    "sensitive": {"religion": ["a", "b"] * 10},
+    "unique codes": {"patient_id": list(range(100, 120)) + list(range(200, 220))},
+    "dates": {"seen": [datetime.date(2020, 1, 1 + i) for i in range(20)]},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_a_kind(judge, kind):
+    rule = {"rule": "columns", "kinds": [kind]}
+    assert judge(rule).status == "kept"
+    [(name, values)] = KINDS[kind].items()
+    table = people(**{name: values}) if len(values) == 20 else pa.concat_tables([people()] * 2)
+    if len(values) > 20:
+        table = table.append_column(name, pa.array(values))
+    missed = judge(rule, table)
+    assert missed.status == "missed", missed
+    assert missed.records == table.num_rows
+    assert f"'{name}'" in missed.found
+    assert missed.remedy.startswith(f"drop '{name}'")
+    if kind not in ("sensitive", "dates"):
+        assert judge(rule, table, ROLES | {"not_identifiers": [name]}).status == "kept"
+
+
+def test_words_and_what_nobody_can_tell(judge):
+    assert judge({"rule": "columns", "words": ["nationality"]}).status == "kept"
+    assert judge({"rule": "columns", "words": ["sex"]}).status == "missed"
+    unknown = judge({"rule": "columns", "kinds": ["fax numbers"]}, people(v12=list(range(20))))
+    assert unknown.status == "open"
+    assert unknown.remedy == "say what 'v12' hold: rename them, or list them under not_identifiers"
+    text = [
+        "came in with a cough, was sent home to her sister Anna",
+        "fell off a ladder in the garden at home",
+    ]
+    free = judge({"rule": "columns", "kinds": ["free text"]}, people(note=text * 10))
+    assert free.status == "open"
+    assert free.remedy == "somebody must read it, or drop it"
+
+
+def dates(*days):
+    return people(seen=pa.array([days[i % len(days)] for i in range(20)]))
+
+
+def test_dates_to_the_year(judge):
+    rule = {"rule": "dates", "finest": "year"}
+    assert judge(rule).found == "no column of dates is released"
+    assert judge(rule, dates("2019", "2020"), ROLES).status == "kept"
+    assert judge(rule, dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 1))).status == "kept"
+    missed = judge(rule, dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 2)))
+    assert missed.found == "'seen' to the day, in 20 records; the finest may be the year"
+    assert missed.remedy == "generalize 'seen' to years: hierarchies of kind 'dates'"
+    assert judge(rule | {"finest": "month"}, dates("2019-01-02", "2019-03-04")).status == "missed"
+    named = rule | {"finest": "month", "columns": ["seen"]}
+    assert judge(named, dates("2019-01", "2019-03")).status == "kept"
+    assert judge(named | {"finest": "quarter"}, dates("2019-01", "2019-03")).status == "missed"
+    assert judge(named, dates("winter", "summer")).status == "open"
+
+
+def test_ages_of_ninety_and_over_are_one(judge):
+    rule = {"rule": "ages", "together_from": 90}
+
+    def aged(*values):
+        return people(age=pa.array([values[i % len(values)] for i in range(20)]))
+
+    assert judge(rule).status == "kept"
+    assert judge(rule, aged(89, 90)).status == "kept"
+    missed = judge(rule, aged(89, 90, 91))
+    assert missed.found == "'age' tells 90, 91 apart, in 13 records of 90 or over"
+    assert missed.records == 13
+    assert judge(rule, aged("80-89", ">=90")).status == "kept"
+    assert judge(rule, aged("[80, 90)", "[90, 95)", "[95, 100)")).status == "missed"
+    assert judge(rule, aged("old", "young")).status == "open"
+
+
+def test_years_of_birth_tell_ages(judge):
+    rule, table = {"rule": "ages", "together_from": 90}, people(birth_year=[1930, 1933] * 10)
+    assert judge(rule, table).status == "open"
+    assert judge(rule, table, collected="2022-06-30").status == "kept"
+    missed = judge(rule, table, collected="2024-06-30")
+    assert missed.status == "missed"
+    assert missed.records == 20
+
+
+def test_postcodes_of_three_digits(judge, tmp_path):
+    rule = {"rule": "areas", "least": 20_000, "digits": 3, "otherwise": "000"}
+    write_table(
+        pa.table({"zip": ["10001", "10002", "03601"], "population": [15_000, 5_000, 19_999]}),
+        tmp_path / "zips.parquet",
+    )
+    given = {"population": str(tmp_path / "zips.parquet")}
+    full = judge(rule, people(zip=["10001", "03601"] * 10), **given)
+    assert full.found == "'zip' has more than 3 digits in 20 records"
+    assert judge(rule, people(zip=["100", "036"] * 10)).status == "open"
+    few = judge(rule, people(zip=["100", "036"] * 10), **given)
+    assert few.records == 10
+    assert few.remedy == "release '000' in place of '036'"
+    assert judge(rule, people(zip=["100**", "000"] * 10), **given).status == "kept"
+    strange = judge(rule, people(zip=["100", "999"] * 10), **given)
+    assert strange.remedy == "put 999 into the population table"
+
+
+def test_areas_by_weights(judge):
+    rule, table = {"rule": "areas", "least": 100}, {"region": ["Essex", "Kent"] * 10}
+    assert judge(rule, people(**table)).status == "open"
+    assert judge(rule, people(**table, w=[10.0] * 20), WEIGHTED).status == "kept"
+    missed = judge(rule, people(**table, w=[10.0, 9.9] * 10), WEIGHTED)
+    assert (
+        missed.found
+        == "1 area of 'region' ('Kent') with fewer than 100 people by sampling weights, in 10 records"
+    )
+
+
+# Numbers of results
+
+DRB = {
+    "rule": "rounding",
+    "hidden_below": 15,
+    "hidden_as": "<15",
+    "zeros": False,
+    "bands": [{"up_to": 99, "to": 10}, {"up_to": 999, "to": 50}],
+    "digits": 4,
+}
+
+
+def test_rounded_counts(judge):
+    counts = people(n=["<15", "20", "150", "12340"] * 5)
+    unknown = judge(DRB, counts)
+    assert unknown.status == "open"
+    assert (
+        unknown.remedy
+        == "name them: --group 'counts=COLUMN,COLUMN', or groups of the recipe's policy"
+    )
+    groups = {"counts": ["n"]}
+    assert judge(DRB, counts, groups=groups).status == "kept"
+    missed = judge(DRB, people(n=["<15", "25", "150", "12345"] * 5), groups=groups)
+    assert missed.found.startswith("10 of 20 cells of n: ")
+    assert missed.records == 10
+    assert judge(DRB, people(n=[0, 20] * 10), groups=groups).records == 10
+    assert judge(DRB | {"zeros": True}, people(n=[0, 20] * 10), groups=groups).status == "kept"
+
+
+def test_hidden_counts(judge):
+    rule, groups = {"rule": "hidden", "high": 10}, {"counts": ["n"]}
+    assert judge(rule, people(n=[0, 11, None, 30] * 5), groups=groups).status == "kept"
+    missed = judge(rule, people(n=[0, 10, None, 30] * 5), groups=groups)
+    assert missed.found == "5 of 20 cells of n: 10 in 'n' is one of 1 to 10"
+
+
+def test_sums_that_few_dominate(judge):
+    paid = ["pay", "ill"]
+    roles = ROLES | {"confidential": paid}
+    two = {"rule": "dominance", "largest": 2, "most": 0.9}
+    assert judge(two, people(pay=[45.0, 45.0, 4.0, 3.0, 3.0] * 4), roles).status == "kept"
+    missed = judge(two, people(pay=[46.0, 45.0, 4.0, 3.0, 2.0] + [1.0] * 15), roles)
+    assert (
+        missed.found
+        == "the (2, 90 %) rule is missed in 1 of 4 cells of 'pay', over age, sex, with 5 records"
+    )
+    within = {"rule": "dominance", "within": 0.1}
+    assert judge(within, people(pay=[100.0, 50.0, 4.0, 3.0, 3.0] * 4), roles).status == "kept"
+    assert judge(within, people(pay=[100.0, 50.0, 4.0, 3.0, 2.9] * 4), roles).records == 20
+
+
+# What other evidence decides
+
+
+def test_the_age_of_the_data(judge):
+    assert judge({"rule": "old", "years": 1}).status == "open"
+    today = datetime.date.today()
+    assert (
+        judge(
+            {"rule": "old", "years": 1}, collected=(today - datetime.timedelta(366)).isoformat()
+        ).status
+        == "kept"
+    )
+    missed = judge(
+        {"rule": "old", "years": 1}, collected=(today - datetime.timedelta(300)).isoformat()
+    )
+    assert missed.status == "missed"
+    assert missed.remedy == "release them later"
+
+
+def test_an_attack(judge, tmp_path):
+    rule = {"rule": "attack", "attack": "linkability", "most": 0.1}
+    assert judge(rule).status == "open"
+    file = tmp_path / "attacks.json"
+
+    def measured(name="linkability", upper=0.1):
+        one = {"name": name, "excess": 0.06, "interval": [0.02, upper], "against": "holdout"}
+        file.write_text(json.dumps({"attacks": [one | {"attack": {"successes": 1, "of": 500}}]}))
+        return {"attacks": str(file)}
+
+    kept = judge(rule, **measured())
+    assert kept.status == "kept"
+    assert kept.found == (
+        "linkability succeeds 6 % more often than the holdout, with 95 % certainty up to 10 %; at most "
+        "10 %, in 500 attempts"
+    )
+    assert judge(rule, **measured(upper=0.11)).status == "missed"
+    assert judge(rule | {"figure": "excess"}, **measured(upper=0.11)).status == "kept"
+    assert judge(rule, **measured("inference")).status == "open"
+    file.write_text("{}")
+    with pytest.raises(BadInput, match="holds no attacks"):
+        judge(rule, attacks=str(file))
+
+
+def test_what_no_program_can_tell(judge):
+    found = judge({"rule": "by-hand", "needs": "ask the board"})
+    assert told(found) == of("open", "no program can tell", None, "ask the board")
+
+
+STEP = {
+    "method": "generalize",
+    "columns": ["age", "sex"],
+    "privacy": K2,
+    "hierarchies": {"age": {"kind": "flat"}, "sex": {"kind": "flat"}},
+}
+
+
+def released(tmp_path, rules, **more):
+    policy = {"title": "House", "source": "Handbook", "date": DAY}
+    policy["rules"] = [{"says": rule["rule"], "source": "page 1", **rule} for rule in rules]
+    (tmp_path / "house.toml").write_text(tomli_w.dumps(policy))
+    roles = {"quasi": ["age", "sex"], "confidential": ["ill"], "rest": "insensitive"}
+    recipe = {"roles": roles, "steps": [STEP], "policy": str(tmp_path / "house.toml"), **more}
+    return protect(people(twin=people()["age"]) if "allow_leaks" in more else people(), recipe)
+
+
+RULES = [
+    {"rule": "order"},
+    {"rule": "leaks"},
+    {"rule": "promises"},
+    {"rule": "suppressed", "most": 0.0},
+]
+
+
+def test_what_the_check_finds_decides(tmp_path):
+    release = released(tmp_path, RULES)
+    assert {one.rule: one.status for one in release.check.policy.verdicts} == {
+        "order": "open",  # Nothing was written yet.
+        "leaks": "kept",
+        "promises": "kept",
+        "suppressed": "kept",
+    }
+    release.save(tmp_path / "out")
+    assert release.check.policy.summary == "4 kept"
+    alone = check_release(next((tmp_path / "out" / "public").glob("table.*")), release.recipe)
+    assert [one.status for one in alone.policy.verdicts] == ["open", "open", "open", "kept"]
+    leaking = released(tmp_path, RULES, allow_leaks=["age"])
+    found = leaking.check.policy.verdicts[1]
+    assert found.status in ("kept", "missed")
+
+
+def test_the_report_and_the_decision_tell_it(tmp_path):
+    release = released(tmp_path, [{"rule": "k", "least": 6}, {"rule": "order"}])
+    release.save(tmp_path / "out")
+    page = (tmp_path / "out" / "internal" / "report.html").read_text("utf-8")
+    assert "Against the policy" in page
+    assert "House: 1 kept, 1 missed. From Handbook, 2024-05-01." in page
+    assert (
+        "missed (policy: House): k (20 of 20 records share their values with fewer than 6" in page
+    )
+    kept = json.loads((tmp_path / "out" / "internal" / "check.json").read_text("utf-8"))
+    assert kept["policy"]["status"] == "missed"
+
+
+# Policies
+
+
+def test_readings_of_one_rule(tmp_path):
+    rules = [{"rule": "k", "least": least, "either": "reading"} for least in (5, 6)]
+    report = released(tmp_path, rules).check.policy
+    assert [one.status for one in report.verdicts] == ["kept", "missed"]
+    assert report.status == "kept"
+    assert report.summary == "1 kept"
+    report = released(tmp_path, [one | {"least": 6} for one in rules]).check.policy
+    assert report.status == "missed"
+
+
+def test_a_policy_changes_no_draws(tmp_path):
+    first = released(tmp_path, RULES, seed=2**70, order_seed=2**71)
+    again = released(tmp_path, RULES[:1], seed=2**70, order_seed=2**71)
+    assert first.recipe.seed_for == again.recipe.seed_for
+
+
+def test_a_release_without_its_policy_is_still_checked(tmp_path):
+    release = released(tmp_path, RULES)
+    (tmp_path / "house.toml").unlink()
+    report = check_release(release.table, release.recipe)
+    assert report.policy is None
+    assert any("was not held against its policy" in note for note in report.notes)
+    with pytest.raises(BadInput, match="cannot be read"):
+        check_release(release.table, release.recipe, policy=tmp_path / "house.toml")
+    with pytest.raises(BadInput, match="there is no policy 'exampel'"):
+        protect(people(), {"roles": ROLES, "policy": "exampel"})
+
+
+def test_every_shipped_policy_can_be_read_and_judged():
+    for name in shipped():
+        policy = Policy.load(name)
+        assert policy.name == name
+        assert all(rule.source and rule.date for rule in policy.rules)
+        report = check_release(people(), {"roles": ROLES}, policy=name).policy
+        assert len(report.verdicts) == len(policy.rules)
+        assert all(one.remedy for one in report.verdicts if one.status != "kept")
+
+
+def test_what_nobody_has_named_is_open(judge):
+    bare = {"rest": "insensitive"}
+    rules = [
+        {"rule": "k", "least": 2},
+        {"rule": "l", "least": 2},
+        {"rule": "cells", "ways": 1, "least": 2},
+        {"rule": "identifying-columns", "most": 3},
+        {"rule": "suppressed", "most": 0.5},
+    ]
+    for rule in rules:
+        assert judge(rule, roles=bare).status == "open", rule
+    roles = {"rule": "roles", "not_released": ["identifiers"]}
+    assert judge(roles, roles={}).status == "open"
+    # Somebody has said that all of it is.
+    assert judge(roles, roles=bare).status == "kept"
