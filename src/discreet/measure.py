@@ -27,8 +27,8 @@ class Guide:
 
     value: float
     source: str
-    # Who says so: this program for a first look, or the recipe.
-    by: Literal["guide value", "recipe"] = "guide value"
+    # Who says so: this program for a first look, the recipe, or a policy that it names.
+    by: Literal["guide value", "recipe", "policy"] = "guide value"
     excluded: bool = False  # the value itself is not good enough either
 
 

@@ -147,7 +147,10 @@ def test_a_minimal_generalization_has_its_figures():
         ),
         ([MONDRIAN], "downcoding", "Not measured: of mondrian no figure is known"),
         (
-            [{"method": "top-bottom", "columns": ["age"], "upper": 80, "promise": False}, GENERALIZE],
+            [
+                {"method": "top-bottom", "columns": ["age"], "upper": 80, "promise": False},
+                GENERALIZE,
+            ],
             "downcoding",
             "Not measured: a step before has changed the columns",
         ),
