@@ -43,7 +43,7 @@ def rules(**asked):
     roles = {"quasi": KEYS, "confidential": ["ill"], "identifiers": ["person"]}
     if asked.pop("units", False):
         roles |= {"identifiers": [], "unit": "person"}
-    step = {"method": "local-suppression", "columns": KEYS, **asked}
+    step = {"method": "local-suppression", "columns": KEYS, "improve_moves": 500, **asked}
     return {"roles": roles, "steps": [step], "allow_leaks": KEYS}
 
 
