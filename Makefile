@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Compiled tests are kept, whatever the caller's habits: else each process compiles them all again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test fuzz test-stress test-slow test-browser test-spark lint bench clean
 

@@ -12,14 +12,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from discreet import cgroups
 
 Result = TypeVar("Result")
 
+_FEW_ROWS = 1000
 
-def over_ranges(work: Callable[[int, int], Result], n: int, chunk: int) -> list[Result]:
+
+def over_ranges(
+    work: Callable[[int, int], Result], n: int, chunk: int, rows: int | None = None
+) -> list[Result]:
     """Call `work(start, stop)` on the pieces of 0..n, on all cores; results come in order.
 
     Parameters
@@ -31,6 +36,9 @@ def over_ranges(work: Callable[[int, int], Result], n: int, chunk: int) -> list[
         Rows in all.
     chunk : int
         Rows per piece: many pieces even out the load, but each costs some ten microseconds.
+    rows : int, optional
+        Where pieces are no ranges of rows, such as columns: the rows that each looks at. Few take
+        less time than it takes to start a thread.
 
     Examples
     --------
@@ -39,7 +47,8 @@ def over_ranges(work: Callable[[int, int], Result], n: int, chunk: int) -> list[
     """
     starts = range(0, n, chunk)
     stops = [min(start + chunk, n) for start in starts]
-    threads = min(len(starts), cores())
+    few = rows is not None and rows < _FEW_ROWS
+    threads = 1 if few else min(len(starts), cores())
     if threads < 2:
         return [work(start, stop) for start, stop in zip(starts, stops, strict=True)]
     with ThreadPoolExecutor(threads) as pool:
@@ -49,16 +58,22 @@ def over_ranges(work: Callable[[int, int], Result], n: int, chunk: int) -> list[
 def spread(function: Callable[..., Result], items: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
     """Call a function on items as they come, as many at once as there are cores.
 
-    Results come in the items' order, and items are only taken as they are worked on.
+    Results come in the items' order, and items are only taken as they are worked on. No thread is
+    started for one item alone.
 
     Examples
     --------
     >>> list(spread(pow, [(2, 3), (3, 2), (5, 1)]))
     [8, 9, 5]
     """
+    coming = iter(items)
+    first = list(islice(coming, 2))
+    if len(first) < 2:
+        yield from (function(*item) for item in first)
+        return
     with ThreadPoolExecutor(cores()) as pool:
         waiting: deque[Future[Result]] = deque()
-        for item in items:
+        for item in chain(first, coming):
             waiting.append(pool.submit(function, *item))
             if len(waiting) > cores():
                 yield waiting.popleft().result()

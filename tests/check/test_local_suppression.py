@@ -2,6 +2,7 @@
 
 import copy
 import json
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -42,12 +43,18 @@ def rules(**asked):
     roles = {"quasi": KEYS, "confidential": ["ill"], "identifiers": ["person"]}
     if asked.pop("units", False):
         roles |= {"identifiers": [], "unit": "person"}
-    step = {"method": "local-suppression", "columns": KEYS, **asked}
+    step = {"method": "local-suppression", "columns": KEYS, "improve_moves": 500, **asked}
     return {"roles": roles, "steps": [step], "allow_leaks": KEYS}
 
 
 def protect(**asked):
-    release = discreet.protect(people(), rules(**asked))
+    return _protected(json.dumps(asked))
+
+
+@cache
+def _protected(asked):
+    """Protect once what many tests look at; none changes the release."""
+    release = discreet.protect(people(), rules(**json.loads(asked)))
     assert release.check.verified
     return release
 

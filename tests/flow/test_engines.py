@@ -51,7 +51,7 @@ def large(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def medium(tmp_path_factory):
-    return written_to(people(2000), tmp_path_factory.mktemp("medium"))
+    return written_to(people(1000), tmp_path_factory.mktemp("medium"))
 
 
 def saved(folder):
@@ -86,8 +86,8 @@ def test_all_methods_on_200_000_rows(name, large, tmp_path):
 
 @pytest.mark.parametrize("name", TOGETHER)
 def test_all_methods_together(name, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.engines.duckdb.PIECE", 300)
-    compare(TOGETHER[name], *written_to(wide(2000), tmp_path), tmp_path / "out")
+    monkeypatch.setattr("discreet.engines.duckdb.PIECE", 150)
+    compare(TOGETHER[name], *written_to(wide(1000), tmp_path), tmp_path / "out")
 
 
 @pytest.mark.parametrize("name", RECIPES)

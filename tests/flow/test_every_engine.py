@@ -65,6 +65,8 @@ method = "local-suppression"
 columns = ["region", "age", "sex"]
 k = 3
 importance = ["region", "sex"]
+# As many as are needed to compare engines; fewer blanks are looked for elsewhere.
+improve_moves = 2000
 """
 )
 

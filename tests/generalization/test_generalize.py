@@ -399,9 +399,9 @@ def test_the_quality_of_several_groups_and_rounds_is_that_of_the_whole(quality, 
     assert method.quality_ == pytest.approx(whole, rel=1e-9, abs=1e-9)
 
 
-def with_nulls(cells, seed=1):
-    """Adult with one random quasi-identifier cell nulled in some records."""
-    frame = load_adult().to_pandas().astype(str).astype(object)
+def with_nulls(cells, seed=1, rows=None):
+    """Adult, or its first rows, with one random quasi-identifier cell nulled in some records."""
+    frame = load_adult().slice(0, rows).to_pandas().astype(str).astype(object)
     rng = np.random.default_rng(seed)
     rows = rng.choice(len(frame), cells, replace=False)
     for row, column in zip(rows, rng.integers(0, len(ADULT), cells), strict=True):

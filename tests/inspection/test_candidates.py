@@ -1,6 +1,7 @@
 """Ways to treat the keys that are tried: the best is proposed, and says what the others cost."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +27,17 @@ def quick(monkeypatch):
     monkeypatch.setattr(candidates, "NODES", 50)
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_something_is_left_of_every_key_and_the_release_passes(name):
+@cache
+def tried(name):
+    """A table, what was seen in it, and what was proposed and chosen; no test changes it."""
     table = TABLES[name]()
     seen = inspect(table)
-    proposal, choice = try_out(propose(seen), seen)
+    return table, seen, *try_out(propose(seen), seen)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_something_is_left_of_every_key_and_the_release_passes(name):
+    table, seen, proposal, choice = tried(name)
     assert choice.taken.gone == ()
     release = discreet.protect(table, proposal.recipe)
     assert release.check.verified
@@ -45,9 +52,7 @@ def test_something_is_left_of_every_key_and_the_release_passes(name):
 
 
 def test_the_figures_are_those_of_the_recipe_that_is_written():
-    table = TABLES["episodes"]()
-    seen = inspect(table)
-    proposal, choice = try_out(propose(seen), seen)
+    table, _, proposal, choice = tried("episodes")
     release = discreet.protect(table, proposal.recipe)
     roles, known = proposal.recipe.roles, release.recipe.hierarchies
     loss = discreet.utility.information_loss(
@@ -64,13 +69,12 @@ def test_the_figures_are_those_of_the_recipe_that_is_written():
 
 
 def test_a_rerun_proposes_the_same():
-    seen = inspect(TABLES["dwellings"]())
-    assert try_out(propose(seen), seen)[0].text == try_out(propose(seen), seen)[0].text
+    _, seen, proposal, _ = tried("dwellings")
+    assert try_out(propose(seen), seen)[0].text == proposal.text
 
 
 def test_what_the_recipe_says():
-    seen = inspect(TABLES["episodes"]())
-    proposal, choice = try_out(propose(seen), seen)
+    _, _, proposal, choice = tried("episodes")
     lines = [line[2:] for line in proposal.text.splitlines() if line.startswith("# ")]
     assert [re.sub(r"[\d.]+ %", "N %", line) for line in lines[-10:]] == [
         "Ways to have 5 or more people share each combination, tried:",
@@ -93,8 +97,7 @@ def test_what_the_recipe_says():
 
 def test_diversity_is_demanded_where_the_data_bears_it():
     for name, borne in (("episodes", True), ("households", False)):
-        seen = inspect(TABLES[name]())
-        proposal, choice = try_out(propose(seen), seen)
+        _, _, proposal, choice = tried(name)
         models = [model["model"] for model in proposal.to_search()["search"]["privacy"]]
         assert models == ["k-anonymity", "l-diversity"][: 1 + borne]
     assert "values of disease is not demanded:" in " ".join(choice.said)

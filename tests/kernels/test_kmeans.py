@@ -175,7 +175,7 @@ def test_as_good_as_a_plain_dynamic_programme(name, objective):
 # -------------------------------- divide and conquer, O(c n log n)
 
 
-@njit
+@njit(cache=True)
 def twin_cost(x, s1, s2, l1, i, j):
     if i >= j:
         return 0.0
@@ -185,7 +185,7 @@ def twin_cost(x, s1, s2, l1, i, j):
     return s2[j] - s2[i] - (s1[j] - s1[i]) ** 2 / (j - i)
 
 
-@njit
+@njit(cache=True)
 def twin_ends(values, c, l1):
     """Layer by layer; the best cut of the middle position bounds those of both halves."""
     n = values.size
@@ -229,7 +229,7 @@ def assert_as_good_as_twin(values, counts, c, objective):
 @pytest.mark.parametrize("name", ["normal", "uniform", "lognormal", "clustered", "far off"])
 @pytest.mark.parametrize("objective", SOLVERS)
 def test_long_columns(name, objective):
-    values, counts = draw(name, 200_000)
+    values, counts = draw(name, 60_000)
     for c in (2, 5, 12):
         assert_as_good_as_twin(values, counts, c, objective)
 

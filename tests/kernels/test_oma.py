@@ -75,9 +75,10 @@ def plain_least_cost(values, counts, k, objective):
             cost = second - first**2 / m
         else:
             cost = np.empty(i - low)
+            up_to = np.cumsum(c)
             for a in range(i - low):
-                middle = np.searchsorted(np.cumsum(c[a:]), m[a] / 2)
-                cost[a] = np.sum(c[a:] * np.abs(x[a:] - x[a + middle]))
+                middle = np.searchsorted(up_to[a:], up_to[-1] - m[a] / 2)
+                cost[a] = c[a:] @ np.abs(x[a:] - x[a + middle])
         j = j[j >= low]
         total[i] = np.min(total[j] + cost[j - low])
     return total[n]

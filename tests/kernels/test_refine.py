@@ -24,10 +24,12 @@ def start(n, k):
 
 def least(points, k, units=None):
     """The optimum, by dynamic programming over the sets of records that are grouped."""
-    many = {}
+    many, cost = {}, {}
     for some in range(1 << len(points)):
         rows = [i for i in range(len(points)) if some >> i & 1]
         many[some] = len(rows) if units is None else len({units[i] for i in rows})
+        if many[some] >= k:
+            cost[some] = squares(points[rows], np.zeros(len(rows)))
     n = len(points)
     best = {0: 0.0}
     for done in range(1, 1 << n):
@@ -36,8 +38,7 @@ def least(points, k, units=None):
         while some:
             small = units is not None or some.bit_count() <= 2 * k - 1
             if some & first and k <= many[some] and small and done ^ some in best:
-                rows = [i for i in range(n) if some >> i & 1]
-                found = min(found, best[done ^ some] + squares(points[rows], np.zeros(len(rows))))
+                found = min(found, best[done ^ some] + cost[some])
             some = (some - 1) & done
         if np.isfinite(found):
             best[done] = found

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,12 @@ def people() -> pa.Table:
     return pa.table({name: column.take(hole[name]) for name, column in table.items()})
 
 
+@pytest.fixture(scope="module")
+def released(people):
+    """The release of each step, made once; no test changes it."""
+    return cache(lambda name: discreet.protect(people, recipe_of(name)))
+
+
 def recipe_of(name, seed=None):
     method, columns, parameters = STEPS[name]
     return {
@@ -65,8 +72,8 @@ def recipe_of(name, seed=None):
 
 
 @every_step
-def test_a_release_is_checked_against_its_original(name, people, tmp_path):
-    release = discreet.protect(people, recipe_of(name))
+def test_a_release_is_checked_against_its_original(name, people, released, tmp_path):
+    release = released(name)
     assert release.check.verified
     assert release.log["steps"][0]["effect"] == "perturbs"
     for column in people.column_names:
@@ -106,8 +113,8 @@ def test_a_small_seed_is_refused(name, people):
 
 
 @every_step
-def test_a_cell_that_was_altered_is_found(name, people):
-    release = discreet.protect(people, recipe_of(name))
+def test_a_cell_that_was_altered_is_found(name, people, released):
+    release = released(name)
     evidence = Evidence(release.plan, release.log, release.recipe)
     for column in STEPS[name][1]:
         cells = release.table[column].combine_chunks()

@@ -138,7 +138,7 @@ RARE = pa.table({"age": list(range(40)), "job": ["nurse"] * 10 + [f"j{i}" for i 
 
 
 def test_too_many_blanks_are_warned_of():
-    step = {"method": "local-suppression", "columns": ["age", "job"], "k": 3}
+    step = {"method": "local-suppression", "columns": ["age", "job"], "k": 3, "improve_moves": 500}
     release = blanked(RARE, step)
     assert release.log["steps"][0]["records_blank"] == 30
     warned = [said for said in release.log["warnings"] if "recode the columns first" in said]
@@ -157,14 +157,14 @@ def test_few_blanks_are_not_warned_of(release):
 
 
 def test_no_bound_is_told_where_none_is_of_use():
-    step = {"method": "local-suppression", "columns": ["age", "job"], "k": 3}
+    step = {"method": "local-suppression", "columns": ["age", "job"], "k": 3, "improve_moves": 500}
     done = blanked(RARE, step | {"null_policy": "match"}).log["steps"][0]
     assert done["bound"] is done["gap"] is None
 
 
 def test_a_step_tells_its_own_blanks():
     base = {"method": "base", "columns": ["age"], "base": 7, "promise": False}
-    step = {"method": "local-suppression", "columns": ["age", "job"], "k": 3}
+    step = {"method": "local-suppression", "columns": ["age", "job"], "k": 3, "improve_moves": 500}
     log = blanked(PEOPLE, base, step).log
     assert log["steps"][1]["changed_cells"] == log["steps"][1]["blanked"]
     assert log["changed_cells"]["age"] == log["steps"][0]["changed_cells"]["age"] == 43 - 1

@@ -53,7 +53,7 @@ def a_task(**more):
     table = people()
     parts = [Part((name,), numbers()) for name in ("income", "age")]
     parts += [Part((name,), labels()) for name in ("region", "sex")]
-    blanks = option({"method": "local-suppression", "k": 3})
+    blanks = option({"method": "local-suppression", "k": 3, "improve_moves": 500})
     parts.append(Part(("age", "region", "sex"), (Option(), blanks), joint=True))
     roles = {"quasi": ["age", "region", "sex"], "confidential": ["income"]}
     roles |= {"insensitive": ["fixed", "shoe"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
@@ -210,7 +210,7 @@ def _read_json(path: Path) -> Any:
 
 def _check_log(log: Mapping[str, Any]) -> None:
     """Raise where a log does not have its parts, each of its kind."""
-    for name, hint in get_type_hints(Log, include_extras=True).items():
+    for name, hint in _parts_of_log().items():
         optional = get_origin(hint) is NotRequired
         kind = get_args(hint)[0] if optional else hint
         if not optional or name in log:
@@ -223,6 +223,11 @@ def _check_log(log: Mapping[str, Any]) -> None:
         _check_kind("'changed_cells' of a step of log.json", step["changed_cells"], dict)
     _check_kind("'hmac' of 'input' of log.json", log["input"]["hmac"], str)
     _check_kind("'placed' of 'input' of log.json", log["input"]["placed"], bool)
+
+
+@cache
+def _parts_of_log() -> dict[str, Any]:
+    return get_type_hints(Log, include_extras=True)
 
 
 def _check_kind(what: str, value: Any, kind: type) -> None:

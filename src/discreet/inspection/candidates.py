@@ -88,7 +88,7 @@ def try_out(proposal: Proposal, seen: Inspection) -> tuple[Proposal, Choice | No
     >>> from discreet.datasets import make_households
     >>> from discreet.inspection import inspect
     >>> from discreet.inspection.proposal import propose
-    >>> seen = inspect(make_households(500, seed=1))
+    >>> seen = inspect(make_households(100, seed=1))
     >>> proposal, choice = try_out(propose(seen), seen)
     >>> [step.method for step in proposal.recipe.steps], choice.taken.gone
     (['generalize', 'oma'], ())

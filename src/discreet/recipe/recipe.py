@@ -45,11 +45,7 @@ class Step(BaseModel):
 
     def parameters(self) -> dict[str, Any]:
         """Return what the recipe sets for the method itself."""
-        return {
-            name: getattr(self, name)
-            for name in type(self).model_fields
-            if name not in Step.model_fields
-        }
+        return {name: getattr(self, name) for name in _own_fields(type(self))}
 
     def build(self) -> Method:
         """Make the method that the step describes."""
@@ -108,6 +104,12 @@ class Step(BaseModel):
     def __reduce__(self) -> tuple[Any, ...]:
         # The model of a method is made at run time, so that no module has it.
         return _step_again, (self.method, dict(self.__dict__), set(self.model_fields_set))
+
+
+@cache
+def _own_fields(model: type[Step]) -> tuple[str, ...]:
+    """Return the fields that a method's model adds; the steps of a recipe are asked often."""
+    return tuple(name for name in model.model_fields if name not in Step.model_fields)
 
 
 def _step_again(method: str, values: dict[str, Any], given: set[str]) -> Step:

@@ -95,7 +95,8 @@ def _typed_columns(
         name = names[start]
         return _typed(texts[name], dialect.decimal or ".", strict=name not in numeric)
 
-    columns = dict(zip(names, over_ranges(typed, len(names), chunk=1), strict=True))
+    rows = len(texts[names[0]])
+    columns = dict(zip(names, over_ranges(typed, len(names), 1, rows), strict=True))
     _refuse_second_header(path, columns)
     points = any(pa.types.is_floating(column.type) for column in columns.values())
     # A decimal comma is taken unasked only where it cannot be mistaken.

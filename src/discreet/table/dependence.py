@@ -205,8 +205,9 @@ class _Search:
 
     def run(self) -> list[Telling]:
         """Ask each column, then each pair."""
+        rows = self.at_stake
         names = [name for name in self.names if name in self.known]
-        alone = over_ranges(lambda place, _: self._alone(names[place]), len(names), chunk=1)
+        alone = over_ranges(lambda place, _: self._alone(names[place]), len(names), 1, rows)
         masks = {name: mask for name, mask in zip(names, alone, strict=True) if mask is not None}
         found = [
             Telling((name,), int(mask.sum()), self.at_stake, how)
@@ -214,7 +215,7 @@ class _Search:
         ]
         told = {name: mask for name, (mask, how) in masks.items() if how != "narrows"}
         pairs = [pair for pair in combinations(self.known, 2) if self._worth_asking(pair, told)]
-        masks_2 = over_ranges(lambda at, _: self._pair(pairs[at], told), len(pairs), chunk=1)
+        masks_2 = over_ranges(lambda at, _: self._pair(pairs[at], told), len(pairs), 1, rows)
         for pair, mask in zip(pairs, masks_2, strict=True):
             if mask is not None:
                 found.append(Telling(pair, int(mask.sum()), self.at_stake, self._of_zeros(mask)))
