@@ -45,12 +45,30 @@ class _Kernel:
         # Smooth between released numbers, so that not each needs to be looked at.
         some = np.unique(of[:: max(1, len(of) // _PAIRS)])
         base = np.interp(of, some, [_normal(y - points, wide).mean() for y in some])
-        return cls(at, of, spread, np.maximum(base, np.finfo(np.float64).tiny * 1e10))
+        # No number fits less than one person.
+        return cls(at, of, spread, np.maximum(base, 1 / (spread * people.sum())))
 
-    def ratio(self, values: np.ndarray, labels: np.ndarray | slice) -> np.ndarray:
-        """Return the ratio, of pairs or (with values as a column) of all labels."""
-        with np.errstate(over="ignore", under="ignore"):
-            return _normal(self.of[labels] - self.at[values], self.spread) / self.base[labels]
+    def pairs(self, values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Return the ratios of values and labels, pair by pair."""
+        off = self.of[labels] - self.at[values]
+        return _normal(off, self.spread) / self.base[labels]
+
+    def table(self) -> Table:
+        """Return a function to the ratios of some values and all labels, as float32."""
+        middle = np.median(self.at)
+        at, of = (((x - middle) / self.spread).astype(np.float32) for x in (self.at, self.of))
+        height = (1 / (self.spread * self.base)).astype(np.float32)
+
+        def ratios(values: np.ndarray) -> np.ndarray:
+            found = at[values][:, None] - of
+            with np.errstate(under="ignore", over="ignore"):
+                found *= found
+                found *= np.float32(-0.5)
+                np.exp(found, out=found)
+                found *= height
+            return found
+
+        return ratios
 
 
 def near(
@@ -85,12 +103,16 @@ def near(
     if kernel is None:
         kernel = _Kernel.make(*_ranks(known, labels, people), _NEAR, people)
         kept = max(kept, 0.5)
-    exact = kept / np.maximum(own, 1 / max(1, people.sum()))
+    exact = (kept / np.maximum(own, 1 / max(1, people.sum()))).astype(np.float32)
+    ratios = kernel.table()
 
     def scores(values: np.ndarray) -> np.ndarray:
-        likely = (1 - kept) * kernel.ratio(values[:, None], slice(None))
-        likely += exact * (values[:, None] == same)
-        return np.log(likely + _LEAST).astype(np.float32)
+        likely = ratios(values)
+        likely *= np.float32(1 - kept)
+        likely += np.float32(_LEAST)
+        if kept > 0:
+            likely += exact * (values[:, None] == same)
+        return np.log(likely, out=likely)
 
     def fits(values: np.ndarray) -> np.ndarray:
         off = np.abs(kernel.at[values][:, None] - kernel.of)
@@ -116,7 +138,7 @@ def _told_by(
         for spread in (float(np.sqrt(np.mean(off**2))), 1.48 * float(np.median(off))):
             if spread > 0:
                 kernel = _Kernel.make(at, of, spread, people)
-                said = float(np.mean(np.log(kernel.ratio(x, y) + _LEAST)))
+                said = float(np.mean(np.log(kernel.pairs(x, y) + _LEAST)))
                 if said > most:
                     best, most = kernel, said
     return best

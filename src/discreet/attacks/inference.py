@@ -9,12 +9,13 @@ label speaks for each value that it covers, by how many people have that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from discreet.attacks import _trained
 from discreet.attacks._excess import Attack, Rate, concluded
@@ -39,6 +40,8 @@ _SEED = 2**31
 Intruder = Literal["nearest", "model"]
 
 
+# Threads of matrix products wait for each other, and rounding depends on their number.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def inference(
     original: Any,
     protected: Any,
@@ -280,23 +283,21 @@ def _ask(
 ) -> np.ndarray:
     """Return the answers of an intruder for people."""
     if who == "nearest":
-        return answers.of(_weights(records, secret, people))
+        return np.concatenate([answers.of(one) for one in _weights(records, secret, people)])
     if isinstance(answers, _Numbers):
         return _trained.asked_of_numbers(records, secret, people, seed)
     return answers.of(_trained.asked_of_classes(records, secret, people, seed))
 
 
-def _weights(records: Records, secret: Reading, people: np.ndarray) -> np.ndarray:
-    """Return how much speaks for each label of the secret: (people, labels)."""
+def _weights(records: Records, secret: Reading, people: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield how much speaks for each label of the secret, some people at a time."""
     told = np.flatnonzero(secret.labels < secret.n_labels)
     shape = records.tuples.shape[1], secret.n_labels
     pairs = records.of[told], secret.labels[told]
     count = sparse.csr_array((np.ones(len(told), np.float32), pairs), shape=shape)
-    found = np.zeros((people.shape[1], secret.n_labels))
-    for part, scores in records.scores(people):
+    for _, scores in records.scores(people):
         scores -= scores.max(axis=1, keepdims=True)
-        found[part] = (count.T @ np.exp(scores, out=scores).T).T
-    return found
+        yield (count.T @ np.exp(scores, out=scores).T).T
 
 
 def _told(
