@@ -20,6 +20,8 @@ _LEAST = 1e-3
 _NEAR = 0.02
 # What must be said of a number on average before that counts as shown.
 _SHOWN = 0.02
+# Standard deviations that are as good as infinite, and have a square in single precision.
+_FAR = 1e18
 # Pairs that are looked at to find how far numbers were moved, and points of their distribution.
 _PAIRS, _POINTS = 2000, 256
 
@@ -56,12 +58,13 @@ class _Kernel:
     def table(self) -> Table:
         """Return a function to the ratios of some values and all labels, as float32."""
         middle = np.median(self.at)
-        at, of = (((x - middle) / self.spread).astype(np.float32) for x in (self.at, self.of))
+        scaled = (np.clip((x - middle) / self.spread, -_FAR, _FAR) for x in (self.at, self.of))
+        at, of = (one.astype(np.float32) for one in scaled)
         height = (1 / (self.spread * self.base)).astype(np.float32)
 
         def ratios(values: np.ndarray) -> np.ndarray:
             found = at[values][:, None] - of
-            with np.errstate(under="ignore", over="ignore"):
+            with np.errstate(under="ignore"):
                 found *= found
                 found *= np.float32(-0.5)
                 np.exp(found, out=found)
@@ -93,6 +96,9 @@ def near(
     >>> found[50] > 2, found[10] < -5
     (np.True_, np.True_)
     """
+    # Huge numbers have no squares, and tiny ones squares of 0.
+    largest = max(np.abs(known).max(), np.abs(labels).max()) or 1.0
+    known, labels = known / largest, labels / largest
     people = np.bincount(x, minlength=len(known) + 1)[: len(known)]
     shares = people / max(1, people.sum())
     same = _same(known, labels)
@@ -175,5 +181,5 @@ def _kept(right: np.ndarray, chance: np.ndarray) -> float:
 
 
 def _normal(off: np.ndarray, spread: float) -> np.ndarray:
-    with np.errstate(under="ignore", over="ignore"):
+    with np.errstate(under="ignore"):
         return np.exp(-0.5 * (off / spread) ** 2) / spread
