@@ -10,11 +10,14 @@ tells two things, and no more is used:
 - *The next finer levels broke k.* Of a proven optimum, each column one level finer leaves some
   record in a class of fewer than k that was in none before; with a suppression limit more is true,
   which is not used.
+
+Of `mondrian`, whose classes are what could not be cut any more, it is only used that ranges and
+sets are tight: somebody has the lower end, and somebody the upper one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +25,7 @@ import numpy as np
 
 from discreet.attacks._excess import Rate
 from discreet.attacks._planned import Column, Planned, Shown, numbered
+from discreet.attacks._ranges import told_by_ranges
 from discreet.table.pairs import as_table
 
 # So many pairs of rounds are compared, and finer labels of classes looked at; what is beyond is not
@@ -88,7 +92,7 @@ class Downcoding:
         return (
             f"Of {self.cells:,} released cells that stand for several values, {certain}{part}"
             f"{made_up}; the next finer value is guessed right for {self.attack.value:.1%} by one "
-            "who knows the columns' distributions and that no finer levels were possible, and for "
+            "who knows the columns' distributions and that nothing finer was possible, and for "
             f"{self.guess.value:.1%} by the distributions alone."
         )
 
@@ -105,6 +109,7 @@ def downcoding(
     k: int | None = None,
     lowest: Mapping[str, int] | None = None,
     counts: Any = None,
+    trees: Collection[str] = (),
 ) -> Downcoding:
     """Count the cells of a generalization that an intruder can make finer.
 
@@ -118,7 +123,8 @@ def downcoding(
     original : table
         Before the generalization.
     plan : dict
-        What was decided, `Generalize.plan_` or the `joint` part of a step's plan.
+        What was decided: `plan_` of `Generalize` or of a strict `Mondrian`, or the `joint` part of
+        a step's plan.
     k : int, optional
         Where k-anonymity of records is the only model: what it asks for. Without it only what was
         shown elsewhere is used.
@@ -126,6 +132,8 @@ def downcoding(
         The lowest level that each column could have had; 0 by default.
     counts : array, optional
         The records of each row of the original, where rows are distinct tuples.
+    trees : collection of str
+        Columns that `mondrian` cut by a hierarchy, the labels of which need not be tight.
 
     Returns
     -------
@@ -149,7 +157,13 @@ def downcoding(
     >>> downcoding(people, method.plan_, k=2).made_up
     2
     """
-    table = Planned(as_table(original), plan, counts)
+    given = as_table(original)
+    if plan.get("kind") == "mondrian":
+        n = np.ones(len(given), np.int64) if counts is None else np.asarray(counts, np.int64)
+        told = told_by_ranges(given, plan, n, trees)
+        rates = Rate(told.right, told.cells), Rate(told.guessed, told.cells)
+        return Downcoding(told.cells, told.records, 0, 0, told.made_up, *rates)
+    table = Planned(given, plan, counts)
     found = _Found(table, k, lowest or {})
     return found.result()
 
