@@ -8,8 +8,10 @@ from discreet.attacks.differencing import Differencing as Differencing
 from discreet.attacks.differencing import differencing as differencing
 from discreet.attacks.downcoding import Downcoding as Downcoding
 from discreet.attacks.downcoding import downcoding as downcoding
+from discreet.attacks.inference import inference as inference
 from discreet.attacks.known_members import KnownMembers as KnownMembers
 from discreet.attacks.known_members import known_members as known_members
+from discreet.attacks.linkability import linkability as linkability
 from discreet.attacks.minimality import Minimality as Minimality
 from discreet.attacks.minimality import minimality as minimality
 from discreet.attacks.regression import regression as regression
