@@ -53,7 +53,7 @@ def test_a_broken_split_turns_the_guess():
     32, 80, 80, 40, 10, 1 of 243. k = 2 is broken by one 31 (80) or one 34 (10): 90 of 243.
     A record is 31 in (1/5 * 80 + 4/5 * 10) / 90 = 24/90 of these cases.
     """
-    (told,) = _given_broken(np.array([5]), [np.array([1 / 3, 2 / 3])], 2)
+    (told,) = _given_broken(np.array([5]), np.array([1 / 3, 2 / 3]), np.array([2]), 2)
     assert told == pytest.approx([24 / 90, 66 / 90])
     chance, joint = _kept(5, np.array([1 / 3, 2 / 3]), 2)
     assert chance == pytest.approx(153 / 243)
@@ -70,7 +70,7 @@ def test_splits_by_counting_all_of_them(n, k, p):
             chance = np.prod([p[part] for part in parts])
             broken += chance
             first[parts[0]] += chance
-    (told,) = _given_broken(np.array([n]), [np.array(p)], k)
+    (told,) = _given_broken(np.array([n]), np.array(p), np.array([len(p)]), k)
     assert told == pytest.approx(first / broken)
 
 

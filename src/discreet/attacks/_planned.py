@@ -179,6 +179,18 @@ def numbered(keys: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     >>> [found.tolist() for found in numbered([np.array([4, 4, 1, 4]), np.array([0, 2, 0, 0])])]
     [[2, 0, 1], [1, 2, 0, 1]]
     """
+    _, first, one = np.unique(combined(keys), return_index=True, return_inverse=True)
+    return first, one
+
+
+def combined(keys: Sequence[np.ndarray]) -> np.ndarray:
+    """Return one number for each tuple, the same for the same.
+
+    Examples
+    --------
+    >>> combined([np.array([4, 4, 1, 4]), np.array([0, 2, 0, 0])]).tolist()
+    [12, 14, 3, 12]
+    """
     one, size = np.zeros(len(keys[0]), np.int64), 1
     for key in keys:
         width = int(key.max(initial=0)) + 1
@@ -186,8 +198,7 @@ def numbered(keys: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
             values, one = np.unique(one, return_inverse=True)
             size = len(values)
         one, size = one * width + key, size * width
-    _, first, one = np.unique(one, return_index=True, return_inverse=True)
-    return first, one
+    return one
 
 
 def places_of(labels: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from discreet.attacks._excess import Rate
-from discreet.attacks._planned import Column, Planned, Shown, numbered
+from discreet.attacks._planned import Column, Planned, Shown, combined
 from discreet.attacks._ranges import told_by_ranges
 from discreet.table.pairs import as_table
 
@@ -237,23 +237,26 @@ class _Found:
             )
             for a, (column, high, low) in enumerate(pairs)
         ]
-        _, key = numbered(joined)
-        ours, theirs = key[:held], key[held:]
-        keys = int(key.max(initial=-1)) + 1
+        key = combined(joined)
+        own, ours = np.unique(key[:held], return_inverse=True)
+        theirs = np.minimum(np.searchsorted(own, key[held:]), len(own) - 1)
+        # Most of what an earlier round has shown has nothing to do with this one.
+        met = own[theirs] == key[held:]
+        theirs, labels, keys = theirs[met], labels[:, met], len(own)
         gone = np.bincount(theirs, minlength=keys)
         # Of each column, what the finer labels of a class are: their shares, and their number.
         shares, number = {}, {}
-        combined, weight = np.ones(held), np.ones(len(theirs))
+        pairs_of, weight = np.ones(held), np.ones(len(theirs))
         for a in finer:
             column, high, low = pairs[a]
             shares[a], counted = column.within(low, high)
             number[a] = counted[shown.labels[a]]
-            combined *= number[a]
+            pairs_of *= number[a]
             weight *= shares[a][labels[a]]
         lost = np.bincount(theirs, weight, keys)
         if self.k is not None:
             # Whoever is left was in a class of fewer than k there.
-            whole = shown.known & (shown.sizes == (combined - gone[ours]) * (self.k - 1))
+            whole = shown.known & (shown.sizes == (pairs_of - gone[ours]) * (self.k - 1))
         touched = np.flatnonzero(shown.known & (gone[ours] > 0))
         if not len(touched):
             return whole
@@ -271,7 +274,7 @@ class _Found:
             match = pair[found] == asked
             out = np.where(match, counted[found], 0)
             likely = shares[a][children] - np.where(match, weighed[found], 0.0)
-            rest = combined[classes] / number[a][classes] - out
+            rest = pairs_of[classes] / number[a][classes] - out
             likely = np.where(rest > 0.5, np.maximum(likely, 0.0), 0.0)
             likely /= np.maximum(1 - lost[ours[classes]], 1e-300)
             open_ = np.bincount(classes[rest > 0.5], minlength=held)
@@ -293,9 +296,8 @@ class _Found:
                 continue
             classes, children = _children(column, low, high, shown.labels[a], split)
             self.asked += 1
-            ends = np.cumsum(number[shown.labels[a][split]])[:-1]
-            parts = np.split(share[children], ends)
-            told = _given_broken(shown.sizes[split], parts, self.k)
+            ends = np.cumsum(number[shown.labels[a][split]])
+            told = _given_broken(shown.sizes[split], share[children], ends, self.k)
             self.done += told is not None
             if not told:
                 continue
@@ -399,15 +401,22 @@ def _is_best(proof: Mapping[str, Any]) -> bool:
     return proof.get("gap", 1) == 0 and proof.get("drawn") is None
 
 
-def _given_broken(sizes: np.ndarray, parts: list[np.ndarray], k: int) -> list[np.ndarray] | None:
+def _given_broken(
+    sizes: np.ndarray, shares: np.ndarray, ends: np.ndarray, k: int
+) -> list[np.ndarray] | None:
     """Return how likely each part's value is, given that some class has a part of fewer than k.
+
+    The shares of the parts are class after class; `ends` says where each class's end.
 
     Nothing where that was to be expected anyhow, None where it is too much to compute. Records are
     drawn from the parts' shares, each class by itself.
     """
-    bound = sum(np.log1p(-_likeliest_broken(n, p, k)) for n, p in zip(sizes, parts, strict=True))
-    if bound < np.log(_NOTHING):
-        return []
+    bound, parts = 0.0, []
+    for n, start, end in zip(sizes, np.append(0, ends), ends, strict=False):
+        parts.append(shares[start:end])
+        bound += np.log1p(-_likeliest_broken(n, parts[-1], k))
+        if bound < np.log(_NOTHING):
+            return []
     if sizes.max() > _LARGEST or max(map(len, parts)) > _PARTS or len(parts) > 200:
         return None
     kept = [_kept(int(n), p, k) for n, p in zip(sizes, parts, strict=True)]
