@@ -5,10 +5,11 @@ from importlib import import_module
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from discreet.attacks import downcoding
-from discreet.attacks._planned import numbered
+from discreet.attacks._planned import Planned, numbered
 from discreet.attacks._ranges import given_ends
 from discreet.attacks.downcoding import _given_broken, _kept
 from discreet.errors import BadInput
@@ -264,3 +265,41 @@ def test_other_ways_to_cut_are_refused():
     if "tuples" not in method.plan_:
         with pytest.raises(BadInput, match="strict cuts"):
             downcoding(people, method.plan_)
+
+
+@pytest.mark.parametrize(
+    "quality",
+    [
+        "loss",
+        "precision",
+        "nue",
+        "nnue",
+        "discernibility",
+        "ambiguity",
+        "average-class",
+        "entropy-based",
+    ],
+)
+@pytest.mark.parametrize("limit", [0, 0.1])
+def test_one_level_finer_some_kept_class_has_a_part_below_k(quality, limit):
+    """What is used of an optimum, on random tables and by every quality model."""
+    hierarchies = {
+        "age": Hierarchy.intervals(widths=[5, 10]),
+        "sex": Hierarchy.flat(),
+        "town": Hierarchy.flat(),
+        "job": Hierarchy.flat(),
+    }
+    looked = 0
+    for seed in range(4):
+        table = random_people(seed, nulls=False)
+        _, method = fitted(table, hierarchies, 6, quality=quality, suppression_limit=limit)
+        planned = Planned(pa.Table.from_pandas(table), method.plan_)
+        (group,) = planned.groups
+        (shown,) = group.rounds
+        for a, level in enumerate(shown.levels):
+            if level:
+                finer = planned.at(a, level - 1, shown.tuples)
+                _, part = numbered([shown.of_tuple, finer])
+                assert np.bincount(part, planned.counts[shown.tuples]).min() < 6
+                looked += 1
+    assert looked
