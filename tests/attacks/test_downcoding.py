@@ -75,6 +75,17 @@ def test_splits_by_counting_all_of_them(n, k, p):
     assert told == pytest.approx(first / broken)
 
 
+@pytest.mark.parametrize("n", [200, 5000])
+def test_splits_of_large_classes_by_drawing_them(n):
+    """Parts with many records are never too small, and need not be convolved."""
+    p, k = np.array([0.6, 0.3945, 0.004, 0.001, 0.0005]), 5
+    drawn = np.random.default_rng(1).multinomial(n, p, size=200_000)
+    kept = ~((drawn > 0) & (drawn < k)).any(axis=1)
+    chance, joint = _kept(n, p, k)
+    assert chance == pytest.approx(kept.mean(), abs=0.005)
+    assert joint == pytest.approx((drawn * kept[:, None]).mean(axis=0) / n, abs=0.003)
+
+
 def test_what_was_shown_before_is_excluded():
     """Local recoding with k = 2, columns sex and town, flat hierarchies.
 

@@ -33,8 +33,9 @@ from discreet.table.pairs import as_table
 _PAIRS, _LABELS = 1_200, 20_000_000
 # Where it is so likely that the finer levels broke k anyhow, that they did tells nothing.
 _NOTHING = 1e-6
-# Splits are computed of classes up to this size, into no more parts than this.
-_LARGEST, _PARTS = 3_000, 60
+# Splits of classes are computed up to so many products; a part that is so unlikely to be too small
+# is never so.
+_PRODUCTS, _NEVER = 3e8, 1e-12
 
 
 @dataclass(frozen=True)
@@ -417,7 +418,7 @@ def _given_broken(
         bound += np.log1p(-_likeliest_broken(n, parts[-1], k))
         if bound < np.log(_NOTHING):
             return []
-    if sizes.max() > _LARGEST or max(map(len, parts)) > _PARTS or len(parts) > 200:
+    if sum(_products(int(n), p, k) for n, p in zip(sizes, parts, strict=True)) > _PRODUCTS:
         return None
     kept = [_kept(int(n), p, k) for n, p in zip(sizes, parts, strict=True)]
     chances = np.array([chance for chance, _ in kept])
@@ -439,32 +440,64 @@ def _likeliest_broken(n: int, p: np.ndarray, k: int) -> float:
     return float(np.clip(low, 0.0, 1 - 1e-15).max(initial=0.0))
 
 
+def _light(n: int, p: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which parts may be too small, and how many records each of them has at most."""
+    from scipy.special import bdtr
+
+    mean = n * p
+    most = np.minimum(n, np.ceil(mean + 12 * np.sqrt(mean) + 40)).astype(np.int64)
+    light = (np.asarray(bdtr(min(k - 1, n), n, p)) >= _NEVER) | (n < k)
+    return light, most[light]
+
+
+def _products(n: int, p: np.ndarray, k: int) -> float:
+    """Return how much work `_kept` takes."""
+    _, most = _light(n, p, k)
+    return 3.0 * len(most) * min(float(most.sum()), n) * float(most.max(initial=0)) + len(p)
+
+
 def _kept(n: int, p: np.ndarray, k: int) -> tuple[float, np.ndarray]:
     """Return the chance that n records leave no part of 1 to k - 1, and with each record's part.
 
     The second is by part: that no part is too small and a given record is of this one. Numbers of
-    independent Poisson parts, given their sum, are those of a multinomial; so parts are convolved.
+    independent Poisson parts, given their sum, are those of a multinomial; so parts are convolved,
+    but for those that are never too small, which are taken together.
     """
-    from scipy.special import gammaln
-
-    j = np.arange(n + 1)
-    logs = [j * np.log(n * x) - n * x - gammaln(j + 1) for x in p]
-    pmf = [np.where((j == 0) | (j >= k), np.exp(x), 0.0) for x in logs]
-    total = np.exp(n * np.log(n) - n - gammaln(n + 1))
+    light, most = _light(n, p, k)
+    pmf = []
+    for x, top in zip(p[light], most, strict=True):
+        j = np.arange(top + 1)
+        pmf.append(np.where((j == 0) | (j >= k), _poisson(j, n * x), 0.0))
 
     def together(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.convolve(one, other)[: n + 1]
 
-    nothing = (j == 0).astype(float)
-    before, after = [nothing], [nothing]
+    # Of so many records in light parts, the chance that the others have the rest.
+    heavy = float(p[~light].sum())
+    counted = np.arange(min(n, int(most.sum())) + 1)
+    rest = _poisson(n - counted, n * heavy) / _poisson(np.array([n]), float(n))[0]
+    before, after = [np.ones(1)], [np.ones(1)]
     for one, other in zip(pmf[:-1], pmf[:0:-1], strict=True):
         before.append(together(before[-1], one))
         after.append(together(after[-1], other))
-    joint = np.array(
-        [
-            together(together(low, own * j / n), high)[n]
-            for low, own, high in zip(before, pmf, after[::-1], strict=True)
-        ]
-    )
-    chance = together(before[-1], pmf[-1])[n]
-    return float(min(1.0, chance / total)), joint / total
+    joint = np.zeros(len(p))
+    joint[light] = [
+        _dot(together(together(low, own * np.arange(len(own)) / n), high), rest)
+        for low, own, high in zip(before, pmf, after[::-1], strict=False)
+    ]
+    whole = together(before[-1], pmf[-1]) if pmf else np.ones(1)
+    if heavy > 0:
+        others = _dot(whole * (n - np.arange(len(whole))) / n, rest)
+        joint[~light] = p[~light] / heavy * others
+    return float(min(1.0, _dot(whole, rest))), joint
+
+
+def _dot(chances: np.ndarray, rest: np.ndarray) -> float:
+    return float(chances[: len(rest)] @ rest[: len(chances)])
+
+
+def _poisson(j: np.ndarray, mean: float) -> np.ndarray:
+    """Return the chances of numbers by Poisson's distribution."""
+    from scipy.special import gammaln, xlogy
+
+    return np.exp(xlogy(j, mean) - mean - gammaln(j + 1.0))
