@@ -5,13 +5,15 @@ from importlib import import_module
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from discreet.attacks import downcoding
-from discreet.attacks._planned import numbered
+from discreet.attacks._planned import Planned, numbered
+from discreet.attacks._ranges import given_ends
 from discreet.attacks.downcoding import _given_broken, _kept
 from discreet.errors import BadInput
-from discreet.generalization import Generalize, Hierarchy, KAnonymity
+from discreet.generalization import Generalize, Hierarchy, KAnonymity, Mondrian
 
 AGES = Hierarchy.from_table([["31", "30-39", "*"], ["34", "30-39", "*"], ["50", "50", "*"]])
 
@@ -52,7 +54,7 @@ def test_a_broken_split_turns_the_guess():
     32, 80, 80, 40, 10, 1 of 243. k = 2 is broken by one 31 (80) or one 34 (10): 90 of 243.
     A record is 31 in (1/5 * 80 + 4/5 * 10) / 90 = 24/90 of these cases.
     """
-    (told,) = _given_broken(np.array([5]), [np.array([1 / 3, 2 / 3])], 2)
+    (told,) = _given_broken(np.array([5]), np.array([1 / 3, 2 / 3]), np.array([2]), 2)
     assert told == pytest.approx([24 / 90, 66 / 90])
     chance, joint = _kept(5, np.array([1 / 3, 2 / 3]), 2)
     assert chance == pytest.approx(153 / 243)
@@ -69,8 +71,19 @@ def test_splits_by_counting_all_of_them(n, k, p):
             chance = np.prod([p[part] for part in parts])
             broken += chance
             first[parts[0]] += chance
-    (told,) = _given_broken(np.array([n]), [np.array(p)], k)
+    (told,) = _given_broken(np.array([n]), np.array(p), np.array([len(p)]), k)
     assert told == pytest.approx(first / broken)
+
+
+@pytest.mark.parametrize("n", [200, 5000])
+def test_splits_of_large_classes_by_drawing_them(n):
+    """Parts with many records are never too small, and need not be convolved."""
+    p, k = np.array([0.6, 0.3945, 0.004, 0.001, 0.0005]), 5
+    drawn = np.random.default_rng(1).multinomial(n, p, size=200_000)
+    kept = ~((drawn > 0) & (drawn < k)).any(axis=1)
+    chance, joint = _kept(n, p, k)
+    assert chance == pytest.approx(kept.mean(), abs=0.005)
+    assert joint == pytest.approx((drawn * kept[:, None]).mean(axis=0) / n, abs=0.003)
 
 
 def test_what_was_shown_before_is_excluded():
@@ -186,5 +199,118 @@ def test_what_is_certain_is_true(k, nulls, options, monkeypatch):
 
 
 def test_other_plans_are_refused():
-    with pytest.raises(BadInput, match="of plans of `generalize`"):
-        downcoding(pd.DataFrame({"a": [1]}), {"kind": "mondrian"})
+    with pytest.raises(BadInput, match="on plans of `generalize`"):
+        downcoding(pd.DataFrame({"a": [1]}), {"kind": "oma"})
+
+
+# Mondrian
+
+
+def test_two_records_of_a_range_are_its_ends():
+    """Ages 20, 22, 41 and 44 with k = 2: Mondrian cuts into 20-22 and 41-44.
+
+    Each range has two records, and its ends are somebody's: all four records' values are known but
+    for who of the two has which. A guess of one end for both is right for one of two, as before.
+    """
+    people = pd.DataFrame({"age": [20, 22, 41, 44]})
+    method = Mondrian(KAnonymity(2))
+    assert set(method.fit_transform(people)["age"]) == {"20-22", "41-44"}
+    found = downcoding(people, method.plan_)
+    assert (found.cells, found.records, found.made_up, found.certain) == (4, 4, 4, 0)
+    assert found.attack.value == found.guess.value == 0.5
+
+
+def test_ends_are_likelier_than_the_distribution_says():
+    """Three records of 1-3 where 2 has a share of 0.8, 1 and 3 of 0.1 each.
+
+    Both ends occur in 1 - 2 * 0.9^3 + 0.8^3 = 0.054 of all cases. Of these a given record is 1 in
+    0.1 * (1 - 0.9^2) = 0.019, 3 as often, and 2 in 0.8 * (1 - 2 * 0.9^2 + 0.8^2) = 0.016.
+    """
+    found = given_ends(np.array([0.1, 0.8, 0.1]), 3)
+    assert found == pytest.approx(np.array([19, 16, 19]) / 54)
+
+
+def test_members_of_a_set_are_all_there():
+    """{clerk, nurse} of two records is one of each; with three, one of them comes twice."""
+    people = pd.DataFrame({"job": ["clerk", "nurse", "cook", "cook", "maid", "maid", "smith"]})
+    method = Mondrian(KAnonymity(2))
+    released = method.fit_transform(people)["job"]
+    found = downcoding(people, method.plan_)
+    sizes = released.value_counts()
+    own = people["job"].groupby(released).nunique()
+    known = [label for label in sizes.index if own[label] > 1 and sizes[label] == own[label]]
+    assert found.made_up == sum(sizes[label] for label in known)
+    assert found.made_up >= 2
+    # A label of a hierarchy need not be tight.
+    assert downcoding(people, method.plan_, trees=["job"]).made_up == 0
+
+
+@pytest.mark.parametrize("null_policy", ["segregate", "value", "suppress"])
+def test_ranges_of_random_tables(null_policy):
+    """What is counted, by looking at the released table beside the original."""
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame(
+        {"age": rng.integers(20, 60, 80).astype(float), "n": rng.integers(0, 9, 80)}
+    )
+    people.loc[rng.random(80) < 0.1, "age"] = None
+    method = Mondrian(KAnonymity(2), null_policy=null_policy)
+    released = method.fit_transform(people).fillna("null")
+    found = downcoding(people, method.plan_)
+    classes = released.groupby(["age", "n"])
+    made_up = 0
+    for (age, n), rows in classes.groups.items():
+        ranged = [c for c, label in (("age", age), ("n", n)) if "-" in label]
+        if len(rows) == 2 and ranged:
+            made_up += 2
+            for column in ranged:
+                ends = sorted(float(x) for x in (age if column == "age" else n).split("-"))
+                assert sorted(people.loc[rows, column]) == ends
+    assert found.made_up == made_up > 0
+    assert found.guess.value <= 1
+
+
+def test_other_ways_to_cut_are_refused():
+    people = pd.DataFrame({"age": [20, 22, 30, 34, 41, 44]})
+    method = Mondrian(KAnonymity(2), strict=False)
+    method.fit_transform(people)
+    if "tuples" not in method.plan_:
+        with pytest.raises(BadInput, match="strict cuts"):
+            downcoding(people, method.plan_)
+
+
+@pytest.mark.parametrize(
+    "quality",
+    [
+        "loss",
+        "precision",
+        "nue",
+        "nnue",
+        "discernibility",
+        "ambiguity",
+        "average-class",
+        "entropy-based",
+    ],
+)
+@pytest.mark.parametrize("limit", [0, 0.1])
+def test_one_level_finer_some_kept_class_has_a_part_below_k(quality, limit):
+    """What is used of an optimum, on random tables and by every quality model."""
+    hierarchies = {
+        "age": Hierarchy.intervals(widths=[5, 10]),
+        "sex": Hierarchy.flat(),
+        "town": Hierarchy.flat(),
+        "job": Hierarchy.flat(),
+    }
+    looked = 0
+    for seed in range(4):
+        table = random_people(seed, nulls=False)
+        _, method = fitted(table, hierarchies, 6, quality=quality, suppression_limit=limit)
+        planned = Planned(pa.Table.from_pandas(table), method.plan_)
+        (group,) = planned.groups
+        (shown,) = group.rounds
+        for a, level in enumerate(shown.levels):
+            if level:
+                finer = planned.at(a, level - 1, shown.tuples)
+                _, part = numbered([shown.of_tuple, finer])
+                assert np.bincount(part, planned.counts[shown.tuples]).min() < 6
+                looked += 1
+    assert looked

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from discreet.attacks import regression
+from discreet.attacks.regression import _fitted
 from discreet.errors import BadInput
+from discreet.risk._guesses import densest
 
 
 def noisy(n, noise, seed=1):
@@ -50,3 +52,32 @@ def test_messages():
         regression(pay[:4], released[:4], "x0")
     with pytest.raises(BadInput, match="'x1' is no numeric"):
         regression(pay, released, "x0", columns=["x1"])
+
+
+def coverage(times, n=700, known=200, width=0.25):
+    """How often the interval has the true excess, of the line and the middle that were learned.
+
+    Both are made again from the known records, and tried on many people drawn anew.
+    """
+    covered = 0
+    for seed in range(times):
+        pay, released = noisy(n, 0.5, seed)
+        found = regression(pay, released, "x0", known=known, width=width, random_state=seed)
+        learned = np.random.default_rng(seed).permutation(n)[:known]
+        others, told = noisy(20_000, 0.5, 10_000 + seed)
+        half = width * np.std(pay, ddof=1)
+        guess = _fitted(released[learned], pay[learned, 0], told)
+        right = np.abs(guess - others[:, 0]) <= half
+        middle = np.abs(others[:, 0] - densest(pay[learned, 0], half * (1 + 1e-9))) <= half
+        low, high = found.interval
+        covered += low <= right.mean() - middle.mean() <= high
+    return covered / times
+
+
+def test_the_interval_covers_the_true_excess():
+    assert coverage(60) >= 0.88
+
+
+@pytest.mark.slow
+def test_the_interval_covers_the_true_excess_as_often_as_it_says():
+    assert 0.93 <= coverage(500) <= 0.97

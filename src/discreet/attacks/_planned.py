@@ -94,7 +94,9 @@ class Planned:
 
     def __init__(self, table: pa.Table, plan: Mapping[str, Any], counts: Any = None) -> None:
         if plan.get("kind") != "generalize":
-            raise BadInput("downcoding and minimality are of plans of `generalize`")
+            raise BadInput(
+                "this attack is on plans of `generalize`, and this one is of another method"
+            )
         names = list(plan["hierarchies"])
         n = np.ones(len(table), np.int64) if counts is None else np.asarray(counts, np.int64)
         coded = [_leaves(table[name], plan["hierarchies"][name], name) for name in names]
@@ -132,7 +134,7 @@ class Planned:
                 levels = tuple(int(one["levels"][name]) for name in self.names)
                 labels = np.array([self._labels(a, levels[a], one) for a in range(len(levels))])
                 at = np.array([self.at(a, levels[a], left) for a in range(len(levels))])
-                place = _places(labels, at)
+                place = places_of(labels, at)
                 kept = place >= 0
                 sizes = np.asarray(one["sizes"], np.int64)
                 rounds.append(Shown(levels, labels, sizes, left[kept], place[kept], np.empty(0)))
@@ -177,6 +179,18 @@ def numbered(keys: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     >>> [found.tolist() for found in numbered([np.array([4, 4, 1, 4]), np.array([0, 2, 0, 0])])]
     [[2, 0, 1], [1, 2, 0, 1]]
     """
+    _, first, one = np.unique(combined(keys), return_index=True, return_inverse=True)
+    return first, one
+
+
+def combined(keys: Sequence[np.ndarray]) -> np.ndarray:
+    """Return one number for each tuple, the same for the same.
+
+    Examples
+    --------
+    >>> combined([np.array([4, 4, 1, 4]), np.array([0, 2, 0, 0])]).tolist()
+    [12, 14, 3, 12]
+    """
     one, size = np.zeros(len(keys[0]), np.int64), 1
     for key in keys:
         width = int(key.max(initial=0)) + 1
@@ -184,11 +198,10 @@ def numbered(keys: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
             values, one = np.unique(one, return_inverse=True)
             size = len(values)
         one, size = one * width + key, size * width
-    _, first, one = np.unique(one, return_index=True, return_inverse=True)
-    return first, one
+    return one
 
 
-def _places(labels: np.ndarray, at: np.ndarray) -> np.ndarray:
+def places_of(labels: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Return of each tuple the class whose labels it has, -1 where there is none."""
     held = labels.shape[1]
     _, one = numbered([np.concatenate(pair) for pair in zip(labels, at, strict=True)])

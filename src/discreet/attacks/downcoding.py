@@ -10,18 +10,22 @@ tells two things, and no more is used:
 - *The next finer levels broke k.* Of a proven optimum, each column one level finer leaves some
   record in a class of fewer than k that was in none before; with a suppression limit more is true,
   which is not used.
+
+Of `mondrian`, whose classes are what could not be cut any more, it is only used that ranges and
+sets are tight: somebody has the lower end, and somebody the upper one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from discreet.attacks._excess import Rate
-from discreet.attacks._planned import Column, Planned, Shown, numbered
+from discreet.attacks._planned import Column, Planned, Shown, combined
+from discreet.attacks._ranges import told_by_ranges
 from discreet.table.pairs import as_table
 
 # So many pairs of rounds are compared, and finer labels of classes looked at; what is beyond is not
@@ -29,8 +33,9 @@ from discreet.table.pairs import as_table
 _PAIRS, _LABELS = 1_200, 20_000_000
 # Where it is so likely that the finer levels broke k anyhow, that they did tells nothing.
 _NOTHING = 1e-6
-# Splits are computed of classes up to this size, into no more parts than this.
-_LARGEST, _PARTS = 3_000, 60
+# Splits of classes are computed up to so many products; a part that is so unlikely to be too small
+# is never so.
+_PRODUCTS, _NEVER = 3e8, 1e-12
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class Downcoding:
         return (
             f"Of {self.cells:,} released cells that stand for several values, {certain}{part}"
             f"{made_up}; the next finer value is guessed right for {self.attack.value:.1%} by one "
-            "who knows the columns' distributions and that no finer levels were possible, and for "
+            "who knows the columns' distributions and that nothing finer was possible, and for "
             f"{self.guess.value:.1%} by the distributions alone."
         )
 
@@ -105,6 +110,7 @@ def downcoding(
     k: int | None = None,
     lowest: Mapping[str, int] | None = None,
     counts: Any = None,
+    trees: Collection[str] = (),
 ) -> Downcoding:
     """Count the cells of a generalization that an intruder can make finer.
 
@@ -118,7 +124,8 @@ def downcoding(
     original : table
         Before the generalization.
     plan : dict
-        What was decided, `Generalize.plan_` or the `joint` part of a step's plan.
+        What was decided: `plan_` of `Generalize` or of a strict `Mondrian`, or the `joint` part of
+        a step's plan.
     k : int, optional
         Where k-anonymity of records is the only model: what it asks for. Without it only what was
         shown elsewhere is used.
@@ -126,6 +133,8 @@ def downcoding(
         The lowest level that each column could have had; 0 by default.
     counts : array, optional
         The records of each row of the original, where rows are distinct tuples.
+    trees : collection of str
+        Columns that `mondrian` cut by a hierarchy, the labels of which need not be tight.
 
     Returns
     -------
@@ -149,7 +158,13 @@ def downcoding(
     >>> downcoding(people, method.plan_, k=2).made_up
     2
     """
-    table = Planned(as_table(original), plan, counts)
+    given = as_table(original)
+    if plan.get("kind") == "mondrian":
+        n = np.ones(len(given), np.int64) if counts is None else np.asarray(counts, np.int64)
+        told = told_by_ranges(given, plan, n, trees)
+        rates = Rate(told.right, told.cells), Rate(told.guessed, told.cells)
+        return Downcoding(told.cells, told.records, 0, 0, told.made_up, *rates)
+    table = Planned(given, plan, counts)
     found = _Found(table, k, lowest or {})
     return found.result()
 
@@ -223,23 +238,26 @@ class _Found:
             )
             for a, (column, high, low) in enumerate(pairs)
         ]
-        _, key = numbered(joined)
-        ours, theirs = key[:held], key[held:]
-        keys = int(key.max(initial=-1)) + 1
+        key = combined(joined)
+        own, ours = np.unique(key[:held], return_inverse=True)
+        theirs = np.minimum(np.searchsorted(own, key[held:]), len(own) - 1)
+        # Most of what an earlier round has shown has nothing to do with this one.
+        met = own[theirs] == key[held:]
+        theirs, labels, keys = theirs[met], labels[:, met], len(own)
         gone = np.bincount(theirs, minlength=keys)
         # Of each column, what the finer labels of a class are: their shares, and their number.
         shares, number = {}, {}
-        combined, weight = np.ones(held), np.ones(len(theirs))
+        pairs_of, weight = np.ones(held), np.ones(len(theirs))
         for a in finer:
             column, high, low = pairs[a]
             shares[a], counted = column.within(low, high)
             number[a] = counted[shown.labels[a]]
-            combined *= number[a]
+            pairs_of *= number[a]
             weight *= shares[a][labels[a]]
         lost = np.bincount(theirs, weight, keys)
         if self.k is not None:
             # Whoever is left was in a class of fewer than k there.
-            whole = shown.known & (shown.sizes == (combined - gone[ours]) * (self.k - 1))
+            whole = shown.known & (shown.sizes == (pairs_of - gone[ours]) * (self.k - 1))
         touched = np.flatnonzero(shown.known & (gone[ours] > 0))
         if not len(touched):
             return whole
@@ -257,7 +275,7 @@ class _Found:
             match = pair[found] == asked
             out = np.where(match, counted[found], 0)
             likely = shares[a][children] - np.where(match, weighed[found], 0.0)
-            rest = combined[classes] / number[a][classes] - out
+            rest = pairs_of[classes] / number[a][classes] - out
             likely = np.where(rest > 0.5, np.maximum(likely, 0.0), 0.0)
             likely /= np.maximum(1 - lost[ours[classes]], 1e-300)
             open_ = np.bincount(classes[rest > 0.5], minlength=held)
@@ -279,9 +297,8 @@ class _Found:
                 continue
             classes, children = _children(column, low, high, shown.labels[a], split)
             self.asked += 1
-            ends = np.cumsum(number[shown.labels[a][split]])[:-1]
-            parts = np.split(share[children], ends)
-            told = _given_broken(shown.sizes[split], parts, self.k)
+            ends = np.cumsum(number[shown.labels[a][split]])
+            told = _given_broken(shown.sizes[split], share[children], ends, self.k)
             self.done += told is not None
             if not told:
                 continue
@@ -385,16 +402,23 @@ def _is_best(proof: Mapping[str, Any]) -> bool:
     return proof.get("gap", 1) == 0 and proof.get("drawn") is None
 
 
-def _given_broken(sizes: np.ndarray, parts: list[np.ndarray], k: int) -> list[np.ndarray] | None:
+def _given_broken(
+    sizes: np.ndarray, shares: np.ndarray, ends: np.ndarray, k: int
+) -> list[np.ndarray] | None:
     """Return how likely each part's value is, given that some class has a part of fewer than k.
+
+    The shares of the parts are class after class; `ends` says where each class's end.
 
     Nothing where that was to be expected anyhow, None where it is too much to compute. Records are
     drawn from the parts' shares, each class by itself.
     """
-    bound = sum(np.log1p(-_likeliest_broken(n, p, k)) for n, p in zip(sizes, parts, strict=True))
-    if bound < np.log(_NOTHING):
-        return []
-    if sizes.max() > _LARGEST or max(map(len, parts)) > _PARTS or len(parts) > 200:
+    bound, parts = 0.0, []
+    for n, start, end in zip(sizes, np.append(0, ends), ends, strict=False):
+        parts.append(shares[start:end])
+        bound += np.log1p(-_likeliest_broken(n, parts[-1], k))
+        if bound < np.log(_NOTHING):
+            return []
+    if sum(_products(int(n), p, k) for n, p in zip(sizes, parts, strict=True)) > _PRODUCTS:
         return None
     kept = [_kept(int(n), p, k) for n, p in zip(sizes, parts, strict=True)]
     chances = np.array([chance for chance, _ in kept])
@@ -416,32 +440,64 @@ def _likeliest_broken(n: int, p: np.ndarray, k: int) -> float:
     return float(np.clip(low, 0.0, 1 - 1e-15).max(initial=0.0))
 
 
+def _light(n: int, p: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which parts may be too small, and how many records each of them has at most."""
+    from scipy.special import bdtr
+
+    mean = n * p
+    most = np.minimum(n, np.ceil(mean + 12 * np.sqrt(mean) + 40)).astype(np.int64)
+    light = (np.asarray(bdtr(min(k - 1, n), n, p)) >= _NEVER) | (n < k)
+    return light, most[light]
+
+
+def _products(n: int, p: np.ndarray, k: int) -> float:
+    """Return how much work `_kept` takes."""
+    _, most = _light(n, p, k)
+    return 3.0 * len(most) * min(float(most.sum()), n) * float(most.max(initial=0)) + len(p)
+
+
 def _kept(n: int, p: np.ndarray, k: int) -> tuple[float, np.ndarray]:
     """Return the chance that n records leave no part of 1 to k - 1, and with each record's part.
 
     The second is by part: that no part is too small and a given record is of this one. Numbers of
-    independent Poisson parts, given their sum, are those of a multinomial; so parts are convolved.
+    independent Poisson parts, given their sum, are those of a multinomial; so parts are convolved,
+    but for those that are never too small, which are taken together.
     """
-    from scipy.special import gammaln
-
-    j = np.arange(n + 1)
-    logs = [j * np.log(n * x) - n * x - gammaln(j + 1) for x in p]
-    pmf = [np.where((j == 0) | (j >= k), np.exp(x), 0.0) for x in logs]
-    total = np.exp(n * np.log(n) - n - gammaln(n + 1))
+    light, most = _light(n, p, k)
+    pmf = []
+    for x, top in zip(p[light], most, strict=True):
+        j = np.arange(top + 1)
+        pmf.append(np.where((j == 0) | (j >= k), _poisson(j, n * x), 0.0))
 
     def together(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.convolve(one, other)[: n + 1]
 
-    nothing = (j == 0).astype(float)
-    before, after = [nothing], [nothing]
+    # Of so many records in light parts, the chance that the others have the rest.
+    heavy = float(p[~light].sum())
+    counted = np.arange(min(n, int(most.sum())) + 1)
+    rest = _poisson(n - counted, n * heavy) / _poisson(np.array([n]), float(n))[0]
+    before, after = [np.ones(1)], [np.ones(1)]
     for one, other in zip(pmf[:-1], pmf[:0:-1], strict=True):
         before.append(together(before[-1], one))
         after.append(together(after[-1], other))
-    joint = np.array(
-        [
-            together(together(low, own * j / n), high)[n]
-            for low, own, high in zip(before, pmf, after[::-1], strict=True)
-        ]
-    )
-    chance = together(before[-1], pmf[-1])[n]
-    return float(min(1.0, chance / total)), joint / total
+    joint = np.zeros(len(p))
+    joint[light] = [
+        _dot(together(together(low, own * np.arange(len(own)) / n), high), rest)
+        for low, own, high in zip(before, pmf, after[::-1], strict=False)
+    ]
+    whole = together(before[-1], pmf[-1]) if pmf else np.ones(1)
+    if heavy > 0:
+        others = _dot(whole * (n - np.arange(len(whole))) / n, rest)
+        joint[~light] = p[~light] / heavy * others
+    return float(min(1.0, _dot(whole, rest))), joint
+
+
+def _dot(chances: np.ndarray, rest: np.ndarray) -> float:
+    return float(chances[: len(rest)] @ rest[: len(chances)])
+
+
+def _poisson(j: np.ndarray, mean: float) -> np.ndarray:
+    """Return the chances of numbers by Poisson's distribution."""
+    from scipy.special import gammaln, xlogy
+
+    return np.exp(xlogy(j, mean) - mean - gammaln(j + 1.0))

@@ -63,7 +63,8 @@ def _of_minimal(
     plainly = recipe.counted is None and joint["null_policy"] != "match"
     k = models[0].k if plainly and len(models) == 1 and models[0].model == "k-anonymity" else None
     lowest = _lowest(step.parameters().get("levels"))
-    found = downcoding(tuples, joint, k=k, lowest=lowest, counts=counts)
+    trees = step.parameters().get("hierarchies") or ()
+    found = downcoding(tuples, joint, k=k, lowest=lowest, counts=counts, trees=list(trees))
     told: dict[str, Mapping[str, Any]] = {"downcoding": found.to_dict()}
     told["minimality"] = _of_values(step, method, joint, plainly, plan, original, lowest)
     return told
@@ -81,6 +82,8 @@ def _of_values(
     """Measure what the levels tell of confidential values."""
     if not method.reads:
         return {"said": "The models are of class sizes, which tell nothing of confidential values."}
+    if joint["kind"] == "mondrian":
+        return {"said": "Not measured of mondrian."}
     if step.parameters().get("local") or not plainly:
         why = "of local recoding" if plainly else "where units are counted or nulls match anything"
         return {"said": f"Not measured {why}."}
@@ -98,8 +101,13 @@ def _not_measured(
     step: Step, method: Method, decided: StepPlan, joint: Mapping[str, Any], done: set[str]
 ) -> str | None:
     """Say why nothing can be measured of a step from the table as it was; None where it can."""
-    if joint.get("kind") != "generalize":
-        return f"of {step.method} no figure is known"
+    known = joint.get("kind") == "generalize" or (
+        joint.get("kind") == "mondrian"
+        and "tuples" in joint
+        and joint["null_policy"] in ("segregate", "value", "suppress")
+    )
+    if not known:
+        return f"of {step.method} with these parameters no figure is known"
     if done & {*step.columns, *method.reads}:
         return "a step before has changed the columns"
     if decided.get("levels"):

@@ -214,7 +214,7 @@ ATTACKS = (
         "differencing",
         "a release of nearly the same people with other groups or levels can be subtracted",
         "one release of one table is consistent in itself",
-        "compare with earlier releases: Discreet does not know them",
+        "compare with earlier releases, which Discreet does not know (attacks.differencing)",
         on_step=lambda method, recipe: method.effect == "coarsens",
     ),
     Attack(
