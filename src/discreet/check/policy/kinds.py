@@ -25,15 +25,20 @@ def called(case: Case, name: str) -> list[str]:
     return words.parts_of(name) + words.parts_of(label)
 
 
-def is_opaque(case: Case, name: str) -> bool:
-    """Tell whether a column's name says nothing, such as `v12`."""
-    label = labels_of(case.shown.frame.schema.field(name)).label
-    return not label and bool(OPAQUE.fullmatch(name))
-
-
 def opaque(case: Case, settled: Sequence[str] = ()) -> str:
-    """Name the columns of which nobody can say what they hold; empty where there are none."""
-    names = [name for name in case.names if is_opaque(case, name) and name not in settled]
+    """Name the columns whose names say nothing, such as `v12`; empty where there are none.
+
+    A weight is no more than that, and so is a yes or no.
+    """
+    schema, settled = case.shown.frame.schema, [*settled, case.recipe.roles.weight or ""]
+    names = [
+        name
+        for name in case.names
+        if OPAQUE.fullmatch(name)
+        and name not in settled
+        and not labels_of(schema.field(name)).label
+        and (name not in case.looks or case.looks[name].distinct > 2)
+    ]
     return listed([f"'{name}'" for name in names]) if names else ""
 
 
