@@ -308,7 +308,7 @@ def test_words_and_what_nobody_can_tell(judge):
     ]
     free = judge({"rule": "columns", "kinds": ["free text"]}, people(note=text * 10))
     assert free.status == "open"
-    assert free.remedy == "somebody must read it, or drop it"
+    assert free.remedy == "somebody must look at it, or drop it"
 
 
 def dates(*days):
@@ -594,3 +594,43 @@ def test_what_nobody_has_named_is_open(judge):
     assert judge(roles, roles={}).status == "open"
     # Somebody has said that all of it is.
     assert judge(roles, roles=bare).status == "kept"
+
+
+def test_codes_in_place_of_identifiers_are_looked_at(judge):
+    roles = ROLES | {"pseudonyms": ["code"]}
+    table = people(code=[f"{i:032x}" for i in range(20)])
+    found = judge({"rule": "columns", "kinds": ["unique codes"]}, table, roles)
+    assert found.status == "open"
+    assert "'code' holds codes in place of identifiers" in found.found
+
+
+def test_an_event_need_not_be_a_date(judge):
+    rule = {"rule": "dates", "finest": "year"}
+    told = people(
+        admission_type=["planned", "urgent", "transfer", "other"] * 5, birth_weight=[3250] * 20
+    )
+    assert judge(rule, told).found == "no column of dates is released"
+    assert judge({"rule": "ages", "together_from": 90}, told).status == "kept"
+    assert (
+        judge(rule, people(admission=["2019-03", "2020-04", "*", "2021-01"] * 5)).status == "missed"
+    )
+    assert judge(rule, people(death=[2019, 2020, 2021, 2022] * 5)).status == "kept"
+
+
+def test_units_are_counted_once_in_each_table(checked, tmp_path):
+    # Five people with two rows each, one in each class: a class of five, not of ten.
+    table = pa.table({"age": [30] * 10, "job": ["a", "b"] * 5, "who": [i // 2 for i in range(10)]})
+    roles = {
+        "quasi": ["age", "job"],
+        "untouched": ["age", "job"],
+        "unit": "who",
+        "pseudonyms": ["who"],
+    }
+    file = tmp_path / "table.parquet"
+    write_table(table, file)
+    rule = {"rule": "cells", "ways": 1, "least": 6, "says": "Six.", "source": "page 1"}
+    policy = {"title": "House", "source": "Handbook", "date": DAY, "rules": [rule]}
+    (tmp_path / "house.toml").write_text(tomli_w.dumps(policy))
+    [found] = checked(file, {"roles": roles}, policy=tmp_path / "house.toml").policy.verdicts
+    assert found.status == "missed"
+    assert "the smallest, of age, has 5 units" in found.found

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.check.policy.case import Case, Found, listed
+from discreet.check.policy.periods import fineness, of_numbers
 from discreet.check.policy.sizes import no_keys
-from discreet.check.policy.vocabulary import DATED, FORMS, OPAQUE, WORDS
+from discreet.check.policy.vocabulary import DATED, EVENTS, FORMS, OPAQUE, WORDS
 from discreet.recipe.policies import ColumnsRule, IdentifyingRule, Kind, RolesRule
 from discreet.table import words
-from discreet.table.identifiers import looks_like, why_identifier
-from discreet.table.labels import labels_of
+from discreet.table.identifiers import Marks, looks_like, why_identifier
+from discreet.table.labels import STAR, labels_of
 from discreet.table.patterns import PATTERNS
 
 _LONG_TEXT = 40
@@ -25,15 +27,20 @@ def called(case: Case, name: str) -> list[str]:
     return words.parts_of(name) + words.parts_of(label)
 
 
-def is_opaque(case: Case, name: str) -> bool:
-    """Tell whether a column's name says nothing, such as `v12`."""
-    label = labels_of(case.shown.frame.schema.field(name)).label
-    return not label and bool(OPAQUE.fullmatch(name))
-
-
 def opaque(case: Case, settled: Sequence[str] = ()) -> str:
-    """Name the columns of which nobody can say what they hold; empty where there are none."""
-    names = [name for name in case.names if is_opaque(case, name) and name not in settled]
+    """Name the columns whose names say nothing, such as `v12`; empty where there are none.
+
+    A weight is no more than that, and so is a yes or no.
+    """
+    schema, settled = case.shown.frame.schema, [*settled, case.recipe.roles.weight or ""]
+    names = [
+        name
+        for name in case.names
+        if OPAQUE.fullmatch(name)
+        and name not in settled
+        and not labels_of(schema.field(name)).label
+        and (name not in case.looks or case.looks[name].distinct > 2)
+    ]
     return listed([f"'{name}'" for name in names]) if names else ""
 
 
@@ -97,7 +104,7 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
         return Found("missed", f"{what}: {said}{more}, in {records:,} records", records, remedy)
     if unclear:
         said = "; ".join(f"'{name}' {why}" for name, why in list(unclear.items())[:3])
-        return Found("open", f"{what}: {said}", None, "somebody must read it, or drop it")
+        return Found("open", f"{what}: {said}", None, "somebody must look at it, or drop it")
     if hidden := opaque(case, case.recipe.roles.not_identifiers):
         needs = f"say what {hidden} hold: rename them, or list them under not_identifiers"
         return Found("open", f"{what}: names such as these tell nothing", None, needs)
@@ -121,7 +128,8 @@ def _of_kind(case: Case, kind: Kind) -> Iterator[tuple[str, str, bool]]:
     if kind not in ("sensitive", "dates"):
         settled = settled | set(case.recipe.roles.not_identifiers)
     if kind in tests:
-        yield from (one for one in tests[kind](case) if one[0] not in settled)
+        # What is only to be looked at stays so.
+        yield from (one for one in tests[kind](case) if one[0] not in settled or not one[2])
     forms = {form: PATTERNS[form] for form in FORMS.get(kind, ())}
     for name in case.names:
         if name in settled:
@@ -168,7 +176,10 @@ def _dates(case: Case) -> Iterator[tuple[str, str, bool]]:
 
 
 def is_date(case: Case, name: str) -> bool:
-    """Tell whether a column holds dates: by its type, its values, or its name."""
+    """Tell whether a column holds dates: by its type, its values, or its name.
+
+    What is called like an event, such as a birth or a discharge, may be a date or else.
+    """
     kind = case.shown.frame.schema.field(name).type
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_date(plain) or pa.types.is_timestamp(plain):
@@ -180,4 +191,15 @@ def is_date(case: Case, name: str) -> bool:
         }
         if looks_like(marks.texts, tests):
             return True
-    return bool(DATED & set(called(case, name))) and (marks is None or marks.distinct > 2)
+    said = set(called(case, name))
+    if marks is None or (marks.distinct <= 2 and not EVENTS & said):
+        return False
+    return bool(DATED & said) or bool(EVENTS & said and _dated(marks))
+
+
+def _dated(marks: Marks) -> bool:
+    """Tell whether a column that is called like an event holds when it was."""
+    if marks.text:
+        named = [text for text in marks.texts if text != STAR]
+        return bool(named) and all(fineness(text) for text in named)
+    return marks.whole and of_numbers(np.array([marks.low, marks.high])) is not None

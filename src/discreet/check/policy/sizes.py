@@ -33,6 +33,7 @@ from discreet.table.classes import classes_of, encode_columns
 
 # Figures are computed in floating point, and bounds are written in decimals.
 _ROUNDING = 1e-12
+_NO_MATCHES = "where a blank stands for anything, only records are counted: set counts = 'rows'"
 
 
 def no_keys(case: Case) -> Found:
@@ -49,7 +50,7 @@ def k(rule: KRule, case: Case) -> Found:
     if not columns:
         return no_keys(case)
     own, noun = classes(case, columns), case.shown.noun
-    sizes = own.matched() if rule.nulls == "match" else own.counts
+    sizes = _sizes(own, rule.nulls, case)
     low = own.told & (sizes < rule.least)
     records, total = int(own.counts[low].sum()), int(own.counts.sum())
     smallest = int(sizes[own.told].min(initial=total))
@@ -62,7 +63,15 @@ def k(rule: KRule, case: Case) -> Found:
         f"{records:,} of {total:,} {noun} share their values with fewer than "
         f"{rule.least}; the smallest class has {smallest}, {over}{reading}"
     )
+    if rule.nulls == "match" and case.shown.tells_units:
+        return Found("open", found, records, _NO_MATCHES)
     return Found("missed", found, records, larger_classes(case, rule.least, columns))
+
+
+def _sizes(own: Classes, nulls: str, case: Case) -> np.ndarray:
+    """Return how many share each tuple; of matching units at least those that are equal."""
+    match = nulls == "match" and not case.shown.tells_units
+    return own.matched() if match else own.counts
 
 
 def _in_units(own: Classes, found: str) -> Found:
@@ -77,6 +86,9 @@ def l_diversity(rule: LRule, case: Case) -> Found:
     columns = case.columns(rule, "confidential")
     columns = case.confidential if columns is None else columns
     keys = [name for name in case.quasi if name not in columns]
+    if set(columns) & set(case.recipe.apart):
+        needs = "the values are in a table of their own: see what the recipe promises of its groups"
+        return Found("open", f"values of {listed(columns)} by class", None, needs)
     if not columns and case.recipe.roles.confidential:
         return Found("kept", "no confidential column is released")
     if not columns:
@@ -177,8 +189,10 @@ def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
             found: Found = judge(own, np.where(own.told, risks, 0.0), f" {how}")
             return found
     own = classes(case, columns)
-    sizes = own.matched() if rule.nulls == "match" else own.counts
-    found = judge(own, np.where(own.told, 1 / np.maximum(sizes, 1), 0.0), " among the records")
+    sizes, noun = _sizes(own, rule.nulls, case), case.shown.noun
+    found = judge(own, np.where(own.told, 1 / np.maximum(sizes, 1), 0.0), f" among the {noun}")
+    if rule.nulls == "match" and case.shown.tells_units and found.status == "missed":
+        return Found("open", found.found, found.records, _NO_MATCHES)
     if own.at_most and found.status == "kept":
         return Found("open", f"{found.found}, not {case.recipe.counted_as}", None, NEEDS_ORIGINAL)
     if rule.counted == "population" and found.status == "missed":
@@ -223,32 +237,35 @@ def cells(rule: CellsRule, case: Case) -> Found:
     if by_people is not None:
         own, numbers, how = by_people
         noun, what = "people", f" {how}"
-        if "table" in how:
-            found = _smallest_of(case, rule, tables)
-            return _cells_found(rule, case, tables, found, noun, what, known, True)
     else:
         own, noun, what = classes(case, used), case.shown.noun, ""
-        numbers = own.counts
-    found = _smallest(own, numbers, tables, used, rule.least)
+        numbers, how = own.counts, ""
+    if "table" in how or (by_people is None and case.shown.tells_units):
+        # One is in several rows, or known of all columns together only as a bound.
+        found = _worst([_smallest_of(case, rule, table, "table" in how) for table in tables])
+    else:
+        found = _smallest(own, numbers, tables, used, rule.least)
     enough = rule.counted == "records" or by_people is not None
-    return _cells_found(rule, case, tables, found, noun, what, known, enough)
+    judged = _cells_found(rule, case, tables, found, noun, what, known, enough)
+    if own.at_most and judged.status == "kept":
+        return Found("open", f"{judged.found}, not {case.recipe.counted_as}", None, NEEDS_ORIGINAL)
+    return judged
 
 
 _Smallest = tuple[float, tuple[str, ...], int, int]
 
 
-def _smallest_of(case: Case, rule: CellsRule, tables: Sequence[tuple[str, ...]]) -> _Smallest:
-    """Find the smallest cell where the population table says how many people are in each."""
-    found: list[_Smallest] = []
-    for table in tables:
-        known = people(case, table)
-        assert known is not None
-        own, numbers, _ = known
-        whole = (own.codes >= 0).all(axis=0)
-        low = whole & (numbers < rule.least)
-        smallest = float(min(numbers[whole], default=np.inf))
-        found.append((smallest, table, int(low.sum()), int(own.counts[low].sum())))
-    return _worst(found)
+def _smallest_of(
+    case: Case, rule: CellsRule, table: tuple[str, ...], by_population: bool
+) -> _Smallest:
+    """Find the smallest cell of one table, counted by itself."""
+    known = people(case, table) if by_population else None
+    own = classes(case, table) if known is None else known[0]
+    numbers = own.counts if known is None else known[1]
+    whole = (own.codes >= 0).all(axis=0)
+    low = whole & (numbers < rule.least)
+    smallest = float(min(numbers[whole], default=np.inf))
+    return smallest, table, int(low.sum()), int(own.counts[low].sum())
 
 
 def _smallest(

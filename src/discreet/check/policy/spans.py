@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -15,77 +13,10 @@ from discreet.check.findings import counted
 from discreet.check.policy.case import Case, Found, listed
 from discreet.check.policy.counting import as_text, needs_people, weighed, without_stars
 from discreet.check.policy.kinds import called, is_date, opaque
+from discreet.check.policy.periods import FINER, ends, fineness, of_numbers
 from discreet.check.policy.vocabulary import AGES, AREAS, BIRTHS, POSTCODES
 from discreet.recipe.policies import AgesRule, AreasRule, DatesRule
-from discreet.table import kind_of, words
-
-# The coarsest first.
-FINER = ("year", "quarter", "month", "week", "day")
-_NUMBER = r"([-+]?\d+(?:\.\d+)?)"
-_FORMS = [
-    (re.compile(pattern), low, high, closed)
-    for pattern, low, high, closed in (
-        (rf"{_NUMBER}", 1, 1, True),
-        (rf"\[?{_NUMBER}\s*(?:-|–|to|,|\.\.)\s*{_NUMBER}\]?", 1, 2, True),
-        (rf"\[{_NUMBER},\s*{_NUMBER}\)", 1, 2, False),
-        (rf"(?:>=|≥|from)\s*{_NUMBER}", 1, None, True),
-        (rf"{_NUMBER}\s*(?:\+|and over|and older|or more|or over|or older|plus)", 1, None, True),
-        (rf"(?:<|under|below)\s*{_NUMBER}", None, 1, False),
-        (rf"(?:<=|≤|up to)\s*{_NUMBER}", None, 1, True),
-    )
-]
-_DAY = r"\d{4}-\d\d-\d\d"
-_TEXTS = {
-    "year": re.compile(
-        r"\d{4}s?|[\[<>]=?\s*\d{4}.*|\d{4}\s*(?:-|–|to|,)\s*\d{4}.*|\d{4}\s*\+|\d{4}-(?:1[3-9]|[2-9]\d)"
-    ),
-    "quarter": re.compile(r"(?i)\d{4}[- ]?Q[1-4]|Q[1-4][- /]?\d{4}"),
-    "month": re.compile(
-        r"(?i)\d{4}[-/](?:0?[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[-/.]\d{4}|[a-z]{3,9}[ -]\d{4}"
-    ),
-    "week": re.compile(r"(?i)\d{4}[- ]?W\d\d?"),
-}
-
-
-def ends(label: str) -> tuple[float, float] | None:
-    """Return the smallest and largest whole number that a label covers; None where it is no range.
-
-    Examples
-    --------
-    >>> ends("[85, 90)"), ends("90-94"), ends(">=90"), ends("<18"), ends("adult")
-    ((85.0, 89.0), (90.0, 94.0), (90.0, inf), (-inf, 17.0), None)
-    """
-    for pattern, low, high, closed in _FORMS:
-        if found := pattern.fullmatch(label.strip()):
-            bottom = -math.inf if low is None else float(found[low])
-            top = math.inf if high is None else float(found[high])
-            return bottom, top if closed else math.ceil(top) - 1.0
-    return None
-
-
-def fineness(label: str) -> str | None:
-    """Return the period that a label names; None where it is none.
-
-    Examples
-    --------
-    >>> fineness("2019"), fineness("2019-Q2"), fineness("2019-07"), fineness("2019-07-14")
-    ('year', 'quarter', 'month', 'day')
-    >>> fineness("[2019-01-01, 2020-01-01)"), fineness("winter")
-    ('year', None)
-    """
-    label = label.strip()
-    days = re.findall(_DAY, label)
-    if len(days) == 2:
-        return _of_span((date.fromisoformat(days[1]) - date.fromisoformat(days[0])).days)
-    if any(pattern.fullmatch(label) for pattern in words.DATES):
-        return "day"
-    return next((name for name, form in _TEXTS.items() if form.fullmatch(label)), None)
-
-
-def _of_span(days: int) -> str:
-    least = {"year": 364, "quarter": 89, "month": 27, "week": 6}
-    return next((name for name, length in least.items() if days >= length), "day")
-
+from discreet.table import kind_of
 
 # Dates
 
@@ -132,7 +63,7 @@ def _finest(case: Case, name: str) -> str | None:
         return _of_days(values)
     if kind_of(kind) == "numeric":
         numbers = values.cast(pa.float64(), safe=False).to_numpy()
-        return _of_numbers(numbers)
+        return of_numbers(numbers)
     found = [fineness(str(text)) for text in values.cast(pa.string()).to_pylist()]
     if None in found:
         return None
@@ -156,17 +87,6 @@ def _of_days(values: pa.ChunkedArray) -> str:
     return "week" if len({*((days.astype(np.int64) + 3) % 7).tolist()}) == 1 else "day"
 
 
-def _of_numbers(numbers: np.ndarray) -> str | None:
-    """Read years, and days or months that are written as one number."""
-    if ((numbers >= 1800) & (numbers <= 2100)).all():
-        return "year"
-    if ((numbers >= 1800_01) & (numbers <= 2100_12)).all():
-        return "month"
-    if ((numbers >= 1800_01_01) & (numbers <= 2100_12_31)).all():
-        return "day"
-    return None
-
-
 # Ages
 
 
@@ -175,7 +95,7 @@ def ages(rule: AgesRule, case: Case) -> Found:
     named = case.columns(rule, "ages")
     columns = _called(case, AGES) if named is None else named
     births = _called(case, BIRTHS) if named is None else []
-    births = [name for name in births if name not in columns]
+    births = [name for name in births if name not in columns and is_date(case, name)]
     bad, unclear, records, checked = [], [], 0, []
     for name in columns:
         found = _oldest(case, name, rule.together_from)
@@ -256,7 +176,7 @@ def _born(case: Case, name: str, age: int) -> tuple[str, int] | None:
 def areas(rule: AreasRule, case: Case) -> Found:
     """Find areas with too few people."""
     named = case.columns(rule, "areas")
-    columns = _called(case, POSTCODES if rule.digits else AREAS) if named is None else named
+    columns = named if named is not None else _areas(case, POSTCODES if rule.digits else AREAS)
     if not columns:
         if named is None and (hidden := opaque(case)):
             needs = f"say what {hidden} hold: rename them, or --group areas=COLUMN"
@@ -270,6 +190,14 @@ def areas(rule: AreasRule, case: Case) -> Found:
             said = "; ".join(one.found for one in some)
             return Found(some[0].status, said, records, some[0].remedy)
     return Found("kept", "; ".join(one.found for one in found))
+
+
+def _areas(case: Case, vocabulary: frozenset[str]) -> list[str]:
+    """Return the columns that are called like areas, and do not measure one."""
+    looks = case.looks
+    return [
+        n for n in _called(case, vocabulary) if n not in looks or looks[n].text or looks[n].whole
+    ]
 
 
 def _area(rule: AreasRule, case: Case, name: str) -> Found:

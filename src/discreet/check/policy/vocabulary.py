@@ -24,7 +24,9 @@ AGES = _words("age ages alter edad eta leeftijd idade")
 BIRTHS = _words(
     "birth born birthday birthdate dob geburt geburtsdatum geburtsjahr nacimiento naissance"
 )
-DATED = BIRTHS | _words("date dates datum fecha day admission discharge death died timestamp")
+# Columns that are called so hold dates; those of an event may hold when it was.
+DATED = _words("date dates datum fecha birthday birthdate dob geburtsdatum timestamp")
+EVENTS = BIRTHS | _words("day admission admitted discharge discharged death died")
 
 WORDS: dict[Kind, frozenset[str]] = {
     "names": words.NAMES,
