@@ -10,6 +10,7 @@ import pandas as pd
 _NUMBER = r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 _HALF_OPEN = re.compile(rf"\[{_NUMBER}, {_NUMBER}\)")
 _RANGE = re.compile(rf"{_NUMBER}(?:-| to ){_NUMBER}")
+_BY_FREQUENCY = ("rare", "less common", "other")
 _BELOW, _FROM = re.compile(rf"<{_NUMBER}"), re.compile(rf">={_NUMBER}")
 
 
@@ -39,6 +40,8 @@ def covers(
     said = text_of(value)
     if label.startswith("{") and label.endswith("}"):
         return f", {said}, " in f", {label[1:-1]}, "
+    if spec and spec["kind"] == "auto" and label in _BY_FREQUENCY:
+        return True  # Which values these are goes by how often they come.
     if spec and spec["kind"] == "groups":
         return label in _above(spec["tree"], said)
     first, to, last = label.partition(" to ")

@@ -125,7 +125,9 @@ def _may_be_blank(look: Look, name: str, steps: list[Step]) -> np.ndarray:
     for step in steps:
         if groups_records(step):
             rare, more = _rare_pattern(look, step)
-            may |= rare | (more > 0)
+            # Which patterns are rare is not known from outside where a step before made nulls.
+            made = any(look.is_blanked(step, column) for column in step["columns"])
+            may |= rare | (more > 0) | made
         if look.lost and step["method"] in (*K_PER_VALUE, "microaggregation"):
             may |= step.get("promise", True)
     for step in steps:

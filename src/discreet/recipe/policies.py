@@ -125,13 +125,15 @@ class AreasRule(OfColumns):
     """Areas have at least so many people; columns are found by their names.
 
     `digits` is how many characters of a postcode may be released; areas with too few people have
-    the code `otherwise`.
+    the code `otherwise`. `few` are codes of areas that are known to have too few, where
+    there is no population table.
     """
 
     rule: Literal["areas"]
     least: Whole
     digits: Whole | None = None
     otherwise: str | None = None
+    few: list[str] = Field(default_factory=list)
 
 
 class KRule(OfColumns):

@@ -114,8 +114,10 @@ def _in_short(step: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
             does = "reordered by" if step.get("match_ranks") else "with"
             words = f"{does} {_NOISE[kind].format(_percent(scale))}"
             return words, ("kind", "scale", "match_ranks")
-    if method == "round-counts" and isinstance(step.get("rule"), str):
+    if method == "round-counts":
         rule = step["rule"]
+        if isinstance(rule, Mapping):
+            return "rounded by published rules", ("rule",)
         return _ROUNDED.get(rule, f"with small counts blank by the rule {rule}"), ("rule",)
     if method == "pram" and isinstance(step.get("retention"), float):
         does = "drawn anew" if step.get("invariant") else "changed"

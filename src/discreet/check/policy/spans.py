@@ -261,6 +261,8 @@ def _inhabitants(
                 people[code] = people.get(code, 0) + int(number)
             return [people.get(code, -1) for code in codes], " by the population table"
     found = None if rule.digits else weighed(case, [name])
+    if found is None and set(codes) & set(rule.few):
+        return [0.0 if code in rule.few else -1.0 for code in codes], " by the rule's own list"
     if found is None:
         return None
     assert found.weights is not None
