@@ -20,7 +20,7 @@ LAYERS = [
     ["check"],
     ["recipe"],
     ["registry"],
-    [*FAMILIES, "risk", "utility", "report"],
+    [*FAMILIES, "risk", "utility", "attacks", "report"],
     ["measure", "method", "outcome", "plan", "unchanged"],
     ["engines", "parameters"],
     ["table", "datasets"],

@@ -174,7 +174,7 @@ def _of_numbers(before: pa.ChunkedArray, after: pa.ChunkedArray, name: str) -> C
     else:
         top = np.array([text == TOP for text in texts], bool)
         # The calendar's labels look like numbers and ranges, and are none.
-        ranges = [] if pa.types.is_temporal(before.type) else [_range(text) for text in texts]
+        ranges = [] if pa.types.is_temporal(before.type) else [range_of(text) for text in texts]
         read = np.array([one is not None for one in ranges or texts], bool) & bool(ranges)
         ends = np.array([one for one in ranges if one is not None]).reshape(-1, 2)
         start[read] = np.searchsorted(known, ends[:, 0], side="left")
@@ -226,12 +226,12 @@ def _in_order(
     return bool((end[held][:-1] - 1 <= start[held][1:]).all())
 
 
-def _range(text: str) -> tuple[float, float] | None:
+def range_of(text: str) -> tuple[float, float] | None:
     """Return the first number that a label covers, and the first after it that it does not.
 
     Examples
     --------
-    >>> _range("30-39"), _range("[0.5, 1)"), _range(">=90"), _range("thirties")
+    >>> range_of("30-39"), range_of("[0.5, 1)"), range_of(">=90"), range_of("thirties")
     ((30.0, 40.0), (0.5, 1.0), (90.0, inf), None)
     """
     form, found = next(
@@ -285,7 +285,7 @@ def _of_labels(
     top = pc.equal(labels, TOP).to_numpy(zero_copy_only=False) & ~is_own
     by = np.flatnonzero(is_own), own[is_own]
     pairs = [by[0] * n_values + by[1]]
-    under = _under(labels, known, name, hierarchy)
+    under = leaves_of(labels, known, name, hierarchy)
     pairs.append(under[0] * n_values + under[1])
     # Labels that nothing says more of cover what was seen under them.
     unknown = ~(is_own | top)
@@ -311,7 +311,7 @@ def _of_labels(
     )
 
 
-def _under(
+def leaves_of(
     labels: pa.Array, known: pa.Array, name: str, hierarchy: Hierarchy | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return labels and values that a hierarchy has under them, of those that occur."""
