@@ -2,3 +2,5 @@
 
 from discreet.attacks._excess import Attack as Attack
 from discreet.attacks._excess import Rate as Rate
+from discreet.attacks.inference import inference as inference
+from discreet.attacks.linkability import linkability as linkability

@@ -35,6 +35,8 @@ from discreet.utility.covers import TOP, Covers, covers_of, leaves_of, range_of
 # Cells that do not fit, where the rows do not show how many: one in a hundred.
 _WRONG = 0.01
 _FEWEST_WRONG = 1e-3
+# So many pairs of values and labels are looked at in one go.
+_BLOCK = 2**22
 # Less than this above chance is no sign that rows belong together.
 _EVIDENT = 0.05
 # Calendar periods that a released date may have become.
@@ -60,6 +62,8 @@ class Reading:
     _scores: Table
     known: Any = ()  # the values themselves, in their order
     said: Any = ()  # the labels themselves
+    # Of a column of numbers, the middle of the people whom each label fits; else None.
+    middles: np.ndarray | None = None
 
     def fits(self, values: np.ndarray) -> np.ndarray:
         """Tell which labels fit which values: (values, labels and one more) of bool.
@@ -84,6 +88,20 @@ class Reading:
         found = np.zeros((len(values), self.n_labels + 1), np.float32)
         given = values < self.n_values
         found[given, :-1] = self._scores(values[given])
+        return found
+
+    def likeliest(self) -> np.ndarray:
+        """Return the label that each value was most likely released with; nothing for null."""
+        counts = np.bincount(self.labels, minlength=self.n_labels + 1)[:-1]
+        found = np.full(self.n_values + 1, self.n_labels)
+        if not counts.any():
+            return found
+        with np.errstate(divide="ignore"):
+            often = np.log(counts).astype(np.float32)
+        step = max(1, _BLOCK // self.n_labels)
+        for first in range(0, self.n_values, step):
+            part = np.arange(first, min(first + step, self.n_values))
+            found[part] = (self._scores(part) + often).argmax(axis=1)
         return found
 
 
@@ -167,13 +185,16 @@ def reading_of(
     released = _chained([after, pa.nulls(extra, after.type)]) if extra else after
     covers = covers_of(everybody, released, name, hierarchy)
     size, labels = len(covers.top), covers.y[:n]
+    middles: np.ndarray | None
     if numbers:
         _refuse_infinite(covers, name)
     if numbers and size and len(covers.known) and (drawn or not covers.truthful):
         known, told = np.asarray(covers.known), np.asarray(covers.labels)
         fits, scores = near(known, told, covers.x[:n], labels)
+        middles = told
     else:
         fits, scores, blank = _inside(covers, n, _unread(covers, name, hierarchy))
+        middles = _middles(covers, n)
         labels = np.where(np.append(blank, True)[labels], size, labels)
     return Reading(
         name,
@@ -186,6 +207,7 @@ def reading_of(
         scores,
         covers.known,
         covers.labels,
+        middles,
     )
 
 
@@ -293,6 +315,17 @@ def _fitting(covers: Covers, people: np.ndarray) -> tuple[Table, np.ndarray]:
         return np.asarray(table[values][:, labels].toarray() > 0)
 
     return under, people @ table
+
+
+def _middles(covers: Covers, n: int) -> np.ndarray | None:
+    """Return the median of the people whom each label covers; NaN where there are none."""
+    if covers.start is None or covers.end is None or not len(covers.known):
+        return None
+    upto = np.append(0, np.cumsum(np.bincount(covers.x[:n], minlength=len(covers.counts))[:-1]))
+    first, last = upto[covers.start], upto[covers.end]
+    place = np.searchsorted(upto, (first + last) / 2, side="right") - 1
+    found = np.asarray(covers.known)[np.clip(place, 0, len(covers.known) - 1)]
+    return np.where(last > first, found, np.nan)
 
 
 def _steps(covers: Covers) -> tuple[np.ndarray, np.ndarray]:

@@ -80,7 +80,7 @@ def linkability(
 
     >>> import pandas as pd
     >>> draw = np.random.default_rng(1)
-    >>> people = pd.DataFrame({"age": draw.integers(20, 70, 600), "town": draw.integers(0, 20, 600)})
+    >>> people = pd.DataFrame(draw.integers(0, 50, (600, 2)), columns=["age", "town"])
     >>> people["pay"], people["rent"] = draw.normal(50, 9, 600).round(1), draw.integers(4, 9, 600)
     >>> inside, outside = people[:500], people[500:]
     >>> known = ["age", "town"], ["pay", "rent"]

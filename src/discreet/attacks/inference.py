@@ -1,0 +1,370 @@
+"""Inference: guessing a person's secret from what else is known of them, by means of the release.
+
+Two intruders try. The one weighs every released record by how likely it is the person's (exp of
+its score) and takes the secret for which the most weight speaks: where the person's own record
+stands out, that is theirs, and otherwise what similar people have. The other trains gradient
+boosted trees on the release. Both read the secrets of the release like all other cells: a broad
+label speaks for each value that it covers, by how many people have that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from discreet.attacks import _trained
+from discreet.attacks._excess import Attack, Rate, concluded
+from discreet.attacks._reading import Reading, Tables, check_known, reading_of, tables_of
+from discreet.attacks._records import Records, records_of
+from discreet.errors import BadInput
+from discreet.generalization.hierarchy import Hierarchy
+from discreet.parameters import number, whole
+from discreet.risk.interval import WIDTH
+from discreet.table.columns import kind_of
+
+# Numbers of so few different values are categories: to be near one is no success.
+_FEW = 20
+# People by whom the better intruder is chosen.
+_PILOTS = 500
+# Values that are told apart in the detail, the most frequent first.
+_SHOWN = 30
+# Values times labels of a secret; more are names of single people.
+_LARGEST = 5 * 10**7
+_SEED = 2**31
+
+Intruder = Literal["nearest", "model"]
+
+
+def inference(
+    original: Any,
+    protected: Any,
+    *,
+    secret: str,
+    known: Sequence[str] | None = None,
+    holdout: Any = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    drawn: Sequence[str] = (),
+    by: Intruder | None = None,
+    width: float = WIDTH,
+    queries: int = 2000,
+    random_state: int = 0,
+) -> Attack:
+    """Guess a person's secret from what else is known of them.
+
+    Parameters
+    ----------
+    original, protected : table
+        The same rows in the same order.
+    secret : str
+        The column to guess.
+    known : list of str, optional
+        The columns that are known of a person; left out, all others that the tables share.
+    holdout : table, optional
+        People who are not in the release: the control group.
+    hierarchies : mapping, optional
+        What labels cover, by column.
+    drawn : sequence of str
+        Columns whose numbers were moved at random, even where they look as if they were not.
+    by : {"nearest", "model"}, optional
+        Who guesses: from the nearest records, or by a model trained on the release. Left out,
+        whoever is better with some people of the original, who are not among the targets.
+    width : float
+        A number is guessed right if it is within so many standard deviations of the original
+        column; one of at most 20 different values, and all else, if it is the same.
+    queries : int
+        The most people to attack, drawn at random.
+    random_state : int
+        The seed of all draws.
+
+    Returns
+    -------
+    Attack
+        People whose secret is null are left out. The guess from the margins is what the intruder's
+        own answers would get if they were dealt to the targets at random: the chance agreement
+        of Cohen's kappa. An intruder who always says the most frequent value has no excess, and
+        neither has one who answers at random. `detail` has both intruders' rates where both tried,
+        and for each value the share of those who have it that were found out (recall) and the
+        share of answers with it that are right (precision), of the attack, of a guess from the
+        margins, and of the control group; numbers are told apart by quarters.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> draw = np.random.default_rng(1)
+    >>> people = pd.DataFrame(draw.integers(0, 70, (900, 2)), columns=["age", "town"])
+    >>> people["ill"] = draw.choice(["yes", "no"], 900, p=[0.2, 0.8])
+    >>> inside, outside = people[:600], people[600:]
+    >>> found = inference(inside, inside, secret="ill", holdout=outside, by="nearest")
+    >>> found.attack.value > 0.9, found.interval[0] > 0.1
+    (True, True)
+    >>> found.detail["values"]["yes"]["recall"] > 0.8
+    True
+    """
+    tables = tables_of(original, protected, holdout)
+    columns = _columns(tables, secret, known)
+    whole(1).check("queries", queries)
+    number(least=0).check("width", width)
+    if by not in (None, "nearest", "model"):
+        raise BadInput(f"by = {by!r} must be 'nearest' or 'model', or left out for the better one")
+    records = records_of(tables, columns, hierarchies, drawn)
+    reading = reading_of(tables, secret, (hierarchies or {}).get(secret), secret in drawn)
+    answers = _answers_of(tables, reading, secret, width)
+    draw = np.random.default_rng(random_state)
+    targets = _having(reading.values, reading, queries + (0 if by else _PILOTS), draw)
+    held = _having(reading.held, reading, queries, draw)
+    if not len(targets):
+        raise BadInput(f"column '{secret}' has no values to infer")
+    if tables.holdout is not None and not len(held):
+        raise BadInput(f"column '{secret}' has no values in the holdout")
+    people = np.hstack([records.people(targets), records.people(held, held=True)])
+    seed = int(draw.integers(_SEED))
+    tried: list[Intruder] = [by] if by else ["nearest", "model"]
+    given = {one: _ask(one, records, reading, answers, people, seed) for one in tried}
+    # The first of the targets, which are in random order, choose and do not count.
+    pilots = 0 if by else min(_PILOTS, len(targets) // 5)
+    truth = reading.values[targets]
+    best = max(tried, key=lambda one: answers.gain(given[one][:pilots], truth[:pilots]))
+    return _told(
+        {one: got[pilots:] for one, got in given.items()},
+        best,
+        truth[pilots:],
+        reading.held[held],
+        answers,
+        {"secret": secret, "known": columns},
+        tables.holdout is not None,
+    )
+
+
+def _columns(tables: Tables, secret: str, known: Sequence[str] | None) -> list[str]:
+    """Return what is known, after a look at the names."""
+    if not isinstance(secret, str):
+        raise BadInput("secret must be the name of one column")
+    check_known(tables, [secret], "secret")
+    if known is None:
+        given = (tables.original, tables.protected, tables.holdout)
+        others = [set(one.column_names) for one in given if one is not None]
+        known = [c for c in tables.original.column_names if all(c in one for one in others)]
+        known = [name for name in known if name != secret]
+    check_known(tables, known)
+    if secret in known:
+        raise BadInput(f"'{secret}' is known and secret; it can be only one of them")
+    return list(known)
+
+
+def _having(
+    values: np.ndarray, reading: Reading, most: int, draw: np.random.Generator
+) -> np.ndarray:
+    """Draw people whose secret is not null, in random order."""
+    return draw.permutation(np.flatnonzero(values < reading.n_values))[:most]
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """Answers that are values: right if they are the value."""
+
+    names: list[str]
+    means: np.ndarray  # (labels, values): how likely who has a label has a value
+
+    def of(self, weights: np.ndarray) -> np.ndarray:
+        """Answer by how much speaks for each label: the likeliest value."""
+        return np.argmax(weights @ self.means, axis=1)
+
+    def agree(self, answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        return answers == truth
+
+    def margins(self, answers: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the share of people for whom an answer is right, and of answers for a person."""
+        size = len(self.names)
+        have, said = (np.bincount(one, minlength=size) / len(one) for one in (truth, answers))
+        return have[answers], said[truth]
+
+    def groups(self, values: np.ndarray, answers: bool) -> tuple[np.ndarray, list[str]]:
+        """Return the group of each answer or value that is told apart, and what they are called."""
+        return values, self.names
+
+    def gain(self, answers: np.ndarray, truth: np.ndarray) -> float:
+        """Return by how much answers agree more than by chance."""
+        if not len(truth):
+            return 0.0
+        return float(np.mean(self.agree(answers, truth) - self.margins(answers, truth)[0]))
+
+
+@dataclass(frozen=True)
+class _Numbers(_Classes):
+    """Answers that are numbers: right if they are within half a width of the person's."""
+
+    known: np.ndarray
+    half: float
+    cuts: np.ndarray  # quarters of the people
+    middles: np.ndarray
+
+    def of(self, weights: np.ndarray) -> np.ndarray:
+        """Answer by how much speaks for each label: the number that most is near."""
+        told = np.flatnonzero(np.isfinite(self.middles))
+        told = told[np.argsort(self.middles[told], kind="stable")]
+        at = self.middles[told]
+        if not len(at):
+            return np.full(len(weights), np.nan)
+        first = np.searchsorted(at, at - self.half, side="left")
+        last = np.searchsorted(at, at + self.half, side="right")
+        upto = np.zeros((len(weights), len(at) + 1))
+        np.cumsum(weights[:, told], axis=1, out=upto[:, 1:])
+        return at[np.argmax(upto[:, last] - upto[:, first], axis=1)]
+
+    def agree(self, answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        return np.abs(answers - self.known[truth]) <= self.half
+
+    def margins(self, answers: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the share of people near an answer, and of answers near a person."""
+        have = self.known[truth]
+        return _near(answers, have, self.half), _near(have, answers, self.half)
+
+    def groups(self, values: np.ndarray, answers: bool) -> tuple[np.ndarray, list[str]]:
+        """Return the quarter of each answer or value."""
+        numbers = values if answers else self.known[values]
+        place = np.searchsorted(self.cuts, numbers, side="left")
+        return np.where(np.isnan(numbers), len(self.names), place), self.names
+
+
+def _near(one: np.ndarray, others: np.ndarray, half: float) -> np.ndarray:
+    """Return the share of others that are near each number."""
+    ordered = np.sort(others[~np.isnan(others)])
+    near = np.searchsorted(ordered, one + half, "right") - np.searchsorted(ordered, one - half)
+    return np.where(np.isnan(one), 0, near) / max(1, len(others))
+
+
+def _answers_of(tables: Tables, reading: Reading, secret: str, width: float) -> _Classes:
+    """Say what an answer is: a value, or a number near it."""
+    people = np.bincount(reading.values, minlength=reading.n_values + 1)[:-1]
+    numeric = kind_of(tables.original[secret].type) == "numeric"
+    if numeric and reading.middles is not None and np.count_nonzero(people) > _FEW:
+        known = np.asarray(reading.known, np.float64)
+        everybody = np.repeat(known, people)
+        cuts = np.unique(np.quantile(everybody, [0.25, 0.5, 0.75], method="inverted_cdf"))
+        names = [f"up to {cut:.6g}" for cut in cuts] + [f"above {cuts[-1]:.6g}"]
+        half = width * float(everybody.std())
+        return _Numbers(names, np.empty((0, 0)), known, half, cuts, reading.middles)
+    if reading.n_values * (reading.n_labels + 1) > _LARGEST:
+        raise BadInput(
+            f"column '{secret}' has {reading.n_values:,} different values; a secret to infer is "
+            "one that people share"
+        )
+    return _Classes(_named(reading), _means(reading, people))
+
+
+def _named(reading: Reading) -> list[str]:
+    known = reading.known.to_pylist() if hasattr(reading.known, "to_pylist") else reading.known
+    return [f"{one:.15g}" if isinstance(one, float) else str(one) for one in known]
+
+
+def _means(reading: Reading, people: np.ndarray) -> np.ndarray:
+    """Return how likely who was released with a label has each value: (labels, values)."""
+    if not reading.n_labels:
+        return np.zeros((0, reading.n_values))
+    scores = reading.scores(np.arange(reading.n_values))[:, :-1].astype(np.float64)
+    found = np.exp(scores).T * people
+    return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
+
+
+def _ask(
+    who: Intruder,
+    records: Records,
+    secret: Reading,
+    answers: _Classes,
+    people: np.ndarray,
+    seed: int,
+) -> np.ndarray:
+    """Return the answers of an intruder for people."""
+    if who == "nearest":
+        return answers.of(_weights(records, secret, people))
+    if isinstance(answers, _Numbers):
+        return _trained.asked_of_numbers(records, secret, people, seed)
+    return answers.of(_trained.asked_of_classes(records, secret, people, seed))
+
+
+def _weights(records: Records, secret: Reading, people: np.ndarray) -> np.ndarray:
+    """Return how much speaks for each label of the secret: (people, labels)."""
+    told = np.flatnonzero(secret.labels < secret.n_labels)
+    shape = records.tuples.shape[1], secret.n_labels
+    pairs = records.of[told], secret.labels[told]
+    count = sparse.csr_array((np.ones(len(told), np.float32), pairs), shape=shape)
+    found = np.zeros((people.shape[1], secret.n_labels))
+    for part, scores in records.scores(people):
+        scores -= scores.max(axis=1, keepdims=True)
+        found[part] = (count.T @ np.exp(scores, out=scores).T).T
+    return found
+
+
+def _told(
+    given: Mapping[Intruder, np.ndarray],
+    best: Intruder,
+    truth: np.ndarray,
+    held: np.ndarray,
+    answers: _Classes,
+    detail: dict[str, Any],
+    has_holdout: bool,
+) -> Attack:
+    """Put the results together; answers are first those for targets, then for the holdout."""
+    n = len(truth)
+    mine, others = given[best][:n], given[best][n:]
+    for_answers, for_people = answers.margins(mine, truth)
+    right = answers.agree(mine, truth)
+    controlled = answers.agree(others, held) if has_holdout else None
+    rates = {
+        one: Rate(float(answers.agree(got[:n], truth).sum()), n).to_dict()
+        for one, got in given.items()
+    }
+    return concluded(
+        "inference",
+        right,
+        # Both margins are those of the targets: each person counts in both.
+        for_answers + for_people - for_answers.mean(),
+        controlled,
+        did=f"infers '{detail['secret']}'",
+        detail={
+            **detail,
+            "by": best,
+            "intruders": rates,
+            "values": _by_value(answers, mine, truth, others, held),
+        },
+    )
+
+
+def _by_value(
+    answers: _Classes,
+    mine: np.ndarray,
+    truth: np.ndarray,
+    others: np.ndarray,
+    held: np.ndarray,
+) -> dict[str, dict[str, float | int | None]]:
+    """Return recall and precision of each value: of the attack, by the margins, of the control."""
+    have, names = answers.groups(truth, answers=False)
+    said, _ = answers.groups(mine, answers=True)
+    right = answers.agree(mine, truth)
+    found: dict[str, dict[str, float | int | None]] = {}
+    counts = np.bincount(have, minlength=len(names))
+    for value in np.argsort(-counts, kind="stable")[:_SHOWN].tolist():
+        if counts[value]:
+            one: dict[str, float | int | None] = {
+                "people": int(counts[value]),
+                "answers": int(np.count_nonzero(said == value)),
+                "recall": _share(right, have == value),
+                "precision": _share(right, said == value),
+                "guess_recall": float(np.mean(said == value)),
+                "guess_precision": float(np.mean(have == value)),
+            }
+            if len(held):
+                hit = answers.agree(others, held)
+                one["control_recall"] = _share(hit, answers.groups(held, False)[0] == value)
+                one["control_precision"] = _share(hit, answers.groups(others, True)[0] == value)
+            found[names[value]] = one
+    return found
+
+
+def _share(right: np.ndarray, of: np.ndarray) -> float | None:
+    """Return the share of right ones among some; None if there are none."""
+    return float(right[of].mean()) if of.any() else None
