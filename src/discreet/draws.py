@@ -44,6 +44,29 @@ def _digest(use: bytes, *parts: int | str) -> bytes:
     return hashlib.blake2b(text, digest_size=16, person=use).digest()
 
 
+class Seed(int):
+    """What all draws of a release go by.
+
+    `project` is what those go by that are to be the same in other releases too, where the recipe
+    has a project key.
+    """
+
+    project: int | None = None
+
+    @classmethod
+    def of(cls, seed: int, project: int | None) -> Seed:
+        """Put the two together.
+
+        Examples
+        --------
+        >>> Seed.of(2024, None) == 2024, Seed.of(2024, 7).project
+        (True, 7)
+        """
+        made = cls(seed)
+        made.project = project
+        return made
+
+
 class Draws:
     """The draws of one step and column.
 
@@ -67,6 +90,8 @@ class Draws:
     def __init__(self, seed: int, *scope: int | str) -> None:
         self._key = np.frombuffer(_digest(b"discreet draws", seed, *scope), dtype="<u8")
         self._rows: np.ndarray | None = None
+        # A project's draws instead, with the numbers of rows, and of their cells, there.
+        self._project: tuple[Draws, np.ndarray, np.ndarray] | None = None
 
     def at(self, rows: np.ndarray) -> Draws:
         """Return the draws of some rows, which then count as 0, 1, ...
@@ -79,7 +104,47 @@ class Draws:
         """
         placed = copy(self)
         placed._rows = rows if self._rows is None else self._rows[rows]
+        if self._project is not None:
+            steady, numbers, cells = self._project
+            placed._project = steady, numbers[rows], cells[rows]
         return placed
+
+    def tied(self, project: int, column: str, numbers: np.ndarray, cells: np.ndarray) -> Draws:
+        """Return these draws with those of a project beside them, for `under` to take.
+
+        `numbers` and `cells` say of each row and of each cell which it is, wherever it comes.
+        """
+        beside = copy(self)
+        beside._project = Draws(project, "project", column), numbers, cells
+        return beside
+
+    @property
+    def is_tied(self) -> bool:
+        """True where a project's draws are beside these."""
+        return self._project is not None
+
+    def under(self, *terms: str, by_cell: bool = True) -> Draws:
+        """Return a project's draws under some terms, by cell or by row; without one, these.
+
+        The same cell has the same draw wherever the terms are the same, and another one where they
+        are not: the same noise at two scales would give the original back.
+
+        Examples
+        --------
+        >>> numbers, rows = np.array([7, 3]), np.arange(2)
+        >>> one, other = (Draws(s, 1, "pay").tied(9, "pay", numbers, numbers) for s in (1, 2))
+        >>> bool((one.under("0.1").uniform(rows) == other.under("0.1").uniform(rows)).all())
+        True
+        >>> bool((one.under("0.1").uniform(rows) == other.under("0.2").uniform(rows)).any())
+        False
+        """
+        if self._project is None:
+            return self
+        steady, numbers, cells = self._project
+        own = copy(steady)
+        key = _digest(b"discreet terms", *map(int, steady._key), *terms)
+        own._key = np.frombuffer(key, dtype="<u8")
+        return own.at(cells if by_cell else numbers)
 
     def apart(self) -> Draws:
         """Return draws by plain numbers, for what is not drawn row by row.
@@ -92,7 +157,7 @@ class Draws:
         True
         """
         plain = copy(self)
-        plain._rows = None
+        plain._rows = plain._project = None
         return plain
 
     def part(self, number: int) -> Draws:

@@ -71,6 +71,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # What its draws go by, where a recipe gives it, and else by row: the household, or else the
     # unit ("person"); or what k counts ("counted"). They are the same in all its rows.
     draws_by: ClassVar[Literal["row", "person", "counted"]] = "row"
+    # Each cell has its draw, so that a project key can make it the same in other releases.
+    steady: ClassVar[bool] = False
     # What it does to a column, for people who read the released file's codebook.
     in_words: ClassVar[str]
     # Parameters that users of a release may know where it coarsens: they say what a released value

@@ -1,5 +1,6 @@
 """The log lists the attacks that apply to a recipe, the docs tell of all, and nothing is published."""
 
+import html
 import re
 from pathlib import Path
 
@@ -24,12 +25,17 @@ DIVERSE = [*GENERALIZE["privacy"], {"model": "l-diversity", "l": 2, "column": "d
 OMA = {"method": "oma", "columns": ["income"], "k": 5}
 NOISE = {"method": "noise", "columns": ["income"], "scale": 0.3}
 BLANK = {"method": "local-suppression", "columns": ["age", "sex"], "k": 3}
+MONDRIAN = {k: v for k, v in GENERALIZE.items() if k != "hierarchies"} | {"method": "mondrian"}
 SWAP = {"method": "rank-swap", "columns": ["income"], "p": 10.0}
 
 
 def protected(steps, confidential, **roles):
     quasi = [c for step in steps for c in step["columns"] if c in ("age", "sex")]
-    roles = {"quasi": quasi, "confidential": [confidential], "rest": "drop"} | roles
+    roles = {
+        "quasi": list(dict.fromkeys(quasi)),
+        "confidential": [confidential],
+        "rest": "drop",
+    } | roles
     recipe = {"roles": roles, "steps": steps, "counts": "rows"}
     return discreet.protect(make_households(600, seed=2), recipe)
 
@@ -114,3 +120,66 @@ def test_public_files_say_who_is_kept_out_and_no_attack(tmp_path):
     for one in release.log["attacks"]:
         for told in (one["attack"], one["why"], one["done"], one["remains"]):
             assert not any(told in text for text in texts.values()), told
+
+
+def test_a_minimal_generalization_has_its_figures():
+    release = protected([GENERALIZE | {"privacy": DIVERSE}], "disease")
+    figures = {one["attack"]: one.get("figures") for one in release.log["attacks"]}
+    (found,) = figures["downcoding"]
+    assert found["step"] == 1
+    assert found["cells"] > 0
+    assert "cells that stand for several values" in found["said"]
+    (found,) = figures["minimality"]
+    assert found["records"] > 0
+    assert found["said"].startswith("Since the best levels are released")
+    assert figures["differencing"] is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "attack", "said"),
+    [
+        ([GENERALIZE | {"local": True}], "downcoding", "cells that stand for several values"),
+        ([GENERALIZE], "minimality", "tell nothing of confidential values"),
+        (
+            [GENERALIZE | {"privacy": DIVERSE, "local": True}],
+            "minimality",
+            "Not measured of local recoding",
+        ),
+        ([MONDRIAN], "downcoding", "cells that stand for several values"),
+        ([MONDRIAN | {"strict": False}], "downcoding", "Not measured: of mondrian with these"),
+        (
+            [
+                {"method": "top-bottom", "columns": ["age"], "upper": 80, "promise": False},
+                GENERALIZE,
+            ],
+            "downcoding",
+            "Not measured: a step before has changed the columns",
+        ),
+    ],
+)
+def test_what_is_said_of_minimal_steps(steps, attack, said):
+    log = protected(steps, "disease").log
+    (one,) = [one for one in log["attacks"] if one["attack"] == attack]
+    assert said in one["figures"][0]["said"]
+
+
+def test_noise_says_what_several_releases_would_give():
+    """Noise of 0.3 sd is within 0.05 sd for 2 Phi(1/6) - 1 = 13 %; of four, 2 Phi(1/3) - 1 = 26 %."""
+    log = protected([NOISE], "income").log
+    (one,) = [one for one in log["attacks"] if one["attack"] == "averaging over releases"]
+    assert (
+        "of 13% of the values, and the mean of 4 releases with new draws of 26%"
+        in (one["figures"][0]["said"])
+    )
+
+
+def test_the_figures_are_in_the_internal_report_and_nowhere_else(tmp_path):
+    release = protected([GENERALIZE, NOISE], "income")
+    release.save(tmp_path / "out")
+    said = [x["said"] for one in release.log["attacks"] for x in one.get("figures", ())]
+    assert len(said) == 3
+    page = (tmp_path / "out" / "internal" / "report.html").read_text("utf-8")
+    text = " ".join(html.unescape(page).split())
+    assert all(" ".join(one.split()) in text for one in said)
+    for path in (tmp_path / "out" / "public").iterdir():
+        assert not any(one in path.read_text("utf-8") for one in said)

@@ -30,7 +30,7 @@ ANOTHER_KEY = "another key"  # How the detail begins where it cannot be told.
 # Files that a release can have; the table's name is its own.
 _PUBLIC = r"confidential\.[\w.]+|codebook\.md|report\.html|manifest\.(json|sig)"
 _INTERNAL = (
-    r"README\.txt|recipe\.toml|pseudonyms\.key|plan\.json|plan[-\d]+\.parquet|log\.json|"
+    r"README\.txt|recipe\.toml|(pseudonyms|project)\.key|plan\.json|plan[-\d]+\.parquet|log\.json|"
     r"rows\.parquet(/part-\d+\.parquet)?|schema\.arrow|check\.json|assessment\.json|report\.html|"
     r"manifest\.(json|sig)"
 )

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.draws import Draws
+from discreet.draws import Draws, Seed
 from discreet.engines.frame import in_rows
 from discreet.errors import BadInput
 from discreet.flow.pseudonyms import Pseudonyms
@@ -22,6 +22,7 @@ from discreet.table import Numbers, kind_of
 from discreet.table.cells import blank, plain
 from discreet.table.classes import encode
 from discreet.table.columns import numbers_like
+from discreet.table.fingerprint import cell_numbers
 from discreet.table.keys import group_numbers, row_numbers
 
 # Columns of the treated table that are not released; no column of a user has such a name.
@@ -90,7 +91,7 @@ class Households:
 class Applying:
     """All steps so far, to be applied to rows; can be pickled."""
 
-    seed: int
+    seed: Seed
     order_seed: int
     treatments: tuple[Treatment, ...] = ()
     # Of the columns that are treated as numbers: decimals and units of the whole column, and its
@@ -247,10 +248,18 @@ class Rows:
         """Return the draws of a step and column: by household or person, or by the rows' keys."""
         draws = Draws(self.plan.seed, number, column)
         if column in levels:
-            return draws.at(self.groups(levels[column]))
+            return self._tied(draws, column, self.groups(levels[column]))
         if self.keys is not None:
-            return draws.at(self.keys)
+            return self._tied(draws, column, self.keys)
         return draws if self.whole and not self.parted else draws.at(self.numbers)
+
+    def _tied(self, draws: Draws, column: str, numbers: np.ndarray) -> Draws:
+        """Return the draws of rows by some numbers, with those of the project, if there is one."""
+        placed, project = draws.at(numbers), self.plan.seed.project
+        if project is None:
+            return placed
+        cells = cell_numbers(project, self.piece[column], numbers)
+        return placed.tied(project, column, numbers, cells)
 
     def rounded(self, precision: str, column: str, values: np.ndarray) -> np.ndarray:
         """Round a column's numbers to what may be released."""

@@ -47,6 +47,7 @@ from discreet.flow.refusals import (
 from discreet.flow.threats import attacks_on
 from discreet.method import Method
 from discreet.outcome import Decision, Given, Linked, Outcome, Rounder, merged, together
+from discreet.recipe.project import with_project_key
 from discreet.recipe.recipe import Recipe, Step, needed_columns
 from discreet.recipe.seeds import as_kept, draw_seeds
 from discreet.table import Numbers, kind_of, numbers
@@ -145,7 +146,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     tell("looking at the columns")
     started = time.perf_counter()
     log = begin_log(recipe, roles, released)
-    recipe = with_key(with_seeds(recipe))
+    recipe = with_project_key(with_key(with_seeds(recipe)))
     look, hashed = _look_at(frame, recipe, released)
     log["nulls"]["cells"] = look.nulls
     log["engine"] = engine

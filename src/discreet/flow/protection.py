@@ -15,6 +15,7 @@ from discreet.check.folders import is_file_target
 from discreet.engines import Engine, Frame
 from discreet.engines.choice import choose, open_engine
 from discreet.errors import BadInput
+from discreet.flow.attacked import measure_attacks
 from discreet.flow.deciding import Tell
 from discreet.flow.finishing import count_changes
 from discreet.flow.log import timed
@@ -93,6 +94,7 @@ def protect(
         release.keep_index = True
         release.log["warnings"].append(_INDEX_KEPT)
     try:
+        _attack(release)
         release.verify()
     except BaseException:
         release.close()
@@ -127,6 +129,7 @@ def protect_to(
         work.mkdir()
         release = prepare(table, recipe, engine, folder=work, tell=tell, **options)
         try:
+            _attack(release)
             assessment = release.write(part, names, is_file_target(out), seal, csv_safe=csv_safe)
         finally:
             release.close()
@@ -166,6 +169,13 @@ def prepare(
     if given:
         release.log["input"]["dialect"] = given
     return release
+
+
+def _attack(release: Release) -> None:
+    """Note what attacks on the methods themselves come to."""
+    release.tell("attacking the methods")
+    with timed(release.log, "attacks"):
+        measure_attacks(release.log, release.plan, release.recipe, release.original)
 
 
 def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Tell) -> Release:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.private import write_private
+from discreet.recipe.project import PROJECT_FILE
 from discreet.recipe.recipe import Recipe
 from discreet.table.cells import plain
 
@@ -102,9 +103,10 @@ def pseudonyms_of(recipe: Recipe) -> Pseudonyms:
 
 
 def kept_recipe(recipe: Recipe) -> Recipe:
-    """Return the recipe as `internal/` keeps it: it names the key's file."""
+    """Return the recipe as `internal/` keeps it: it names the keys' files."""
     named = None if recipe.pseudonym_key is None else KEY_FILE
-    return recipe.model_copy(update={"pseudonym_key": named})
+    project = None if recipe.project_key is None else PROJECT_FILE
+    return recipe.model_copy(update={"pseudonym_key": named, "project_key": project})
 
 
 def save_key(recipe: Recipe, folder: Path) -> None:

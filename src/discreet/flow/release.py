@@ -46,6 +46,7 @@ from discreet.flow.two_tables import (
     write_second,
 )
 from discreet.private import make_private_folder, write_private
+from discreet.recipe.project import save_project_key
 from discreet.recipe.recipe import Recipe
 from discreet.report import external_report, internal_report, summary_html
 from discreet.table import formulas, like, to_arrow
@@ -69,6 +70,8 @@ recipe.toml      the recipe with its seeds; a rerun with it, in the same format 
                  --csv-safe), gives the same table, byte for byte
 pseudonyms.key   the key of the pseudonyms, if there are any; name it as pseudonym_key in another
                  recipe to give the same value the same pseudonym there
+project.key      the key of the project, if there is one; name it as project_key in another recipe
+                 to give the same cell the same noise there
 plan.json        what each step decided
 log.json         versions, keyed hash of the input, timings, warnings, cells changed
 rows.parquet     the original row (from 0) of each released row
@@ -365,6 +368,7 @@ class Release:
         write_private(folder / "README.txt", README)
         kept_recipe(self.recipe).dump(folder / "recipe.toml")
         save_key(self.recipe, folder)
+        save_project_key(self.recipe, folder)
         save_plan(self.plan, folder)
         write_private(folder / "schema.arrow", schema.serialize().to_pybytes())
         write_json(folder / "assessment.json", assessment.to_dict())

@@ -190,8 +190,10 @@ ATTACKS = (
     Attack(
         "averaging over releases",
         "noise that is drawn anew averages out over several releases of one table",
-        "draws are the same for the same table and recipe; household_level columns get one draw",
-        "release a table once: Discreet does not know what was released before",
+        "draws are the same for the same table and recipe, and for the same cell under one "
+        "project_key; household_level columns get one draw",
+        "release a table once, or under one project_key with the same parameters: Discreet does "
+        "not know what was released before",
         on_step=_redraws,
     ),
     Attack(

@@ -71,6 +71,7 @@ class DateShift(RowBound):
     recipe_name: ClassVar[str] = "date-shift"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
     draws_by: ClassVar[Literal["row", "person", "counted"]] = "person"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = (
@@ -147,9 +148,10 @@ class DateShift(RowBound):
         # 0, 1, ... are the steps back and forth, without that of length 0.
         most = self.days // step
         # All columns share one draw, so that intervals between columns are kept too.
-        drawn = (
-            np.floor(draws(next(iter(columns))).uniform(rows) * (2 * most)).astype(np.int64) - most
-        )
+        terms = ["date-shift", str(int(self.days)), str(step)]
+        # By person and not by date: whoever comes in two releases is moved by as much in both.
+        by = draws(next(iter(columns))).under(*terms, by_cell=False)
+        drawn = np.floor(by.uniform(rows) * (2 * most)).astype(np.int64) - most
         shift = step * np.where(drawn < 0, drawn, drawn + 1)
         return Outcome({name: self._moved(name, c, shift) for name, c in columns.items()}, {})
 

@@ -104,6 +104,7 @@ class Noise(Method):
     recipe_name: ClassVar[str] = "noise"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
     in_words: ClassVar[str] = "random noise was added to each value"
     published_with_noise: ClassVar[tuple[str, ...]] = ("kind", "scale", "match_ranks")
     constraints: ClassVar[Constraints] = {
@@ -280,7 +281,7 @@ def _apply(
     draws: Callable[[str], Draws],
 ) -> dict[str, np.ndarray]:
     """Return each value with its noise; NaN stays, -0.0 becomes 0.0."""
-    of = {name: draws(name) for name in columns}
+    of = {name: draws(name).under(*_terms(plans, name)) for name in columns}
     n = len(next(iter(columns.values())))
     new = {name: np.empty(n) for name in columns}
 
@@ -293,6 +294,19 @@ def _apply(
     over_ranges(work, n, _CHUNK)
     matched = {name for name in columns if plans[name].get("match_ranks")}
     return {n: _by_rank(columns[n], noisy) if n in matched else noisy for n, noisy in new.items()}
+
+
+def _terms(plans: Mapping[str, ColumnPlan], name: str) -> list[str]:
+    """Say what noise a column gets: in another release it has the same draws if that is the same.
+
+    Engines may differ in the last digits of a standard deviation.
+    """
+    plan = plans[name]
+    terms = ["noise", plan["noise"], f"{plan['scale']:.12g}", f"{plan.get('sd', 1.0):.12g}"]
+    if plan["noise"] in _CORRELATED:
+        held = [(other, plans[other]["weights"]) for other in sorted(plans)]
+        terms += [f"{one} {two} {w[two]:.12g}" for one, w in held for two in sorted(w)]
+    return [*terms, "ranks"] if plan.get("match_ranks") else terms
 
 
 def _by_rank(values: np.ndarray, noisy: np.ndarray) -> np.ndarray:

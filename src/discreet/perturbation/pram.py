@@ -79,6 +79,7 @@ class PRAM(Method):
     recipe_name: ClassVar[str] = "pram"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
     by_column: ClassVar[bool] = True
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     in_words: ClassVar[str] = "some values were replaced by others at random"
@@ -158,8 +159,9 @@ class PRAM(Method):
     ) -> Outcome:
         """Change the categories of rows."""
         new = {
-            name: _apply(name, plans[name], _with_all(name, column, plans[name]), draws(name))
+            name: _apply(name, plan, _with_all(name, column, plan), _under(plan, draws(name)))
             for name, column in columns.items()
+            for plan in [plans[name]]
         }
         return Outcome(new, {})
 
@@ -228,6 +230,14 @@ class PRAM(Method):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
+
+
+def _under(plan: ColumnPlan, draws: Draws) -> Draws:
+    """Take the draws that a project has for a column with this matrix, if there is a project."""
+    if not draws.is_tied:
+        return draws
+    matrix = [f"{x:.12g}" for x in plan["matrix"].tolist()]
+    return draws.under("pram", *(_label(category) for category in plan["categories"]), *matrix)
 
 
 def _check_row(where: str, row: Any) -> None:

@@ -124,6 +124,11 @@ def _step_model(name: str) -> type[Step]:
     return create_model(f"{method.__name__}Step", __base__=Step, **fields)
 
 
+# What a project_key can be besides a file: a new one is drawn.
+NEW_KEY = "new"
+_SECRETS = ("seed", "order_seed", "pseudonym_key", "project_key")
+
+
 class Recipe(BaseModel):
     """Everything that is done to a table, validated.
 
@@ -162,6 +167,10 @@ class Recipe(BaseModel):
     pseudonym_key : str
         The file of a key that pseudonyms are made with, as a release keeps one in `internal/`:
         tables of one key stay linked. By default, a secret one is drawn and kept.
+    project_key : str
+        The file of a key that the draws of single cells are made with, as a release keeps one in
+        `internal/`, or "new": releases of one key have the same noise in the same cell, as long as
+        the noise has the same parameters. By default, each release draws anew.
     publish_noise : bool
         Give the exact parameters of perturbing steps in the external report, which otherwise
         says low, medium or high.
@@ -193,6 +202,7 @@ class Recipe(BaseModel):
     order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = None
     seed_for: dict[Literal["input", "recipe", "kept"], str] | None = None
     pseudonym_key: str | None = None
+    project_key: str | None = None
     publish_noise: bool = False
     counts: Literal["rows", "units", "households"] | None = None
     known_rows: Annotated[int, Field(ge=1)] | None = None
@@ -395,7 +405,7 @@ class Recipe(BaseModel):
             step.model_copy(update=dict.fromkeys(find_method(step.method).budgets))
             for step in self.steps
         ]
-        secrets = dict.fromkeys(("seed", "order_seed", "seed_for", "pseudonym_key"))
+        secrets = dict.fromkeys((*_SECRETS, "seed_for"))
         return self.model_copy(update=secrets | {"steps": steps})
 
     @property
@@ -428,8 +438,7 @@ class Recipe(BaseModel):
         """
         text = tomli_w.dumps(self.model_dump(exclude_none=True))
         if path is not None:
-            secret = (self.seed, self.order_seed, self.pseudonym_key)
-            if any(value is not None for value in secret):
+            if any(getattr(self, name) is not None for name in _SECRETS):
                 write_private(path, text)
             else:
                 Path(path).write_text(text, encoding="utf-8")
@@ -475,8 +484,9 @@ def _in_folder(content: Any, folder: Path) -> Any:
     """Resolve the paths of hierarchies and of a key relative to the recipe's folder."""
     if isinstance(content, dict):
         content = {key: _in_folder(value, folder) for key, value in content.items()}
-        if isinstance(content.get("pseudonym_key"), str):
-            content["pseudonym_key"] = str(folder.absolute() / content["pseudonym_key"])
+        for key in ("pseudonym_key", "project_key"):
+            if isinstance(content.get(key), str) and content[key] != NEW_KEY:
+                content[key] = str(folder.absolute() / content[key])
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):
             content["path"] = str(folder.absolute() / content["path"])
         named = content.get("hierarchies")

@@ -12,19 +12,24 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.draws import derived
+from discreet.draws import Seed, derived
+from discreet.recipe.project import project_seed
 from discreet.recipe.recipe import Recipe
 
 # The key of pseudonyms counts: whoever has two keys' pseudonyms in one order could match them.
 _SECRETS = ("seed", "order_seed", "seed_for")
 
 
-def draw_seeds(recipe: Recipe, given: str) -> tuple[int, int]:
-    """Return what all draws go by, and the order of rows, for an input of some keyed hash."""
+def draw_seeds(recipe: Recipe, given: str) -> tuple[Seed, int]:
+    """Return what all draws go by, and the order of rows, for an input of some keyed hash.
+
+    With a project key, the draws of single cells go by that: they are the same in each release.
+    """
     if recipe.seed is None or recipe.order_seed is None or recipe.seed_for is None:
         raise ValueError("the recipe has no seeds yet")
     asked = recipe.seed_for["recipe"]
-    return derived(recipe.seed, given, asked), derived(recipe.order_seed, given, asked)
+    seed = Seed.of(derived(recipe.seed, given, asked), project_seed(recipe))
+    return seed, derived(recipe.order_seed, given, asked)
 
 
 def used_for(recipe: Recipe, given: str) -> Recipe:

@@ -221,7 +221,7 @@ def _attacks(log: Facts) -> Table | None:
             one["attack"] + _where(one["steps"]),
             one["why"],
             one["done"],
-            figure(one["measured"]) or "–",
+            _measured(one),
             one["remains"],
         )
         for one in log.get("attacks", ())
@@ -235,6 +235,12 @@ def _attacks(log: Facts) -> Table | None:
         "acceptable, or change the recipe."
     )
     return Table(head, rows, 0, reading) if rows else None
+
+
+def _measured(attack: Facts) -> str:
+    """Name the measures of an attack, and say what it came to where that is known."""
+    said = list(dict.fromkeys(one["said"] for one in attack.get("figures", ())))
+    return " ".join(filter(None, [figure(attack["measured"]), *said])) or "–"
 
 
 def _where(steps: Sequence[int]) -> str:

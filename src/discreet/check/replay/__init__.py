@@ -48,6 +48,7 @@ from discreet.errors import BadInput
 from discreet.table import Numbers, kind_of, numbers
 from discreet.table.classes import encode
 from discreet.table.columns import numbers_like
+from discreet.table.fingerprint import cell_numbers
 from discreet.table.keys import group_numbers, row_numbers
 
 # A column's plan, its values that are not null, their row numbers, its draws -> new values.
@@ -168,7 +169,10 @@ def replay(
             continue
         columns.note_nulls(step, original, set(treated))
         if new is None:
-            new = _at_levels(step, columns, partial(_draws, seed, step["step"], rows))
+            tie = partial(_tied, seed, original)
+            by = rows if key is None else None
+            given = partial(_draws, seed, step["step"], by, tie, None if key is None else rows)
+            new = _at_levels(step, columns, given)
         for name, values in new.items():
             if isinstance(values, pa.ChunkedArray):
                 treated[name] = values
@@ -207,18 +211,22 @@ def _at_levels(step: StepPlan, columns: Columns, draws: Callable[[str], Draws]) 
             continue
         numbers = group_numbers(columns.arrow(level))
         if once is None or columns.rows is not None:
-            new |= _step(part, columns, partial(_by_group, draws, numbers))
+            new |= _step(part, columns, partial(_by_group, draws, numbers, None))
             continue
         codes = encode(columns.arrow(once), once)[0]
         first = np.unique(codes, return_index=True)[1]
         some = columns.chosen(first, columns if "joint" in step else names)
-        made = _step(part, some, partial(_by_group, draws, numbers[first]))
+        made = _step(part, some, partial(_by_group, draws, numbers, first))
         new |= {name: _rows_of(values, codes) for name, values in made.items()}
     return new
 
 
-def _by_group(draws: Callable[[str], Draws], numbers: np.ndarray, column: str) -> Draws:
-    return draws(column).apart().at(numbers)
+def _by_group(
+    draws: Callable[..., Draws], numbers: np.ndarray, first: np.ndarray | None, column: str
+) -> Draws:
+    """Return the draws of households or persons, of each row or of the first rows alone."""
+    found = draws(column, numbers)
+    return found if first is None else found.at(first)
 
 
 def _rows_of(values: Any, rows: np.ndarray) -> Any:
@@ -251,9 +259,29 @@ def verify_step(step: StepPlan, tally: Tally) -> None:
         verify(step, {key[1:]: found for key, found in tally.items() if key[0] == step["step"]})
 
 
-def _draws(seed: int, step: int, rows: np.ndarray | None, column: str) -> Draws:
+def _draws(
+    seed: int,
+    step: int,
+    rows: np.ndarray | None,
+    tie: Callable[[Draws, str, np.ndarray], Draws],
+    keys: np.ndarray | None,
+    column: str,
+    groups: np.ndarray | None = None,
+) -> Draws:
+    """Return the draws of a column: by group, by the rows' keys, or by their numbers."""
     draws = Draws(seed, step, column)
+    numbers = keys if groups is None else groups
+    if numbers is not None:
+        return tie(draws.at(numbers), column, numbers)
     return draws if rows is None else draws.at(rows)
+
+
+def _tied(seed: int, original: pa.Table, draws: Draws, column: str, numbers: np.ndarray) -> Draws:
+    """Put the project's draws beside others, if there is a project."""
+    project = getattr(seed, "project", None)
+    if project is None:
+        return draws
+    return draws.tied(project, column, numbers, cell_numbers(project, original[column], numbers))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from discreet.errors import BadInput
 
 def noise(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -> np.ndarray:
     """Move each value by its row's normal draw."""
-    normal = draws.normal(rows)
+    terms = ["noise", plan["noise"], f"{plan['scale']:.12g}", f"{plan.get('sd', 1.0):.12g}"]
+    normal = draws.under(*terms, *_ranked(plan)).normal(rows)
     if plan["noise"] == "multiplicative":
         moved = x * (1 + plan["scale"] * normal)
     elif plan["noise"] == "logarithmic":
@@ -25,6 +26,10 @@ def noise(plan: dict[str, Any], x: np.ndarray, rows: np.ndarray, draws: Draws) -
     else:
         moved = x + plan["scale"] * plan["sd"] * normal
     return _matched(plan, x, moved)
+
+
+def _ranked(plan: dict[str, Any]) -> list[str]:
+    return ["ranks"] if plan.get("match_ranks") else []
 
 
 def _matched(plan: dict[str, Any], x: np.ndarray, moved: np.ndarray) -> np.ndarray:
@@ -43,11 +48,20 @@ def correlated_noise(
 ) -> dict[str, np.ndarray]:
     """Move each value by a weighted sum of the row's draws for all columns."""
     new = {}
-    for name, plan in step["columns"].items():
+    plans = step["columns"]
+    weights = [
+        f"{one} {other} {plans[one]['weights'][other]:.12g}"
+        for one in sorted(plans)
+        for other in sorted(plans[one]["weights"])
+    ]
+    for name, plan in plans.items():
         rows = np.arange(len(columns[name]))
         moves = np.zeros(len(rows))
         for other, weight in plan["weights"].items():
-            moves = moves + weight * draws(other).normal(rows)
+            own = plans[other]
+            terms = ["noise", own["noise"], f"{own['scale']:.12g}", f"{own.get('sd', 1.0):.12g}"]
+            by = draws(other).under(*terms, *weights, *_ranked(own))
+            moves = moves + weight * by.normal(rows)
         x = columns[name]
         there = ~np.isnan(x)
         new[name] = x + moves if plan["noise"] == "correlated" else x * np.exp(moves)
@@ -63,7 +77,9 @@ def shift(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[s
     new = {}
     for name in step["columns"]:
         column = columns.arrow(name)
-        drawn = draws(next(iter(step["columns"]))).uniform(np.arange(len(column)))
+        by = draws(next(iter(step["columns"])))
+        by = by.under("date-shift", str(step["joint"]["days"]), str(length), by_cell=False)
+        drawn = by.uniform(np.arange(len(column)))
         days = choices[(drawn * len(choices)).astype(np.int64)]
         # In seconds, since Arrow adds no days to days. Unchecked, as what is behind a null may be
         # the least number that there is, which pandas writes there.
@@ -171,9 +187,13 @@ def pram(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[st
         is_dictionary = pa.types.is_dictionary(column.type)
         encoded = column if is_dictionary else column.dictionary_encode()
         codes = _codes(encoded, plan["categories"])
-        uniform = draws(name).uniform(np.arange(len(codes)))
         m = len(plan["categories"])
         matrix = np.asarray(plan["matrix"], dtype=np.float64).reshape(m, m)
+        by = draws(name)
+        if by.is_tied:
+            named = map(_named, plan["categories"])
+            by = by.under("pram", *named, *(f"{x:.12g}" for x in matrix.ravel()))
+        uniform = by.uniform(np.arange(len(codes)))
         drawn = np.full(len(codes), -1)
         for i, row in enumerate(matrix):
             share = np.cumsum(row) / np.cumsum(row)[-1]
@@ -187,6 +207,15 @@ def pram(step: StepPlan, columns: Any, draws: Callable[[str], Draws]) -> dict[st
             )
         new[name] = pa.chunked_array([cells])
     return new
+
+
+def _named(category: Any) -> str:
+    """Write a category as a recipe does: whole numbers without decimals, booleans in small."""
+    if isinstance(category, bool | np.bool_):
+        return str(category).lower()
+    if isinstance(category, float) and category.is_integer():
+        return str(int(category))
+    return str(category)
 
 
 def _codes(column: pa.DictionaryArray, categories: Any) -> np.ndarray:
