@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks._excess import Z, Attack, Interval, Rate, sentence
+from discreet.attacks._excess import Attack, Interval, Rate, Z, sentence
 from discreet.attacks._reading import check_known, tables_of
 from discreet.attacks._records import Records, records_of, some_of
 from discreet.errors import BadInput
@@ -76,7 +76,8 @@ def membership(
     --------
     >>> import pandas as pd
     >>> draw = np.random.default_rng(1)
-    >>> people = pd.DataFrame({"age": draw.integers(20, 70, 900), "town": draw.integers(0, 20, 900)})
+    >>> people = pd.DataFrame({"age": draw.integers(20, 70, 900)})
+    >>> people["town"] = draw.integers(0, 20, 900)
     >>> people["pay"] = draw.normal(50, 9, 900).round(1)
     >>> inside, outside = people[:600], people[600:]
     >>> membership(inside, inside, holdout=outside).excess > 0.9

@@ -31,7 +31,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.attacks._excess import Z, Attack, Interval, Rate, concluded, sentence
+from discreet.attacks._excess import Attack, Interval, Rate, Z, concluded, sentence
 from discreet.attacks._predicates import Column, Predicates, column_of
 from discreet.attacks._reading import Tables, check_known, reading_of, tables_of
 from discreet.errors import BadInput
@@ -96,7 +96,8 @@ def singling_out(
 
     >>> import pandas as pd
     >>> draw = np.random.default_rng(1)
-    >>> people = pd.DataFrame({"age": draw.integers(20, 70, 900), "town": draw.integers(0, 20, 900)})
+    >>> people = pd.DataFrame({"age": draw.integers(20, 70, 900)})
+    >>> people["town"] = draw.integers(0, 20, 900)
     >>> people["pay"] = draw.normal(50, 9, 900).round(1)
     >>> inside, outside = people[:700], people[700:]
     >>> found = singling_out(inside, inside, holdout=outside, queries=200)
@@ -119,7 +120,7 @@ def singling_out(
         asked = _on_one(read, tables, names, queries, draw)
     else:
         asked = _on_several(read, columns, queries, draw)
-    return _isolated(asked, f"singling out by {mode} column{'s' * (mode != 'one')}", tables, names)
+    return _isolated(asked, tables, {"mode": mode, "columns": names})
 
 
 def _names(tables: Tables, known: Sequence[str] | None) -> list[str]:
@@ -186,7 +187,7 @@ def _on_several(
     return asked.some(np.sort(rare[:queries]))
 
 
-def _isolated(asked: Predicates, name: str, tables: Tables, names: Sequence[str]) -> Attack:
+def _isolated(asked: Predicates, tables: Tables, how: Mapping[str, Any]) -> Attack:
     """Count people, and conclude."""
     n = tables.original.num_rows
     people = [one.reading.values for one in asked.columns]
@@ -196,20 +197,20 @@ def _isolated(asked: Predicates, name: str, tables: Tables, names: Sequence[str]
         expected = n * share * np.exp((n - 1) * np.log1p(-np.minimum(share, 1 - 1e-16)))
     right = (count == 1).astype(np.float64)
     detail = {
-        "columns": list(names),
+        **how,
         "true_of_nobody": int(np.sum(count == 0)),
         "true_of_one": int(np.sum(count == 1)),
         "true_of_more": int(np.sum(count > 1)),
     }
     if tables.holdout is None or not len(asked):
-        return concluded(name, right, expected, did=_DID, detail=detail)
+        return concluded("singling out", right, expected, did=_DID, detail=detail)
     weight = np.where(count == 0, float(n), np.where(count == 1, 1.0, 0.0))
     held = [one.reading.held for one in asked.columns]
     control, interval = _against(asked, right, weight, held)
     attack, guess = Rate(float(right.sum()), len(right)), Rate(float(expected.sum()), len(right))
     excess = attack.value - control.value
     said = sentence(_DID, attack, control, guess, excess, interval)
-    return Attack(name, attack, control, guess, excess, interval, "holdout", said, detail)
+    return Attack("singling out", attack, control, guess, excess, interval, "holdout", said, detail)
 
 
 def _against(
